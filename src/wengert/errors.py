@@ -1,0 +1,83 @@
+"""Every exception that Wengert raises by itself.
+
+Knows: the kinds, and that each is also the built-in kind that a Python user would catch.
+Refuses to know: graphs, arrays and how a text is put together from them; whoever raises writes the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+E = TypeVar("E", bound=BaseException)
+
+
+class WengertError(Exception):
+    """The base of every error that this library raises by itself."""
+
+
+class ShapeError(WengertError, ValueError):
+    """Shapes do not fit an operation."""
+
+
+class DTypeError(WengertError, TypeError):
+    """Element types do not fit an operation, or would have been converted silently."""
+
+
+class DeviceError(WengertError, ValueError):
+    """Operands of one operation live on different devices."""
+
+
+class NotDifferentiableError(WengertError, TypeError):
+    """A value was used as an expression and no implementation is registered for its type."""
+
+
+class LazyError(WengertError, TypeError):
+    """A layer was used as if it were a value: `bool`, `len`, iteration, comparison, `numpy.asarray`."""
+
+
+class TapeReleasedError(WengertError, RuntimeError):
+    """`backward` was called on a tape whose run, or whose `nested()` part, has ended."""
+
+
+class NonFiniteError(WengertError, ArithmeticError):
+    """A loss or a delta is infinite or not a number."""
+
+
+class PluginError(WengertError, TypeError):
+    """Plugins cannot be put together as written."""
+
+
+class CheckpointError(WengertError, ValueError):
+    """A file of weights is broken or belongs to another model."""
+
+
+class BlockError(WengertError, TypeError):
+    """Blocks of `wengert.fold` do not fit together."""
+
+
+class NotAwaitableError(WengertError, TypeError):
+    """Something other than a layer, a `Do` or a `gather` was awaited inside `@differentiable`."""
+
+
+class Failures(ExceptionGroup[Exception]):
+    """Several branches of one run failed; each of their exceptions is a member, none is nested."""
+
+    def derive(self, excs: Sequence[Exception], /) -> Failures:
+        return Failures(self.message, excs)
+
+
+def combine(failures: Iterable[Exception]) -> Exception:
+    """One exception for all of `failures`: itself if it is alone, else one flat group.
+
+    Groups made here are flattened, a user's own group stays one member, and one exception object that is
+    met twice counts once.
+    """
+    flat: dict[int, Exception] = {}
+    for failure in failures:
+        for member in failure.exceptions if isinstance(failure, Failures) else (failure,):
+            flat.setdefault(id(member), member)
+    members = list(flat.values())
+    if len(members) == 1:
+        return members[0]
+    return Failures(f"{len(members)} failures in one run", members)
