@@ -1,0 +1,58 @@
+"""Arithmetic of shapes and axes that the implementations share.
+
+Knows: tuples of integers.
+Refuses to know: arrays.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from wengert.arrays.namespace import Axis, Shape
+
+__all__ = ["broadcast_axes", "count", "expanded"]
+
+
+@lru_cache(maxsize=4096)
+def broadcast_axes(shape: Shape, target: Shape) -> tuple[int, ...]:
+    """The axes of `shape` over which something of shape `target` was repeated.
+
+    >>> broadcast_axes((5, 2, 3), (2, 1))
+    (0, 2)
+    """
+    lead = len(shape) - len(target)
+    inner = (lead + i for i, n in enumerate(target) if n == 1 and shape[lead + i] != 1)
+    return (*range(lead), *inner)
+
+
+@lru_cache(maxsize=4096)
+def count(shape: Shape, axis: Axis) -> int:
+    """How many elements a reduction of `axis` joins into one.
+
+    >>> count((4, 5, 6), (0, -1))
+    24
+    """
+    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    product = 1
+    for i in axes:
+        product *= shape[i]
+    return product
+
+
+@lru_cache(maxsize=4096)
+def expanded(shape: Shape, axis: int | tuple[int, ...]) -> Shape:
+    """`shape` with axes of size 1 at the places `axis` of the result.
+
+    >>> expanded((4, 5), (0, -1))
+    (1, 4, 5, 1)
+    """
+    places = (axis,) if isinstance(axis, int) else axis
+    rank = len(shape) + len(places)
+    for place in places:
+        if not -rank <= place < rank:
+            raise IndexError(f"axis {place} is out of range for the {rank} axes of the result")
+    ones = {place % rank for place in places}
+    if len(ones) != len(places):
+        raise ValueError(f"axes {places} name one axis of the result twice")
+    rest = iter(shape)
+    return tuple(1 if i in ones else next(rest) for i in range(rank))

@@ -1,0 +1,206 @@
+"""The functions of `Namespace` over cupy. Imported when the first of its arrays is met, and not before.
+
+Knows: cupy, and that its arrays have no read-only flag.
+Refuses to know: graphs, operations, numpy's arrays; only `to_host` makes one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+
+import cupy as cp
+import numpy as np
+
+from wengert.arrays.axes import broadcast_axes, expanded
+from wengert.arrays.namespace import Axis, Shape, Value
+
+_Unary = Callable[[Value], Value]
+_Binary = Callable[[Value, Value], Value]
+
+abs: _Unary = cp.absolute
+sign: _Unary = cp.sign
+sqrt: _Unary = cp.sqrt
+square: _Unary = cp.square
+exp: _Unary = cp.exp
+log: _Unary = cp.log
+log1p: _Unary = cp.log1p
+expm1: _Unary = cp.expm1
+sin: _Unary = cp.sin
+cos: _Unary = cp.cos
+tanh: _Unary = cp.tanh
+pow: _Binary = operator.pow
+divide: _Binary = cp.true_divide
+maximum: _Binary = cp.maximum
+minimum: _Binary = cp.minimum
+greater: _Binary = cp.greater
+greater_equal: _Binary = cp.greater_equal
+less: _Binary = cp.less
+less_equal: _Binary = cp.less_equal
+equal: _Binary = cp.equal
+not_equal: _Binary = cp.not_equal
+logical_and: _Binary = cp.logical_and
+logical_or: _Binary = cp.logical_or
+logical_not: _Unary = cp.logical_not
+where: Callable[[Value, Value, Value], Value] = cp.where
+matmul: _Binary = cp.matmul
+zeros: Callable[[Shape, Value], Value] = cp.zeros
+ones: Callable[[Shape, Value], Value] = cp.ones
+full: Callable[[Shape, Value, Value], Value] = cp.full
+to_host: _Unary = cp.asnumpy
+
+
+def relu(x: Value, /) -> Value:
+    return cp.maximum(x, 0.0)
+
+
+def sigmoid(x: Value, /) -> Value:
+    return cp.reciprocal(cp.exp(cp.negative(x)) + 1.0)
+
+
+def swap_last(x: Value, /) -> Value:
+    return x.swapaxes(-1, -2)
+
+
+def sum(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
+    return cp.sum(x, axis=axis, keepdims=keepdims)
+
+
+def mean(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
+    return cp.mean(x, axis=axis, keepdims=keepdims)
+
+
+def max(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
+    return cp.amax(x, axis=axis, keepdims=keepdims)
+
+
+def min(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
+    return cp.amin(x, axis=axis, keepdims=keepdims)
+
+
+def softmax(x: Value, /, axis: Axis = -1) -> Value:
+    if not x.size:
+        return x
+    y = cp.exp(x - cp.amax(x, axis=axis, keepdims=True))
+    return y / cp.sum(y, axis=axis, keepdims=True)
+
+
+def log_softmax(x: Value, /, axis: Axis = -1) -> Value:
+    if not x.size:
+        return x
+    y = x - cp.amax(x, axis=axis, keepdims=True)
+    return y - cp.log(cp.sum(cp.exp(y), axis=axis, keepdims=True))
+
+
+def logsumexp(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
+    if not x.size:
+        return cp.log(cp.sum(x, axis=axis, keepdims=keepdims))  # the logarithm of an empty sum
+    top = cp.amax(x, axis=axis, keepdims=True)
+    top = cp.where(cp.isfinite(top), top, 0.0)  # infinity minus infinity is no number
+    y = cp.log(cp.sum(cp.exp(x - top), axis=axis, keepdims=True)) + top
+    return y if keepdims else y.squeeze(axis)
+
+
+def reshape(x: Value, shape: Shape, /) -> Value:
+    return x.reshape(shape)
+
+
+def permute_dims(x: Value, axes: tuple[int, ...], /) -> Value:
+    return x.transpose(axes)
+
+
+def expand_dims(x: Value, /, axis: int | tuple[int, ...]) -> Value:
+    return x.reshape(expanded(x.shape, axis))
+
+
+def squeeze(x: Value, /, axis: int | tuple[int, ...]) -> Value:
+    return x.squeeze(axis)
+
+
+def broadcast_to(x: Value, shape: Shape, /) -> Value:
+    return cp.broadcast_to(x, shape).copy()
+
+
+def concat(xs: Sequence[Value], /, axis: int = 0) -> Value:
+    return cp.concatenate(xs, axis)
+
+
+def stack(xs: Sequence[Value], /, axis: int = 0) -> Value:
+    shape = expanded(xs[0].shape, axis)
+    return cp.concatenate([x.reshape(shape) for x in xs], axis)
+
+
+def take(x: Value, indices: Value, /, axis: int) -> Value:
+    return cp.take(x, cp.asarray(indices), axis)
+
+
+def take_along_axis(x: Value, indices: Value, /, axis: int) -> Value:
+    return cp.take_along_axis(x, cp.asarray(indices), axis)
+
+
+def _on_device(key: Value) -> Value:
+    """`key` with numpy's index arrays moved to the device, where cupy wants them."""
+    if isinstance(key, tuple):
+        return tuple(map(_on_device, key))
+    return cp.asarray(key) if isinstance(key, np.ndarray | list) else key
+
+
+def getitem(x: Value, key: Value, /) -> Value:
+    return x[_on_device(key)]
+
+
+def add_at(shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
+    out = cp.zeros(shape, dtype)
+    cp.add.at(out, _on_device(key), g)
+    return out
+
+
+def subtract_at(w: Value, key: Value, g: Value, /) -> None:
+    cp.add.at(w, _on_device(key), -g)  # cupy has no subtract.at
+
+
+def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
+    labels = cp.asarray(labels)
+    # A device does not report an index out of range, so a wrong label would leave a line of zeros.
+    if not bool(((labels >= 0) & (labels < classes)).all()):
+        raise IndexError(f"labels are 0 to {classes - 1}")
+    return cp.equal(labels[..., None], cp.arange(classes)).astype(dtype)
+
+
+def zeros_like(x: Value, /) -> Value:
+    return cp.zeros(x.shape, x.dtype)
+
+
+def astype(x: Value, dtype: Value, /) -> Value:
+    return x.astype(dtype)
+
+
+def sum_to(g: Value, shape: Shape, /) -> Value:
+    if g.shape == shape:
+        return g
+    return cp.sum(g, axis=broadcast_axes(g.shape, shape)).reshape(shape)
+
+
+def all_finite(x: Value, /) -> bool:
+    return bool(cp.isfinite(x).all())
+
+
+def nonzero_safe(g: Value, r: Value, /) -> Value:
+    # Asking first whether r is finite, as for numpy, would wait for the device.
+    return cp.where(cp.equal(g, 0), 0.0, r)
+
+
+def freeze(x: Value, /) -> Value:
+    return x.copy()  # private is all it can be: cupy has no read-only arrays
+
+
+def as_readonly(x: Value, /) -> Value:
+    return x.copy()  # a copy, as nothing else keeps the original from being written to
+
+
+def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> None:
+    scaled_update(w, cp.matmul(x.T, d), scale)
+
+
+def scaled_update(w: Value, d: Value, scale: float, /) -> None:
+    cp.subtract(w, scale * d, out=w)

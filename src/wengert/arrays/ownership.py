@@ -1,0 +1,59 @@
+"""Who may write to an array of numpy: private copies that nobody can write to, and read-only views.
+
+Knows: numpy's flags, and that memory of `bytes` can never be made writeable.
+Refuses to know: whose array it is, and when a copy is needed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert.arrays.namespace import Value
+from wengert.errors import NotDifferentiableError
+
+__all__ = ["as_readonly", "freeze"]
+
+
+def freeze(x: Value, /) -> Value:
+    """A copy of the array `x` that can never be written to, or `x` itself where it is such a copy.
+
+    The copy has the memory order of `x` where that is C or Fortran order, else C order. Its memory is a
+    `bytes` object: unlike a flag on an array, that cannot be undone.
+
+    >>> frozen = freeze(np.zeros((2, 3)))
+    >>> freeze(frozen) is frozen, freeze(frozen[0]).base is frozen
+    (True, True)
+    """
+    if not isinstance(x, np.ndarray):
+        return x  # a numpy scalar cannot be written to
+    base: object = x.base
+    # A view of such a copy is as good. numpy keeps no longer chain: a view's base is the copy itself.
+    if type(base) is np.ndarray:
+        base = base.base
+    if type(base) is bytes:
+        return x
+    if type(x) is not np.ndarray and not isinstance(x, np.memmap):
+        raise NotDifferentiableError(
+            f"{type(x).__module__}.{type(x).__name__} is not used as an array, because its operations mean "
+            f"something else; write numpy.asarray(x), or x.filled(value) for a masked array"
+        )
+    if x.dtype.hasobject:
+        raise NotDifferentiableError(
+            f"an array of Python objects (dtype {x.dtype}) has no derivative; write x.astype(numpy.float64)"
+        )
+    if x.flags.f_contiguous and not x.flags.c_contiguous:
+        return np.ndarray(x.shape, x.dtype, x.tobytes("F"), order="F")
+    return np.ndarray(x.shape, x.dtype, x.tobytes())
+
+
+def as_readonly(x: Value, /) -> Value:
+    """A view of the array `x` through which nothing can be written, whatever flags are set on it.
+
+    >>> view = as_readonly(np.zeros(2))
+    >>> view.flags.writeable = True
+    Traceback (most recent call last):
+    ValueError: cannot set WRITEABLE flag to True of this array
+    """
+    if not isinstance(x, np.ndarray):
+        return x  # a numpy scalar cannot be written to
+    return np.asarray(x.data.toreadonly())

@@ -1,0 +1,94 @@
+"""The delta of indexing: values added at an index, equal indices adding up.
+
+Knows: numpy's kinds of keys, which of them may meet one element twice, and what is fast for those.
+Refuses to know: what the index was for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert.arrays.namespace import Shape, Value
+
+__all__ = ["add_at", "one_hot", "subtract_at"]
+
+
+def add_at(shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
+    """Zeros of `shape` and `dtype` with `g`, which has the shape of `x[key]`, added at `key`.
+
+    >>> add_at((3,), np.float32, np.array([2, 0, 2]), np.array([1, 2, 3], np.float32))
+    array([2., 0., 4.], dtype=float32)
+    """
+    out = np.zeros(shape, dtype)
+    key = _as_array(key)
+    if _meets_once(key):
+        out[key] = g
+    else:
+        _at(np.add, out, key, g)
+    return out
+
+
+def subtract_at(w: Value, key: Value, g: Value, /) -> None:
+    """`w[key] -= g` in place, equal indices adding up.
+
+    >>> w = np.ones(3)
+    >>> subtract_at(w, [2, 0, 2], np.array([1.0, 2.0, 3.0]))
+    >>> w.tolist()
+    [-1.0, 1.0, -3.0]
+    """
+    key = _as_array(key)
+    if _meets_once(key):
+        w[key] -= g
+    else:
+        _at(np.subtract, w, key, g)
+
+
+def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
+    """1 at each label along a new last axis of size `classes`, 0 elsewhere.
+
+    >>> one_hot(np.array([2, 0]), 3, np.float32).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
+    flat = np.reshape(labels, -1)
+    if flat.size and flat.min() < 0:
+        raise IndexError(f"labels are 0 to {classes - 1}; got {flat.min()}")
+    out = np.zeros((flat.size, classes), dtype)
+    out[np.arange(flat.size), flat] = 1
+    return out.reshape(*np.shape(labels), classes)
+
+
+def _as_array(key: Value) -> Value:
+    if type(key) is list:
+        return np.asarray(key) if key else np.zeros(0, np.intp)
+    return key
+
+
+def _meets_once(key: Value) -> bool:
+    """True where the kinds in `key` alone say that it meets no element twice."""
+    if type(key) is tuple:
+        return all(part is None or part is Ellipsis or _is_basic(part) for part in key)
+    if isinstance(key, np.ndarray):
+        return key.dtype.kind == "b" or key.ndim == 0
+    return key is None or key is Ellipsis or isinstance(key, bool | np.bool) or _is_basic(key)
+
+
+def _is_basic(part: Value) -> bool:
+    return isinstance(part, int | slice | np.integer) and not isinstance(part, bool)
+
+
+def _at(function: np.ufunc, w: Value, key: Value, g: Value) -> None:
+    """`w[key] = function(w[key], g)` in place, one after the other for equal indices.
+
+    512 rows of 64 take `ufunc.at` 210 us as they are, and 53 us as single elements, for which it has a fast
+    loop; sorting the rows and adding up runs takes 140.
+    """
+    rows = isinstance(key, np.ndarray) and key.dtype.kind in "iu" and w.ndim > 1 and w.flags.c_contiguous
+    if not rows:
+        function.at(w, key, g)
+        return
+    key = key.astype(np.intp, copy=False)
+    inner = w.shape[1:]
+    width = int(np.prod(inner))
+    places = (key * width)[..., np.newaxis] + np.arange(width)
+    parts = np.broadcast_to(g, key.shape + inner)
+    function.at(w.reshape(-1), places.reshape(-1), parts.reshape(-1))

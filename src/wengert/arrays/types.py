@@ -1,0 +1,114 @@
+"""Names of element types, arrays and devices, so that no other module needs an array library for them.
+
+Knows: numpy's classes; that cupy's device class exists, without importing it.
+Refuses to know: any function on arrays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy import bool as Bool
+from numpy import dtype as DType
+from numpy import float32 as Float32
+from numpy import float64 as Float64
+from numpy import generic as Generic0d
+from typing_extensions import TypeVar
+
+__all__ = [
+    "FLOAT32",
+    "FLOAT64",
+    "MASK",
+    "Array",
+    "ArrayLiteral",
+    "Bool",
+    "Cpu",
+    "DType",
+    "Dv",
+    "Dv_co",
+    "Float32",
+    "Float64",
+    "Floating",
+    "Generic0d",
+    "Gpu",
+    "GpuArray",
+    "GpuMask",
+    "Host",
+    "HostArray",
+    "HostMask",
+    "S",
+    "S_co",
+    "T",
+    "T_co",
+]
+
+# The classes above are imported, not assigned: mypy refuses `isinstance` with an alias of `numpy.float32`.
+Floating: TypeAlias = np.floating[Any]  # reason for Any: numpy's own parameter, the number of bits
+
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+MASK = np.dtype(np.bool)
+
+Cpu: TypeAlias = Literal["cpu"]
+
+if TYPE_CHECKING:
+    from cupy import ndarray as _CupyArray
+    from cupy.cuda import Device as Gpu
+else:
+
+    class _Cupy(type):
+        """Stands for a class of cupy, which is not imported: `isinstance` goes by the names."""
+
+        def __instancecheck__(cls, value):
+            kind = type(value)
+            return kind.__name__ == cls.stands_for and kind.__module__.partition(".")[0] == "cupy"
+
+    class Gpu(metaclass=_Cupy):
+        """The type of a cupy array's `.device`."""
+
+        stands_for = "Device"
+
+    class _CupyArray(Generic[TypeVar("_Shape"), TypeVar("_DType")], metaclass=_Cupy):
+        """The type of cupy's arrays."""
+
+        stands_for = "ndarray"
+
+
+# Any, as a default and as a shape: not known to the checker, which agrees with everything.
+S = TypeVar("S", bound=tuple[int, ...], default=Any)
+T = TypeVar("T", bound=np.floating[Any], default=np.float32)  # Any: the number of bits
+Dv = TypeVar("Dv", bound="Cpu | Gpu", default=Cpu)
+S_co = TypeVar("S_co", bound=tuple[int, ...], default=Any, covariant=True)
+T_co = TypeVar("T_co", bound=np.floating[Any], default=np.float32, covariant=True)  # Any: the number of bits
+Dv_co = TypeVar("Dv_co", bound="Cpu | Gpu", default=Cpu, covariant=True)
+
+Host: TypeAlias = np.ndarray[Any, np.dtype[T]]  # Any: the shape
+HostArray: TypeAlias = np.ndarray[S, np.dtype[T]]
+HostMask: TypeAlias = np.ndarray[S, np.dtype[np.bool]]
+GpuArray: TypeAlias = _CupyArray[S, np.dtype[T]]
+GpuMask: TypeAlias = _CupyArray[S, np.dtype[np.bool]]
+
+
+class Array(Protocol[S_co, T_co, Dv_co]):
+    """An array of numpy or of cupy: what an array expression's data and deltas are."""
+
+    @property
+    def shape(self) -> S_co: ...
+    @property
+    def dtype(self) -> np.dtype[T_co]: ...
+    @property
+    def device(self) -> Dv_co: ...
+
+
+class ArrayLiteral(Protocol[T_co, Dv_co]):
+    """An array as users have it; `__len__` keeps numpy's scalars out, `device` the other device's."""
+
+    @property
+    def dtype(self) -> np.dtype[T_co]: ...
+    @property
+    def device(self) -> Dv_co: ...
+    # Any: numpy and cupy declare different overloads; only the presence of the method is asked for.
+    @property
+    def __array__(self) -> Any: ...
+    def __len__(self) -> int: ...

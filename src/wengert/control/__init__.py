@@ -1,0 +1,24 @@
+"""Effects: `Do`, `gather`, `UnitContinuation`, and the run that performs them.
+
+Knows: nothing by itself; these are the names of this floor.
+Refuses to know: numbers, graphs, arrays.
+"""
+
+from wengert.control.context import Context, Executor, Run, set_default_executor
+from wengert.control.do import Awaits, Do, Steps
+from wengert.control.gather import gather
+from wengert.control.notation import await_here
+from wengert.control.unit import UnitContinuation
+
+__all__ = [
+    "Awaits",
+    "Context",
+    "Do",
+    "Executor",
+    "Run",
+    "Steps",
+    "UnitContinuation",
+    "await_here",
+    "gather",
+    "set_default_executor",
+]

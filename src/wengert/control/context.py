@@ -1,0 +1,173 @@
+"""One run as a whole, and what a step of it can ask for.
+
+Knows: cancellation, what is to happen after success, values remembered for one run, the executor chosen.
+Refuses to know: how a `Do` is stepped, what the executor does with the expressions it is handed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+from wengert.errors import WengertError, combine
+
+if TYPE_CHECKING:
+    from wengert.control.do import Do, Steps
+    from wengert.control.resources import Cell
+
+T = TypeVar("T")
+
+
+class Executor(Protocol):
+    """Who gives meaning to expressions; each method is the program of one question about one expression."""
+
+    # Any in the answers: control hands expressions over unread, so it cannot know the type of their data.
+
+    def forward(self, expression: object, context: Context, /) -> Steps[Any]: ...
+
+    def value(self, expression: object, context: Context, /) -> Steps[Any]: ...
+
+    def predict(self, expression: object, context: Context, /) -> Steps[Any]: ...
+
+    def train(self, loss: object, context: Context, /) -> Steps[Any]: ...
+
+    def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]: ...
+
+
+_default_executor: Executor | None = None
+
+
+def set_default_executor(executor: Executor | None) -> None:
+    """Choose who answers in runs that name no executor; `None` for nobody. Runs already begun keep theirs."""
+    global _default_executor
+    _default_executor = executor
+
+
+class RunCancelled(BaseException):
+    """What unwinds a cancelled run: no `recover` and no `except Exception` sees it.
+
+    `failures` are the releases that failed meanwhile; a caller gets them instead of the cancellation.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("the run was cancelled")
+        self.failures: list[Exception] = []
+
+    def outcome(self) -> Exception:
+        """What the caller gets. Its cause is what the last step raised, were it because of the cancellation."""
+        if self.failures:
+            return combine(self.failures)
+        cancelled = CancelledError(*self.args)
+        cancelled.__cause__ = self.__cause__
+        return cancelled
+
+
+class Run:
+    """One `run()`, `start()` or `await`, from its first step to its last release."""
+
+    __slots__ = ("_done", "_executor", "_lock", "_memo", "_on_cancel", "_on_close", "_on_success", "cancelled", "cells")
+
+    def __init__(self, executor: Executor | None = None) -> None:
+        self._executor = executor if executor is not None else _default_executor
+        self._lock = RLock()
+        self._memo: dict[object, object] = {}
+        self._on_cancel: list[Callable[[], object]] = []
+        self._on_success: list[Callable[[], object]] = []
+        self._on_close: list[Callable[[], object]] = []
+        self._done = False
+        self.cancelled = False
+        self.cells: dict[Do[Any], Cell] = {}  # Any: shared values of all types in one run
+
+    @property
+    def executor(self) -> Executor:
+        """The executor of this run; an error if neither the run nor the library has one."""
+        if self._executor is None:
+            raise WengertError(
+                "this run evaluates an expression and has no executor; import wengert, "
+                "or name one as in do.run(executor=wengert.run.Sequential())"
+            )
+        return self._executor
+
+    def local(self, key: object, make: Callable[[], T]) -> T:
+        """`make()` of the first caller with this key; the same object for every later one in this run."""
+        with self._lock:
+            try:
+                return cast(T, self._memo[key])
+            except KeyError:
+                made = make()
+                self._memo[key] = made
+                return made
+
+    def on_cancel(self, callback: Callable[[], object]) -> None:
+        """Call `callback` once, from the cancelling thread, when this run is cancelled; at once if it is."""
+        with self._lock:
+            if not self.cancelled:
+                self._on_cancel.append(callback)
+                return
+        callback()
+
+    def discard(self, callback: Callable[[], object]) -> None:
+        """Forget a callback given to `on_cancel`; no error if it is unknown or was called."""
+        with self._lock:
+            if callback in self._on_cancel:
+                self._on_cancel.remove(callback)
+
+    def on_success(self, callback: Callable[[], object]) -> None:
+        """Call `callback` when all went well and all is released, before the value is returned."""
+        with self._lock:
+            self._on_success.append(callback)
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Call `callback`, which must not raise, at the very end of the run, however it ends."""
+        with self._lock:
+            self._on_close.append(callback)
+
+    def cancel(self) -> bool:
+        """Stop before the next step, from any thread; False if the run has succeeded or failed before."""
+        with self._lock:
+            if self._done or self.cancelled:
+                return self.cancelled
+            self.cancelled = True
+            callbacks, self._on_cancel = self._on_cancel, []
+        failures: list[Exception] = []
+        for callback in callbacks:
+            try:
+                callback()
+            except Exception as failure:
+                failures.append(failure)
+        if failures:
+            raise combine(failures)
+        return True
+
+    def succeed(self) -> None:
+        """The last moment at which the run can be cancelled; then the callbacks of `on_success`, in order."""
+        with self._lock:
+            if self.cancelled:
+                raise RunCancelled
+            self._done = True
+        for callback in self._on_success:
+            callback()
+
+    def close(self) -> None:
+        """Let go of all that the run remembered: a failure's traceback may keep the run itself alive."""
+        with self._lock:
+            self._done = True
+            self._memo.clear()
+            self._on_cancel.clear()
+            self._on_success.clear()
+            self.cells.clear()
+            callbacks, self._on_close = self._on_close, []
+        for callback in callbacks:
+            callback()
+
+
+class Context:
+    """What a program is handed: the run, and the environment that the nearest `Do.within` around it gave."""
+
+    __slots__ = ("environment", "run")
+
+    def __init__(self, run: Run, environment: object | None = None) -> None:
+        self.run = run
+        self.environment = environment

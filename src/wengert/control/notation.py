@@ -1,0 +1,90 @@
+"""`await` as notation: who drives the innermost coroutine, and what is said when something else is awaited.
+
+Knows: that a machine or an event loop of asyncio may be the driver in this thread, and how to tell.
+Refuses to know: how either of them goes on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from threading import local
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from wengert.errors import NotAwaitableError
+
+if TYPE_CHECKING:
+    from wengert.control.do import Awaits
+
+A = TypeVar("A")
+
+ADVICE = "await a layer, a Do or a gather of these; wrap other work in Do.delay(function)"
+FOREIGN = f"only an event loop can give what was awaited inside a run, and none drives it here; {ADVICE}"
+_NOBODY: object = object()
+
+
+class _Driving(local):
+    """For each thread: the event loop that was running when a machine began to move a coroutine here.
+
+    An `await` reaches the machine if that loop is still the running one: had the coroutine called
+    `asyncio.run`, another loop would be.
+    """
+
+    event_loop: object = _NOBODY
+
+    def enter(self) -> object:
+        """A machine moves a coroutine now; returns what to put back afterwards."""
+        before = self.event_loop
+        self.event_loop = running_event_loop()
+        return before
+
+
+driving = _Driving()
+
+
+def running_event_loop() -> object | None:
+    """asyncio's running loop in this thread. asyncio is not imported for it: where no one has, none runs."""
+    get: Callable[[], object] | None = getattr(sys.modules.get("asyncio.events"), "_get_running_loop", None)
+    return None if get is None else get()
+
+
+def await_here(source: Awaits[A]) -> Generator[Any, Any, A]:  # Any: what passes between it and its driver
+    """The `__await__` of everything that a run can wait for.
+
+    Inside a run its driver is handed `source`; inside asyncio `source` runs on a thread of its own.
+    """
+    event_loop = running_event_loop()
+    if driving.event_loop is event_loop:
+        value: A = yield source
+        return value
+    if event_loop is None:
+        raise NotAwaitableError(f"nothing drives this await of {described(source)}; use .run() here")
+    # Imported late: asyncio takes as long to import as all of this library, and here it has been imported.
+    from wengert.control.asynchronous import in_event_loop
+
+    return (yield from in_event_loop(source.as_do()).__await__())
+
+
+def described(it: object) -> str:
+    """An object in the words of an error: a function with its place, anything else with its type."""
+    code = getattr(it, "__code__", None)
+    if code is not None:
+        return f"{getattr(it, '__qualname__', code.co_name)} ({code.co_filename}:{code.co_firstlineno})"
+    text = repr(it)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(it).__qualname__})"
+
+
+def not_awaitable(it: object, subject: str = "what was awaited is") -> NotAwaitableError:
+    """The error for `it` in the place of a layer, a `Do` or a `gather`."""
+    if hasattr(it, "_asyncio_future_blocking") or (it is None and subject.startswith("what was awaited")):
+        return NotAwaitableError(FOREIGN)  # a future of asyncio, or the bare yield of asyncio.sleep(0)
+    if isinstance(it, CoroutineType):
+        it.close()  # it is never going to be awaited, and this error says so already
+        return NotAwaitableError(f"{subject} a coroutine, not a Do; write Do.coroutine(function) for it")
+    return NotAwaitableError(f"{subject} {described(it)}, not a Do; {ADVICE}")
+
+
+def lacks_event_loop(failure: RuntimeError) -> bool:
+    """Whether a coroutine failed because something of asyncio's in it found no event loop."""
+    return str(failure) == "no running event loop"

@@ -1,0 +1,54 @@
+"""Expressions as data: nodes, literals, weights, layers.
+
+Knows: their public names.
+Refuses to know: how anything is computed.
+"""
+
+from __future__ import annotations
+
+from wengert.graph.evidence import (
+    ArrayDeepLearning,
+    DoubleDeepLearning,
+    FloatDeepLearning,
+    Instance,
+    lift,
+    register,
+)
+from wengert.graph.expressions import (
+    ArrayExpression,
+    ArrayLayer,
+    ArrayOperand,
+    DoubleExpression,
+    DoubleLayer,
+    FloatExpression,
+    FloatLayer,
+    Layer,
+    Mask,
+    ScalarOperand,
+)
+from wengert.graph.literals import literal
+from wengert.graph.weights import ArrayWeight, DoubleWeight, FloatWeight, Weight
+
+__all__ = [
+    "ArrayDeepLearning",
+    "ArrayExpression",
+    "ArrayLayer",
+    "ArrayOperand",
+    "ArrayWeight",
+    "DoubleDeepLearning",
+    "DoubleExpression",
+    "DoubleLayer",
+    "DoubleWeight",
+    "FloatDeepLearning",
+    "FloatExpression",
+    "FloatLayer",
+    "FloatWeight",
+    "Instance",
+    "Layer",
+    "Mask",
+    "ScalarOperand",
+    "Weight",
+    "lift",
+    "literal",
+    "register",
+]

@@ -1,0 +1,104 @@
+"""Registration with typed evidence, and lifting: how values of any class become layers.
+
+Knows: the type class's instances as values that a checker can see (`Instance`), and the explicit lift.
+Refuses to know: what an implementation does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar, overload
+
+from wengert.arrays import Array, ArrayLiteral, Cpu, Dv, Float32, Floating, Host, HostArray, S, T
+from wengert.control import Do
+from wengert.differentiable import DeepLearning, Implementation, Tape, enrol
+from wengert.errors import NotDifferentiableError
+from wengert.graph.apply import apply
+from wengert.graph.declared import kind_from_data
+from wengert.graph.expressions import (
+    ArrayLayer,
+    ArrayOperand,
+    DoubleLayer,
+    DoubleOperand,
+    FloatLayer,
+    FloatOperand,
+    Layer,
+)
+from wengert.graph.kinds import Role
+from wengert.graph.node import Expression
+from wengert.graph.operand import LITERAL, external
+from wengert.graph.products import is_product, lift_product
+
+X = TypeVar("X")
+D = TypeVar("D")
+E = TypeVar("E")
+N = TypeVar("N", bound=Floating)
+
+DoubleDeepLearning: TypeAlias = DeepLearning[X, float, float]
+FloatDeepLearning: TypeAlias = DeepLearning[X, Float32, Float32]
+ArrayDeepLearning: TypeAlias = DeepLearning[X, Array[S, T, Dv], Array[S, T, Dv]]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance(Generic[X, D, E]):
+    """Evidence that values of `cls` are differentiable: a witness, and callable as the explicit lift."""
+
+    cls: type[X]
+    implementation: Implementation
+
+    def forward(self, x: X, /) -> Do[Tape[D, E]]:
+        """The tape of one value."""
+        tape: Do[Tape[D, E]] = self.implementation.rule(x)
+        return tape
+
+    @overload
+    def __call__(self: Instance[X, float, float], x: X, /) -> DoubleLayer: ...
+    @overload
+    def __call__(self: Instance[X, Float32, Float32], x: X, /) -> FloatLayer: ...
+    @overload
+    def __call__(self: Instance[X, Host[N], Host[N]], x: X, /) -> ArrayLayer[Any, N, Cpu]: ...
+    @overload
+    def __call__(self, x: X, /) -> Layer[D, E]: ...
+    def __call__(self, x: X, /) -> Any:  # Any: typed by the overloads
+        """The layer of one value."""
+        return external(x, kind_from_data(self.implementation.data, Role.LAYER))
+
+
+def register(cls: type[X]) -> Callable[[Callable[[X], Do[Tape[D, E]]]], Instance[X, D, E]]:
+    """Make the values of a class differentiable, whoever owns it; the result is the evidence.
+
+    >>> from fractions import Fraction
+    >>> from wengert import Do, Tape, UnitContinuation
+    >>> @register(Fraction)
+    ... def fraction(x: Fraction) -> Do[Tape[float, float]]:
+    ...     return Do.now(Tape(float(x), lambda delta: UnitContinuation.now(None)))
+    >>> (fraction(Fraction(1, 2)) * 3.0).predict().run()
+    1.5
+    """
+    if not isinstance(cls, type):
+        raise TypeError(f"register takes a class; got {cls!r}, of which no value is an instance")
+
+    def enter(rule: Callable[[X], Do[Tape[D, E]]]) -> Instance[X, D, E]:
+        return Instance(cls, enrol(cls, rule))
+
+    return enter
+
+
+@overload
+def lift(x: DoubleOperand | float, /) -> DoubleLayer: ...
+@overload
+def lift(x: FloatOperand | Float32, /) -> FloatLayer: ...
+@overload
+def lift(x: ArrayOperand[S, T, Dv] | ArrayLiteral[T, Dv], /) -> ArrayLayer[S, T, Dv]: ...
+def lift(x: Any, /) -> Any:  # Any: typed by the overloads; a registered value is accepted with the mypy plugin
+    """Any built-in or registered value, or a product of such, as its layer.
+
+    >>> lift(2.0) * lift(3.0)  # doctest: +ELLIPSIS
+    <DoubleLayer multiply () float64, built at ...>
+    """
+    if isinstance(x, Layer | DoubleLayer | FloatLayer | ArrayLayer):
+        return x
+    if is_product(x):
+        return lift_product(x)
+    return apply(LITERAL, (x,))

@@ -1,0 +1,64 @@
+"""Index expressions as data: `x[1:3, i, ..., None, rows]` split into a static pattern and array operands.
+
+Knows: which parts of an index are static (hashable, part of the signature) and which are arrays of integers.
+Refuses to know: what indexing gives; the shape rule of `getitem` says.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from wengert.arrays import integer_array, is_array
+
+Part = tuple[Any, ...]  # ("int", i) ("slice", a, b, c) ("ellipsis",) ("new",) ("array",)
+
+
+def index_of(x: object, key: object) -> tuple[tuple[object, ...], tuple[Part, ...]]:
+    """The operands of a getitem node, the indexed expression first, and the static pattern of the key."""
+    operands: list[object] = [x]
+    pattern: list[Part] = []
+    for part in key if isinstance(key, tuple) else (key,):
+        if isinstance(part, slice):
+            pattern.append(("slice", *(_bound(b) for b in (part.start, part.stop, part.step))))
+        elif part is Ellipsis:
+            pattern.append(("ellipsis",))
+        elif part is None:
+            pattern.append(("new",))
+        elif isinstance(part, Integral) and not isinstance(part, bool):
+            pattern.append(("int", int(part)))
+        elif isinstance(part, list) or is_array(part):
+            operands.append(integer_array(part) if isinstance(part, list) else part)
+            pattern.append(("array",))
+        else:
+            raise TypeError(
+                f"getitem: an index is made of integers, slices, None, ... and integer arrays; got {part!r:.60}"
+            )
+    return tuple(operands), tuple(pattern)
+
+
+def _bound(x: object) -> int | None:
+    if x is None:
+        return None
+    if isinstance(x, Integral):
+        return int(x)
+    raise TypeError(f"getitem: the bounds of a slice are integers; got {x!r:.60}")
+
+
+def key_of(pattern: tuple[Part, ...], arrays: tuple[Any, ...]) -> Any:  # Any: whatever numpy takes as an index
+    """The key that an array library takes, with its arrays put back."""
+    remaining = iter(arrays)
+    parts: list[Any] = []
+    for part in pattern:
+        match part:
+            case ("int", index):
+                parts.append(index)
+            case ("slice", start, stop, step):
+                parts.append(slice(start, stop, step))
+            case ("ellipsis",):
+                parts.append(Ellipsis)
+            case ("new",):
+                parts.append(None)
+            case _:
+                parts.append(next(remaining))
+    return parts[0] if len(parts) == 1 else tuple(parts)

@@ -1,0 +1,101 @@
+"""The run-time type of an expression: column, shape, dtype, device, and what a delta finds there.
+
+Knows: that two expressions of one kind are interchangeable to every rule, so kinds are interned and compared
+by identity, and rules are looked up by them.
+Refuses to know: operations, nodes, values.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+Shape = tuple[int, ...]
+DTypeLike = Any  # numpy's dtype object or None; a kind only compares it and prints it
+DeviceLike = Any  # "cpu" or cupy's device object; a kind only compares it and prints it
+
+
+class Column(IntEnum):
+    """What a value is: the rows of the table of differentiable types, and what is not differentiated."""
+
+    NUMBER = 0  # a Python number: takes the other operand's dtype
+    DOUBLE = 1
+    FLOAT = 2
+    ARRAY = 3
+    MASK = 4  # booleans, made by comparisons
+    INDEX = 5  # integers, for take, getitem and labels
+    OTHER = 6  # data of a registered type
+
+
+class Role(IntEnum):
+    """What a delta finds at an expression."""
+
+    LITERAL = 0  # the operand is the value
+    CONSTANT = 1  # a node with no weight below: computed, but no delta ever is (S4)
+    LAYER = 2
+    WEIGHT = 3
+
+
+class Kind:
+    """One interned combination; make it with `kind`. `shape` or `dtype` is None where only the run tells."""
+
+    __slots__ = ("__weakref__", "column", "device", "dtype", "known", "role", "shape", "trainable")
+
+    column: Final[Column]
+    shape: Final[Shape | None]
+    dtype: Final[DTypeLike]
+    device: Final[DeviceLike]
+    role: Final[Role]
+    trainable: Final[bool]
+    known: Final[bool]
+
+    def __init__(
+        self, column: Column, shape: Shape | None, dtype: DTypeLike, device: DeviceLike, role: Role
+    ) -> None:
+        self.column = column
+        self.shape = shape
+        self.dtype = dtype
+        self.device = device
+        self.role = role
+        self.trainable = role >= Role.LAYER
+        self.known = column is Column.NUMBER or (shape is not None and dtype is not None)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return kind, (self.column, self.shape, self.dtype, self.device, self.role)
+
+    def __repr__(self) -> str:
+        return f"Kind({self.column.name.lower()} {self.text()} {self.role.name.lower()})"
+
+    def text(self) -> str:
+        """Shape and dtype as messages show them, `?` for what only the run tells."""
+        if self.column is Column.NUMBER:
+            return "a Python number"
+        shape = "?" if self.shape is None else str(self.shape)
+        return f"{shape} {'?' if self.dtype is None else self.dtype}"
+
+
+_interned: WeakValueDictionary[tuple[object, ...], Kind] = WeakValueDictionary()
+
+
+def kind(
+    column: Column,
+    shape: Shape | None = (),
+    dtype: DTypeLike = None,
+    device: DeviceLike = "cpu",
+    role: Role = Role.LITERAL,
+) -> Kind:
+    """The one `Kind` with these five values."""
+    key = (column, shape, dtype, str(device), role)
+    found = _interned.get(key)
+    if found is None:
+        found = _interned.setdefault(key, Kind(column, shape, dtype, device, role))
+    return found
+
+
+def with_role(of: Kind, role: Role) -> Kind:
+    """The same data in another role."""
+    return of if of.role is role else kind(of.column, of.shape, of.dtype, of.device, role)
+
+
+NUMBER: Final = kind(Column.NUMBER)

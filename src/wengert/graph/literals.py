@@ -1,0 +1,52 @@
+"""Where a static shape enters: `literal(array, *dims)`, checked at run time against the array.
+
+Knows: what may stand for a dimension (an int, a class or NewType of int, a value from `.shape`).
+Refuses to know: how shapes are computed with.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.arrays import ArrayLiteral, Dv, T, Value, is_array
+from wengert.errors import DTypeError, ShapeError
+from wengert.graph.apply import apply
+from wengert.graph.expressions import ArrayLayer
+from wengert.graph.operand import LITERAL
+from wengert.graph.site import user_position
+
+def checked_shape(what: str, array: Value, dims: tuple[object, ...]) -> None:
+    """Whether `array` is a floating array whose shape agrees with `dims`; a class of int agrees with any size."""
+    if not is_array(array):
+        raise DTypeError(f"{what}: expected an array, got {array!r:.60}\n  at {user_position()}")
+    if array.dtype.kind != "f":
+        raise DTypeError(
+            f"{what}: an array of {array.dtype} is not differentiable; write x.astype(numpy.float32)\n"
+            f"  at {user_position()}"
+        )
+    if not dims:
+        return
+    stated = tuple(d if isinstance(d, int) else None for d in dims)
+    if len(stated) != array.ndim or any(
+        d is not None and d != n for d, n in zip(stated, array.shape, strict=True)
+    ):
+        shown = ", ".join(str(d) if isinstance(d, int) else getattr(d, "__name__", "?") for d in dims)
+        raise ShapeError(
+            f"{what}: the array has shape {array.shape}, the stated dimensions are ({shown})\n  at {user_position()}"
+        )
+
+
+# Any, as the shape: the mypy plugin puts the stated dimensions there
+def literal(array: ArrayLiteral[T, Dv], *dims: object) -> ArrayLayer[Any, T, Dv]:
+    """An array as an expression, kept as a private copy, with its shape stated and checked.
+
+    Shapes: `array` has one axis for each of `dims`: an int, or a class or NewType of int that names a
+    dimension of any size. Raises ShapeError where they differ, DTypeError for an array that is not floating.
+
+    >>> import numpy as np
+    >>> literal(np.ones((2, 3), np.float32), 2, 3).shape
+    (2, 3)
+    """
+    checked_shape("literal", array, dims)
+    layer: ArrayLayer[Any, T, Dv] = apply(LITERAL, (array,))
+    return layer

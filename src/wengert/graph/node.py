@@ -1,0 +1,149 @@
+"""What every expression is: immutable data with an identity, a kind, and no value.
+
+Knows: the slots of layers and weights, and everything that a person may try to do with a layer as if it were
+a value, each refused with advice.
+Refuses to know: operations and operators' types, which `expressions` adds, and how anything is computed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+from types import CodeType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+
+from wengert.control import Context, Do, Steps
+from wengert.errors import LazyError, NotDifferentiableError, ShapeError
+from wengert.graph.kinds import Column, DeviceLike, DTypeLike, Kind, Shape
+from wengert.graph.site import position
+
+if TYPE_CHECKING:
+    from wengert.graph.operation import Signature
+
+next_serial: Final[Callable[[], int]] = itertools.count(1).__next__
+CLASSES: Final[dict[Column, type[Node]]] = {}  # the layer class of a column, entered by its module
+
+
+def _refused(what: str, advice: str) -> Callable[..., NoReturn]:
+    def refuse(self: Node, *others: object, **options: object) -> NoReturn:
+        raise LazyError(f"{what} of {self!r}: a layer is an expression and has no value yet; {advice}")
+
+    return refuse
+
+
+class Expression:
+    """The base of layers, weights and masks."""
+
+    __slots__ = ("__weakref__", "_code", "_kind", "_offset")
+    _kind: Kind
+    _code: CodeType | str  # the site as text, where the node came from another process
+    _offset: int
+
+    __array_ufunc__: ClassVar[None] = None  # numpy's operators come to ours
+
+    @property
+    def kind(self) -> Kind:
+        """Column, shape, dtype, device and role, interned."""
+        return self._kind
+
+    @property
+    def site(self) -> str:
+        """`file:line` where the user built this expression."""
+        return position(self._code, self._offset)
+
+    @property
+    def _shape(self) -> Shape:
+        if self._kind.shape is None:
+            raise ShapeError(
+                f"the shape of {self!r} is known only in the run; state it in the annotation of the "
+                f"@differentiable function, as in ArrayLayer[tuple[Literal[2], Literal[3]]]"
+            )
+        return self._kind.shape
+
+    @property
+    def _dtype(self) -> DTypeLike:
+        return self._kind.dtype
+
+    @property
+    def _device(self) -> DeviceLike:
+        return self._kind.device
+
+    if not TYPE_CHECKING:  # hidden: a visible one would make checkers accept what is refused here
+        __bool__ = _refused("the truth", "use `where(greater(layer, 0), ...)`, or `await` the value first")
+        __len__ = _refused("the length", "use `layer.shape`")
+        __iter__ = _refused("iteration", "index it, as in `layer[0]`")
+        __contains__ = _refused("membership", "compare values, after `.predict().run()`")
+        __float__ = _refused("the float", "use `layer.predict().run()`")
+        __int__ = _refused("the int", "use `layer.predict().run()`")
+        __index__ = _refused("the index", "use `layer.predict().run()`")
+        __array__ = _refused("numpy array", "use `layer.predict().run()`")
+        __lt__ = _refused("comparison", "use `wengert.less(a, b)`")
+        __le__ = _refused("comparison", "use `wengert.less_equal(a, b)`")
+        __gt__ = _refused("comparison", "use `wengert.greater(a, b)`")
+        __ge__ = _refused("comparison", "use `wengert.greater_equal(a, b)`")
+        __eq__ = _refused("comparison", "use `wengert.equal(a, b)`, or `is` for identity")
+        __ne__ = _refused("comparison", "use `wengert.not_equal(a, b)`, or `is not` for identity")
+        __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._kind.text()}>"
+
+
+class Node(Expression):
+    """An operation applied to operands, or a `Do` of a tape: what the interpreters order and run."""
+
+    __slots__ = ("_operands", "_serial", "_signature")
+    _signature: Signature
+    _operands: tuple[Any, ...]  # Any: expressions, frozen arrays, numbers, or one Do; the signature knows which
+    _serial: int
+
+    def __repr__(self) -> str:
+        name = self._signature.operation.name
+        return f"<{type(self).__name__} {name} {self._kind.text()}, built at {self.site}>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        state = (type(self), self._kind, self._signature, self._operands, self.site)
+        return _rebuild, state
+
+
+def _rebuild(cls: type[Node], kind: Kind, signature: Signature, operands: tuple[Any, ...], site: str) -> Node:
+    """A node from its pickled parts, with a serial of this process."""
+    return new_node(cls, kind, signature, operands, site, 0)
+
+
+def new_node(
+    cls: type[Node],
+    kind: Kind,
+    signature: Signature,
+    operands: tuple[Any, ...],
+    code: CodeType | str,
+    offset: int,
+) -> Node:
+    """A node; the hot paths of `operation` do the same in place."""
+    node = object.__new__(cls)
+    node._kind = kind
+    node._signature = signature
+    node._operands = operands
+    node._serial = next_serial()
+    node._code = code
+    node._offset = offset
+    return node
+
+
+def _ask(method: str, x: object, context: Context) -> Steps[Any]:  # Any: what the executor gives
+    steps: Steps[Any] = getattr(context.run.executor, method)(x, context)
+    return steps
+
+
+def asked(method: str, x: object) -> Do[Any]:  # Any: typed by the property or method that asks
+    """The `Do` that leaves the meaning of `x` to whoever runs it: forward, value, predict or train."""
+    return Do.program(partial(_ask, method, x))
+
+
+def layer_class(of: Kind) -> type[Node]:
+    """The class of a layer with this kind."""
+    try:
+        return CLASSES[of.column]
+    except KeyError:
+        raise NotDifferentiableError(f"{of.column.name.lower()} data make no layer") from None

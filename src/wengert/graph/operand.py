@@ -1,0 +1,136 @@
+"""From what a person writes to what a node holds: numbers, arrays, layers, registered values.
+
+Knows: which Python and array types fall into which column, that a literal array is kept as a private copy
+(S11), and how operands are described in messages.
+Refuses to know: what any operation wants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+from wengert.arrays import FLOAT32, FLOAT64, Float32, MASK, Value, device_of, freeze, is_array
+from wengert.control import Do
+from wengert.differentiable import Tape, declared_data, forward, implementation, refusal
+from wengert.errors import DTypeError, NotDifferentiableError
+from wengert.graph.declared import kind_from_data
+from wengert.graph.kinds import NUMBER, Column, Kind, Role, kind
+from wengert.graph.node import Expression, Node, asked, new_node
+from wengert.graph.operation import Operation
+from wengert.graph.site import user_frame
+
+L = TypeVar("L", bound=Node)
+FLOAT_LITERAL: Final = kind(Column.FLOAT, (), FLOAT32)
+_ARRAY_COLUMNS: Final = {"f": Column.ARRAY, "b": Column.MASK, "i": Column.INDEX, "u": Column.INDEX}
+
+
+def array_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
+    """The kind of an array; `DTypeError` for an element type that no column has."""
+    column = _ARRAY_COLUMNS.get(x.dtype.kind)
+    if column is None:
+        raise DTypeError(f"an array of {x.dtype} is not differentiable; use float32 or float64")
+    return kind(column, x.shape, x.dtype, device_of(x), role)
+
+
+def value_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
+    """The kind of data that a run has computed."""
+    if isinstance(x, float):
+        return kind(Column.DOUBLE, (), FLOAT64, "cpu", role)
+    if isinstance(x, Float32):
+        return kind(Column.FLOAT, (), FLOAT32, "cpu", role)
+    if is_array(x):
+        return array_kind(x, role)
+    return kind(Column.OTHER, None, None, "cpu", role)
+
+
+def operand(x: object) -> tuple[Any, Kind]:  # Any: what a node's operands are
+    """What a node keeps for `x`, and its kind."""
+    if isinstance(x, Expression):
+        return x, x.kind
+    if isinstance(x, Float32):
+        return x, FLOAT_LITERAL
+    if isinstance(x, (float, int)):
+        return float(x), NUMBER
+    if is_array(x):
+        return freeze(x), array_kind(x)
+    layer = lift_registered(x)
+    return layer, layer.kind
+
+
+def lift_registered(x: object) -> Node:
+    """The layer of a value whose class is registered, or which is a `Differentiable` by structure."""
+    found = implementation(x)
+    if found is not None:
+        return external(x, kind_from_data(found.data, Role.LAYER))
+    declared = getattr(type(x), "forward", None)
+    if isinstance(declared, property) and declared.fget is not None:
+        return external(x, kind_from_data(declared_data(declared.fget), Role.LAYER))
+    raise NotDifferentiableError(refusal(x))
+
+
+def lift_any(x: object) -> Expression:
+    """Any differentiable value as an expression: itself, or a node that holds it."""
+    if isinstance(x, Expression):
+        return x
+    value, of = operand(x)
+    if isinstance(value, Expression):
+        return value
+    signature = LITERAL.signature((of,), ())
+    frame = user_frame()
+    return new_node(signature.cls, signature.kind, signature, (value,), frame.f_code, frame.f_lasti)
+
+
+LITERAL: Final = Operation("literal", lambda kinds: _as_layer(kinds[0]), lambda case, x: x)
+
+
+def _as_layer(of: Kind) -> Kind:
+    return kind(Column.DOUBLE, (), FLOAT64) if of.column is Column.NUMBER else of
+
+
+def tape_do(x: object) -> Do[Tape[Any, Any]]:  # Any: Data of every type
+    """The tape of an expression in the present run, or of a literal."""
+    return asked("forward", lift_any(x))
+
+
+def _never(*operands: object) -> Any:
+    raise AssertionError("an external node is run by its Do")
+
+
+FORWARD: Final = Operation("forward", lambda kinds, kind: kind, _never, external=True)
+
+
+def external(source: object, of: Kind) -> Node:
+    """A node whose tape comes from a `Do`, or from the `forward` of a user's value."""
+    signature = FORWARD.signature((), (("kind", of),))
+    frame = user_frame()
+    return new_node(signature.cls, signature.kind, signature, (source,), frame.f_code, frame.f_lasti)
+
+
+def tape_of(node: Node) -> Do[Tape[Any, Any]]:
+    """The `Do` behind an external node."""
+    (source,) = node._operands
+    return source if isinstance(source, Do) else forward(source)
+
+
+def describe(x: object, of: Kind) -> str:
+    """One operand in a message: what it is, its name or where it was built, shape and dtype."""
+    if of.role is Role.WEIGHT:
+        return f"weight {getattr(x, 'name', '')!r} {of.text()}"
+    if isinstance(x, Node):
+        return f"layer {x._signature.operation.name} {of.text()}, built at {x.site}"
+    return of.text() if of.column is Column.NUMBER else f"literal {of.text()}"
+
+
+def described(operands: Sequence[object], kinds: Sequence[Kind]) -> str:
+    """All operands, one a line."""
+    return "".join(f"\n  operand {i}: {describe(x, k)}" for i, (x, k) in enumerate(zip(operands, kinds, strict=True)))
+
+
+def made_from(cls: type[L], do: object, of: Kind) -> L:
+    """The layer whose tape comes from a `Do` that the user has put together."""
+    if not isinstance(do, Do):
+        raise TypeError(f"{cls.__name__} takes a Do of a tape, such as `layer.forward.map(...)`; got {do!r:.60}")
+    layer = external(do, of)
+    assert isinstance(layer, cls), "the column of the kind decides the class"
+    return layer

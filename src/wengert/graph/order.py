@@ -1,0 +1,45 @@
+"""The nodes below an expression, in an order that an interpreter can follow (S8: without recursion).
+
+Knows: that a node's serial is greater than its operands' serials, so that creation order is a topological one.
+Refuses to know: what running a node means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from operator import attrgetter
+
+from wengert.graph.node import Expression, Node
+from wengert.graph.weights import Weight
+
+_serial = attrgetter("_serial")
+
+
+def below(root: Expression, known: Container[Expression]) -> tuple[list[Node], list[Weight]]:
+    """The nodes and the weights under `root`, itself among them, that are not in `known`; nodes by serial.
+
+    One pass with an explicit stack: linear in nodes and operands, whatever the fan-out (S2).
+    """
+    if root in known:
+        return [], []
+    if isinstance(root, Weight):
+        return [], [root]
+    nodes: list[Node] = []
+    weights: list[Weight] = []
+    stack: list[Node] = [root]  # type: ignore[list-item] # an expression that is no weight is a node
+    seen: set[Expression] = {root}
+    push, pop, see, take = stack.append, stack.pop, seen.add, nodes.append
+    while stack:
+        node = pop()
+        take(node)
+        operands = node._operands
+        for index in node._signature.nodes:
+            x = operands[index]
+            if x not in seen and x not in known:
+                see(x)
+                if isinstance(x, Weight):
+                    weights.append(x)
+                else:
+                    push(x)
+    nodes.sort(key=_serial)
+    return nodes, weights

@@ -1,0 +1,109 @@
+"""Products: tuples, NamedTuples and frozen dataclasses of expressions are expressions.
+
+Knows: how to take such a structure apart into its leaves and put one of the same structure together.
+Refuses to know: what the leaves are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from wengert.control import Do, UnitContinuation, gather
+from wengert.differentiable import Tape
+from wengert.errors import NotDifferentiableError
+from wengert.graph.kinds import Column, Role, kind
+from wengert.graph.node import Expression, Node
+from wengert.graph.operand import external, tape_do
+
+Rebuild = Callable[[Iterable[Any]], Any]  # Any: a structure of data, of deltas or of layers
+
+
+def is_product(x: object) -> bool:
+    """Whether `x` is a tuple or a frozen dataclass."""
+    if isinstance(x, tuple):
+        return True
+    if isinstance(x, Expression):
+        return False
+    parameters = getattr(type(x), "__dataclass_params__", None)
+    return parameters is not None and bool(parameters.frozen)
+
+
+def parts_of(x: object) -> tuple[list[object], Rebuild]:
+    """The fields of one product in order, and what makes the same product of others."""
+    if isinstance(x, tuple):
+        cls = type(x)
+        if hasattr(cls, "_make"):
+            return list(x), cls._make
+        return list(x), tuple
+    names = [f.name for f in dataclasses.fields(x) if f.init]  # type: ignore[arg-type] # is_product said so
+    return (
+        [getattr(x, name) for name in names],
+        lambda parts: dataclasses.replace(x, **dict(zip(names, parts, strict=True))),  # type: ignore[type-var] # as above
+    )
+
+
+def leaves_of(x: object) -> tuple[list[Any], Rebuild]:  # Any: expressions and whatever a user put in a field
+    """All leaves of nested products, left to right, and what puts one of the same nesting together."""
+    leaves: list[object] = []
+    plan: list[tuple[int, Rebuild] | None] = []  # in postfix order: None takes a leaf, else n results become one
+    todo: list[object] = [x]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, _Close):
+            plan.append((item.count, item.rebuild))
+        elif is_product(item):
+            parts, rebuild = parts_of(item)
+            todo.append(_Close(len(parts), rebuild))
+            todo.extend(reversed(parts))
+        else:
+            leaves.append(item)
+            plan.append(None)
+
+    def put_together(values: Iterable[Any]) -> Any:
+        source = iter(values)
+        done: list[Any] = []
+        for step in plan:
+            if step is None:
+                done.append(next(source))
+            else:
+                count, rebuild = step
+                start = len(done) - count
+                done[start:] = [rebuild(done[start:])]
+        return done[0]
+
+    return leaves, put_together
+
+
+@dataclasses.dataclass(slots=True)
+class _Close:
+    count: int
+    rebuild: Rebuild
+
+
+def lift_product(x: object) -> Node:
+    """A product as one layer: Data and Delta have its structure, fields are independent branches."""
+    leaves, rebuild = leaves_of(x)
+    tapes = gather(*(tape_do(leaf) for leaf in leaves))
+    return external(tapes.map(_Joined(x, rebuild)), kind(Column.OTHER, None, None, "cpu", Role.LAYER))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Joined:
+    """From the tapes of all leaves to the tape of the product."""
+
+    product: object
+    rebuild: Rebuild
+
+    def __call__(self, tapes: tuple[Tape[Any, Any], ...]) -> Tape[Any, Any]:
+        def backward(delta: Do[Any]) -> UnitContinuation[None]:
+            once = delta.map(lambda structure: leaves_of(structure)[0]).shared()
+            sent = UnitContinuation.now(None)
+            for index, tape in enumerate(tapes):
+                sent = sent.flat_map(
+                    lambda _, index=index, tape=tape: tape.backward(once.map(lambda parts: parts[index]))
+                )
+            return sent
+
+        return Tape(self.rebuild(tape.data for tape in tapes), backward)

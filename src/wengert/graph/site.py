@@ -1,0 +1,44 @@
+"""Where in the user's files something was written.
+
+Knows: code objects and instruction offsets, which are cheap to record (two words) and exact to read back.
+Refuses to know: what was written there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import CodeType, FrameType
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+
+
+def position(code: CodeType | str, offset: int) -> str:
+    """`file:line` of one instruction; a node that crossed a process boundary keeps just that text."""
+    if isinstance(code, str):
+        return code
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= offset < end and number is not None:
+            line = number
+    return f"{code.co_filename}:{line}"
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Whether a frame runs this package's own code."""
+    return frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def user_frame() -> FrameType:
+    """The nearest frame outside this package: the line that the user wrote."""
+    frame = sys._getframe(1)
+    while is_ours(frame) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def user_position() -> str:
+    """`file:line` of the nearest frame outside this package."""
+    frame = user_frame()
+    return position(frame.f_code, frame.f_lasti)

@@ -1,0 +1,118 @@
+"""Weights: expressions with data that training changes.
+
+Knows: what a weight holds (data in versions, a name, the optimizer that its settings gave it) and what every
+optimizer must be able to do.
+Refuses to know: any optimizer, and when a commit happens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self
+
+from wengert.arrays import Cpu, DType, Dv, FLOAT32, FLOAT64, Float32, Gpu, GpuArray, HostArray, S, T, Value
+from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
+from wengert.graph.kinds import Column, Role, kind
+from wengert.graph.literals import checked_shape
+from wengert.graph.node import Expression
+from wengert.graph.operand import array_kind
+from wengert.graph.site import user_frame
+from wengert.graph.store import Cell, exposed
+
+if TYPE_CHECKING:
+    from typing import overload
+
+
+class Updates(Protocol):
+    """What a weight's optimizer does: a pure step on a copy of itself, which a commit then keeps."""
+
+    def staged(self) -> Self:
+        """A copy to step; the original stays as it is until the commit (S6)."""
+        ...
+
+    def admit(self, loss: Value, weight: Weight) -> None:
+        """Raise to refuse the update that this loss would give."""
+        ...
+
+    def step(self, delta: Value, weight: Weight) -> Value:
+        """What is subtracted from the weight for its whole delta of one run."""
+        ...
+
+
+class Weight(Expression):
+    """What the three kinds of weights share."""
+
+    __slots__ = ("_cell", "_name", "_optimizer")
+    _cell: Cell
+    _name: str | None
+    _optimizer: Updates
+
+    def _begin(self, data: Value, optimizer: Updates, name: str | None) -> None:
+        frame = user_frame()
+        self._code, self._offset = frame.f_code, frame.f_lasti
+        self._cell, self._optimizer, self._name = Cell(data), optimizer, name
+
+    @property
+    def name(self) -> str:
+        """The name it was given, else `file:line` where it was made."""
+        return self._name or self.site
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} {self._kind.text()}>"
+
+
+class DoubleWeight(DoubleOperand, Weight):
+    """A trainable double."""
+
+    __slots__ = ()
+
+    def __init__(self, data: float, optimizer: Updates, name: str | None = None) -> None:
+        self._kind = kind(Column.DOUBLE, (), FLOAT64, "cpu", Role.WEIGHT)
+        self._begin(float(data), optimizer, name)
+
+    @property
+    def data(self) -> float:
+        """The present value."""
+        data: float = self._cell.data
+        return data
+
+
+class FloatWeight(FloatOperand, Weight):
+    """A trainable float."""
+
+    __slots__ = ()
+
+    def __init__(self, data: float | Float32, optimizer: Updates, name: str | None = None) -> None:
+        self._kind = kind(Column.FLOAT, (), FLOAT32, "cpu", Role.WEIGHT)
+        self._begin(Float32(data), optimizer, name)
+
+    @property
+    def data(self) -> Float32:
+        """The present value."""
+        data: Float32 = self._cell.data
+        return data
+
+
+class _Data:
+    """The descriptor of `data`: the exact array type by device, which a property cannot state."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, weight: ArrayWeight[S, T, Cpu], cls: object) -> HostArray[S, T]: ...
+        @overload
+        def __get__(self, weight: ArrayWeight[S, T, Gpu], cls: object) -> GpuArray[S, T]: ...
+
+    def __get__(self, weight: Any, cls: object) -> Any:  # Any: typed by the overloads
+        return self if weight is None else exposed(weight._cell)
+
+
+class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
+    """A trainable array; it keeps a copy of what it is given (S11)."""
+
+    __slots__ = ()
+    data = _Data()
+
+    def __init__(self, data: Value, dims: tuple[object, ...], optimizer: Updates, name: str | None = None) -> None:
+        checked_shape("array_weight", data, dims)
+        self._kind = array_kind(data, Role.WEIGHT)
+        self._begin(data.copy(order="C") if data.flags.c_contiguous else data.copy(), optimizer, name)

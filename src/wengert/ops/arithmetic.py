@@ -1,0 +1,162 @@
+"""Arithmetic: the operations behind Python's operators on numbers.
+
+Knows: formulas and derivatives; g is the delta that arrives at the result y.
+Refuses to know: how operands are broadcast and deltas summed back, which the family does.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from wengert.ops.families import broadcasting, elementwise
+
+Value = Any  # data of any column, or an expression: a rule is written once for all of them
+
+
+@broadcasting(lambda c, g, y, a, b: g, lambda c, g, y, a, b: g, value=operator.add)
+def add(c: Value, a: Value, b: Value) -> Value:
+    """a + b.
+
+    Derivative: g, g.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> add(2.0, 3.0).predict().run()
+    5.0
+
+    Source: Python array API standard, `add`.
+    """
+    return a + b
+
+
+@broadcasting(lambda c, g, y, a, b: g, lambda c, g, y, a, b: -g, value=operator.sub)
+def subtract(c: Value, a: Value, b: Value) -> Value:
+    """a - b.
+
+    Derivative: g, -g.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> subtract(2.0, 3.0).predict().run()
+    -1.0
+
+    Source: Python array API standard, `subtract`.
+    """
+    return a - b
+
+
+@broadcasting(lambda c, g, y, a, b: g * b, lambda c, g, y, a, b: g * a, value=operator.mul)
+def multiply(c: Value, a: Value, b: Value) -> Value:
+    """a b, element by element.
+
+    Derivative: g b, g a.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> multiply(2.0, 3.0).predict().run()
+    6.0
+
+    Source: Python array API standard, `multiply`.
+    """
+    return a * b
+
+
+@broadcasting(
+    lambda c, g, y, a, b: c.xp.nonzero_safe(g, c.xp.divide(g, b)),
+    lambda c, g, y, a, b: c.xp.nonzero_safe(g, -c.xp.divide(g * y, b)),
+)
+def divide(c: Value, a: Value, b: Value) -> Value:
+    """a / b; a zero divisor gives an infinity or NaN as IEEE 754 says, for numbers too.
+
+    Derivative: g / b, -g a / b²; 0 where g is 0.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> divide(3.0, 2.0).predict().run()
+    1.5
+
+    Source: Python array API standard, `divide`.
+    """
+    return c.xp.divide(a, b)
+
+
+def _pow_base(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
+    xp = c.xp
+    return xp.where(xp.equal(b, 0.0), 0.0, xp.nonzero_safe(g, g * b * xp.pow(a, b - 1.0)))
+
+
+def _pow_exponent(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
+    xp = c.xp
+    flat = xp.logical_and(xp.equal(a, 0.0), xp.greater(b, 0.0))
+    return xp.where(flat, 0.0, xp.nonzero_safe(g, g * y * xp.log(a)))
+
+
+@broadcasting(_pow_base, _pow_exponent)
+def pow(c: Value, a: Value, b: Value) -> Value:
+    """a to the power b; a negative base with a fractional exponent gives NaN.
+
+    Derivative: g b a^(b-1), which is 0 at b = 0; g y ln a, which is 0 at a = 0 < b. A literal's is not computed.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> pow(2.0, 3.0).predict().run()
+    8.0
+
+    Source: Python array API standard, `pow`.
+    """
+    return c.xp.pow(a, b)
+
+
+@elementwise(lambda c, g, y, x: -g, value=operator.neg)
+def negative(c: Value, x: Value) -> Value:
+    """-x.
+
+    Derivative: -g.
+    Shapes: that of x.
+    >>> negative(2.0).predict().run()
+    -2.0
+
+    Source: Python array API standard, `negative`.
+    """
+    return -x
+
+
+@elementwise(lambda c, g, y, x: g * c.xp.sign(x), value=operator.abs)
+def abs(c: Value, x: Value) -> Value:
+    """|x|.
+
+    Derivative: g sign(x), and 0 at 0.
+    Shapes: that of x.
+    >>> abs(-2.0).predict().run()
+    2.0
+
+    Source: Python array API standard, `abs`.
+    """
+    return c.xp.abs(x)
+
+
+def _tie(wins: str) -> Value:
+    def rule(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
+        xp = c.xp
+        return xp.where(xp.equal(a, b), 0.5 * g, xp.where(getattr(xp, wins)(a, b), g, 0.0))
+
+    return rule
+
+
+@broadcasting(_tie("greater"), _tie("less"))
+def maximum(c: Value, a: Value, b: Value) -> Value:
+    """The greater of a and b; NaN if either is.
+
+    Derivative: g to the greater; at a tie half to each, for numbers and arrays alike.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> maximum(2.0, 3.0).predict().run()
+    3.0
+
+    Source: Python array API standard, `maximum`.
+    """
+    return c.xp.maximum(a, b)
+
+
+@broadcasting(_tie("less"), _tie("greater"))
+def minimum(c: Value, a: Value, b: Value) -> Value:
+    """The smaller of a and b; NaN if either is.
+
+    Derivative: g to the smaller; at a tie half to each, for numbers and arrays alike.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> minimum(2.0, 3.0).predict().run()
+    2.0
+
+    Source: Python array API standard, `minimum`.
+    """
+    return c.xp.minimum(a, b)

@@ -1,0 +1,152 @@
+"""Operations over classes: softmax, its logarithm, cross-entropy.
+
+Knows: that the three need the greatest logit subtracted, and that the loss's derivative is simpler than the
+composition of its parts.
+Refuses to know: how classes are encoded elsewhere; labels are integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, Protocol, overload
+
+from wengert.arrays import Dv, S, T
+from wengert.errors import DTypeError, ShapeError
+from wengert.graph.apply import apply
+from wengert.graph.expressions import ArrayExpression, ArrayLayer
+from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.operation import Operation
+from wengert.ops.kinds import array_of, axis_in
+
+Value = Any  # arrays, or expressions: a rule is written once for both
+
+
+class AlongAxis(Protocol):
+    """One array, each line along `axis` on its own, result of the same shape."""
+
+    def __call__(self, x: ArrayExpression[S, T, Dv], /, *, axis: int = -1) -> ArrayLayer[S, T, Dv]: ...
+
+
+def _infer(kinds: Sequence[Kind], *, axis: int) -> Kind:
+    shape, dtype, device = array_of(kinds)
+    if shape is not None:
+        axis_in(axis, len(shape), shape)
+    return kind(Column.ARRAY, shape, dtype, device)
+
+
+def _softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Value:
+    return y * (g - c.xp.sum(g * y, axis=axis, keepdims=True))
+
+
+SOFTMAX: Final = Operation(
+    "softmax", _infer, lambda c, x, *, axis: c.xp.softmax(x, axis=axis), (_softmax_delta,)
+)
+
+
+def softmax(x: ArrayExpression[S, T, Dv], /, *, axis: int = -1) -> ArrayLayer[S, T, Dv]:
+    """exp(x) / Σ exp(x) along an axis, without overflow.
+
+    Derivative: y (g - Σ g y).
+    Shapes: that of x. Raises ShapeError for an axis out of range.
+    >>> import numpy as np
+    >>> softmax(np.zeros(4)).predict().run().tolist()
+    [0.25, 0.25, 0.25, 0.25]
+
+    Source: J. Bridle, "Probabilistic interpretation of feedforward classification network outputs", 1990.
+    """
+    layer: ArrayLayer[S, T, Dv] = apply(SOFTMAX, (x,), (("axis", axis),))
+    return layer
+
+
+def _log_softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Value:
+    return g - c.xp.exp(y) * c.xp.sum(g, axis=axis, keepdims=True)
+
+
+LOG_SOFTMAX: Final = Operation(
+    "log_softmax", _infer, lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis), (_log_softmax_delta,)
+)
+
+
+def log_softmax(x: ArrayExpression[S, T, Dv], /, *, axis: int = -1) -> ArrayLayer[S, T, Dv]:
+    """x - log Σ exp(x) along an axis, without overflow.
+
+    Derivative: g - exp(y) Σ g.
+    Shapes: that of x. Raises ShapeError for an axis out of range.
+    >>> import numpy as np
+    >>> np.exp(log_softmax(np.zeros(4)).predict().run()).round(9).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+
+    Source: the logarithm of `softmax`.
+    """
+    layer: ArrayLayer[S, T, Dv] = apply(LOG_SOFTMAX, (x,), (("axis", axis),))
+    return layer
+
+
+def _infer_loss(kinds: Sequence[Kind], *, reduction: str) -> Kind:
+    shape, dtype, device = array_of(kinds[:1])
+    labels = kinds[1]
+    if labels.column is not Column.INDEX:
+        raise DTypeError(f"labels are integers (class numbers), not {labels.text()}")
+    if shape is not None and labels.shape is not None:
+        if not shape:
+            raise ShapeError("logits of shape () have no axis of classes")
+        if labels.shape != shape[:-1]:
+            raise ShapeError(
+                f"logits of shape {shape} need labels of shape {shape[:-1]}, one a line; got {labels.shape}"
+            )
+    result = () if reduction != "none" else (None if shape is None else shape[:-1])
+    return kind(Column.ARRAY, result, dtype, device)
+
+
+def _loss(c: Value, logits: Value, labels: Value, *, reduction: str) -> Value:
+    xp = c.xp
+    picked = xp.take_along_axis(logits, xp.expand_dims(labels, axis=-1), axis=-1)
+    lines = xp.logsumexp(logits, axis=-1) - xp.squeeze(picked, axis=-1)
+    if reduction == "none":
+        return lines
+    return xp.mean(lines) if reduction == "mean" else xp.sum(lines)
+
+
+def _loss_delta(c: Value, g: Value, y: Value, logits: Value, labels: Value, *, reduction: str) -> Value:
+    xp, shape = c.xp, c.shape(0)
+    if reduction == "mean":
+        g = g / max(1, _lines(shape))
+    spread = xp.expand_dims(g, axis=-1) if reduction == "none" else g
+    return spread * (xp.softmax(logits, axis=-1) - xp.one_hot(labels, shape[-1], c.result.dtype))
+
+
+def _lines(shape: tuple[int, ...]) -> int:
+    count = 1
+    for n in shape[:-1]:
+        count *= n
+    return count
+
+
+CROSS_ENTROPY: Final = Operation("cross_entropy", _infer_loss, _loss, (_loss_delta, None))
+Labels = Any  # an integer array of numpy or cupy; checked when the node is built
+
+
+@overload
+def cross_entropy(
+    logits: ArrayExpression[Any, T, Dv], labels: Labels, /, *, reduction: Literal["mean", "sum"] = "mean"
+) -> ArrayLayer[tuple[()], T, Dv]: ...
+@overload
+def cross_entropy(
+    logits: ArrayExpression[Any, T, Dv], labels: Labels, /, *, reduction: Literal["none"]
+) -> ArrayLayer[Any, T, Dv]: ...
+def cross_entropy(logits: Any, labels: Any, /, *, reduction: str = "mean") -> Any:  # Any: typed by the overloads
+    """The mean over all lines of -log softmax(logits)[label]; classes lie on the last axis.
+
+    Derivative: g (softmax(logits) - onehot(labels)) / n for the mean over n lines.
+    Shapes: (..., classes) and integer labels (...) to (); to (...) with reduction="none".
+    Raises ShapeError, DTypeError for labels that are no integers, IndexError in the run for a label that is
+    no class.
+    >>> import numpy as np
+    >>> cross_entropy(np.zeros((2, 4)), np.array([0, 3])).predict().run().round(6).item()
+    1.386294
+
+    Source: I. Goodfellow, Y. Bengio, A. Courville, "Deep Learning", 2016, section 6.2.2.3.
+    """
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', got {reduction!r}")
+    return apply(CROSS_ENTROPY, (logits, labels), (("reduction", reduction),))

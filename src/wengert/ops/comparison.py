@@ -1,0 +1,207 @@
+"""Comparisons, logic and choice: masks and what is done with them.
+
+Knows: that a mask has no delta, and that `where` sends a delta only to what was chosen.
+Refuses to know: where masks come from.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, overload
+
+from wengert.arrays import Dv, HostMask, T
+from wengert.graph.apply import apply
+from wengert.graph.expressions import (
+    ArrayExpression,
+    ArrayLayer,
+    DoubleExpression,
+    DoubleLayer,
+    FloatExpression,
+    FloatLayer,
+    Mask,
+    ScalarOperand,
+)
+from wengert.graph.operation import Operation
+from wengert.ops import kinds
+from wengert.ops.families import comparison
+
+Value = Any  # data of any column, or an expression: a rule is written once for all of them
+
+
+@comparison
+def greater(c: Value, a: Value, b: Value) -> Value:
+    """a > b, as a mask.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> greater(2.0, 1.0).predict().run()
+    True
+
+    Source: Python array API standard, `greater`.
+    """
+    return c.xp.greater(a, b)
+
+
+@comparison
+def greater_equal(c: Value, a: Value, b: Value) -> Value:
+    """a ≥ b, as a mask.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> greater_equal(2.0, 2.0).predict().run()
+    True
+
+    Source: Python array API standard, `greater_equal`.
+    """
+    return c.xp.greater_equal(a, b)
+
+
+@comparison
+def less(c: Value, a: Value, b: Value) -> Value:
+    """a < b, as a mask.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> less(1.0, 2.0).predict().run()
+    True
+
+    Source: Python array API standard, `less`.
+    """
+    return c.xp.less(a, b)
+
+
+@comparison
+def less_equal(c: Value, a: Value, b: Value) -> Value:
+    """a ≤ b, as a mask.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> less_equal(2.0, 2.0).predict().run()
+    True
+
+    Source: Python array API standard, `less_equal`.
+    """
+    return c.xp.less_equal(a, b)
+
+
+@comparison
+def equal(c: Value, a: Value, b: Value) -> Value:
+    """a = b, as a mask.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> equal(2.0, 2.0).predict().run()
+    True
+
+    Source: Python array API standard, `equal`.
+    """
+    return c.xp.equal(a, b)
+
+
+@comparison
+def not_equal(c: Value, a: Value, b: Value) -> Value:
+    """a ≠ b, as a mask.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> not_equal(2.0, 1.0).predict().run()
+    True
+
+    Source: Python array API standard, `not_equal`.
+    """
+    return c.xp.not_equal(a, b)
+
+
+LOGICAL_AND: Final = Operation("logical_and", kinds.logical, lambda c, a, b: c.xp.logical_and(a, b), detached=True)
+
+
+def logical_and(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
+    """Where both of two masks are true.
+
+    Derivative: none.
+    Shapes: broadcast. Raises ShapeError, DTypeError for what is no mask.
+    >>> logical_and(greater(2.0, 1.0), less(1.0, 2.0)).predict().run()
+    True
+
+    Source: Python array API standard, `logical_and`.
+    """
+    mask: Mask[Any, Dv] = apply(LOGICAL_AND, (a, b))
+    return mask
+
+
+LOGICAL_OR: Final = Operation("logical_or", kinds.logical, lambda c, a, b: c.xp.logical_or(a, b), detached=True)
+
+
+def logical_or(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
+    """Where either or both of two masks are true.
+
+    Derivative: none.
+    Shapes: broadcast. Raises ShapeError, DTypeError for what is no mask.
+    >>> logical_or(greater(2.0, 1.0), less(1.0, 2.0)).predict().run()
+    True
+
+    Source: Python array API standard, `logical_or`.
+    """
+    mask: Mask[Any, Dv] = apply(LOGICAL_OR, (a, b))
+    return mask
+
+
+LOGICAL_NOT: Final = Operation("logical_not", kinds.logical, lambda c, a: c.xp.logical_not(a), detached=True)
+
+
+def logical_not(a: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
+    """Where a mask is false.
+
+    Derivative: none.
+    Shapes: that of a. Raises DTypeError for what is no mask.
+    >>> logical_not(greater(2.0, 1.0)).predict().run()
+    False
+
+    Source: Python array API standard, `logical_not`.
+    """
+    mask: Mask[Any, Dv] = apply(LOGICAL_NOT, (a,))
+    return mask
+
+
+WHERE: Final = Operation(
+    "where",
+    kinds.choice,
+    lambda c, condition, a, b: c.xp.where(condition, a, b),
+    (
+        None,
+        lambda c, g, y, condition, a, b: c.xp.where(condition, g, 0.0),
+        lambda c, g, y, condition, a, b: c.xp.where(condition, 0.0, g),
+    ),
+    broadcasts=True,
+)
+
+
+@overload
+def where(
+    condition: Mask[Any, Dv] | HostMask[Any],
+    a: ArrayExpression[Any, T, Dv],
+    b: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float,
+    /,
+) -> ArrayLayer[Any, T, Dv]: ...
+@overload
+def where(
+    condition: Mask[Any, Dv] | HostMask[Any],
+    a: ScalarOperand[T] | T | float,
+    b: ArrayExpression[Any, T, Dv],
+    /,
+) -> ArrayLayer[Any, T, Dv]: ...
+@overload
+def where(condition: Mask[tuple[()], Any], a: DoubleExpression, b: DoubleExpression, /) -> DoubleLayer: ...
+@overload
+def where(condition: Mask[tuple[()], Any], a: FloatExpression, b: FloatExpression | float, /) -> FloatLayer: ...
+def where(condition: Any, a: Any, b: Any, /) -> Any:  # Any: typed by the overloads
+    """a where the mask is true, else b.
+
+    Derivative: g where it was chosen, exactly 0 where it was not; `sqrt`, `log`, `pow` and `divide` keep that 0
+    through an infinite local derivative, so that a masked-out point never makes a NaN.
+    Shapes: all three broadcast; a and b have one dtype. Raises ShapeError, DTypeError, DeviceError.
+    >>> where(greater(2.0, 1.0), 10.0, 20.0).predict().run()
+    10.0
+
+    Source: Python array API standard, `where`.
+    """
+    return apply(WHERE, (condition, a, b))

@@ -1,0 +1,147 @@
+"""Elementary functions and activations of one operand.
+
+Knows: formulas and derivatives; g is the delta that arrives at the result y.
+Refuses to know: shapes, which no function here changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from wengert.graph.apply import unary
+from wengert.graph.operation import Rule
+from wengert.ops import kinds
+from wengert.ops.families import Elementwise, defined, dressed, elementwise
+
+Value = Any  # data of any column, or an expression: a rule is written once for all of them
+
+
+@elementwise(None)
+def sign(c: Value, x: Value) -> Value:
+    """-1, 0 or 1.
+
+    Derivative: 0 everywhere, so that nothing below gets a delta.
+    Shapes: that of x.
+    >>> sign(-2.5).predict().run()
+    -1.0
+
+    Source: Python array API standard, `sign`.
+    """
+    return c.xp.sign(x)
+
+
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, 2.0 * y)))
+def sqrt(c: Value, x: Value) -> Value:
+    """The square root; NaN for negative x.
+
+    Derivative: g / (2 y); 0 where g is 0.
+    Shapes: that of x.
+    >>> sqrt(9.0).predict().run()
+    3.0
+
+    Source: Python array API standard, `sqrt`.
+    """
+    return c.xp.sqrt(x)
+
+
+@elementwise(lambda c, g, y, x: 2.0 * g * x)
+def square(c: Value, x: Value) -> Value:
+    """x².
+
+    Derivative: 2 g x.
+    Shapes: that of x.
+    >>> square(3.0).predict().run()
+    9.0
+
+    Source: Python array API standard, `square`.
+    """
+    return x * x
+
+
+@elementwise(lambda c, g, y, x: g * y)
+def exp(c: Value, x: Value) -> Value:
+    """e to the power x; infinity on overflow, for numbers too.
+
+    Derivative: g y.
+    Shapes: that of x.
+    >>> exp(0.0).predict().run()
+    1.0
+
+    Source: Python array API standard, `exp`.
+    """
+    return c.xp.exp(x)
+
+
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, x)))
+def log(c: Value, x: Value) -> Value:
+    """The natural logarithm; -infinity at 0, NaN below.
+
+    Derivative: g / x; 0 where g is 0.
+    Shapes: that of x.
+    >>> log(1.0).predict().run()
+    0.0
+
+    Source: Python array API standard, `log`.
+    """
+    return c.xp.log(x)
+
+
+@elementwise(lambda c, g, y, x: g * c.xp.sign(y))
+def relu(c: Value, x: Value) -> Value:
+    """max(x, 0).
+
+    Derivative: g where x > 0, else 0. It is computed from the result: g sign(y) is one pass.
+    Shapes: that of x.
+    >>> relu(-2.0).predict().run()
+    0.0
+
+    Source: V. Nair, G. Hinton, "Rectified Linear Units Improve Restricted Boltzmann Machines", 2010.
+    """
+    return c.xp.relu(x)
+
+
+@elementwise(lambda c, g, y, x: g * (y * (1.0 - y)))
+def sigmoid(c: Value, x: Value) -> Value:
+    """1 / (1 + exp(-x)), without overflow.
+
+    Derivative: g y (1 - y).
+    Shapes: that of x.
+    >>> sigmoid(0.0).predict().run()
+    0.5
+
+    Source: D. Rumelhart, G. Hinton, R. Williams, "Learning representations by back-propagating errors", 1986.
+    """
+    return c.xp.sigmoid(x)
+
+
+@elementwise(lambda c, g, y, x: g * (1.0 - y * y))
+def tanh(c: Value, x: Value) -> Value:
+    """The hyperbolic tangent.
+
+    Derivative: g (1 - y²).
+    Shapes: that of x.
+    >>> tanh(0.0).predict().run()
+    0.0
+
+    Source: Python array API standard, `tanh`.
+    """
+    return c.xp.tanh(x)
+
+
+def _stop(rule: Rule) -> Elementwise:
+    operation = defined(rule, kinds.elementwise, detached=True)
+    return cast(Elementwise, dressed(lambda x, /: unary(operation, x), rule, operation))
+
+
+@_stop
+def stop_gradient(c: Value, x: Value) -> Value:
+    """x, as a constant.
+
+    Derivative: none; nothing below gets a delta through here, and no backward work is done for it.
+    Shapes: that of x.
+    >>> stop_gradient(3.0).predict().run()
+    3.0
+
+    Source: the field's usual name for cutting a graph.
+    """
+    return x

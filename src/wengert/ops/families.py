@@ -1,0 +1,129 @@
+"""Families of operations: the types that a checker sees, and the decorators that make an operation of a rule.
+
+Knows: that `exp` and `tanh` differ in nothing that a type could say, so that a family is typed once, and that
+an operation written with these decorators is found by Python's operators, by tests and by interpreters.
+Refuses to know: any formula.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol, cast, overload
+
+from wengert.arrays import Dv, S, T
+from wengert.graph.apply import binary, unary
+from wengert.graph.expressions import (
+    ArrayExpression,
+    ArrayLayer,
+    DoubleExpression,
+    DoubleLayer,
+    FloatExpression,
+    FloatLayer,
+    Mask,
+    ScalarOperand,
+)
+from wengert.graph.operation import OPERATIONS, Infer, Operation, Rule
+from wengert.ops import kinds
+
+
+class Elementwise(Protocol):
+    """One operand, result of the same shape."""
+
+    @overload
+    def __call__(self, x: ArrayExpression[S, T, Dv], /) -> ArrayLayer[S, T, Dv]: ...
+    @overload
+    def __call__(self, x: DoubleExpression, /) -> DoubleLayer: ...
+    @overload
+    def __call__(self, x: FloatExpression, /) -> FloatLayer: ...
+
+
+class Broadcasting(Protocol):
+    """Two operands of one dtype that broadcast."""
+
+    @overload
+    def __call__(
+        self, a: ArrayExpression[Any, T, Dv], b: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+    ) -> ArrayLayer[Any, T, Dv]: ...
+    @overload
+    def __call__(
+        self, a: ScalarOperand[T] | T | float, b: ArrayExpression[Any, T, Dv], /
+    ) -> ArrayLayer[Any, T, Dv]: ...
+    @overload
+    def __call__(self, a: DoubleExpression, b: DoubleExpression, /) -> DoubleLayer: ...
+    @overload
+    def __call__(self, a: FloatExpression, b: FloatExpression | float, /) -> FloatLayer: ...
+    @overload
+    def __call__(self, a: float, b: FloatExpression, /) -> FloatLayer: ...
+
+
+class Comparison(Protocol):
+    """Two operands of one dtype that broadcast, to a mask."""
+
+    @overload
+    def __call__(
+        self, a: ArrayExpression[Any, T, Dv], b: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+    ) -> Mask[Any, Dv]: ...
+    @overload
+    def __call__(
+        self, a: ScalarOperand[T] | T | float, b: ArrayExpression[Any, T, Dv], /
+    ) -> Mask[Any, Dv]: ...
+    @overload
+    def __call__(self, a: DoubleExpression, b: DoubleExpression, /) -> Mask[tuple[()]]: ...
+    @overload
+    def __call__(self, a: FloatExpression, b: FloatExpression | float, /) -> Mask[tuple[()]]: ...
+    @overload
+    def __call__(self, a: float, b: FloatExpression, /) -> Mask[tuple[()]]: ...
+
+
+def defined(
+    rule: Rule,
+    infer: Infer,
+    derivatives: tuple[Rule | None, ...] = (),
+    *,
+    value: Rule | None = None,
+    broadcasts: bool = False,
+    detached: bool = False,
+) -> Operation:
+    """The operation named like the function `rule` (less a trailing underscore), entered in the registry.
+
+    `value` replaces the rule where a built-in function computes the same without a call in between.
+    """
+    name = rule.__name__.rstrip("_")
+    operation = OPERATIONS.get(name) or Operation.declared(name)
+    operation.define(infer, value or rule, derivatives, broadcasts=broadcasts, detached=detached)
+    return operation
+
+
+def dressed(public: Callable[..., Any], rule: Rule, operation: Operation) -> Any:
+    """A public function with the name, the docstring and the home of its rule."""
+    functools.update_wrapper(public, rule, assigned=("__module__", "__doc__"), updated=())
+    public.__name__ = public.__qualname__ = operation.name
+    del public.__wrapped__  # type: ignore[attr-defined] # the rule's own signature is not the public one
+    return public
+
+
+def elementwise(*derivatives: Rule | None, value: Rule | None = None) -> Callable[[Rule], Elementwise]:
+    """A rule (case, x) as a unary operation."""
+
+    def make(rule: Rule) -> Elementwise:
+        operation = defined(rule, kinds.elementwise, derivatives, value=value)
+        return cast(Elementwise, dressed(lambda x, /: unary(operation, x), rule, operation))
+
+    return make
+
+
+def broadcasting(*derivatives: Rule | None, value: Rule | None = None) -> Callable[[Rule], Broadcasting]:
+    """A rule (case, a, b) as a binary operation that broadcasts."""
+
+    def make(rule: Rule) -> Broadcasting:
+        operation = defined(rule, kinds.broadcasting, derivatives, value=value, broadcasts=True)
+        return cast(Broadcasting, dressed(lambda a, b, /: binary(operation, a, b), rule, operation))
+
+    return make
+
+
+def comparison(rule: Rule) -> Comparison:
+    """A rule (case, a, b) as a comparison; no delta passes it."""
+    operation = defined(rule, kinds.comparison, detached=True)
+    return cast(Comparison, dressed(lambda a, b, /: binary(operation, a, b), rule, operation))

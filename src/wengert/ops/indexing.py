@@ -1,0 +1,121 @@
+"""Indexing: `x[key]` and `take`, whose delta is sparse at a weight.
+
+Knows: the shape of an indexed array, and that a delta is added at the index, repeated indices adding up.
+Refuses to know: how rows are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from wengert.arrays import Dv, T, indexed_shape, zeros_of
+from wengert.delta import LazyDelta, Rows
+from wengert.errors import DTypeError, ShapeError
+from wengert.graph.apply import apply
+from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
+from wengert.graph.index import Part, index_of, key_of
+from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.operation import Operation
+from wengert.graph.operators import GETITEM
+from wengert.ops.kinds import array_of, axis_in
+
+Value = Any  # arrays, or expressions: a rule is written once for both
+Integers = Any  # an array, a list or one integer; checked when the node is built
+
+
+def _infer_getitem(kinds: Sequence[Kind], *, key: tuple[Part, ...]) -> Kind:
+    shape, dtype, device = array_of(kinds[:1])
+    for k in kinds[1:]:
+        if k.column is not Column.INDEX:
+            raise DTypeError(f"an index array has integers, not {k.dtype}")
+    if shape is None:
+        return kind(Column.ARRAY, None, dtype, device)
+    try:
+        result = indexed_shape(shape, key_of(key, tuple(zeros_of(k.shape or ()) for k in kinds[1:])))
+    except IndexError as error:
+        raise ShapeError(f"cannot index shape {shape}: {error}") from None
+    return kind(Column.ARRAY, result, dtype, device)
+
+
+def _value(c: Value, x: Value, *arrays: Value, key: tuple[Part, ...]) -> Value:
+    return x[key_of(key, arrays)]
+
+
+def _delta(c: Value, g: Value, y: Value, x: Value, *arrays: Value, key: tuple[Part, ...]) -> Value:
+    return c.xp.add_at(c.shape(0), c.result.dtype, key_of(key, arrays), g)
+
+
+def _rows(c: Value, g: Value, y: Value, x: Value, *arrays: Value, key: tuple[Part, ...]) -> Value:
+    return LazyDelta((Rows(key_of(key, arrays), g, c.shape(0)),))
+
+
+GETITEM.define(_infer_getitem, _value, (_delta,), at_weight={0: _rows})
+
+
+def getitem(x: ArrayExpression[Any, T, Dv], key: Index, /) -> ArrayLayer[Any, T, Dv]:
+    """x[key]: integers, slices, `...`, None and integer arrays, as numpy has them.
+
+    Derivative: g added at the key, equal indices adding up; at a weight it stays (key, g).
+    Shapes: an integer drops its axis, a slice keeps it, None adds one, arrays put their joint shape.
+    Raises ShapeError for an index out of range, DTypeError for an index array that is not of integers.
+    >>> import numpy as np
+    >>> getitem(np.arange(6.0).reshape(2, 3), (1, slice(0, 2))).predict().run().tolist()
+    [3.0, 4.0]
+
+    Source: Python array API standard, indexing; numpy's advanced indexing for arrays.
+    """
+    operands, static = index_of(x, key)
+    layer: ArrayLayer[Any, T, Dv] = apply(GETITEM, operands, (("key", static),))
+    return layer
+
+
+def _infer_take(kinds: Sequence[Kind], *, axis: int) -> Kind:
+    shape, dtype, device = array_of(kinds[:1])
+    if kinds[1].column is not Column.INDEX:
+        raise DTypeError(f"indices are integers, not {kinds[1].text()}")
+    if shape is None or kinds[1].shape is None:
+        return kind(Column.ARRAY, None, dtype, device)
+    at = axis_in(axis, len(shape), shape)
+    return kind(Column.ARRAY, shape[:at] + kinds[1].shape + shape[at + 1 :], dtype, device)
+
+
+def _take_key(c: Value, indices: Value, axis: int) -> Value:
+    return (*(slice(None),) * (axis % len(c.shape(0))), indices)
+
+
+def _take_rows(c: Value, g: Value, y: Value, x: Value, indices: Value, *, axis: int) -> Value:
+    key = indices if axis % len(c.shape(0)) == 0 else _take_key(c, indices, axis)
+    return LazyDelta((Rows(key, g, c.shape(0)),))
+
+
+TAKE: Final = Operation(
+    "take",
+    _infer_take,
+    lambda c, x, indices, *, axis: c.xp.take(x, indices, axis=axis),
+    (
+        lambda c, g, y, x, indices, *, axis: c.xp.add_at(c.shape(0), c.result.dtype, _take_key(c, indices, axis), g),
+        None,
+    ),
+    at_weight={0: _take_rows},
+)
+
+
+def take(x: ArrayExpression[Any, T, Dv], indices: Integers, /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
+    """The slices of x at `indices` along an axis: rows of an embedding table.
+
+    Derivative: g added at the indices, equal ones adding up; at a weight it stays (indices, g).
+    Shapes: `axis` is replaced by the shape of `indices`. Raises ShapeError for an axis out of range, DTypeError
+    for indices that are no integers, IndexError in the run for an index out of range.
+    >>> import numpy as np
+    >>> take(np.arange(6.0).reshape(3, 2), np.array([2, 0])).predict().run().tolist()
+    [[4.0, 5.0], [0.0, 1.0]]
+
+    Source: Python array API standard, `take`.
+    """
+    layer: ArrayLayer[Any, T, Dv] = apply(TAKE, (x, _integers(indices)), (("axis", axis),))
+    return layer
+
+
+def _integers(indices: Integers) -> Value:
+    return index_of(None, indices if not isinstance(indices, int) else [indices])[0][1]

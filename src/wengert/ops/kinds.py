@@ -1,0 +1,144 @@
+"""Shape rules that many operations share: what kind results from operands of given kinds.
+
+Knows: dtypes do not mix, devices do not mix, broadcasting aligns trailing axes and never makes a shape that no
+operand states when ranks differ (S12, D23, D33).
+Refuses to know: which operation asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wengert.arrays import FLOAT64, MASK
+from wengert.errors import DeviceError, DTypeError, NotDifferentiableError, ShapeError
+from wengert.graph.kinds import Column, Kind, Shape, kind
+
+_DIFFERENTIABLE = (Column.DOUBLE, Column.FLOAT, Column.ARRAY)
+
+
+def common(kinds: Sequence[Kind]) -> tuple[Column, Any, Any]:  # Any: dtype and device, as kinds keep them
+    """Column, dtype and device of a result computed from such operands; Python numbers follow the others."""
+    strong = [k for k in kinds if k.column is not Column.NUMBER]
+    for k in strong:
+        if k.column in (Column.INDEX, Column.MASK):
+            raise DTypeError(f"{k.dtype} has no derivative; write astype(numpy.float32) first")
+        if k.column is Column.OTHER:
+            raise NotDifferentiableError(
+                "the Data of an operand is of a registered type that this operation has no rule for; "
+                "annotate its forward as `-> Do[Tape[Data, Delta]]`, or write your own with extend.operation"
+            )
+    dtypes = {k.dtype for k in strong if k.dtype is not None}
+    if len(dtypes) > 1:
+        names = " and ".join(str(k.dtype) for k in strong)
+        raise DTypeError(f"dtypes {names} do not mix; convert one of them with astype")
+    unknown = any(k.dtype is None for k in strong)
+    column = max((k.column for k in strong), default=Column.DOUBLE)
+    dtype = None if unknown else next(iter(dtypes), FLOAT64)
+    return column, dtype, common_device(kinds)
+
+
+def common_device(kinds: Sequence[Kind]) -> Any:  # Any: "cpu" or cupy's device
+    """The device of all array operands; scalars go anywhere."""
+    devices = {str(k.device): k.device for k in kinds if k.column in (Column.ARRAY, Column.MASK, Column.INDEX)}
+    if len(devices) > 1:
+        raise DeviceError(f"devices {' and '.join(devices)} do not mix; copy one operand to the other device first")
+    return next(iter(devices.values()), "cpu")
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The broadcast shape; `ShapeError` where it does not exist, or changes the rank and stretches both."""
+    rank = max(map(len, shapes), default=0)
+    padded = [(1,) * (rank - len(s)) + s for s in shapes]
+    result = []
+    for sizes in zip(*padded, strict=True):
+        wanted = {n for n in sizes if n != 1}
+        if len(wanted) > 1:
+            raise ShapeError(f"shapes {_listed(shapes)} do not broadcast: {_sizes(sizes)}")
+        result.append(wanted.pop() if wanted else 1)
+    made = tuple(result)
+    if made not in shapes and len({len(s) for s in shapes if s}) > 1:
+        raise ShapeError(
+            f"shapes {_listed(shapes)} would broadcast to {made}, a shape of neither, with ranks that differ; "
+            f"say which axes you mean with expand_dims or broadcast_to"
+        )
+    return made
+
+
+def _listed(shapes: Sequence[Shape]) -> str:
+    return " and ".join(map(str, shapes))
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    return " and ".join(str(n) for n in sizes if n != 1) + " differ"
+
+
+def elementwise(kinds: Sequence[Kind]) -> Kind:
+    """One operand, its shape."""
+    column, dtype, device = common(kinds)
+    return kind(column, kinds[0].shape, dtype, device)
+
+
+def broadcasting(kinds: Sequence[Kind]) -> Kind:
+    """All operands broadcast."""
+    column, dtype, device = common(kinds)
+    return kind(column, _joint_shape(kinds), dtype, device)
+
+
+def comparison(kinds: Sequence[Kind]) -> Kind:
+    """A mask of the broadcast shape."""
+    _, _, device = common(kinds)
+    return kind(Column.MASK, _joint_shape(kinds), MASK, device)
+
+
+def logical(kinds: Sequence[Kind]) -> Kind:
+    """Masks to a mask."""
+    for k in kinds:
+        if k.column is not Column.MASK:
+            raise DTypeError(f"expected masks (booleans), got {k.text()}; compare first, as in greater(x, 0)")
+    return kind(Column.MASK, _joint_shape(kinds), MASK, common_device(kinds))
+
+
+def choice(kinds: Sequence[Kind]) -> Kind:
+    """`where`: a mask and two operands of one dtype."""
+    if kinds[0].column is not Column.MASK:
+        raise DTypeError(f"the condition is {kinds[0].text()}, not a mask; write greater(x, 0) or the like")
+    column, dtype, _ = common(kinds[1:])
+    device = common_device(kinds)
+    shape = _joint_shape(kinds)
+    if shape and column is not Column.ARRAY:
+        column = Column.ARRAY
+    return kind(column, shape, dtype, device)
+
+
+def _joint_shape(kinds: Sequence[Kind]) -> Shape | None:
+    shapes = [k.shape for k in kinds if k.column is not Column.NUMBER]
+    if any(s is None for s in shapes):
+        return None
+    return broadcast(*(s for s in shapes if s is not None))
+
+
+def array_of(kinds: Sequence[Kind]) -> tuple[Shape | None, Any, Any]:  # Any: dtype and device
+    """Shape, dtype and device of the first operand, which has to be an array."""
+    column, dtype, device = common(kinds)
+    if column is not Column.ARRAY:
+        raise ShapeError("expected an array, got a scalar")
+    return kinds[0].shape, dtype, device
+
+
+def axis_in(axis: int, rank: int, shape: Shape) -> int:
+    """A non-negative axis; `ShapeError` for one out of range."""
+    if not -rank <= axis < rank:
+        raise ShapeError(f"axis {axis} is out of range for shape {shape}")
+    return axis % rank
+
+
+def axes_in(axis: int | tuple[int, ...] | None, shape: Shape) -> tuple[int, ...]:
+    """All axes named by `axis`, non-negative and distinct."""
+    rank = len(shape)
+    if axis is None:
+        return tuple(range(rank))
+    axes = tuple(axis_in(a, rank, shape) for a in (axis if isinstance(axis, tuple) else (axis,)))
+    if len(set(axes)) != len(axes):
+        raise ShapeError(f"axes {axis} name one axis of shape {shape} twice")
+    return axes

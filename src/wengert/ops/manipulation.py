@@ -1,0 +1,287 @@
+"""Operations that move elements without changing them: reshape, permute, stretch, join.
+
+Knows: each one's inverse, which is its derivative.
+Refuses to know: whether a view or a copy is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from wengert.arrays import Dv, T
+from wengert.errors import ShapeError
+from wengert.graph.apply import apply
+from wengert.graph.expressions import ArrayExpression, ArrayLayer
+from wengert.graph.kinds import Column, Kind, Shape, kind
+from wengert.graph.operation import Operation
+from wengert.ops.kinds import array_of, axes_in, axis_in, common
+
+Value = Any  # arrays, or expressions: a rule is written once for both
+
+
+def _as_tuple(x: object, what: str) -> tuple[int, ...]:
+    if isinstance(x, int):
+        return (x,)
+    if isinstance(x, (tuple, list)) and all(hasattr(n, "__index__") for n in x):
+        return tuple(int(n) for n in x)
+    raise TypeError(f"{what}: expected an int or a tuple of ints, got {x!r:.60}")
+
+
+def _infer_reshape(kinds: Sequence[Kind], *, shape: Shape) -> Kind:
+    old, dtype, device = array_of(kinds)
+    return kind(Column.ARRAY, None if old is None else _solved(old, shape), dtype, device)
+
+
+def _solved(old: Shape, shape: Shape) -> Shape:
+    size, known = math.prod(old), math.prod(n for n in shape if n != -1)
+    if shape.count(-1) > 1 or any(n < -1 for n in shape):
+        raise ShapeError(f"cannot reshape {old} into {shape}: at most one dimension may be -1")
+    if -1 in shape and known and size % known == 0:
+        return tuple(size // known if n == -1 else n for n in shape)
+    if -1 in shape or size != known:
+        raise ShapeError(f"cannot reshape {old} ({size} elements) into {shape} ({known} elements)")
+    return shape
+
+
+RESHAPE: Final = Operation(
+    "reshape",
+    _infer_reshape,
+    lambda c, x, *, shape: c.xp.reshape(x, c.result.shape),
+    (lambda c, g, y, x, *, shape: c.xp.reshape(g, c.shape(0)),),
+)
+
+
+def reshape(x: ArrayExpression[Any, T, Dv], shape: tuple[int, ...], /) -> ArrayLayer[Any, T, Dv]:
+    """The same elements, row by row, in another shape; one dimension may be -1 and is worked out.
+
+    Derivative: g in the old shape.
+    Shapes: as many elements as before. Raises ShapeError otherwise.
+    >>> import numpy as np
+    >>> reshape(np.arange(6.0), (2, -1)).shape
+    (2, 3)
+
+    Source: Python array API standard, `reshape`.
+    """
+    layer: ArrayLayer[Any, T, Dv] = apply(RESHAPE, (x,), (("shape", _as_tuple(shape, "reshape")),))
+    return layer
+
+
+def _infer_permute(kinds: Sequence[Kind], *, axes: tuple[int, ...]) -> Kind:
+    old, dtype, device = array_of(kinds)
+    if old is not None and sorted(a % max(len(old), 1) for a in axes) != list(range(len(old))):
+        raise ShapeError(f"axes {axes} are not a permutation of {len(old)} axes")
+    return kind(Column.ARRAY, None if old is None else tuple(old[a] for a in axes), dtype, device)
+
+
+def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    rank = len(axes)
+    return tuple(sorted(range(rank), key=lambda i: axes[i] % rank))
+
+
+PERMUTE_DIMS: Final = Operation(
+    "permute_dims",
+    _infer_permute,
+    lambda c, x, *, axes: c.xp.permute_dims(x, axes),
+    (lambda c, g, y, x, *, axes: c.xp.permute_dims(g, _inverse(axes)),),
+)
+
+
+def permute_dims(x: ArrayExpression[Any, T, Dv], axes: tuple[int, ...], /) -> ArrayLayer[Any, T, Dv]:
+    """The axes in another order: axis i of the result is axis axes[i] of x.
+
+    Derivative: g by the inverse permutation.
+    Shapes: permuted. Raises ShapeError if `axes` is no permutation.
+    >>> import numpy as np
+    >>> permute_dims(np.ones((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+
+    Source: Python array API standard, `permute_dims`.
+    """
+    layer: ArrayLayer[Any, T, Dv] = apply(PERMUTE_DIMS, (x,), (("axes", _as_tuple(axes, "permute_dims")),))
+    return layer
+
+
+def _infer_expand(kinds: Sequence[Kind], *, axis: tuple[int, ...]) -> Kind:
+    old, dtype, device = array_of(kinds)
+    if old is None:
+        return kind(Column.ARRAY, None, dtype, device)
+    rank = len(old) + len(axis)
+    places = {axis_in(a, rank, old) for a in axis}
+    if len(places) != len(axis):
+        raise ShapeError(f"axes {axis} name one place of the result twice")
+    sizes = iter(old)
+    return kind(Column.ARRAY, tuple(1 if i in places else next(sizes) for i in range(rank)), dtype, device)
+
+
+EXPAND_DIMS: Final = Operation(
+    "expand_dims",
+    _infer_expand,
+    lambda c, x, *, axis: c.xp.reshape(x, c.result.shape),
+    (lambda c, g, y, x, *, axis: c.xp.reshape(g, c.shape(0)),),
+)
+
+
+def expand_dims(x: ArrayExpression[Any, T, Dv], /, *, axis: int | tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
+    """New axes of size 1 at the places `axis` of the result.
+
+    Derivative: g without them.
+    Shapes: 1 added at each place. Raises ShapeError for a place out of range.
+    >>> import numpy as np
+    >>> expand_dims(np.ones((2, 3)), axis=0).shape
+    (1, 2, 3)
+
+    Source: Python array API standard, `expand_dims`.
+    """
+    layer: ArrayLayer[Any, T, Dv] = apply(EXPAND_DIMS, (x,), (("axis", _as_tuple(axis, "expand_dims")),))
+    return layer
+
+
+def _infer_squeeze(kinds: Sequence[Kind], *, axis: tuple[int, ...]) -> Kind:
+    old, dtype, device = array_of(kinds)
+    if old is None:
+        return kind(Column.ARRAY, None, dtype, device)
+    axes = axes_in(axis, old)
+    for a in axes:
+        if old[a] != 1:
+            raise ShapeError(f"axis {a} of shape {old} has size {old[a]}, not 1")
+    return kind(Column.ARRAY, tuple(n for i, n in enumerate(old) if i not in axes), dtype, device)
+
+
+SQUEEZE: Final = Operation(
+    "squeeze",
+    _infer_squeeze,
+    lambda c, x, *, axis: c.xp.reshape(x, c.result.shape),
+    (lambda c, g, y, x, *, axis: c.xp.reshape(g, c.shape(0)),),
+)
+
+
+def squeeze(x: ArrayExpression[Any, T, Dv], /, *, axis: int | tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
+    """Without the axes `axis`, which have size 1.
+
+    Derivative: g with them.
+    Shapes: the axes go. Raises ShapeError for an axis of another size.
+    >>> import numpy as np
+    >>> squeeze(np.ones((2, 1)), axis=1).shape
+    (2,)
+
+    Source: Python array API standard, `squeeze`.
+    """
+    layer: ArrayLayer[Any, T, Dv] = apply(SQUEEZE, (x,), (("axis", _as_tuple(axis, "squeeze")),))
+    return layer
+
+
+def _infer_broadcast_to(kinds: Sequence[Kind], *, shape: Shape) -> Kind:
+    old, dtype, device = array_of(kinds)
+    padded = None if old is None else (1,) * (len(shape) - len(old)) + old
+    if padded is not None and (len(padded) != len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True))):
+        raise ShapeError(f"cannot broadcast {old} to {shape}")
+    return kind(Column.ARRAY, shape, dtype, device)
+
+
+BROADCAST_TO: Final = Operation(
+    "broadcast_to",
+    _infer_broadcast_to,
+    lambda c, x, *, shape: c.xp.broadcast_to(x, shape),
+    (lambda c, g, y, x, *, shape: c.xp.sum_to(g, c.shape(0)),),
+)
+
+
+def broadcast_to(x: ArrayExpression[Any, T, Dv], shape: tuple[int, ...], /) -> ArrayLayer[Any, T, Dv]:
+    """x repeated along new leading axes and along axes of size 1.
+
+    Derivative: g summed over each stretched axis.
+    Shapes: `shape`. Raises ShapeError where x does not stretch to it.
+    >>> import numpy as np
+    >>> broadcast_to(np.ones(3), (2, 3)).shape
+    (2, 3)
+
+    Source: Python array API standard, `broadcast_to`.
+    """
+    layer: ArrayLayer[Any, T, Dv] = apply(BROADCAST_TO, (x,), (("shape", _as_tuple(shape, "broadcast_to")),))
+    return layer
+
+
+def _shapes_of(kinds: Sequence[Kind]) -> tuple[list[Shape], Any, Any]:  # Any: dtype and device
+    if not kinds:
+        raise ShapeError("expected at least one array")
+    column, dtype, device = common(kinds)
+    if column is not Column.ARRAY or any(k.column is not Column.ARRAY for k in kinds):
+        raise ShapeError("expected arrays, got a scalar")
+    return [k.shape for k in kinds if k.shape is not None], dtype, device
+
+
+def _infer_concat(kinds: Sequence[Kind], *, axis: int) -> Kind:
+    shapes, dtype, device = _shapes_of(kinds)
+    if len(shapes) < len(kinds):
+        return kind(Column.ARRAY, None, dtype, device)
+    first = shapes[0]
+    at = axis_in(axis, len(first), first)
+    for shape in shapes[1:]:
+        if len(shape) != len(first):
+            raise ShapeError(f"shapes {first} and {shape} differ in rank")
+        for i, (n, m) in enumerate(zip(first, shape, strict=True)):
+            if i != at and n != m:
+                raise ShapeError(f"shapes {first} and {shape} differ on axis {i}, not only on axis {at}")
+    total = sum(shape[at] for shape in shapes)
+    return kind(Column.ARRAY, (*first[:at], total, *first[at + 1 :]), dtype, device)
+
+
+def _concat_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:
+    at = axis % len(c.shape(0))
+    start = sum(c.shape(i)[at] for i in range(index))
+    return g[(*(slice(None),) * at, slice(start, start + c.shape(index)[at]))]
+
+
+CONCAT: Final = Operation("concat", _infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta)
+
+
+def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
+    """Arrays joined along an existing axis.
+
+    Derivative: each operand gets its part of g.
+    Shapes: equal but for `axis`, whose sizes add. Raises ShapeError, DTypeError, DeviceError.
+    >>> import numpy as np
+    >>> concat([np.ones((2, 3)), np.ones((4, 3))]).shape
+    (6, 3)
+
+    Source: Python array API standard, `concat`.
+    """
+    layer: ArrayLayer[Any, T, Dv] = apply(CONCAT, tuple(xs), (("axis", axis),))
+    return layer
+
+
+def _infer_stack(kinds: Sequence[Kind], *, axis: int) -> Kind:
+    shapes, dtype, device = _shapes_of(kinds)
+    if len(shapes) < len(kinds):
+        return kind(Column.ARRAY, None, dtype, device)
+    first = shapes[0]
+    for shape in shapes[1:]:
+        if shape != first:
+            raise ShapeError(f"shapes {first} and {shape} differ")
+    at = axis_in(axis, len(first) + 1, first)
+    return kind(Column.ARRAY, (*first[:at], len(shapes), *first[at:]), dtype, device)
+
+
+def _stack_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:
+    at = axis % (len(c.shape(0)) + 1)
+    return g[(*(slice(None),) * at, index)]
+
+
+STACK: Final = Operation("stack", _infer_stack, lambda c, *xs, axis: c.xp.stack(xs, axis=axis), _stack_delta)
+
+
+def stack(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
+    """Arrays of one shape joined along a new axis.
+
+    Derivative: each operand gets its slice of g.
+    Shapes: a new axis as long as the list. Raises ShapeError, DTypeError, DeviceError.
+    >>> import numpy as np
+    >>> stack([np.ones(3), np.ones(3)], axis=1).shape
+    (3, 2)
+
+    Source: Python array API standard, `stack`.
+    """
+    layer: ArrayLayer[Any, T, Dv] = apply(STACK, tuple(xs), (("axis", axis),))
+    return layer

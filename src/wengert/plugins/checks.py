@@ -1,0 +1,134 @@
+"""What is refused when plugins are put together, and when settings are called wrongly.
+
+Knows: members, abstract members and method resolution order.
+Refuses to know: how an instance is made, and what any plugin is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+from wengert.errors import PluginError
+from wengert.plugins.members import Member
+
+
+def check_members(cls: type, root: type, declared: Iterable[Member]) -> None:
+    """One name must be one member, of one type, wherever it is declared."""
+    by_name: dict[str, Member] = {}
+    for member in declared:
+        first = by_name.setdefault(member.name, member)
+        open_text = isinstance(first.hint, str) or isinstance(member.hint, str)
+        if first.hint != member.hint and not (open_text and first.written == member.written):
+            raise PluginError(
+                f"{cls.__name__}: one member with two types, {first} and {member}; give both the same "
+                "type, or one of them another name"
+            )
+    for name, member in by_name.items():
+        if not member.belongs_to_class:
+            _check_hidden(cls, root, name, member)
+
+
+def _check_hidden(cls: type, root: type, name: str, member: Member) -> None:
+    seen = False
+    for owner in cls.__mro__:
+        if name not in vars(owner):
+            continue
+        if name in vars(owner).get("_declared", {}):
+            seen = True
+        elif is_abstract(vars(owner)[name]):
+            continue  # where it hides the member, the class stays abstract
+        elif not seen or issubclass(owner, root):
+            raise PluginError(
+                f"{cls.__name__}: {member} is a member, and {owner.__name__}.{name} is something else; "
+                f"write `{name}: {member.written} = ...` for another value, or rename one of them"
+            )
+
+
+def check_suppliers(cls: type, root: type) -> None:
+    """An abstract member must not be supplied by two plugins that do not know each other."""
+    for name, owner in abstract_members(cls).items():
+        suppliers = [plugin for plugin in cls.__mro__ if issubclass(plugin, root) and _supplies(plugin, name)]
+        rivals = [
+            one for one in suppliers if not any(issubclass(two, one) for two in suppliers if two is not one)
+        ]
+        if len(rivals) > 1:
+            names = " and ".join(rival.__name__ for rival in rivals)
+            raise PluginError(
+                f"{cls.__name__}: {names} supply {name}, which {owner.__name__} declares; keep one of them"
+            )
+
+
+def check_complete(cls: type, missing: Iterable[str]) -> None:
+    """Settings can be made only if every abstract member is supplied."""
+    declared = abstract_members(cls)
+    for name in sorted(missing):
+        owner = declared[name]
+        hidden = [plugin for plugin in cls.__mro__ if _supplies(plugin, name)]
+        known = sorted(plugin.__name__ for plugin in _descendants(owner) if _supplies(plugin, name))
+        if hidden:
+            has = hidden[0].__name__
+            advice = f"{has} has one but stands right of it: let {has} inherit {owner.__name__}"
+        elif known:
+            advice = f"add {' or '.join(known)}"
+        else:
+            advice = f"define {name} in a plugin that inherits {owner.__name__}"
+        raise PluginError(
+            f"{cls.__name__} cannot be made: no plugin supplies {name}, which {owner.__name__} declares; "
+            f"{advice}"
+        )
+
+
+def is_abstract(value: object) -> bool:
+    return bool(getattr(value, "__isabstractmethod__", False))
+
+
+def abstract_members(cls: type) -> dict[str, type]:
+    """The names that some class above `cls` leaves open, with the class."""
+    return {name: owner for owner in cls.__mro__ for name, value in vars(owner).items() if is_abstract(value)}
+
+
+def _supplies(plugin: type, name: str) -> bool:
+    return name in vars(plugin) and not is_abstract(vars(plugin)[name])
+
+
+def _descendants(cls: type) -> set[type]:
+    found: set[type] = set()
+    waiting = [cls]
+    while waiting:
+        children: list[type] = waiting.pop().__subclasses__()
+        for child in children:
+            if child not in found:
+                found.add(child)
+                waiting.append(child)
+    return found
+
+
+def check_call(
+    cls: type, members: Mapping[str, Member], positional: Sequence[object], keywords: Mapping[str, object]
+) -> None:
+    """`PluginError`, a kind of `TypeError`, unless `keywords` are what `members` ask for."""
+    known = {name: member for name, member in members.items() if not member.injected}
+    listed = ", ".join(keyword(member) for member in known.values()) or "none"
+    if positional:
+        values = ", ".join(map(repr, positional))
+        raise PluginError(
+            f"{cls.__name__} takes keywords only and got {values} without a keyword; its keywords: {listed}"
+        )
+    problems = [
+        f"misses {keyword(one)}" for one in known.values() if one.required and one.name not in keywords
+    ]
+    for name in sorted(keywords.keys() - known.keys()):
+        if name in members:
+            problems.append(f"got {name}, which is injected and never a keyword")
+        else:
+            close = get_close_matches(name, known, n=1)
+            problems.append(f"got unknown {name}" + (f" (did you mean {close[0]}?)" if close else ""))
+    if problems:
+        raise PluginError(f"{cls.__name__} {' and '.join(problems)}; its keywords: {listed}")
+
+
+def keyword(member: Member) -> str:
+    """The member as it stands in a signature."""
+    value = "" if member.required else f" = {member.value!r}"
+    return f"{member.name}: {member.written}{value}"

@@ -1,0 +1,47 @@
+"""Refusing to learn from what is not a number.
+
+Knows: that a loss or a delta which is infinite or NaN spoils every weight it reaches.
+Refuses to know: which operation made it.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from wengert.arrays import Value, is_finite
+from wengert.delta import dense
+from wengert.errors import NonFiniteError
+from wengert.graph.weights import Weight
+from wengert.plugins.optimizer import Optimizer
+from wengert.plugins.plugin import Plugin
+
+
+class Refusing(Optimizer):
+    """Raises before anything changes."""
+
+    def admit(self, loss: Value, weight: Weight) -> None:
+        if not is_finite(loss):
+            raise NonFiniteError(f"the loss is {loss}, so {weight!r} and all other weights stay as they are")
+        super().admit(loss, weight)
+
+    def step(self, delta: Value, weight: Weight) -> Value:
+        delta = dense(delta)
+        if not is_finite(delta):
+            raise NonFiniteError(
+                f"the delta of {weight!r} is not finite, so it and all other weights stay as they are"
+            )
+        return super().step(delta, weight)
+
+
+class FailOnNonFinite(Plugin):
+    """A run whose loss or delta is infinite or NaN fails with `NonFiniteError`, and no weight changes (D68).
+
+    >>> from wengert.plugins import SGD
+    >>> class Settings(FailOnNonFinite, SGD): ...
+    >>> w = Settings(learning_rate=0.1).double_weight(0.0, name="w")
+    >>> (w / 0.0).train().run()
+    Traceback (most recent call last):
+    wengert.errors.NonFiniteError: the loss is nan, so <DoubleWeight 'w' () float64> and all other weights stay as they are
+    """
+
+    optimizer: ClassVar[type[Optimizer]] = Refusing

@@ -1,0 +1,42 @@
+"""Momentum: a step that remembers the steps before it.
+
+Knows: D79.
+Refuses to know: the learning rate.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from wengert.arrays import Value
+from wengert.delta import dense
+from wengert.graph.weights import Weight
+from wengert.plugins.optimizer import Optimizer
+from wengert.plugins.plugin import Plugin
+
+
+class Remembering(Optimizer):
+    """v ← momentum · v + d; hands v on."""
+
+    settings: Momentum
+    velocity: Value = 0.0
+
+    def step(self, delta: Value, weight: Weight) -> Value:
+        self.velocity = self.settings.momentum * self.velocity + dense(delta)
+        return super().step(self.velocity, weight)
+
+
+class Momentum(Plugin):
+    """v ← momentum · v + d, and d becomes v.
+
+    >>> from wengert.plugins import LearningRate
+    >>> class Settings(Momentum, LearningRate): ...
+    >>> w = Settings(learning_rate=1.0).double_weight(1.0)
+    >>> [(w * d).train().run() for d in (1.0, 2.0)], round(w.data, 6)
+    ([1.0, 0.0], -2.9)
+
+    Source: B. Polyak, "Some methods of speeding up the convergence of iteration methods", 1964.
+    """
+
+    momentum: float = 0.9
+    optimizer: ClassVar[type[Optimizer]] = Remembering

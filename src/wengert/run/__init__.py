@@ -1,0 +1,16 @@
+"""Interpreters, and the questions that they answer.
+
+Knows: their public names, and which one answers where none is named.
+Refuses to know: operations by name.
+"""
+
+from __future__ import annotations
+
+from wengert.control import set_default_executor
+from wengert.run.ask import gradients, predict, train
+from wengert.run.direct import differentiable
+from wengert.run.sequential import Sequential
+
+set_default_executor(Sequential())
+
+__all__ = ["Sequential", "differentiable", "gradients", "predict", "train"]

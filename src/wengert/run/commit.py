@@ -1,0 +1,78 @@
+"""The commit phase: every weight's whole delta through its optimizer, then all updates at once (S5, S6).
+
+Knows: that optimizers step copies of themselves, that nothing is kept until all have succeeded, and that a
+lazy delta may be applied in place unless it reads a buffer that this commit writes.
+Refuses to know: what any optimizer does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from wengert.arrays import Float32, Value, shape_of
+from wengert.delta import LazyDelta, dense
+from wengert.errors import ShapeError, combine
+from wengert.graph.kinds import Column
+from wengert.graph.node import Expression
+from wengert.graph.store import STORE, Cell
+from wengert.graph.weights import Updates, Weight
+
+Change = tuple[Cell, Callable[[Value, bool], Value]]
+
+
+def commit(deltas: Mapping[Expression, Value], snapshot: int, loss: Value = 0.0) -> None:
+    """Update every weight that has a delta; if an optimizer raises, nothing has changed."""
+    weights = [(x, delta) for x, delta in deltas.items() if isinstance(x, Weight)]
+    written = {id(weight._cell.data) for weight, _ in weights}
+    kept: list[tuple[Weight, Updates]] = []
+    changes: list[Change] = []
+    failures: list[Exception] = []
+    for weight, delta in weights:
+        try:
+            optimizer = weight._optimizer.staged()
+            optimizer.admit(loss, weight)
+            step = optimizer.step(delta, weight)
+            changes.append((weight._cell, _change(weight, step, written)))
+            kept.append((weight, optimizer))
+        except Exception as failure:
+            failure.add_note(f"in the update of {weight!r}, made at {weight.site}")
+            failures.append(failure)
+    if failures:
+        raise combine(failures)
+    STORE.publish(snapshot, changes)
+    for weight, optimizer in kept:
+        weight._optimizer = optimizer
+
+
+def _change(weight: Weight, step: Value, written: set[int]) -> Callable[[Value, bool], Value]:
+    column = weight.kind.column
+    if column is Column.DOUBLE:
+        return partial(_scalar, float, step)
+    if column is Column.FLOAT:
+        return partial(_scalar, Float32, step)
+    if isinstance(step, LazyDelta):
+        if not step.reads(written):
+            return partial(_lazily, step)
+        step = dense(step)
+    if shape_of(step) != weight.kind.shape:
+        raise ShapeError(f"the optimizer gave a step of shape {shape_of(step)} for {weight!r}")
+    return partial(_densely, step)
+
+
+def _scalar(cls: Callable[[Any], Value], step: Value, old: Value, in_place: bool) -> Value:
+    return cls(old - step)
+
+
+def _lazily(step: LazyDelta, old: Value, in_place: bool) -> Value:
+    buffer = old if in_place else old.copy()
+    step.subtract_from(buffer)
+    return buffer
+
+
+def _densely(step: Value, old: Value, in_place: bool) -> Value:
+    if not in_place:
+        return old - step
+    old -= step
+    return old

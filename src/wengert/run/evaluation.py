@@ -1,0 +1,289 @@
+"""One evaluation of expressions, forward and backward: the definition of what they mean.
+
+Knows: how values and deltas go from node to node; that binds suspend and resume; that every node is computed
+once and gets its whole delta once, in the reverse of the order of evaluation (S2, S3); that a failure stops
+only the nodes that need the failed one (D16).
+Refuses to know: formulas, weights' optimizers, and what the values are for.
+
+Two loops, in plain functions, do nearly all the work; the generators around them handle what is rare: tapes
+from a `Do`, kinds that only the run tells, and failures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from wengert.arrays import Value, all_quiet
+from wengert.control import Context, Do, Steps, UnitContinuation
+from wengert.differentiable import Tape
+from wengert.errors import combine
+from wengert.graph.apply import resolve
+from wengert.graph.node import Expression, Node
+from wengert.graph.operand import tape_of
+from wengert.graph.operation import (
+    CONSTANT_NODE,
+    EXTERNAL,
+    GENERAL,
+    NODE_CONSTANT,
+    NODE_NODE,
+    UNARY,
+    UNRESOLVED,
+    Rule,
+    Signature,
+)
+from wengert.graph.order import below
+from wengert.graph.weights import Weight
+from wengert.run.notes import noted
+from wengert.run.received import OwnTape, checked, received
+
+Failure = tuple[Exception, ...]
+
+
+class Evaluation:
+    """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
+
+    __slots__ = ("deltas", "failed", "lazy", "opened", "order", "pending", "resolved", "snapshot", "tapes", "values", "wanted",)
+
+    def __init__(self, snapshot: int) -> None:
+        self.snapshot = snapshot
+        self.values: dict[Expression, Value] = {}
+        self.order: list[Node] = []  # as evaluated, which is a topological order across binds
+        self.deltas: dict[Expression, Value] = {}
+        self.failed: dict[Expression, Failure] = {}
+        self.tapes: dict[Node, Tape[Any, Any]] = {}  # Any: of external nodes, with Data of every type
+        self.pending: dict[Expression, list[Do[Any]]] = {}  # Any: deltas sent by hand or by a user's tape
+        self.opened: dict[int, Node] = {}  # by the identity of a user's differentiable value
+        self.lazy: dict[Node, list[Callable[[], Value]]] = {}  # deltas of external nodes, run if asked for
+        self.resolved: dict[Node, Signature] = {}
+        self.wanted: dict[Expression, Value] = {}  # deltas asked for by `gradients`
+
+    # -- forward ------------------------------------------------------------------------------------
+
+    def evaluate(self, root: Expression, context: Context) -> Steps[Value]:
+        """The value of `root`; everything below it that has no value yet gets one."""
+        values = self.values
+        if root not in values:
+            if root in self.failed:
+                raise combine(self.failed[root])
+            nodes, weights = below(root, values)
+            for weight in weights:
+                values[weight] = weight._cell.at(self.snapshot)
+            context.run.on_cancel(nodes.clear)
+            stopped = self._forward(nodes)
+            context.run.discard(nodes.clear)
+            if stopped is not None:
+                yield from self._carefully(nodes, stopped, context)
+            if root in self.failed:
+                raise combine(self.failed[root])
+        return values[root]
+
+    def _forward(self, nodes: list[Node]) -> int | None:
+        """Compute `nodes` in order; None when all are done, else the index of the first that needs care."""
+        values = self.values
+        node = None
+        try:
+            with all_quiet():
+                for node in nodes:
+                    signature = node._signature
+                    mode = signature.mode
+                    if mode == NODE_CONSTANT:
+                        a, b = node._operands
+                        values[node] = signature.value(values[a], b)
+                    elif mode == NODE_NODE:
+                        a, b = node._operands
+                        values[node] = signature.value(values[a], values[b])
+                    elif mode == UNARY:
+                        (a,) = node._operands
+                        values[node] = signature.value(values[a])
+                    elif mode == CONSTANT_NODE:
+                        a, b = node._operands
+                        values[node] = signature.value(a, values[b])
+                    elif mode == GENERAL:
+                        values[node] = signature.value(*_arguments(node, signature, values))
+                    else:
+                        break
+                else:
+                    self.order += nodes
+                    return None
+        except Exception as failure:
+            if node is None:
+                raise
+            self.failed[node] = (noted(failure, node, _arguments(node, node._signature, values)),)
+        stopped = next((i for i, done in enumerate(nodes) if done is node), 0)
+        self.order += nodes[:stopped]
+        return stopped
+
+    def _carefully(self, nodes: list[Node], start: int, context: Context) -> Steps[None]:
+        """The rest of a region once something in it waits or has failed."""
+        values, failed = self.values, self.failed
+        for node in nodes[start:]:
+            if node in values or node in failed:
+                continue
+            signature = node._signature
+            broken = [failed[x] for i in signature.nodes if (x := node._operands[i]) in failed]
+            if broken:
+                failed[node] = tuple(dict.fromkeys(e for several in broken for e in several))
+                continue
+            try:
+                if signature.mode == EXTERNAL:
+                    yield from self._open(node, context)
+                else:
+                    self._compute(node, signature)
+            except Exception as failure:
+                operands = () if signature.mode == EXTERNAL else _arguments(node, signature, values)
+                failed[node] = (noted(failure, node, operands),)
+                continue
+            self.order.append(node)
+
+    def _compute(self, node: Node, signature: Signature) -> None:
+        arguments = _arguments(node, signature, self.values)
+        if signature.mode == UNRESOLVED:
+            self.resolved[node] = signature = resolve(node, arguments)
+        with all_quiet():
+            self.values[node] = signature.value(*arguments)
+
+    def _open(self, node: Node, context: Context) -> Steps[None]:
+        """Run what makes a node's tape; a user's value that stands in two places is asked once (S2)."""
+        (source,) = node._operands
+        first = node if isinstance(source, Do) else self.opened.setdefault(id(source), node)
+        if first is not node and first in self.values:
+            self.values[node] = self.values[first]
+            self.tapes[node] = OwnTape(self.values[node], partial(self.receive, first))
+            return
+        tape = checked((yield Do.within(self, tape_of(node))), node)
+        self.values[node] = received(tape, node)
+        self.tapes[node] = tape
+
+    def receive(self, x: Expression, delta: Do[Any]) -> UnitContinuation[None]:  # Any: deltas of every type
+        """The accumulator of `x`: nothing happens until the continuation runs, and then `delta` only waits (D2)."""
+        return UnitContinuation.delay(lambda: self.pending.setdefault(x, []).append(delta))
+
+    # -- backward -----------------------------------------------------------------------------------
+
+    def backward(self, context: Context) -> Steps[None]:
+        """Send every delta on its way, last evaluated first, until only weights hold any."""
+        failures: list[Exception] = []
+        if self.tapes or self.pending or self.wanted or self.resolved:
+            yield from self._backward_carefully(failures, context)
+        else:
+            order = self.order[:]
+            context.run.on_cancel(order.clear)
+            self._backward(order, failures)
+            context.run.discard(order.clear)
+        if failures:
+            raise combine(failures)
+
+    def _backward(self, order: list[Node], failures: list[Exception]) -> None:
+        values, deltas = self.values, self.deltas
+        take = deltas.pop
+        remaining = reversed(order)
+        while True:
+            node = None
+            try:
+                with all_quiet():
+                    for node in remaining:
+                        g = take(node, None)
+                        if g is None:
+                            continue
+                        signature = node._signature
+                        mode = signature.mode
+                        if mode == NODE_CONSTANT:
+                            a, b = node._operands
+                            for _, pull in signature.pulls:
+                                d = pull(g, values[node], values[a], b)
+                                deltas[a] = deltas[a] + d if a in deltas else d
+                        elif mode == NODE_NODE:
+                            a, b = operands = node._operands
+                            y, u, v = values[node], values[a], values[b]
+                            for index, pull in signature.pulls:
+                                d = pull(g, y, u, v)
+                                x = operands[index]
+                                deltas[x] = deltas[x] + d if x in deltas else d
+                        elif mode == UNARY:
+                            (a,) = node._operands
+                            for _, pull in signature.pulls:
+                                d = pull(g, values[node], values[a])
+                                deltas[a] = deltas[a] + d if a in deltas else d
+                        else:
+                            arguments = _arguments(node, signature, values)
+                            for index, pull in signature.pulls:
+                                d = pull(g, values[node], *arguments)
+                                x = node._operands[index]
+                                deltas[x] = deltas[x] + d if x in deltas else d
+                return
+            except Exception as failure:
+                if node is None:
+                    raise
+                failures.append(noted(failure, node, _arguments(node, node._signature, values), "backward of "))
+
+    def _backward_carefully(self, failures: list[Exception], context: Context) -> Steps[None]:
+        for node in reversed(self.order[:]):
+            try:
+                yield from self._collect(node, context)
+                if node in self.tapes:
+                    self._send(node)
+                elif (g := self.deltas.pop(node, None)) is not None:
+                    self._pull(node, g)
+            except Exception as failure:
+                signature = node._signature
+                operands = () if signature.mode == EXTERNAL else _arguments(node, signature, self.values)
+                failures.append(noted(failure, node, operands, "backward of "))
+        for weight in [x for x in self.pending if isinstance(x, Weight)]:
+            try:
+                yield from self._collect(weight, context)
+            except Exception as failure:
+                failures.append(failure)
+
+    def _collect(self, x: Expression, context: Context) -> Steps[None]:
+        """Run the deltas that were sent to `x` as a `Do`, now that no more can come."""
+        for delta in self.pending.pop(x, ()):
+            self.add(x, (yield Do.within(self, delta)))
+        if x in self.wanted and x in self.deltas:
+            self.wanted[x] = self.deltas[x]
+
+    def _pull(self, node: Node, g: Value) -> None:
+        signature = self.resolved.get(node) or node._signature
+        arguments = _arguments(node, signature, self.values)
+        for index, pull in signature.pulls:
+            x = node._operands[index]
+            if x in self.tapes:
+                self.lazy.setdefault(x, []).append(partial(_pulled, pull, node, g, self.values[node], arguments))
+            else:
+                with all_quiet():
+                    self.add(x, pull(g, self.values[node], *arguments))
+
+    def _send(self, node: Node) -> None:
+        """Hand an external node's delta, still a `Do`, to the tape that its source gave (D2, D3)."""
+        sent = self.lazy.pop(node, [])
+        if node in self.deltas:
+            g = self.deltas.pop(node)
+            sent.append(lambda: g)
+        if sent:
+            self.tapes[node].backward(Do.delay(partial(_summed, sent))).run()
+
+    def add(self, x: Expression, delta: Value) -> None:
+        """Add to what has arrived at `x`."""
+        self.deltas[x] = self.deltas[x] + delta if x in self.deltas else delta
+
+
+def _arguments(node: Node, signature: Signature, values: Mapping[Expression, Value]) -> tuple[Value, ...]:
+    """The operands' values; a literal is its own."""
+    nodes = signature.nodes
+    return tuple(values[x] if i in nodes else x for i, x in enumerate(node._operands))
+
+
+def _pulled(pull: Rule, node: Node, g: Value, y: Value, arguments: tuple[Value, ...]) -> Value:
+    try:
+        with all_quiet():
+            return pull(g, y, *arguments)
+    except Exception as failure:
+        raise noted(failure, node, arguments, "backward of ") from None
+
+
+def _summed(thunks: list[Callable[[], Value]]) -> Value:
+    total = thunks[0]()
+    for thunk in thunks[1:]:
+        total = total + thunk()
+    return total

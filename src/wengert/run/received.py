@@ -1,0 +1,80 @@
+"""Values at the border: what comes in from a user's `Do`, and what goes out to the user.
+
+Knows: that what comes in has to be what the node's kind says (D47) and is kept as a private copy, and that
+what goes out never aliases what an evaluation still needs (S11).
+Refuses to know: how values are computed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.arrays import Float32, Value, as_readonly, freeze, host_array, is_array
+from wengert.control import UnitContinuation
+from wengert.differentiable import Tape
+from wengert.errors import DTypeError, ShapeError
+from wengert.graph.kinds import Column, Kind
+from wengert.graph.node import Node
+from wengert.graph.operand import value_kind
+
+
+class OwnTape(Tape[Any, Any]):  # Any: of expressions with Data of every type
+    """A tape that an evaluation made: its data need no copy."""
+
+    __slots__ = ()
+
+
+def checked(tape: object, node: Node) -> Tape[Any, Any]:
+    """The tape, if it is one."""
+    if not isinstance(tape, Tape):
+        raise TypeError(
+            f"the forward of {node!r} gave {type(tape).__name__}, not a Tape; "
+            f"write Do.now(Tape(data, backward)) or use `.forward` of a layer"
+        )
+    return tape
+
+
+def received(tape: Tape[Any, Any], node: Node) -> Value:
+    """The data of a tape, if they are what the node's kind says."""
+    data, stated = tape.data, node.kind
+    if stated.column is Column.DOUBLE and isinstance(data, (int, float)):
+        return float(data)
+    if stated.column is Column.OTHER:
+        return data
+    actual = value_kind(data)
+    if actual.column is not stated.column or stated.dtype not in (None, actual.dtype):
+        raise DTypeError(f"the annotation states {stated.text()}, the run gave {described(actual, data)}")
+    if stated.shape not in (None, actual.shape):
+        raise ShapeError(f"the annotation states {stated.text()}, the run gave {described(actual, data)}")
+    return data if isinstance(tape, OwnTape) or not is_array(data) else freeze(data)
+
+
+def described(actual: Kind, data: Value) -> str:
+    """What the run gave."""
+    return type(data).__name__ if actual.column is Column.OTHER else actual.text()
+
+
+def given(value: Value, of: Kind) -> Value:
+    """Data for a user inside the run: arrays cannot be written to."""
+    if of.column is Column.ARRAY or is_array(value):
+        array = host_array(value)
+        return as_readonly(array)
+    return Float32(value) if of.column is Column.FLOAT else value
+
+
+def handed_over(value: Value, of: Kind, kept: set[int]) -> Value:
+    """Data for a user after the run: a new array, whatever the expression was."""
+    if of.column is Column.FLOAT:
+        return Float32(value)
+    if of.column is Column.DOUBLE:
+        return float(value)
+    if of.column is Column.ARRAY:
+        array = host_array(value)
+        fresh = array.base is None and array.flags.writeable and id(array) not in kept
+        return array if fresh else array.copy()
+    return value
+
+
+def nowhere(delta: object) -> UnitContinuation[None]:
+    """The backward of a constant: the delta is never run (D3)."""
+    return UnitContinuation.now(None)

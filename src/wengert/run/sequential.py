@@ -1,0 +1,160 @@
+"""The sequential interpreter: one thread, nodes in the order in which they were made. The definition.
+
+Knows: what forward, value, predict, train and gradients mean in terms of one `Evaluation`, and when weights
+are read and committed.
+Refuses to know: how an evaluation computes.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+from wengert.arrays import Value, one_like, shape_of, zeros_like
+from wengert.control import Context, Do, Run, Steps, UnitContinuation
+from wengert.delta import dense
+from wengert.differentiable import Tape
+from wengert.errors import ShapeError, TapeReleasedError
+from wengert.graph.node import Expression
+from wengert.graph.operand import lift_any
+from wengert.graph.store import STORE
+from wengert.graph.weights import Weight
+from wengert.run.commit import commit
+from wengert.run.evaluation import Evaluation
+from wengert.run.received import OwnTape, given, handed_over, nowhere
+
+_KEY = "the evaluation of a run"
+
+
+class Sequential:
+    """One thread, in order: what every other interpreter has to agree with.
+
+    >>> from wengert import lift, run
+    >>> (lift(2.0) * 3.0).predict().run(run.Sequential())
+    6.0
+    """
+
+    # Any in the answers: an expression's Data is known to its own type, not here
+
+    def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
+        """The tape of an expression, alive until the run or the `nested` part around it ends."""
+        evaluation = _evaluation(context)
+        x = lift_any(expression)
+        value = yield from evaluation.evaluate(x, context)
+        if not x.kind.trainable:
+            return OwnTape(given(value, x.kind), nowhere)
+        hold: _Hold = yield Do.resource(lambda: _Hold(evaluation, x))
+        return OwnTape(given(value, x.kind), hold.backward)
+
+    def value(self, expression: object, context: Context, /) -> Steps[Any]:
+        """The data of an expression in the present run: what `await` gives."""
+        x = lift_any(expression)
+        value = yield from _evaluation(context).evaluate(x, context)
+        return given(value, x.kind)
+
+    def predict(self, expression: object, context: Context, /) -> Steps[Any]:
+        """The data of an expression, evaluated by itself."""
+        x = lift_any(expression)
+        with STORE.reading() as snapshot:
+            evaluation = Evaluation(snapshot)
+            value = yield from evaluation.evaluate(x, context)
+            return handed_over(value, x.kind, _buffers(evaluation))
+
+    def train(self, loss: object, context: Context, /) -> Steps[Any]:
+        """The loss before the update; then one commit for every weight that a delta reached."""
+        x = lift_any(loss)
+        with STORE.training() as snapshot:
+            evaluation = Evaluation(snapshot)
+            value = yield Do.program(lambda inner: _there_and_back(evaluation, x, inner)).nested()
+            yield Do.now(None)  # the last moment at which a cancelled run can stop with nothing changed (D18)
+            commit(evaluation.deltas, snapshot, value)
+        return value
+
+    def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
+        """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
+        x = lift_any(loss)
+        targets: tuple[Expression, ...] = tuple(map(lift_any, wrt))  # type: ignore[call-overload] # `gradients` gives a tuple
+        with STORE.reading() as snapshot:
+            evaluation = Evaluation(snapshot)
+            evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
+            yield Do.program(lambda inner: _there_and_back(evaluation, x, inner)).nested()
+            found = []
+            for target in targets:
+                at = evaluation.deltas if isinstance(target, Weight) else evaluation.wanted
+                delta = at.get(target)
+                value = yield from evaluation.evaluate(target, context)
+                delta = zeros_like(value) if delta is None else dense(delta)
+                found.append(handed_over(delta, target.kind, _buffers(evaluation)))
+            return tuple(found)
+
+
+def _there_and_back(evaluation: Evaluation, loss: Expression, context: Context) -> Steps[Any]:
+    """Forward, then backward with seed 1; the loss as the user gets it."""
+    value = yield from evaluation.evaluate(loss, context)
+    shown = handed_over(value, loss.kind, _buffers(evaluation))
+    check_scalar(loss, value)
+    if loss.kind.trainable:
+        evaluation.add(loss, one_like(value))
+        yield from evaluation.backward(context)
+    return shown
+
+
+def check_scalar(loss: Expression, value: Value) -> None:
+    """What `train` could not check before the run: the shape of a loss that a bind decides."""
+    if shape_of(value) != ():
+        raise ShapeError(f"train: a loss is a scalar, {loss!r} has shape {shape_of(value)}; reduce it with mean or sum")
+
+
+def _buffers(evaluation: Evaluation) -> set[int]:
+    """The identities of the weights' own buffers in an evaluation."""
+    return {id(value) for x, value in evaluation.values.items() if isinstance(x, Weight)}
+
+
+def _evaluation(context: Context) -> Evaluation:
+    """The evaluation that this part of the run belongs to; a run without one gets its own."""
+    if isinstance(context.environment, Evaluation):
+        return context.environment
+    return context.run.local(_KEY, lambda: _RunsOwn(context.run))
+
+
+class _RunsOwn(Evaluation):
+    """The evaluation of a run that nobody trains: a `backward` by hand makes it a training (D6)."""
+
+    __slots__ = ("live",)
+
+    def __init__(self, run: Run) -> None:
+        reading = STORE.reading()
+        super().__init__(reading.__enter__())
+        run.on_close(lambda: reading.__exit__(None, None, None))
+        run.on_success(lambda: commit(self.deltas, self.snapshot))
+        self.live = 0
+
+
+class _Hold(AbstractContextManager["_Hold"]):
+    """One living tape; what was sent to it is on its way when the last of a run's own is released (D5)."""
+
+    __slots__ = ("evaluation", "released", "x")
+
+    def __init__(self, evaluation: Evaluation, x: Expression) -> None:
+        self.evaluation, self.x, self.released = evaluation, x, False
+        if isinstance(evaluation, _RunsOwn):
+            evaluation.live += 1
+
+    def backward(self, delta: Do[Any]) -> UnitContinuation[None]:  # Any: the expression's Delta
+        if self.released:
+            raise TapeReleasedError(
+                f"backward of {self.x!r}: the run (or the nested() part of it) that made this tape has ended; "
+                f"call backward inside it, as in layer.forward.flat_map(lambda tape: ...)"
+            )
+        return self.evaluation.receive(self.x, delta)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.released = True
+        evaluation = self.evaluation
+        if isinstance(evaluation, _RunsOwn):
+            evaluation.live -= 1
+            if failure is None and not evaluation.live and evaluation.pending:
+                Do.program(evaluation.backward).run()

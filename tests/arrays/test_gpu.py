@@ -1,0 +1,114 @@
+"""The formulas of `arrays.gpu` without a device: numpy plays cupy, with the names that the stub has."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from wengert.arrays import HOST, Namespace
+
+STUB = Path(__file__).parents[2] / "stubs" / "cupy" / "__init__.pyi"
+
+
+def names_in_the_stub() -> set[str]:
+    found: set[str] = set()
+    for node in ast.parse(STUB.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return found
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Iterator[Namespace]:
+    """The module, over a stand-in for cupy that has what the stub has and nothing else."""
+    stand_in: Any = ModuleType("cupy")
+    for name in names_in_the_stub():
+        if hasattr(np, name):
+            setattr(stand_in, name, getattr(np, name))
+    stand_in.asnumpy = np.asarray
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", stand_in)
+        patch.delitem(sys.modules, "wengert.arrays.gpu", raising=False)
+        module: Any = importlib.import_module("wengert.arrays.gpu")
+        yield module
+        sys.modules.pop("wengert.arrays.gpu", None)
+
+
+X = np.random.default_rng(0).uniform(0.5, 2.0, (3, 4)).astype(np.float32)
+ROWS = np.array([0, 2, 2])
+CALLS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(["abs", "sign", "sqrt", "square", "exp", "log", "log1p", "expm1"], (X,)),
+    **dict.fromkeys(["sin", "cos", "tanh", "sigmoid", "relu", "zeros_like"], (X,)),
+    **dict.fromkeys(["pow", "divide", "maximum", "minimum"], (X, X[::-1])),
+    **dict.fromkeys(["greater", "greater_equal", "less", "less_equal"], (X, X[::-1])),
+    **dict.fromkeys(["equal", "not_equal", "logical_and", "logical_or"], (X > 1, X < 1.5)),
+    "logical_not": (X > 1,),
+    "where": (X > 1, X, 0.0),
+    "sum_to": (X, (1, 4)),
+    "nonzero_safe": (X - X[0], (X - X[0]) * X),
+    "matmul": (X, X.T),
+    "swap_last": (X,),
+    **dict.fromkeys(["sum", "mean", "max", "min"], (X, 0)),
+    **dict.fromkeys(["softmax", "log_softmax", "logsumexp", "expand_dims"], (X, 0)),
+    "reshape": (X, (2, 6)),
+    "permute_dims": (X, (1, 0)),
+    "squeeze": (X[:1], 0),
+    "broadcast_to": (X, (2, 3, 4)),
+    "concat": ([X, X], 1),
+    "stack": ([X, X], 1),
+    "take": (X, [0, -1], 0),
+    "take_along_axis": (X, np.argmax(X, 1)[:, None], 1),
+    "getitem": (X, (ROWS, 1)),
+    "zeros": ((2, 3), np.float32),
+    "ones": ((2, 3), np.float32),
+    "full": ((2, 3), 0.5, np.float32),
+    "astype": (X, np.float64),
+    "add_at": ((3, 4), np.float32, ROWS, X),
+    "freeze": (X,),
+    "as_readonly": (X,),
+    "to_host": (X,),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_as_over_numpy(gpu: Namespace, name: str) -> None:
+    wanted, got = (getattr(space, name)(*CALLS[name]) for space in (HOST, gpu))
+    assert got.dtype == wanted.dtype
+    assert got.shape == wanted.shape
+    assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_the_rest(gpu: Namespace) -> None:
+    assert gpu.all_finite(X)
+    assert not gpu.all_finite(np.array([np.nan]))
+    assert_array_equal(gpu.sum_to(X, (3, 4)), X)
+    for update in (gpu.fused_update, HOST.fused_update):
+        w = np.ones((4, 4), np.float32)
+        update(w, X, X, 0.5)
+        assert_allclose(w, 1 - 0.5 * X.T @ X, rtol=1e-5)
+    with all_quiet():
+        assert_array_equal(gpu.softmax(X[:, :0]), X[:, :0])
+        assert_array_equal(gpu.log_softmax(X[:, :0]), X[:, :0])
+    with all_quiet():
+        assert gpu.logsumexp(X[:0]) == -np.inf
+        assert gpu.logsumexp(np.array([-np.inf, -np.inf])) == -np.inf
+    assert not np.shares_memory(gpu.freeze(X), X)
+    assert_array_equal(gpu.getitem(X, [0, 1]), X[:2])
+
+
+def test_every_function_is_there_and_compared(gpu: Namespace) -> None:
+    wanted = {name for kind in Namespace.__mro__ for name in vars(kind) if not name.startswith("_")}
+    assert wanted <= set(vars(HOST))
+    assert wanted <= set(vars(gpu))
+    assert wanted - set(CALLS) == {"all_finite", "fused_update", "scaled_update", "quiet"}

@@ -1,0 +1,150 @@
+"""S13: with the cycle collector off nothing of a run stays alive."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tracemalloc
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from wengert.control import Context, Do, Run, Steps, gather
+
+from .tracking import Boom, Ledger, raising
+
+
+class Kept:
+    """What must not be kept."""
+
+
+@pytest.fixture
+def collector_off() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def catching(source: Do[Any]) -> None:  # Any: the value is not looked at
+    try:
+        source.run()
+    except Exception:
+        pass
+
+
+def cancelling(context: Context) -> Steps[None]:
+    context.run.cancel()
+    yield Do.now(None)
+
+
+async def awaiting(source: Do[Any]) -> object:  # Any: the value is not looked at
+    return await source
+
+
+async def rescuing(source: Do[Any]) -> object:  # Any: the value is not looked at
+    try:
+        return await source
+    except Boom:
+        return await Do.now(1)
+
+
+def boom() -> object:
+    raise Boom("x")
+
+
+def sources() -> dict[str, Callable[[], Do[Any]]]:  # Any: the values are not looked at
+    failing = Do.delay(boom)
+    return {
+        "value": lambda: Do.delay(Kept).map(lambda k: k),
+        "failure": lambda: failing,
+        "failure in a shared part": lambda: gather(shared := failing.shared(), shared),
+        "failures": lambda: gather(failing, failing, Do.delay(lambda: raising(Boom("y")))),
+        "recover": lambda: failing.recover(lambda x: Do.fail(x)).recover(lambda _: Do.now(1)),
+        "coroutine": lambda: Do.coroutine(partial(awaiting, Do.delay(Kept))),
+        "failing coroutine": lambda: Do.coroutine(partial(awaiting, failing)),
+        "failing coroutine in coroutine": lambda: Do.coroutine(
+            partial(awaiting, Do.coroutine(partial(awaiting, failing)))
+        ),
+        "rescuing coroutine": lambda: Do.coroutine(partial(rescuing, failing)),
+        "shared resource": lambda: gather(shared := Ledger().resource("r").shared(), shared.nested()),
+        "failing with a resource": lambda: Ledger().resource("r").flat_map(lambda _: failing).nested(),
+        "failing exit": lambda: Ledger(r=Boom("y")).resource("r").flat_map(lambda _: failing),
+        "cancelled": lambda: Ledger().resource("r").flat_map(lambda _: Do.program(cancelling)),
+        "foreign await": lambda: Do.coroutine(partial(awaiting, 3)),  # type: ignore[arg-type]  # a misuse
+        "sleep": lambda: Do.coroutine(partial(asyncio.sleep, 1)),
+    }
+
+
+@pytest.mark.usefixtures("collector_off")
+@pytest.mark.parametrize("name", sources())
+def test_s13_a_run_leaves_nothing(name: str) -> None:
+    alive: list[weakref.ref[Run]] = []
+    kept: list[weakref.ref[Kept]] = []
+
+    def watch(context: Context) -> Steps[object]:
+        local = context.run.local("kept", Kept)
+        kept.append(weakref.ref(local))
+        yield Do.now(None)
+        return local
+
+    watched = Do.program(watch)
+    for _ in range(3):
+        make = sources()[name]
+        catching(watched.flat_map(lambda _: make()))
+        del make
+    assert len(kept) == 3
+    assert [ref() for ref in kept] == [None] * 3
+    assert alive == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("collector_off")
+@pytest.mark.parametrize("name", sources())
+@pytest.mark.parametrize("how", ["run", "start"])
+def test_s13_a_thousand_runs_grow_nothing(name: str, how: str) -> None:
+    def once() -> None:
+        source = sources()[name]()
+        if how == "run":
+            catching(source)
+        else:
+            try:
+                source.start().result(10)
+            except BaseException as failure:
+                if isinstance(failure, KeyboardInterrupt):
+                    raise
+
+    for _ in range(50):
+        once()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(300):
+        once()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert after - before < 30_000
+
+
+@pytest.mark.usefixtures("collector_off")
+def test_s13_awaiting_in_asyncio_leaves_nothing() -> None:
+    kept: list[weakref.ref[Kept]] = []
+
+    def make() -> Kept:
+        made = Kept()
+        kept.append(weakref.ref(made))
+        return made
+
+    async def main() -> None:
+        for _ in range(3):
+            assert isinstance(await Do.delay(make), Kept)
+            try:
+                await Do.delay(make).map(lambda k: raising(Boom("x")))
+            except Boom:
+                pass
+
+    asyncio.run(main())
+    assert len(kept) == 6
+    assert [ref() for ref in kept] == [None] * 6
