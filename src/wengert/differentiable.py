@@ -65,7 +65,10 @@ class Implementation:
 @singledispatch
 def implementation(x: object) -> Implementation | None:
     """The registered implementation for the class of `x`, most specific first; None where there is none."""
-    return None
+    return next((made for accepts, made in _structural if accepts(x)), None)
+
+
+_structural: list[tuple[Callable[[object], bool], Implementation]] = []  # for what no single class describes
 
 
 def enrol(cls: type[object], rule: Callable[[Any], Do[Tape[Any, Any]]]) -> Implementation:
@@ -73,6 +76,11 @@ def enrol(cls: type[object], rule: Callable[[Any], Do[Tape[Any, Any]]]) -> Imple
     made = Implementation(rule, declared_data(rule))
     implementation.register(cls, lambda x: made)
     return made
+
+
+def enrol_where(accepts: Callable[[object], bool], rule: Callable[[Any], Do[Tape[Any, Any]]]) -> None:
+    """Enter `rule` for all values that `accepts` is true of and that no class is registered for."""
+    _structural.append((accepts, Implementation(rule)))
 
 
 def forward(x: object) -> Do[Tape[Any, Any]]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from wengert.arrays import HOST, Namespace
+from wengert.arrays import HOST, Namespace, all_quiet
 
 STUB = Path(__file__).parents[2] / "stubs" / "cupy" / "__init__.pyi"
 
@@ -75,6 +75,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "full": ((2, 3), 0.5, np.float32),
     "astype": (X, np.float64),
     "add_at": ((3, 4), np.float32, ROWS, X),
+    "one_hot": (np.array([[0, 3], [1, 0]]), 4, np.float32),
     "freeze": (X,),
     "as_readonly": (X,),
     "to_host": (X,),
@@ -97,6 +98,14 @@ def test_the_rest(gpu: Namespace) -> None:
         w = np.ones((4, 4), np.float32)
         update(w, X, X, 0.5)
         assert_allclose(w, 1 - 0.5 * X.T @ X, rtol=1e-5)
+    for space in (gpu, HOST):
+        w = np.ones((3, 4), np.float32)
+        space.subtract_at(w, ROWS, X)
+        assert_allclose(w, np.stack([1 - X[0], X[0] - X[0] + 1, 1 - X[1] - X[2]]), rtol=1e-6)
+        with pytest.raises(IndexError, match="labels are 0 to 2"):
+            space.one_hot(np.array([-1]), 3, np.float32)
+    with pytest.raises(IndexError, match="labels are 0 to 2"):
+        gpu.one_hot(np.array([3]), 3, np.float32)
     with all_quiet():
         assert_array_equal(gpu.softmax(X[:, :0]), X[:, :0])
         assert_array_equal(gpu.log_softmax(X[:, :0]), X[:, :0])
@@ -111,4 +120,4 @@ def test_every_function_is_there_and_compared(gpu: Namespace) -> None:
     wanted = {name for kind in Namespace.__mro__ for name in vars(kind) if not name.startswith("_")}
     assert wanted <= set(vars(HOST))
     assert wanted <= set(vars(gpu))
-    assert wanted - set(CALLS) == {"all_finite", "fused_update", "scaled_update", "quiet"}
+    assert wanted - set(CALLS) == {"all_finite", "fused_update", "scaled_update", "subtract_at"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.testing import assert_allclose, assert_array_equal
 
-from wengert.arrays import HOST, Shape
+from wengert.arrays import HOST, Shape, all_quiet
 from wengert.arrays.axes import broadcast_axes, count, expanded
 
 from .samples import IEEE, Sample, arrays, tolerance

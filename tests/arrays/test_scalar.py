@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wengert.arrays import HOST, SCALAR, ScalarNamespace, namespace_of
+from wengert.arrays import HOST, SCALAR, ScalarNamespace, all_quiet, namespace_of
 
 from .samples import IEEE
 

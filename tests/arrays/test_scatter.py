@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 from wengert.arrays import HOST, Shape
 
-from .samples import Sample, arrays, dtypes
+from .samples import Sample, arrays, dtypes, laid_out
 
 
 def one_by_one(shape: Shape, key: Any, g: Sample) -> Sample:
@@ -25,9 +25,14 @@ def one_by_one(shape: Shape, key: Any, g: Sample) -> Sample:
 
 
 def agrees(shape: Shape, key: Any, g: Sample) -> None:
+    wanted = one_by_one(shape, key, g)
     got = HOST.add_at(shape, g.dtype, key, g)
     assert got.dtype == g.dtype
-    assert_array_equal(got, one_by_one(shape, key, g))  # exact: multiples of 1/64
+    assert_array_equal(got, wanted)  # exact: multiples of 1/64
+    for layout in ("C", "F", "negative", "strided"):
+        w = laid_out(np.ones(shape, g.dtype), layout)
+        HOST.subtract_at(w, key, g)
+        assert_array_equal(w, 1 - wanted)
 
 
 @st.composite
@@ -97,3 +102,22 @@ def test_what_numpy_refuses_is_refused(key: Any) -> None:
 @pytest.mark.parametrize("shape", [(0, 2), (2, 0)])
 def test_empty(shape: Shape) -> None:
     agrees(shape, np.zeros(0, np.intp), np.zeros((0, shape[1])))
+
+
+@pytest.mark.parametrize("key", [1, np.array([0, 0]), (np.array([0, 0]), 1), np.array([True, False, False])])
+def test_a_read_only_array_is_refused(key: Any) -> None:
+    w = HOST.freeze(np.ones((3, 2)))
+    with pytest.raises(ValueError, match="read-only"):
+        HOST.subtract_at(w, key, np.float64(1))
+    assert_array_equal(w, np.ones((3, 2)))
+
+
+def test_one_hot() -> None:
+    got = HOST.one_hot(np.array([[0, 2]], np.uint8), 3, np.float32)
+    assert got.dtype == np.float32
+    assert got.tolist() == [[[1, 0, 0], [0, 0, 1]]]
+    assert HOST.one_hot(np.array(1), 3, np.float64).tolist() == [0, 1, 0]
+    assert HOST.one_hot(np.zeros((0,), int), 3, np.float64).shape == (0, 3)
+    for bad in (3, -1):
+        with pytest.raises(IndexError):
+            HOST.one_hot(np.array([0, bad]), 3, np.float32)

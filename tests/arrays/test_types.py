@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, assert_type
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
 
 from wengert.arrays import (
     FLOAT32,
@@ -28,12 +31,21 @@ from wengert.arrays import (
     device_of,
     dtype_from,
     dtype_of,
+    host_array,
+    indexed_shape,
+    integer_array,
     is_array,
+    is_finite,
+    is_float32,
     is_host_array,
     is_integer,
     namespace_for,
     namespace_of,
+    one_like,
+    root,
     shape_of,
+    zeros_like,
+    zeros_of,
 )
 
 if TYPE_CHECKING:
@@ -91,7 +103,7 @@ def device_array() -> Iterator[Any]:
         x: Any = Fake.ndarray()
         x.device = Fake.Device()
         yield x
-        vars(sys.modules["wengert.arrays"])["_by_class"].pop(Fake.ndarray, None)
+        vars(sys.modules["wengert.arrays.dispatch"])["_by_class"].pop(Fake.ndarray, None)
 
 
 def test_host_values() -> None:
@@ -115,10 +127,10 @@ def test_python_values() -> None:
         pass
 
     for x in (1.0, 1, Metres(1)):
-        assert namespace_of(x) is namespace_for(False, "cpu")
+        assert namespace_of(x) is namespace_for("cpu", False)
         assert (shape_of(x), dtype_of(x), device_of(x)) == ((), FLOAT64, "cpu")
         assert not is_array(x)
-    assert namespace_for(False, "cpu").exp is SCALAR.exp
+    assert namespace_for("cpu", False).exp is SCALAR.exp
     assert dtype_of(True) == MASK
 
 
@@ -133,8 +145,8 @@ def test_device_values(device_array: Any) -> None:
     assert device_name(device_of(device_array)) == "cuda:3"
     gpu: Value = sys.modules["wengert.arrays.gpu"]
     assert namespace_of(device_array) is gpu
-    assert namespace_for(True, device_of(device_array)) is gpu
-    assert namespace_for(True, "cpu") is HOST
+    assert namespace_for(device_of(device_array), True) is gpu
+    assert namespace_for("cpu", True) is HOST
 
 
 @pytest.mark.parametrize("x", ["text", None, [1.0], 1j, object()])
@@ -159,3 +171,50 @@ def test_element_types_of_annotations() -> None:
     assert dtype_from(np.dtype(np.float64)) == FLOAT64
     for open_one in (Any, np.floating, np.floating[Any], np.dtype[Any], np.generic, float, int, None, Value):
         assert dtype_from(open_one) is None
+
+
+def test_functions_for_every_kind_of_value() -> None:
+    array = np.full((2, 3), 4.0, np.float32)
+    for x in (4.0, np.float32(4), array):
+        for got, wanted in ((zeros_like(x), 0), (one_like(x), 1), (root(x), 2)):
+            assert (shape_of(got), dtype_of(got)) == (shape_of(x), dtype_of(x))
+            assert np.all(got == wanted)
+        assert is_finite(x)
+        assert not is_finite(x * float("inf"))
+        assert is_array(host_array(x))
+        assert (host_array(x).shape, host_array(x).dtype) == (shape_of(x), dtype_of(x))
+    assert host_array(array) is array
+    assert is_float32(np.float32(4))
+    assert not is_float32(np.float64(4))
+
+
+def test_lists_of_indices() -> None:
+    assert integer_array([0, 2]).tolist() == [0, 2]
+    assert integer_array([]).dtype == np.intp
+
+
+@given(data=st.data())
+def test_indexed_shape(data: st.DataObject) -> None:
+    shape = data.draw(npst.array_shapes(min_dims=1, max_dims=4, max_side=3))
+    key = data.draw(
+        npst.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True)
+        | npst.integer_array_indices(shape)
+        | st.tuples(st.just(Ellipsis), st.just(zeros_of((2, 2))))
+        | st.tuples(st.just(zeros_of((2, 1))), st.just(None), st.just(0))
+        | st.tuples(*[st.sampled_from([0, -1, slice(1, None), None, Ellipsis, zeros_of((2,)), 7])] * 3)
+    )
+    try:
+        wanted = np.zeros(shape)[key].shape
+    except IndexError:
+        with pytest.raises(IndexError):
+            indexed_shape(shape, key)
+    else:
+        assert indexed_shape(shape, key) == wanted
+
+
+def test_indexed_shape_says_what_does_not_fit() -> None:
+    with pytest.raises(IndexError, match=r"^index 7 is out of bounds for axis 1 with size 3$"):
+        indexed_shape((2, 3), (0, 7))
+    with pytest.raises(IndexError, match=r"^too many indices: the array has 2 axes, 3 were indexed$"):
+        indexed_shape((2, 3), (0, 0, 0))
+    assert indexed_shape((10**6, 10**6, 10**6), zeros_of((10**3,))) == (10**3, 10**6, 10**6)

@@ -72,4 +72,7 @@ class Ledger:
 
 
 def raising(failure: BaseException) -> object:
-    raise failure
+    try:
+        raise failure
+    finally:
+        del failure  # or this frame and the exception would hold each other

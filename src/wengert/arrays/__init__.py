@@ -9,27 +9,12 @@ from __future__ import annotations
 from wengert.arrays.dispatch import (
     HOST,
     SCALAR,
-    all_quiet,
-    as_readonly,
-    device_name,
-    device_of,
-    dtype_from,
-    dtype_of,
-    freeze,
-    host_array,
-    indexed_shape,
-    integer_array,
     is_array,
-    is_finite,
+    is_float32,
     is_host_array,
     is_integer,
     namespace_for,
     namespace_of,
-    one_like,
-    root,
-    shape_of,
-    zeros_like,
-    zeros_of,
 )
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
 from wengert.arrays.types import (
@@ -57,6 +42,24 @@ from wengert.arrays.types import (
     S_co,
     T,
     T_co,
+)
+from wengert.arrays.values import (
+    all_quiet,
+    as_readonly,
+    device_name,
+    device_of,
+    dtype_from,
+    dtype_of,
+    freeze,
+    host_array,
+    indexed_shape,
+    integer_array,
+    is_finite,
+    one_like,
+    root,
+    shape_of,
+    zeros_like,
+    zeros_of,
 )
 
 __all__ = [
@@ -103,6 +106,7 @@ __all__ = [
     "integer_array",
     "is_array",
     "is_finite",
+    "is_float32",
     "is_host_array",
     "is_integer",
     "namespace_for",

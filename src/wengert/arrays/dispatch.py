@@ -1,4 +1,4 @@
-"""Which array library serves a value, and what every module may ask of a value without knowing which.
+"""Which array library serves a value, or values that are not there yet.
 
 Knows: that a value is a Python number, an array or scalar of numpy, or an array of cupy; that a device is
 "cpu" or one of cupy's.
@@ -8,39 +8,24 @@ Refuses to know: operations and graphs; cupy, until one of its arrays is met.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, SupportsIndex, TypeGuard, cast, get_args
+from typing import TYPE_CHECKING, SupportsIndex, TypeGuard, cast
 
 import numpy as np
 from typing_extensions import TypeIs
 
 from wengert.arrays import host, scalar
-from wengert.arrays.namespace import Namespace, ScalarNamespace, Shape, Value
-from wengert.arrays.types import FLOAT64, MASK, Cpu, Gpu
+from wengert.arrays.namespace import Namespace, ScalarNamespace
+from wengert.arrays.types import Cpu, Float32, Gpu
 
 __all__ = [
     "HOST",
     "SCALAR",
-    "all_quiet",
-    "as_readonly",
-    "device_name",
-    "device_of",
-    "dtype_from",
-    "dtype_of",
-    "freeze",
-    "host_array",
-    "indexed_shape",
-    "integer_array",
     "is_array",
-    "is_finite",
+    "is_float32",
     "is_host_array",
     "is_integer",
     "namespace_for",
     "namespace_of",
-    "one_like",
-    "root",
-    "shape_of",
-    "zeros_like",
-    "zeros_of",
 ]
 
 HOST: Namespace = host
@@ -127,131 +112,6 @@ def is_integer(x: object) -> TypeGuard[SupportsIndex]:
     return isinstance(x, int | np.integer) and not isinstance(x, bool)
 
 
-def device_of(x: Value) -> Cpu | Gpu:
-    """The device that holds `x`: "cpu", or the one of cupy.
-
-    >>> device_of(1.0), device_of(np.zeros(2))
-    ('cpu', 'cpu')
-    """
-    try:
-        return cast("Cpu | Gpu", x.device)
-    except AttributeError:
-        return "cpu"
-
-
-def device_name(device: Cpu | Gpu) -> str:
-    """A text for `device` that can be compared, printed and hashed, which a device of cupy cannot be.
-
-    >>> device_name("cpu")
-    'cpu'
-    """
-    return device if isinstance(device, str) else f"cuda:{device.id}"
-
-
-def dtype_of(x: Value) -> np.dtype[np.generic]:
-    """The element type of `x`; a Python number has that of a C double, a truth value that of a mask."""
-    try:
-        return cast("np.dtype[np.generic]", x.dtype)
-    except AttributeError:
-        return MASK if type(x) is bool else FLOAT64
-
-
-def shape_of(x: Value) -> Shape:
-    """The shape of `x`; a number has ().
-
-    >>> shape_of(1.0), shape_of(np.zeros((2, 3)))
-    ((), (2, 3))
-    """
-    try:
-        return cast(Shape, x.shape)
-    except AttributeError:
-        return ()
-
-
-def dtype_from(annotation: object) -> np.dtype[np.generic] | None:
-    """The element type that the parameter of an array type states, or None where it states no single one.
-
-    >>> dtype_from(np.float32), dtype_from(np.dtype[np.float64]), dtype_from(np.floating)
-    (dtype('float32'), dtype('float64'), None)
-    """
-    kind = next(iter(get_args(annotation)), annotation)
-    if isinstance(kind, np.dtype):
-        return kind
-    if isinstance(kind, type) and issubclass(kind, np.generic) and not kind.__subclasses__():
-        return np.dtype(kind)
-    return None
-
-
-def freeze(x: Value) -> Value:
-    """A private copy of an array that nobody else can write to, or `x` itself where it is one already."""
-    return namespace_of(x).freeze(x)
-
-
-def as_readonly(x: Value) -> Value:
-    """A view of an array that cannot be written through; on a device, which has no such views, a copy."""
-    return namespace_of(x).as_readonly(x)
-
-
-def zeros_like(x: Value) -> Value:
-    """0 of the class, shape and element type of `x`."""
-    return namespace_of(x).zeros_like(x)
-
-
-def one_like(x: Value) -> Value:
-    """1 of the class, shape and element type of `x`: the delta that a loss starts with.
-
-    >>> one_like(3.0), one_like(np.float32(3))
-    (1.0, array(1., dtype=float32))
-    """
-    return zeros_like(x) + 1.0
-
-
-def host_array(x: Value) -> Value:
-    """An array for a result: `x` itself, or numpy's array of shape () where `x` is a number."""
-    return x if is_array(x) else np.asarray(x)
-
-
-def root(x: Value) -> Value:
-    """The square root of a number or array."""
-    return namespace_of(x).sqrt(x)
-
-
-def is_finite(x: Value) -> bool:
-    """True where no element of a number or array is infinite or NaN."""
-    return namespace_of(x).all_finite(x)
-
-
-def all_quiet() -> np.errstate:
-    """A scope without warnings about infinite and invalid results, which are values here; 0.7 us to enter."""
-    return np.errstate(all="ignore")
-
-
-def zeros_of(shape: Shape) -> Value:
-    """Indices of `shape`, all 0: they stand for an index array of which only the shape is known."""
-    return np.zeros(shape, np.intp)
-
-
-def indexed_shape(shape: Shape, key: Value) -> Shape:
-    """The shape of `x[key]` for an array `x` of `shape`; IndexError where numpy has one.
-
-    >>> indexed_shape((4, 5, 6), (0, np.zeros((2, 3), int), ...))
-    (2, 3, 6)
-    """
-    parts = key if isinstance(key, tuple) else (key,)
-    taken = sum(part is not None and part is not Ellipsis for part in parts)
-    if taken > len(shape):
-        raise IndexError(f"too many indices: the array has {len(shape)} axes, {taken} were indexed")
-    rest = (slice(None),) * (len(shape) - taken)
-    places = [i for i, part in enumerate(parts) if part is Ellipsis] or [len(parts)]
-    if len(places) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    full = (*parts[: places[0]], *rest, *parts[places[0] + 1 :])
-    # With an axis of size 0 behind, numpy picks no element, and the shape costs no memory.
-    picked: Shape = np.empty((*shape, 0))[full].shape
-    return picked[:-1]
-
-
-def integer_array(x: object) -> Value:
-    """Indices written as a list, as an array; an empty list has no element type of its own."""
-    made = np.asarray(x)
-    return made if made.size else made.astype(np.intp)
+def is_float32(x: object) -> TypeIs[Float32]:
+    """True for numpy's float32 scalars."""
+    return isinstance(x, np.float32)

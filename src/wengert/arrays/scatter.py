@@ -82,6 +82,8 @@ def _at(function: np.ufunc, w: Value, key: Value, g: Value) -> None:
     512 rows of 64 take `ufunc.at` 210 us as they are, and 53 us as single elements, for which it has a fast
     loop; sorting the rows and adding up runs takes 140.
     """
+    if not w.flags.writeable:  # numpy does not ask: `ufunc.at` writes to read-only memory (seen in 2.4)
+        raise ValueError("assignment destination is read-only")
     rows = isinstance(key, np.ndarray) and key.dtype.kind in "iu" and w.ndim > 1 and w.flags.c_contiguous
     if not rows:
         function.at(w, key, g)

@@ -9,11 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias
 
 import numpy as np
-from numpy import bool as Bool
-from numpy import dtype as DType
-from numpy import float32 as Float32
-from numpy import float64 as Float64
-from numpy import generic as Generic0d
 from typing_extensions import TypeVar
 
 __all__ = [
@@ -43,7 +38,11 @@ __all__ = [
     "T_co",
 ]
 
-# The classes above are imported, not assigned: mypy refuses `isinstance` with an alias of `numpy.float32`.
+Float32 = np.float32  # for checkers not a class but an alias: instead of isinstance use `is_float32`
+Float64 = np.float64
+Bool = np.bool
+DType = np.dtype
+Generic0d = np.generic  # the base of numpy's scalars, which stand for arrays of shape () in results
 Floating: TypeAlias = np.floating[Any]  # reason for Any: numpy's own parameter, the number of bits
 
 FLOAT32 = np.dtype(np.float32)

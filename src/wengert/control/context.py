@@ -56,7 +56,7 @@ class RunCancelled(BaseException):
         self.failures: list[Exception] = []
 
     def outcome(self) -> Exception:
-        """What the caller gets. Its cause is what the last step raised, were it because of the cancellation."""
+        """What the caller gets; its cause is what the last step raised, perhaps because of it."""
         if self.failures:
             return combine(self.failures)
         cancelled = CancelledError(*self.args)
@@ -67,7 +67,17 @@ class RunCancelled(BaseException):
 class Run:
     """One `run()`, `start()` or `await`, from its first step to its last release."""
 
-    __slots__ = ("_done", "_executor", "_lock", "_memo", "_on_cancel", "_on_close", "_on_success", "cancelled", "cells")
+    __slots__ = (
+        "_done",
+        "_executor",
+        "_lock",
+        "_memo",
+        "_on_cancel",
+        "_on_close",
+        "_on_success",
+        "cancelled",
+        "cells",
+    )
 
     def __init__(self, executor: Executor | None = None) -> None:
         self._executor = executor if executor is not None else _default_executor

@@ -27,6 +27,7 @@ from wengert.graph.expressions import (
     ScalarOperand,
 )
 from wengert.graph.literals import literal
+from wengert.graph.products import is_product
 from wengert.graph.weights import ArrayWeight, DoubleWeight, FloatWeight, Weight
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Mask",
     "ScalarOperand",
     "Weight",
+    "is_product",
     "lift",
     "literal",
     "register",

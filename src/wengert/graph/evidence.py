@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeAlias, TypeVar, overload
 from wengert.arrays import Array, ArrayLiteral, Cpu, Dv, Float32, Floating, Host, HostArray, S, T
 from wengert.control import Do
 from wengert.differentiable import DeepLearning, Implementation, Tape, enrol
-from wengert.errors import NotDifferentiableError
 from wengert.graph.apply import apply
 from wengert.graph.declared import kind_from_data
 from wengert.graph.expressions import (
@@ -26,9 +25,8 @@ from wengert.graph.expressions import (
     Layer,
 )
 from wengert.graph.kinds import Role
-from wengert.graph.node import Expression
-from wengert.graph.operand import LITERAL, external
-from wengert.graph.products import is_product, lift_product
+from wengert.graph.node import Node
+from wengert.graph.operand import LITERAL, external, lift_any
 
 X = TypeVar("X")
 D = TypeVar("D")
@@ -97,8 +95,5 @@ def lift(x: Any, /) -> Any:  # Any: typed by the overloads; a registered value i
     >>> lift(2.0) * lift(3.0)  # doctest: +ELLIPSIS
     <DoubleLayer multiply () float64, built at ...>
     """
-    if isinstance(x, Layer | DoubleLayer | FloatLayer | ArrayLayer):
-        return x
-    if is_product(x):
-        return lift_product(x)
-    return apply(LITERAL, (x,))
+    made = lift_any(x)
+    return made if isinstance(made, Node) else apply(LITERAL, (made,))

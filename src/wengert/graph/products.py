@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from wengert.control import Do, UnitContinuation, gather
-from wengert.differentiable import Tape
+from wengert.differentiable import Tape, enrol_where
 from wengert.errors import NotDifferentiableError
-from wengert.graph.kinds import Column, Role, kind
-from wengert.graph.node import Expression, Node
-from wengert.graph.operand import external, tape_do
+from wengert.graph.node import Expression
+from wengert.graph.operand import tape_do
 
 Rebuild = Callable[[Iterable[Any]], Any]  # Any: a structure of data, of deltas or of layers
 
@@ -82,18 +81,16 @@ class _Close:
     rebuild: Rebuild
 
 
-def lift_product(x: object) -> Node:
-    """A product as one layer: Data and Delta have its structure, fields are independent branches."""
+def forward_of_product(x: object) -> Do[Tape[Any, Any]]:  # Any: the product's structure of Data and of Delta
+    """The tape of a product: Data and Delta have its structure, fields are independent branches."""
     leaves, rebuild = leaves_of(x)
-    tapes = gather(*(tape_do(leaf) for leaf in leaves))
-    return external(tapes.map(_Joined(x, rebuild)), kind(Column.OTHER, None, None, "cpu", Role.LAYER))
+    return gather(*(tape_do(leaf) for leaf in leaves)).map(_Joined(rebuild))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Joined:
     """From the tapes of all leaves to the tape of the product."""
 
-    product: object
     rebuild: Rebuild
 
     def __call__(self, tapes: tuple[Tape[Any, Any], ...]) -> Tape[Any, Any]:
@@ -107,3 +104,6 @@ class _Joined:
             return sent
 
         return Tape(self.rebuild(tape.data for tape in tapes), backward)
+
+
+enrol_where(is_product, forward_of_product)

@@ -34,6 +34,7 @@ from wengert.graph.operation import (
     Signature,
 )
 from wengert.graph.order import below
+from wengert.graph.store import Cell
 from wengert.graph.weights import Weight
 from wengert.run.notes import noted
 from wengert.run.received import OwnTape, checked, received
@@ -44,11 +45,12 @@ Failure = tuple[Exception, ...]
 class Evaluation:
     """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
 
-    __slots__ = ("deltas", "failed", "lazy", "opened", "order", "pending", "resolved", "snapshot", "tapes", "values", "wanted",)
+    __slots__ = ("buffers", "deltas", "failed", "lazy", "opened", "order", "pending", "resolved", "snapshot", "tapes", "values", "wanted",)
 
     def __init__(self, snapshot: int) -> None:
         self.snapshot = snapshot
         self.values: dict[Expression, Value] = {}
+        self.buffers: dict[int, Cell] = {}  # of the weights read, by the identity of their data
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
         self.deltas: dict[Expression, Value] = {}
         self.failed: dict[Expression, Failure] = {}
@@ -69,7 +71,8 @@ class Evaluation:
                 raise combine(self.failed[root])
             nodes, weights = below(root, values)
             for weight in weights:
-                values[weight] = weight._cell.at(self.snapshot)
+                values[weight] = data = weight._cell.at(self.snapshot)
+                self.buffers[id(data)] = weight._cell
             context.run.on_cancel(nodes.clear)
             stopped = self._forward(nodes)
             context.run.discard(nodes.clear)

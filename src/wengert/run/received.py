@@ -7,6 +7,7 @@ Refuses to know: how values are computed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from wengert.arrays import Float32, Value, as_readonly, freeze, host_array, is_array
@@ -16,6 +17,7 @@ from wengert.errors import DTypeError, ShapeError
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.node import Node
 from wengert.graph.operand import value_kind
+from wengert.graph.store import Cell
 
 
 class OwnTape(Tape[Any, Any]):  # Any: of expressions with Data of every type
@@ -54,15 +56,18 @@ def described(actual: Kind, data: Value) -> str:
     return type(data).__name__ if actual.column is Column.OTHER else actual.text()
 
 
-def given(value: Value, of: Kind) -> Value:
-    """Data for a user inside the run: arrays cannot be written to."""
+def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
+    """Data for a user inside the run: arrays cannot be written to, and no commit writes to them later."""
     if of.column is Column.ARRAY or is_array(value):
         array = host_array(value)
+        cell = buffers.get(id(array)) or buffers.get(id(array.base))
+        if cell is not None:
+            cell.exposed = True
         return as_readonly(array)
     return Float32(value) if of.column is Column.FLOAT else value
 
 
-def handed_over(value: Value, of: Kind, kept: set[int]) -> Value:
+def handed_over(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
     """Data for a user after the run: a new array, whatever the expression was."""
     if of.column is Column.FLOAT:
         return Float32(value)
@@ -70,7 +75,7 @@ def handed_over(value: Value, of: Kind, kept: set[int]) -> Value:
         return float(value)
     if of.column is Column.ARRAY:
         array = host_array(value)
-        fresh = array.base is None and array.flags.writeable and id(array) not in kept
+        fresh = array.base is None and array.flags.writeable and id(array) not in buffers
         return array if fresh else array.copy()
     return value
 

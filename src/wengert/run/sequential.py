@@ -43,15 +43,16 @@ class Sequential:
         x = lift_any(expression)
         value = yield from evaluation.evaluate(x, context)
         if not x.kind.trainable:
-            return OwnTape(given(value, x.kind), nowhere)
+            return OwnTape(given(value, x.kind, evaluation.buffers), nowhere)
         hold: _Hold = yield Do.resource(lambda: _Hold(evaluation, x))
-        return OwnTape(given(value, x.kind), hold.backward)
+        return OwnTape(given(value, x.kind, evaluation.buffers), hold.backward)
 
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """The data of an expression in the present run: what `await` gives."""
         x = lift_any(expression)
-        value = yield from _evaluation(context).evaluate(x, context)
-        return given(value, x.kind)
+        evaluation = _evaluation(context)
+        value = yield from evaluation.evaluate(x, context)
+        return given(value, x.kind, evaluation.buffers)
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """The data of an expression, evaluated by itself."""
@@ -59,7 +60,7 @@ class Sequential:
         with STORE.reading() as snapshot:
             evaluation = Evaluation(snapshot)
             value = yield from evaluation.evaluate(x, context)
-            return handed_over(value, x.kind, _buffers(evaluation))
+            return handed_over(value, x.kind, evaluation.buffers)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """The loss before the update; then one commit for every weight that a delta reached."""
@@ -85,14 +86,14 @@ class Sequential:
                 delta = at.get(target)
                 value = yield from evaluation.evaluate(target, context)
                 delta = zeros_like(value) if delta is None else dense(delta)
-                found.append(handed_over(delta, target.kind, _buffers(evaluation)))
+                found.append(handed_over(delta, target.kind, evaluation.buffers))
             return tuple(found)
 
 
 def _there_and_back(evaluation: Evaluation, loss: Expression, context: Context) -> Steps[Any]:
     """Forward, then backward with seed 1; the loss as the user gets it."""
     value = yield from evaluation.evaluate(loss, context)
-    shown = handed_over(value, loss.kind, _buffers(evaluation))
+    shown = handed_over(value, loss.kind, evaluation.buffers)
     check_scalar(loss, value)
     if loss.kind.trainable:
         evaluation.add(loss, one_like(value))
@@ -104,11 +105,6 @@ def check_scalar(loss: Expression, value: Value) -> None:
     """What `train` could not check before the run: the shape of a loss that a bind decides."""
     if shape_of(value) != ():
         raise ShapeError(f"train: a loss is a scalar, {loss!r} has shape {shape_of(value)}; reduce it with mean or sum")
-
-
-def _buffers(evaluation: Evaluation) -> set[int]:
-    """The identities of the weights' own buffers in an evaluation."""
-    return {id(value) for x, value in evaluation.values.items() if isinstance(x, Weight)}
 
 
 def _evaluation(context: Context) -> Evaluation:
