@@ -1,5 +1,8 @@
 """Deep learning that mypy can check: expressions are data, an interpreter gives them meaning.
 
+Knows: the public names, as a list that somebody wrote.
+Refuses to know: any logic.
+
 >>> import wengert as wg
 >>> from wengert.plugins import SGD
 >>> w = SGD(learning_rate=0.5).double_weight(2.0)

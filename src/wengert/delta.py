@@ -119,7 +119,10 @@ class LazyDelta:
     def reads(self, buffers: Container[int]) -> bool:
         """Whether a term is, or is a view of, an array whose identity is in `buffers`."""
         return any(
-            id(x) in buffers or id(x.base) in buffers for term in self.terms for x in term.arrays() if x is not None
+            id(x) in buffers or id(x.base) in buffers
+            for term in self.terms
+            for x in term.arrays()
+            if x is not None
         )
 
     def __add__(self, other: LazyDelta | Value) -> LazyDelta:

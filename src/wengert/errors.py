@@ -63,7 +63,7 @@ class NotAwaitableError(WengertError, TypeError):
 class Failures(ExceptionGroup[Exception]):
     """Several branches of one run failed; each of their exceptions is a member, none is nested."""
 
-    def derive(self, excs: Sequence[Exception], /) -> Failures:
+    def derive(self, excs: Sequence[Exception], /) -> Failures:  # type: ignore[override] # members are Exceptions here, by construction
         return Failures(self.message, excs)
 
 

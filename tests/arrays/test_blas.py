@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
@@ -26,15 +27,23 @@ foreign = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(params=["foreign", "two steps", "as decided"], scope="module")
-def way(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Which way the update is forced to go."""
+@contextmanager
+def forced(way: str) -> Iterator[None]:
+    """The update goes the given way inside. Not a fixture: one of the module would reach other tests."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "foreign":
+        if way == "foreign":
             patch.setattr(blas, "_SMALL", 0)
-        if request.param == "two steps":
+        if way == "two steps":
             patch.setattr(blas, "_GEMMS", {})
-        yield request.param
+        yield
+
+
+def update(way: str, w: Sample, x: Sample, d: Sample, scale: float) -> None:
+    with forced(way):
+        HOST.fused_update(w, x, d, scale)
+
+
+every_way = pytest.mark.parametrize("way", ["foreign", "two steps", "as decided"])
 
 
 def writeable(x: Sample, layout: str) -> Sample:
@@ -46,6 +55,7 @@ def wanted(w: Sample, x: Sample, d: Sample, scale: float) -> Any:
     return w - scale * (x.T @ d)
 
 
+@every_way
 @given(data=st.data())
 def test_update(way: str, data: st.DataObject) -> None:
     n, k, m = (data.draw(st.integers(0, 5)) for _ in "nkm")
@@ -54,10 +64,11 @@ def test_update(way: str, data: st.DataObject) -> None:
     d = data.draw(arrays(st.just((n, m)), dtype=dtype))
     start = data.draw(npst.arrays(dtype, (k, m), elements=st.integers(-8, 8)))
     w = writeable(start.copy(), data.draw(st.sampled_from(LAYOUTS)))
-    HOST.fused_update(w, x, d, 0.25)
+    update(way, w, x, d, 0.25)
     assert_array_equal(w, wanted(start, x, d, 0.25))  # exact: multiples of 1/2**14 below 2**10
 
 
+@every_way
 @pytest.mark.parametrize("w_layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64])
 def test_large(way: str, w_layout: str, dtype: np.dtype[Any]) -> None:
@@ -68,7 +79,7 @@ def test_large(way: str, w_layout: str, dtype: np.dtype[Any]) -> None:
     right = wanted(start, x, d, 0.1)
     for x_layout, d_layout in product(LAYOUTS, LAYOUTS):
         w = writeable(start.copy(), w_layout)
-        HOST.fused_update(w, laid_out(x, x_layout), laid_out(d, d_layout), 0.1)
+        update(way, w, laid_out(x, x_layout), laid_out(d, d_layout), 0.1)
         assert w.dtype == dtype
         assert_allclose(w, right, rtol=0, atol=3e-6 if dtype == FLOAT32 else 1e-14)
 
@@ -88,48 +99,53 @@ def test_foreign_product_is_taken_for_large_contiguous_matrices(monkeypatch: pyt
     assert_array_equal(wide[:, 100:], np.ones((100, 100), np.float32))
 
 
+@every_way
 def test_rows_of_a_larger_matrix_are_updated_alone(way: str) -> None:
     arena = np.ones((3, 100, 100))
-    HOST.fused_update(arena[1], np.ones((2, 100)), np.ones((2, 100)), 0.5)
+    update(way, arena[1], np.ones((2, 100)), np.ones((2, 100)), 0.5)
     assert_array_equal(arena, np.stack([np.ones((100, 100)), np.zeros((100, 100)), np.ones((100, 100))]))
 
 
+@every_way
 def test_operands_that_share_memory_with_the_weight(way: str) -> None:
     start = np.random.default_rng(1).standard_normal((100, 100))
     d = np.random.default_rng(2).standard_normal((100, 100))
     aliases: list[Callable[[Any], Any]] = [lambda w: w, lambda w: w.T]
     for alias in aliases:
         w = start.copy()
-        HOST.fused_update(w, alias(w), d, 0.5)
+        update(way, w, alias(w), d, 0.5)
         assert_allclose(w, start - 0.5 * (alias(start).T @ d))
         w = start.copy()
-        HOST.fused_update(w, d, alias(w), 0.5)
+        update(way, w, d, alias(w), 0.5)
         assert_allclose(w, start - 0.5 * (d.T @ alias(start)))
 
 
+@every_way
 def test_a_read_only_weight_is_refused(way: str) -> None:
     w = HOST.freeze(np.ones((100, 100)))
     with pytest.raises(ValueError, match="read-only"):
-        HOST.fused_update(w, np.ones((2, 100)), np.ones((2, 100)), 0.5)
+        update(way, w, np.ones((2, 100)), np.ones((2, 100)), 0.5)
     assert_array_equal(w, np.ones((100, 100)))
 
 
+@every_way
 def test_unaligned_and_foreign_byte_order(way: str) -> None:
     x, d = np.ones((2, 100)), np.ones((2, 100))
     raw = np.zeros(8 * 10_000 + 1, np.uint8)[1:].view(np.float64).reshape(100, 100)
     swapped = np.zeros((100, 100), np.dtype(np.float64).newbyteorder())
     for w in (raw, swapped):
-        HOST.fused_update(w, x, d, 0.5)
+        update(way, w, x, d, 0.5)
         assert_array_equal(w, np.full((100, 100), -1.0))
 
 
+@every_way
 @pytest.mark.parametrize("x_shape", [(2, 99), (2,), (2, 2, 100)])
 def test_shapes_that_do_not_fit(way: str, x_shape: tuple[int, ...]) -> None:
     w = np.ones((100, 100))
     with pytest.raises(
         ShapeError, match=r"update: x\.T @ d has shape .*, the weight has \(100, 100\); x has"
     ):
-        HOST.fused_update(w, np.ones(x_shape), np.ones((2, 100)), 0.5)
+        update(way, w, np.ones(x_shape), np.ones((2, 100)), 0.5)
     assert_array_equal(w, np.ones((100, 100)))
 
 

@@ -7,15 +7,16 @@ import gc
 import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 import pytest
 
 from wengert.control import Context, Do, Steps, gather
+from wengert.control.laws import Tracked
 
-from .tracking import Boom, Ledger, raising
+from .tracking import Boom, raising
 
 
 class Kept:
@@ -35,6 +36,18 @@ def catching(source: Do[Any]) -> None:  # Any: the value is not looked at
         source.run()
 
 
+def tracked() -> Do[str]:
+    return Do.resource(lambda: Tracked([], "r"))
+
+
+@contextmanager
+def badly_closed() -> Iterator[str]:
+    try:
+        yield "r"
+    finally:
+        raise Boom("y")
+
+
 def cancelling(context: Context) -> Steps[None]:
     context.run.cancel()
     yield Do.now(None)
@@ -49,6 +62,13 @@ async def rescuing(source: Do[Any]) -> object:  # Any: the value is not looked a
         return await source
     except Boom:
         return await Do.now(1)
+
+
+async def failing_close(source: Do[Any]) -> object:  # Any: the value is not looked at
+    try:
+        return await source
+    finally:
+        raise Boom("z")
 
 
 def boom() -> object:
@@ -69,10 +89,14 @@ def sources() -> dict[str, Callable[[], Do[Any]]]:  # Any: the values are not lo
             partial(awaiting, Do.coroutine(partial(awaiting, failing)))
         ),
         "rescuing coroutine": lambda: Do.coroutine(partial(rescuing, failing)),
-        "shared resource": lambda: gather(shared := Ledger().resource("r").shared(), shared.nested()),
-        "failing with a resource": lambda: Ledger().resource("r").flat_map(lambda _: failing).nested(),
-        "failing exit": lambda: Ledger(r=Boom("y")).resource("r").flat_map(lambda _: failing),
-        "cancelled": lambda: Ledger().resource("r").flat_map(lambda _: Do.program(cancelling)),
+        "shared resource": lambda: gather(shared := tracked().shared(), shared.nested()),
+        "failing with a resource": lambda: tracked().flat_map(lambda _: failing).nested(),
+        "failing exit": lambda: Do.resource(badly_closed).flat_map(lambda _: failing),
+        "failing exit alone": lambda: Do.resource(badly_closed),
+        "failing exit while cancelled": lambda: Do.resource(badly_closed).flat_map(
+            lambda _: Do.coroutine(partial(failing_close, Do.program(cancelling)))
+        ),
+        "cancelled": lambda: tracked().flat_map(lambda _: Do.program(cancelling)),
         "foreign await": lambda: Do.coroutine(partial(awaiting, 3)),  # type: ignore[arg-type]  # a misuse
         "sleep": lambda: Do.coroutine(partial(asyncio.sleep, 1)),
     }

@@ -67,14 +67,10 @@ def test_a_failure_of_a_started_run_is_in_its_future() -> None:
 
 
 def test_d18_cancelling_stops_before_the_next_step_and_releases_first() -> None:
-    gate, ledger, met = Gate(), Ledger(), []
-
-    def seen() -> str:
-        met.append("next step")
-        return "value"
-
-    source = ledger.resource("r").flat_map(lambda _: gate.step().flat_map(lambda _: Do.delay(seen)))
-    future = source.recover(lambda x: Do.delay(lambda: str(met.append(x)))).start()
+    gate, ledger = Gate(), Ledger()
+    met: list[object] = []
+    source = ledger.resource("r").flat_map(lambda _: gate.step().map(met.append))
+    future = source.recover(lambda x: Do.delay(lambda: met.append(x))).start()
     assert gate.reached.wait(10)
     assert future.cancel()
     assert not future.cancelled()

@@ -25,14 +25,23 @@ def test_each_constructor() -> None:
 
 def test_s1_building_performs_nothing_and_each_run_performs_it_again() -> None:
     calls: list[int] = []
-    unit = UnitContinuation.delay(lambda: calls.append(1)).map(lambda _: len(calls))
+
+    def call() -> int:
+        calls.append(1)
+        return len(calls)
+
+    unit = UnitContinuation.delay(call)
     assert calls == []
     assert (unit.run(), unit.run()) == (1, 2)
 
 
 def test_d17_each_function_is_called_exactly_once() -> None:
     calls: list[str] = []
-    unit = now(1).map(lambda n: calls.append("map")).flat_map(lambda _: now(calls.append("flat_map")))
+    unit = (
+        now(1)
+        .map(lambda n: calls.append("map"))
+        .flat_map(lambda _: UnitContinuation.delay(lambda: calls.append("flat_map")))
+    )
     unit.run()
     assert calls == ["map", "flat_map"]
 

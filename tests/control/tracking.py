@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
-from typing import TypeVar
+from typing import Any
 
-from wengert.control import Do
-
-A = TypeVar("A")
+from wengert.control import Context, Do, Run, Steps
 
 
 class Boom(Exception):
@@ -76,3 +75,11 @@ def raising(failure: BaseException) -> object:
         raise failure
     finally:
         del failure  # or this frame and the exception would hold each other
+
+
+def in_run(act: Callable[[Run], object]) -> Do[Any]:  # Any: whatever the test does with the run
+    def steps(context: Context) -> Steps[object]:
+        return act(context.run)
+        yield  # makes it a generator
+
+    return Do.program(steps)

@@ -6,6 +6,8 @@ Refuses to know: what the index was for.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from wengert.arrays.namespace import Shape, Value
@@ -90,7 +92,7 @@ def _at(function: np.ufunc, w: Value, key: Value, g: Value) -> None:
         return
     key = key.astype(np.intp, copy=False)
     inner = w.shape[1:]
-    width = int(np.prod(inner))
+    width = math.prod(inner)
     places = (key * width)[..., np.newaxis] + np.arange(width)
-    parts = np.broadcast_to(g, key.shape + inner)
+    parts = g if g.shape == key.shape + inner else np.broadcast_to(g, key.shape + inner)
     function.at(w.reshape(-1), places.reshape(-1), parts.reshape(-1))

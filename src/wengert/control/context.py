@@ -58,7 +58,8 @@ class RunCancelled(BaseException):
     def outcome(self) -> Exception:
         """What the caller gets; its cause is what the last step raised, perhaps because of it."""
         if self.failures:
-            return combine(self.failures)
+            failures, self.failures = self.failures, []  # their context is this exception: no cycle may stay
+            return combine(failures)
         cancelled = CancelledError(*self.args)
         cancelled.__cause__ = self.__cause__
         return cancelled

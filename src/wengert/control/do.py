@@ -13,7 +13,7 @@ from types import CoroutineType, TracebackType
 from typing import Any, Generic, Never, Protocol, TypeAlias, TypeVar
 
 from wengert.control.context import Context, Executor
-from wengert.control.frames import Asking, Awaiting, Gathering, Nesting, Recovering, Scoping, Sharing
+from wengert.control.frames import Asking, Awaiting, Nesting, Recovering, Scoping, Sharing
 from wengert.control.machine import Frame, Machine, execute_with
 from wengert.control.notation import await_here, described, not_awaitable
 from wengert.control.resources import Cell, Exit
@@ -288,16 +288,6 @@ class Nested(Do[A]):
     def _begin(self, machine: Machine) -> Do[A]:
         machine.frames.append(Nesting(len(machine.finalizers)))
         return self.source
-
-
-class Gather(Do[A]):
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: tuple[Do[Any], ...]) -> None:
-        self.parts = parts
-
-    def _begin(self, machine: Machine) -> Do[Any] | None:
-        return Gathering(self.parts, 0).proceed(machine)
 
 
 class Program(Do[A]):

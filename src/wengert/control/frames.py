@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wengert.control.context import Context
 from wengert.control.machine import Frame, Machine
-from wengert.control.notation import FOREIGN, driving, lacks_event_loop, not_awaitable
+from wengert.control.notation import FOREIGN, driving, lacks_event_loop, not_awaitable, running_event_loop
 from wengert.control.resources import Cell, join, release
 from wengert.errors import NotAwaitableError, combine
 
@@ -141,12 +141,15 @@ class Asking(Frame):
         return self.step(machine, self.program.throw, machine.caught())
 
     def abandon(self, machine: Machine, stop: BaseException) -> BaseException:
-        stop = release(machine.finalizers, self.mark, stop) or stop
         try:
-            self.program.close()
-        except BaseException as another:
-            stop = join(stop, another)
-        return stop
+            stop = release(machine.finalizers, self.mark, stop) or stop
+            try:
+                self.program.close()
+            except BaseException as another:
+                stop = join(stop, another)
+            return stop
+        finally:
+            del stop  # its traceback may hold this frame
 
     def step(self, machine: Machine, move: Callable[[Any], object], argument: object) -> Do[Any] | None:
         try:
@@ -168,8 +171,9 @@ class Awaiting(Asking):
     __slots__ = ()
 
     def step(self, machine: Machine, move: Callable[[Any], object], argument: object) -> Do[Any] | None:
-        before = driving.enter()
+        before = driving.event_loop
         try:
+            driving.event_loop = running_event_loop()
             return Asking.step(self, machine, move, argument)
         except RuntimeError as failure:
             if lacks_event_loop(failure):

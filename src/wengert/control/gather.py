@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, overload
 
-from wengert.control.do import Awaits, Do, Gather
-from wengert.control.frames import as_do
+from wengert.control.do import Awaits, Do
+from wengert.control.frames import Gathering, as_do
+from wengert.control.machine import Machine
 from wengert.control.notation import not_awaitable
 
 A = TypeVar("A")
@@ -17,6 +18,16 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
+
+
+class Gather(Do[A]):
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: tuple[Do[Any], ...]) -> None:  # Any: parts of all types
+        self.parts = parts
+
+    def _begin(self, machine: Machine) -> Do[Any] | None:  # Any: the stack mixes all types
+        return Gathering(self.parts, 0).proceed(machine)
 
 
 @overload

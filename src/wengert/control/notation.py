@@ -33,12 +33,6 @@ class _Driving(local):
 
     event_loop: object = _NOBODY
 
-    def enter(self) -> object:
-        """A machine moves a coroutine now; returns what to put back afterwards."""
-        before = self.event_loop
-        self.event_loop = running_event_loop()
-        return before
-
 
 driving = _Driving()
 

@@ -90,13 +90,16 @@ class Hold:
 
 def release(stack: list[Finalizer], mark: int, failure: BaseException | None) -> BaseException | None:
     """Release what stands above `mark`, latest first, and return `failure` joined by what was raised."""
-    while len(stack) > mark:
-        try:
-            while len(stack) > mark:
-                stack[-1].release(stack, failure)
-        except BaseException as another:
-            failure = join(failure, another)
-    return failure
+    try:
+        while len(stack) > mark:
+            try:
+                while len(stack) > mark:
+                    stack[-1].release(stack, failure)
+            except BaseException as another:
+                failure = join(failure, another)
+        return failure
+    finally:
+        del failure  # its traceback may hold this frame
 
 
 def join(first: BaseException | None, second: BaseException) -> BaseException:

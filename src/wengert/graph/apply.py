@@ -59,7 +59,9 @@ def binary(operation: Operation, a: Any, b: Any) -> Any:  # Any: as in `unary`
     return node
 
 
-def apply(operation: Operation, operands: tuple[Any, ...], attributes: Attributes = ()) -> Any:  # Any: as above
+def apply(
+    operation: Operation, operands: tuple[Any, ...], attributes: Attributes = ()
+) -> Any:  # Any: as above
     """The node of any operation; errors name operation, operands and the user's line."""
     pairs = [operand(x) for x in operands]
     values = tuple(value for value, _ in pairs)

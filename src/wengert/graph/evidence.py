@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar, overload
 
-from wengert.arrays import Array, ArrayLiteral, Cpu, Dv, Float32, Floating, Host, HostArray, S, T
+from wengert.arrays import Array, ArrayLiteral, Cpu, Dv, Float32, Floating, Host, S, T
 from wengert.control import Do
 from wengert.differentiable import DeepLearning, Implementation, Tape, enrol
 from wengert.graph.apply import apply
@@ -51,11 +51,11 @@ class Instance(Generic[X, D, E]):
         return tape
 
     @overload
-    def __call__(self: Instance[X, float, float], x: X, /) -> DoubleLayer: ...
+    def __call__(self: Instance[X, float, float], x: X, /) -> DoubleLayer: ...  # type: ignore[overload-overlap] # narrow first: the last takes what the others leave
     @overload
-    def __call__(self: Instance[X, Float32, Float32], x: X, /) -> FloatLayer: ...
+    def __call__(self: Instance[X, Float32, Float32], x: X, /) -> FloatLayer: ...  # type: ignore[overload-overlap] # narrow first: the last takes what the others leave
     @overload
-    def __call__(self: Instance[X, Host[N], Host[N]], x: X, /) -> ArrayLayer[Any, N, Cpu]: ...
+    def __call__(self: Instance[X, Host[N], Host[N]], x: X, /) -> ArrayLayer[Any, N, Cpu]: ...  # type: ignore[overload-overlap] # narrow first: the last takes what the others leave
     @overload
     def __call__(self, x: X, /) -> Layer[D, E]: ...
     def __call__(self, x: X, /) -> Any:  # Any: typed by the overloads
@@ -89,7 +89,9 @@ def lift(x: DoubleOperand | float, /) -> DoubleLayer: ...
 def lift(x: FloatOperand | Float32, /) -> FloatLayer: ...
 @overload
 def lift(x: ArrayOperand[S, T, Dv] | ArrayLiteral[T, Dv], /) -> ArrayLayer[S, T, Dv]: ...
-def lift(x: Any, /) -> Any:  # Any: typed by the overloads; a registered value is accepted with the mypy plugin
+def lift(
+    x: Any, /
+) -> Any:  # Any: typed by the overloads; a registered value is accepted with the mypy plugin
     """Any built-in or registered value, or a product of such, as its layer.
 
     >>> lift(2.0) * lift(3.0)  # doctest: +ELLIPSIS

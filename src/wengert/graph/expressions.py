@@ -10,9 +10,27 @@ stubs would take an operator away from us and infer nonsense.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, Generic, TypeAlias, TypeVar, overload
+from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 
-from wengert.arrays import Array, ArrayLiteral, Cpu, DType, Dv, FLOAT32, FLOAT64, Float32, Float64, Floating, Gpu, GpuArray, Host, HostArray, HostMask, MASK, S, T
+from wengert.arrays import (
+    FLOAT32,
+    FLOAT64,
+    Array,
+    ArrayLiteral,
+    Cpu,
+    DType,
+    Dv,
+    Float32,
+    Float64,
+    Floating,
+    Gpu,
+    GpuArray,
+    Host,
+    HostArray,
+    HostMask,
+    S,
+    T,
+)
 from wengert.control import Do
 from wengert.differentiable import Differentiable, Tape
 from wengert.graph.apply import apply, binary, unary
@@ -172,6 +190,7 @@ class DoubleOperand(ScalarOperand[Float64]):
     def __rpow__(self, other: Any, /) -> Any:  # Any: typed by the overloads
         return binary(POW, other, self)
 
+
 class FloatOperand(ScalarOperand[Float32]):
     """The operators of floats: `numpy.float32`, IEEE binary32."""
 
@@ -194,7 +213,9 @@ class FloatOperand(ScalarOperand[Float32]):
         """The value in the run that this is part of: what `await` gives."""
         return asked("value", self)
 
-    def __await__(self) -> Generator[Any, Any, Float32]:  # Any: what passes between a coroutine and its driver
+    def __await__(
+        self,
+    ) -> Generator[Any, Any, Float32]:  # Any: what passes between a coroutine and its driver
         return self.as_do().__await__()
 
     def __neg__(self) -> FloatLayer:
@@ -306,7 +327,7 @@ class ArrayOperand(Expression, Generic[S, T, Dv]):
 
     @property
     def shape(self) -> S:
-        shape: S = self._shape
+        shape: S = cast(Any, self._shape)  # Any: `S` says the same, dimension by dimension
         return shape
 
     @property
@@ -439,9 +460,7 @@ class ArrayOperand(Expression, Generic[S, T, Dv]):
 
 
 # Any: array data of users' own classes carry no shape that a checker could compare
-ArrayExpression: TypeAlias = (
-    ArrayOperand[S, T, Dv] | ArrayLiteral[T, Dv] | Differentiable[Host[T], Host[T]]
-)
+ArrayExpression: TypeAlias = ArrayOperand[S, T, Dv] | ArrayLiteral[T, Dv] | Differentiable[Host[T], Host[T]]
 Index: TypeAlias = "Any"  # numpy's index protocol has no public type; the shape rule checks it
 
 
@@ -479,7 +498,7 @@ class Mask(Node, Generic[S, Dv]):
 
     @property
     def shape(self) -> S:
-        shape: S = self._shape
+        shape: S = cast(Any, self._shape)  # Any: `S` says the same, dimension by dimension
         return shape
 
     @property

@@ -45,7 +45,9 @@ def _bound(x: object) -> int | None:
     raise TypeError(f"getitem: the bounds of a slice are integers; got {x!r:.60}")
 
 
-def key_of(pattern: tuple[Part, ...], arrays: tuple[Any, ...]) -> Any:  # Any: whatever numpy takes as an index
+def key_of(
+    pattern: tuple[Part, ...], arrays: tuple[Any, ...]
+) -> Any:  # Any: whatever numpy takes as an index
     """The key that an array library takes, with its arrays put back."""
     remaining = iter(arrays)
     parts: list[Any] = []

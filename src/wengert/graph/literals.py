@@ -15,6 +15,7 @@ from wengert.graph.expressions import ArrayLayer
 from wengert.graph.operand import LITERAL
 from wengert.graph.site import user_position
 
+
 def checked_shape(what: str, array: Value, dims: tuple[object, ...]) -> None:
     """Whether `array` is a floating array whose shape agrees with `dims`; a class of int agrees with any size."""
     if not is_array(array):

@@ -95,7 +95,9 @@ class Node(Expression):
 
     __slots__ = ("_operands", "_serial", "_signature")
     _signature: Signature
-    _operands: tuple[Any, ...]  # Any: expressions, frozen arrays, numbers, or one Do; the signature knows which
+    _operands: tuple[
+        Any, ...
+    ]  # Any: expressions, frozen arrays, numbers, or one Do; the signature knows which
     _serial: int
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
-from wengert.arrays import FLOAT32, FLOAT64, Float32, MASK, Value, device_of, freeze, is_array
+from wengert.arrays import FLOAT32, FLOAT64, Value, device_of, freeze, is_array, is_float32
 from wengert.control import Do
 from wengert.differentiable import Tape, declared_data, forward, implementation, refusal
 from wengert.errors import DTypeError, NotDifferentiableError
@@ -37,7 +37,7 @@ def value_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
     """The kind of data that a run has computed."""
     if isinstance(x, float):
         return kind(Column.DOUBLE, (), FLOAT64, "cpu", role)
-    if isinstance(x, Float32):
+    if is_float32(x):
         return kind(Column.FLOAT, (), FLOAT32, "cpu", role)
     if is_array(x):
         return array_kind(x, role)
@@ -48,7 +48,7 @@ def operand(x: object) -> tuple[Any, Kind]:  # Any: what a node's operands are
     """What a node keeps for `x`, and its kind."""
     if isinstance(x, Expression):
         return x, x.kind
-    if isinstance(x, Float32):
+    if is_float32(x):
         return x, FLOAT_LITERAL
     if isinstance(x, (float, int)):
         return float(x), NUMBER
@@ -124,13 +124,17 @@ def describe(x: object, of: Kind) -> str:
 
 def described(operands: Sequence[object], kinds: Sequence[Kind]) -> str:
     """All operands, one a line."""
-    return "".join(f"\n  operand {i}: {describe(x, k)}" for i, (x, k) in enumerate(zip(operands, kinds, strict=True)))
+    return "".join(
+        f"\n  operand {i}: {describe(x, k)}" for i, (x, k) in enumerate(zip(operands, kinds, strict=True))
+    )
 
 
 def made_from(cls: type[L], do: object, of: Kind) -> L:
     """The layer whose tape comes from a `Do` that the user has put together."""
     if not isinstance(do, Do):
-        raise TypeError(f"{cls.__name__} takes a Do of a tape, such as `layer.forward.map(...)`; got {do!r:.60}")
+        raise TypeError(
+            f"{cls.__name__} takes a Do of a tape, such as `layer.forward.map(...)`; got {do!r:.60}"
+        )
     layer = external(do, of)
     assert isinstance(layer, cls), "the column of the kind decides the class"
     return layer

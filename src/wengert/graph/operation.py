@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import BuiltinFunctionType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from wengert.arrays import namespace_for
 from wengert.graph.kinds import Column, Kind, Role, Shape, with_role
@@ -23,6 +23,8 @@ from wengert.graph.node import layer_class
 _MOST_SIGNATURES = 4096  # an operation; beyond it the table starts afresh, so that it cannot grow (S13)
 
 Attributes = tuple[tuple[str, Any], ...]  # Any: static arguments such as axis; hashable
+# A shape rule: the result's kind from the operands' kinds and the static attributes, by keyword.
+Infer = Callable[..., Kind]
 Rule = Callable[..., Any]  # Any: rules take and give data of every registered type, and expressions
 
 UNARY: Final = 0  # the interpreters' fast cases: which operands are nodes
@@ -32,12 +34,12 @@ CONSTANT_NODE: Final = 3
 GENERAL: Final = 4
 EXTERNAL: Final = 5  # one operand: what makes a tape
 UNRESOLVED: Final = 6  # kinds are known only in the run
-
-
-class Infer(Protocol):
-    """A shape rule: the result's kind from the operands' kinds and the static attributes."""
-
-    def __call__(self, kinds: Sequence[Kind], /, **attributes: Any) -> Kind: ...  # Any: see Attributes
+_MODES: Final[dict[tuple[int, tuple[int, ...]], int]] = {
+    (1, (0,)): UNARY,
+    (2, (0, 1)): NODE_NODE,
+    (2, (0,)): NODE_CONSTANT,
+    (2, (1,)): CONSTANT_NODE,
+}
 
 
 _ARRAYS: Final = frozenset({Column.FLOAT, Column.ARRAY, Column.INDEX})
@@ -51,8 +53,11 @@ class Case:
     def __init__(self, kinds: tuple[Kind, ...], result: Kind) -> None:
         self.kinds = kinds
         self.result = result
-        self.xp: Any = namespace_for(  # Any: a Namespace, or the operations themselves for derivatives of derivatives
-            result.device, any(k.column in _ARRAYS or (k.column is Column.MASK and k.shape) for k in (*kinds, result))
+        self.xp: Any = (
+            namespace_for(  # Any: a Namespace, or the operations themselves for derivatives of derivatives
+                result.device,
+                any(k.column in _ARRAYS or (k.column is Column.MASK and k.shape) for k in (*kinds, result)),
+            )
         )
 
     def shape(self, index: int) -> Shape:
@@ -84,7 +89,13 @@ class Operation:
     ) -> None:
         self.name = name
         self.define(
-            infer, value, derivatives, at_weight=at_weight, broadcasts=broadcasts, external=external, detached=detached
+            infer,
+            value,
+            derivatives,
+            at_weight=at_weight,
+            broadcasts=broadcasts,
+            external=external,
+            detached=detached,
         )
         self.signatures: dict[object, Signature] = {}
         OPERATIONS[name] = self
@@ -204,12 +215,7 @@ def _signature_of(operation: Operation, kinds: tuple[Kind, ...], attributes: Att
 
 
 def _mode(kinds: tuple[Kind, ...], nodes: tuple[int, ...]) -> int:
-    return {
-        (1, (0,)): UNARY,
-        (2, (0, 1)): NODE_NODE,
-        (2, (0,)): NODE_CONSTANT,
-        (2, (1,)): CONSTANT_NODE,
-    }.get((len(kinds), nodes), GENERAL)
+    return _MODES.get((len(kinds), nodes), GENERAL)
 
 
 def _bound(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:

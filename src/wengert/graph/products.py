@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from wengert.control import Do, UnitContinuation, gather
 from wengert.differentiable import Tape, enrol_where
-from wengert.errors import NotDifferentiableError
 from wengert.graph.node import Expression
 from wengert.graph.operand import tape_do
 
@@ -46,7 +47,9 @@ def parts_of(x: object) -> tuple[list[object], Rebuild]:
 def leaves_of(x: object) -> tuple[list[Any], Rebuild]:  # Any: expressions and whatever a user put in a field
     """All leaves of nested products, left to right, and what puts one of the same nesting together."""
     leaves: list[object] = []
-    plan: list[tuple[int, Rebuild] | None] = []  # in postfix order: None takes a leaf, else n results become one
+    plan: list[
+        tuple[int, Rebuild] | None
+    ] = []  # in postfix order: None takes a leaf, else n results become one
     todo: list[object] = [x]
     while todo:
         item = todo.pop()
@@ -87,6 +90,10 @@ def forward_of_product(x: object) -> Do[Tape[Any, Any]]:  # Any: the product's s
     return gather(*(tape_do(leaf) for leaf in leaves)).map(_Joined(rebuild))
 
 
+def _send(tape: Tape[Any, Any], delta: Do[Any], before: None) -> UnitContinuation[None]:
+    return tape.backward(delta)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Joined:
     """From the tapes of all leaves to the tape of the product."""
@@ -95,12 +102,10 @@ class _Joined:
 
     def __call__(self, tapes: tuple[Tape[Any, Any], ...]) -> Tape[Any, Any]:
         def backward(delta: Do[Any]) -> UnitContinuation[None]:
-            once = delta.map(lambda structure: leaves_of(structure)[0]).shared()
+            parts = delta.map(lambda structure: leaves_of(structure)[0]).shared()
             sent = UnitContinuation.now(None)
             for index, tape in enumerate(tapes):
-                sent = sent.flat_map(
-                    lambda _, index=index, tape=tape: tape.backward(once.map(lambda parts: parts[index]))
-                )
+                sent = sent.flat_map(partial(_send, tape, parts.map(itemgetter(index))))
             return sent
 
         return Tape(self.rebuild(tape.data for tape in tapes), backward)

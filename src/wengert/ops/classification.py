@@ -134,7 +134,9 @@ def cross_entropy(
 def cross_entropy(
     logits: ArrayExpression[Any, T, Dv], labels: Labels, /, *, reduction: Literal["none"]
 ) -> ArrayLayer[Any, T, Dv]: ...
-def cross_entropy(logits: Any, labels: Any, /, *, reduction: str = "mean") -> Any:  # Any: typed by the overloads
+def cross_entropy(
+    logits: Any, labels: Any, /, *, reduction: str = "mean"
+) -> Any:  # Any: typed by the overloads
     """The mean over all lines of -log softmax(logits)[label]; classes lie on the last axis.
 
     Derivative: g (softmax(logits) - onehot(labels)) / n for the mean over n lines.

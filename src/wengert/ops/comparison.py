@@ -111,7 +111,9 @@ def not_equal(c: Value, a: Value, b: Value) -> Value:
     return c.xp.not_equal(a, b)
 
 
-LOGICAL_AND: Final = Operation("logical_and", kinds.logical, lambda c, a, b: c.xp.logical_and(a, b), detached=True)
+LOGICAL_AND: Final = Operation(
+    "logical_and", kinds.logical, lambda c, a, b: c.xp.logical_and(a, b), detached=True
+)
 
 
 def logical_and(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
@@ -128,7 +130,9 @@ def logical_and(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[An
     return mask
 
 
-LOGICAL_OR: Final = Operation("logical_or", kinds.logical, lambda c, a, b: c.xp.logical_or(a, b), detached=True)
+LOGICAL_OR: Final = Operation(
+    "logical_or", kinds.logical, lambda c, a, b: c.xp.logical_or(a, b), detached=True
+)
 
 
 def logical_or(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
@@ -192,7 +196,9 @@ def where(
 @overload
 def where(condition: Mask[tuple[()], Any], a: DoubleExpression, b: DoubleExpression, /) -> DoubleLayer: ...
 @overload
-def where(condition: Mask[tuple[()], Any], a: FloatExpression, b: FloatExpression | float, /) -> FloatLayer: ...
+def where(
+    condition: Mask[tuple[()], Any], a: FloatExpression, b: FloatExpression | float, /
+) -> FloatLayer: ...
 def where(condition: Any, a: Any, b: Any, /) -> Any:  # Any: typed by the overloads
     """a where the mask is true, else b.
 

@@ -94,7 +94,9 @@ TAKE: Final = Operation(
     _infer_take,
     lambda c, x, indices, *, axis: c.xp.take(x, indices, axis=axis),
     (
-        lambda c, g, y, x, indices, *, axis: c.xp.add_at(c.shape(0), c.result.dtype, _take_key(c, indices, axis), g),
+        lambda c, g, y, x, indices, *, axis: c.xp.add_at(
+            c.shape(0), c.result.dtype, _take_key(c, indices, axis), g
+        ),
         None,
     ),
     at_weight={0: _take_rows},

@@ -40,9 +40,13 @@ def common(kinds: Sequence[Kind]) -> tuple[Column, Any, Any]:  # Any: dtype and 
 
 def common_device(kinds: Sequence[Kind]) -> Any:  # Any: "cpu" or cupy's device
     """The device of all array operands; scalars go anywhere."""
-    devices = {str(k.device): k.device for k in kinds if k.column in (Column.ARRAY, Column.MASK, Column.INDEX)}
+    devices = {
+        str(k.device): k.device for k in kinds if k.column in (Column.ARRAY, Column.MASK, Column.INDEX)
+    }
     if len(devices) > 1:
-        raise DeviceError(f"devices {' and '.join(devices)} do not mix; copy one operand to the other device first")
+        raise DeviceError(
+            f"devices {' and '.join(devices)} do not mix; copy one operand to the other device first"
+        )
     return next(iter(devices.values()), "cpu")
 
 

@@ -81,9 +81,7 @@ def _right_weight(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
     return _right(c, g, y, a, b)
 
 
-MATMUL.define(
-    _infer, lambda c, a, b: c.xp.matmul(a, b), (_left, _right), at_weight={1: _right_weight}
-)
+MATMUL.define(_infer, lambda c, a, b: c.xp.matmul(a, b), (_left, _right), at_weight={1: _right_weight})
 
 
 def matmul(a: ArrayExpression[Any, T, Dv], b: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:

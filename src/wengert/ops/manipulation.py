@@ -175,7 +175,9 @@ def squeeze(x: ArrayExpression[Any, T, Dv], /, *, axis: int | tuple[int, ...]) -
 def _infer_broadcast_to(kinds: Sequence[Kind], *, shape: Shape) -> Kind:
     old, dtype, device = array_of(kinds)
     padded = None if old is None else (1,) * (len(shape) - len(old)) + old
-    if padded is not None and (len(padded) != len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True))):
+    if padded is not None and (
+        len(padded) != len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True))
+    ):
         raise ShapeError(f"cannot broadcast {old} to {shape}")
     return kind(Column.ARRAY, shape, dtype, device)
 
@@ -234,7 +236,9 @@ def _concat_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: in
     return g[(*(slice(None),) * at, slice(start, start + c.shape(index)[at]))]
 
 
-CONCAT: Final = Operation("concat", _infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta)
+CONCAT: Final = Operation(
+    "concat", _infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta
+)
 
 
 def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:

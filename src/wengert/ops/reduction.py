@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, cast, overload
 
-from wengert.arrays import Dv, FLOAT32, Float32, MASK, T
+from wengert.arrays import FLOAT32, Dv, Float32, T
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import (
@@ -51,7 +51,7 @@ class Reduction(Protocol):
 class Sum(Reduction, Protocol):
     """A reduction that also counts the true elements of a mask, in float32."""
 
-    @overload  # type: ignore[override] # the overloads above, and one more
+    @overload
     def __call__(self, x: Mask[Any, Dv], /, *, axis: None = None) -> ArrayLayer[tuple[()], Float32, Dv]: ...
     @overload
     def __call__(
@@ -156,7 +156,9 @@ def _count(c: Value, axis: Axis) -> int:
     return math.prod(shape[a] for a in axes_in(axis, shape))
 
 
-def _mean_delta(c: Value, g: Value, y: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
+def _mean_delta(
+    c: Value, g: Value, y: Value, x: Value, *, axis: Axis = None, keepdims: bool = False
+) -> Value:
     if _is_scalar(c):
         return g
     return _spread(c, g / max_(_count(c, axis), 1), axis, keepdims)

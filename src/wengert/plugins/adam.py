@@ -16,10 +16,9 @@ from wengert.plugins.plugin import Plugin
 from wengert.plugins.rate import LearningRate
 
 
-class Moments(Optimizer):
+class Moments(Optimizer["Adam"]):
     """Running mean and running mean square of the deltas; hands on their corrected quotient."""
 
-    settings: Adam
     count: int = 0
     mean: Value = 0.0
     square: Value = 0.0

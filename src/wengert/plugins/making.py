@@ -6,7 +6,6 @@ Refuses to know: optimizers' steps.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, TypeVar, cast
 
 from wengert.arrays import ArrayLiteral, Dv, Float32, T
@@ -32,7 +31,9 @@ class Maker:
         """A trainable double with this object's optimizer."""
         return self._make(DoubleWeight, (data,), name, members)
 
-    def float_weight(self, data: float | Float32, /, *, name: str | None = None, **members: object) -> FloatWeight:
+    def float_weight(
+        self, data: float | Float32, /, *, name: str | None = None, **members: object
+    ) -> FloatWeight:
         """A trainable float with this object's optimizer."""
         return self._make(FloatWeight, (data,), name, members)
 
@@ -41,14 +42,21 @@ class Maker:
         self, data: ArrayLiteral[T, Dv], /, *dims: object, name: str | None = None, **members: object
     ) -> ArrayWeight[Any, T, Dv]:
         """A trainable array with this object's optimizer: a copy of `data`, checked against `dims` if stated."""
-        weight: ArrayWeight[Any, T, Dv] = self._make(ArrayWeight, (data, dims), name, members)
+        made: Any = self._make(
+            ArrayWeight, (data, dims), name, members
+        )  # Any: dtype and device are those of `data`
+        weight: ArrayWeight[Any, T, Dv] = made
         return weight
 
-    def _make(self, base: type[W], arguments: tuple[object, ...], name: str | None, members: dict[str, object]) -> W:
+    def _make(
+        self, base: type[W], arguments: tuple[object, ...], name: str | None, members: dict[str, object]
+    ) -> W:
         cls = weight_class(type(self), base)
-        optimizer = merged_part(type(self), "optimizer", Optimizer)(cast(Any, self))  # Any: a Plugin, which is a Maker
+        optimizer = merged_part(type(self), "optimizer", Optimizer)(
+            cast(Any, self)
+        )  # Any: a Plugin, which is a Maker
         weight: W = cast(Any, cls)(*arguments, optimizer, name)  # Any: the three kinds take different data
-        if issubclass(cls, WeightPart):
+        if isinstance(weight, WeightPart):
             _set_members(weight, members)
             weight.made()
         elif members:
@@ -56,11 +64,16 @@ class Maker:
         return weight
 
 
-@cache
 def weight_class(settings: type, base: type[W]) -> type[W]:
-    """The class of the weights of one kind that a settings class makes."""
+    """The class of the weights of one kind that a settings class makes; made once for a settings class."""
     part = merged_part(settings, "weight", WeightPart)
-    return base if part is WeightPart else type(base.__name__, (part, base), {"__module__": base.__module__})
+    if part is WeightPart:
+        return base
+    made: dict[type, type[W]] = vars(part).get("_with", {})
+    if base not in made:
+        made[base] = type(base.__name__, (part, base), {"__module__": base.__module__})
+        part._with = made  # type: ignore[attr-defined] # on the part, so that it dies with the settings class
+    return made[base]
 
 
 def _members_of(cls: type) -> dict[str, bool]:
@@ -81,7 +94,7 @@ def _set_members(weight: Weight, members: dict[str, object]) -> None:
 def _refuse(cls: type, known: dict[str, bool], given: dict[str, object]) -> None:
     unknown = sorted(given.keys() - known.keys())
     missing = sorted(name for name, has_value in known.items() if not has_value and name not in given)
-    said = [f"does not know {', '.join(unknown)}"] * bool(unknown) + [f"misses {', '.join(missing)}"] * bool(missing)
-    raise PluginError(
-        f"{cls.__name__} {' and '.join(said)}; its keywords: {', '.join(['name', *known])}"
+    said = [f"does not know {', '.join(unknown)}"] * bool(unknown) + [f"misses {', '.join(missing)}"] * bool(
+        missing
     )
+    raise PluginError(f"{cls.__name__} {' and '.join(said)}; its keywords: {', '.join(['name', *known])}")

@@ -15,10 +15,9 @@ from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 
 
-class Remembering(Optimizer):
+class Remembering(Optimizer["Momentum"]):
     """v ← momentum · v + d; hands v on."""
 
-    settings: Momentum
     velocity: Value = 0.0
 
     def step(self, delta: Value, weight: Weight) -> Value:

@@ -7,26 +7,29 @@ Refuses to know: any particular step.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Any, Generic, Self
+
+from typing_extensions import TypeVar
 
 from wengert.arrays import Value
 from wengert.graph.weights import Weight
 
-if TYPE_CHECKING:
-    from wengert.plugins.plugin import Plugin
+P = TypeVar("P", default=Any)  # Any: parts of different plugins stand in one chain
 
 
-class Optimizer:
+class Optimizer(Generic[P]):
     """The end of the chain; a part is a subclass that a plugin names as its `optimizer`.
 
-    `settings` is the settings object of the weight; a part annotates it with the plugin that it belongs to.
-    Whatever else a part keeps is the weight's state: it starts at the first step and is saved with the weight.
+    `Optimizer[SomePlugin]` is a part whose `settings` are at least that plugin. Whatever else a part keeps is the weight's state: it starts at the first step and is saved with the weight.
     """
 
-    settings: Plugin
+    def __init__(self, settings: P) -> None:
+        self._settings = settings
 
-    def __init__(self, settings: Plugin) -> None:
-        self.settings = settings
+    @property
+    def settings(self) -> P:
+        """The settings object that made the weight."""
+        return self._settings
 
     def staged(self) -> Self:
         """A copy to step; the original stays as it is until the commit."""

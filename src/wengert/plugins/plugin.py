@@ -101,7 +101,7 @@ class Plugin(Maker, ABC):
                 body(self)
         vars(self)["_frozen"] = True
 
-    def __post_init__(self) -> None:  # noqa: B027  # most plugins compute nothing
+    def __post_init__(self) -> None:  # most plugins compute nothing
         """Computes from members when all are set; needs no call to `super()`, each plugin's own runs once."""
 
     # Hidden from checkers: for a class without members mypy would take this `__init__` for its signature, and

@@ -15,10 +15,8 @@ from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 
 
-class Scaled(Optimizer):
+class Scaled(Optimizer["LearningRate"]):
     """step = learning_rate · d, which stays lazy if d is."""
-
-    settings: LearningRate
 
     def step(self, delta: Value, weight: Weight) -> Value:
         return super().step(scaled(delta, self.settings.learning_rate), weight)

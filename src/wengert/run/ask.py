@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar, overload
 
-from wengert.arrays import Array, Dv, Float32, HostArray, S, T, Value
+from wengert.arrays import Dv, Float32, HostArray, T, Value
 from wengert.control import Context, Do, Steps
 from wengert.differentiable import Differentiable
 from wengert.errors import ShapeError
@@ -46,7 +46,9 @@ def predict(x: float, /) -> Do[float]: ...
 def predict(x: Float32, /) -> Do[Float32]: ...
 @overload
 def predict(x: Differentiable[A, Any], /) -> Do[A]: ...
-def predict(x: Any, /) -> Do[Any]:  # Any: typed by the overloads; products of other forms give their structure
+def predict(
+    x: Any, /
+) -> Do[Any]:  # Any: typed by the overloads; products of other forms give their structure
     """The data of an expression, or of a tuple or frozen dataclass of expressions; weights stay as they are.
 
     >>> from wengert.plugins import SGD
@@ -79,7 +81,9 @@ def train(loss: Any, /) -> Do[Any]:  # Any: typed by the overloads
 def check_loss(loss: object) -> None:
     """Refuse at the call what can never be trained; what only the run tells is refused there."""
     if is_product(loss) and not isinstance(loss, Expression):
-        raise ShapeError(f"train: a loss is one scalar expression, not a {type(loss).__name__}\n  at {user_position()}")
+        raise ShapeError(
+            f"train: a loss is one scalar expression, not a {type(loss).__name__}\n  at {user_position()}"
+        )
     of = lift_any(loss).kind
     if of.column in (Column.MASK, Column.INDEX):
         raise ShapeError(f"train: {of.text()} has no derivative and is no loss\n  at {user_position()}")
@@ -94,7 +98,9 @@ def check_loss(loss: object) -> None:
 @overload
 def gradients(loss: Value, wrt: tuple[Differentiable[Any, A]], /) -> Do[tuple[A]]: ...
 @overload
-def gradients(loss: Value, wrt: tuple[Differentiable[Any, A], Differentiable[Any, B]], /) -> Do[tuple[A, B]]: ...
+def gradients(
+    loss: Value, wrt: tuple[Differentiable[Any, A], Differentiable[Any, B]], /
+) -> Do[tuple[A, B]]: ...
 @overload
 def gradients(
     loss: Value, wrt: tuple[Differentiable[Any, A], Differentiable[Any, B], Differentiable[Any, C]], /

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Coroutine
-from typing import Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from wengert.arrays import FLOAT32, FLOAT64
 from wengert.control import Do
@@ -48,8 +48,7 @@ def differentiable(function: Callable[P, Coroutine[Any, Any, L]]) -> Callable[P,
         source = Do.coroutine(functools.partial(function, *args, **kwargs)).flat_map(
             functools.partial(_forward_of, function)
         )
-        layer: Any = external(source, stated[0])  # Any: the kind decides the class, as the annotation states
-        return layer
+        return cast(L, external(source, stated[0]))  # the kind decides the class, as the annotation states
 
     return build
 

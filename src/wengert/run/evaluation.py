@@ -45,7 +45,20 @@ Failure = tuple[Exception, ...]
 class Evaluation:
     """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
 
-    __slots__ = ("buffers", "deltas", "failed", "lazy", "opened", "order", "pending", "resolved", "snapshot", "tapes", "values", "wanted",)
+    __slots__ = (
+        "buffers",
+        "deltas",
+        "failed",
+        "lazy",
+        "opened",
+        "order",
+        "pending",
+        "resolved",
+        "snapshot",
+        "tapes",
+        "values",
+        "wanted",
+    )
 
     def __init__(self, snapshot: int) -> None:
         self.snapshot = snapshot
@@ -219,7 +232,9 @@ class Evaluation:
             except Exception as failure:
                 if node is None:
                     raise
-                failures.append(noted(failure, node, _arguments(node, node._signature, values), "backward of "))
+                failures.append(
+                    noted(failure, node, _arguments(node, node._signature, values), "backward of ")
+                )
 
     def _backward_carefully(self, failures: list[Exception], context: Context) -> Steps[None]:
         for node in reversed(self.order[:]):
@@ -252,7 +267,9 @@ class Evaluation:
         for index, pull in signature.pulls:
             x = node._operands[index]
             if x in self.tapes:
-                self.lazy.setdefault(x, []).append(partial(_pulled, pull, node, g, self.values[node], arguments))
+                self.lazy.setdefault(x, []).append(
+                    partial(_pulled, pull, node, g, self.values[node], arguments)
+                )
             else:
                 with all_quiet():
                     self.add(x, pull(g, self.values[node], *arguments))

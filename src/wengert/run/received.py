@@ -23,8 +23,6 @@ from wengert.graph.store import Cell
 class OwnTape(Tape[Any, Any]):  # Any: of expressions with Data of every type
     """A tape that an evaluation made: its data need no copy."""
 
-    __slots__ = ()
-
 
 def checked(tape: object, node: Node) -> Tape[Any, Any]:
     """The tape, if it is one."""

@@ -104,7 +104,9 @@ def _there_and_back(evaluation: Evaluation, loss: Expression, context: Context) 
 def check_scalar(loss: Expression, value: Value) -> None:
     """What `train` could not check before the run: the shape of a loss that a bind decides."""
     if shape_of(value) != ():
-        raise ShapeError(f"train: a loss is a scalar, {loss!r} has shape {shape_of(value)}; reduce it with mean or sum")
+        raise ShapeError(
+            f"train: a loss is a scalar, {loss!r} has shape {shape_of(value)}; reduce it with mean or sum"
+        )
 
 
 def _evaluation(context: Context) -> Evaluation:

@@ -1,0 +1,64 @@
+"""Operations that count their own calls, fail or meet others, for tests of how a run goes.
+
+Knows: how an operation is made with `wengert.extend`, and how it leaves the registry again.
+Refuses to know: what the tests conclude from the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from wengert.extend import Elementwise, elementwise
+from wengert.graph.operation import OPERATIONS
+
+Value = Any  # data of any column: a rule is written once for all of them
+
+
+class Boom(Exception):
+    """A failure that only these tests raise."""
+
+
+@dataclass
+class Counted:
+    """The identity as an operation; `forward` has each operand it met, `backward` each delta."""
+
+    name: str = "counted"
+    forward: list[Value] = field(default_factory=list)
+    backward: list[Value] = field(default_factory=list)
+    forward_failure: Callable[[], Exception] | None = None
+    backward_failure: Callable[[], Exception] | None = None
+    log: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        def rule(case: Value, x: Value) -> Value:
+            self.forward.append(x)
+            self.log.append(f"{self.name} forward")
+            if self.forward_failure is not None:
+                raise self.forward_failure()
+            return x * 1.0
+
+        def derivative(case: Value, g: Value, y: Value, x: Value) -> Value:
+            self.backward.append(g)
+            self.log.append(f"{self.name} backward")
+            if self.backward_failure is not None:
+                raise self.backward_failure()
+            return g
+
+        rule.__name__ = self.name
+        self.apply: Elementwise = elementwise(derivative)(rule)
+        del OPERATIONS[self.name]  # tests that go through the registry must not find it
+
+    @property
+    def calls(self) -> tuple[int, int]:
+        """How often forward and backward ran."""
+        return len(self.forward), len(self.backward)
+
+
+def failing(text: str = "boom", *, backward: bool = False) -> Elementwise:
+    """The identity, whose forward (or whose derivative only) raises `Boom(text)`."""
+    made = (lambda: Boom(text),)
+    if backward:
+        return Counted("failing_backward", backward_failure=made[0]).apply
+    return Counted("failing", forward_failure=made[0]).apply
