@@ -32,6 +32,10 @@ class NotDifferentiableError(WengertError, TypeError):
     """A value was used as an expression and no implementation is registered for its type."""
 
 
+class ArgumentError(WengertError, TypeError):
+    """An argument is of a kind that the function does not take."""
+
+
 class LazyError(WengertError, TypeError):
     """A layer was used as if it were a value: `bool`, `len`, iteration, comparison, `numpy.asarray`."""
 

@@ -6,12 +6,23 @@ Refuses to know: who extends.
 
 from __future__ import annotations
 
-from wengert.delta import Additive, LazyDelta, Rows, dense, scaled, zero
-from wengert.graph.apply import apply
-from wengert.graph.kinds import Column, Kind, kind
-from wengert.graph.operation import Case, Operation
+from wengert.delta import Additive, LazyDelta, Product, Rows, dense, scaled, zero
+from wengert.graph.apply import apply, binary, unary
+from wengert.graph.kinds import Column, Kind, Role, Shape, kind
+from wengert.graph.operation import Case, Operation, Rule, Rules
 from wengert.graph.weights import Weight
-from wengert.ops.families import Broadcasting, Comparison, Elementwise, broadcasting, comparison, elementwise
+from wengert.ops import kinds
+from wengert.ops.custom import Custom, operation
+from wengert.ops.families import (
+    Broadcasting,
+    Comparison,
+    Elementwise,
+    broadcasting,
+    comparison,
+    defined,
+    dressed,
+    elementwise,
+)
 from wengert.plugins.inject import provide
 from wengert.plugins.making import WeightPart
 from wengert.plugins.optimizer import Optimizer
@@ -22,21 +33,33 @@ __all__ = [
     "Case",
     "Column",
     "Comparison",
+    "Custom",
     "Elementwise",
     "Kind",
     "LazyDelta",
     "Operation",
     "Optimizer",
+    "Product",
+    "Role",
     "Rows",
+    "Rule",
+    "Rules",
+    "Shape",
     "Weight",
     "WeightPart",
     "apply",
+    "binary",
     "broadcasting",
     "comparison",
+    "defined",
     "dense",
+    "dressed",
     "elementwise",
     "kind",
+    "kinds",
+    "operation",
     "provide",
     "scaled",
+    "unary",
     "zero",
 ]

@@ -16,7 +16,6 @@ import pytest
 import wengert as wg
 from wengert import ArrayLayer, Do, DoubleLayer, DoubleWeight
 from wengert.extend import Optimizer, Weight
-from wengert.graph.store import STORE
 from wengert.plugins import SGD, Adam, LearningRate, Plugin
 
 from .counting import Boom, Counted, failing
@@ -66,9 +65,8 @@ class Pair:
         return wg.sum(wg.multiply(self.a, self.loss()))
 
     def unchanged(self) -> bool:
-        assert not STORE._readers, "a snapshot is still held"
-        assert STORE._training.acquire(timeout=1.0), "the lock of trainings is still held"
-        STORE._training.release()
+        another = SGD(learning_rate=1.0).double_weight(1.0)
+        assert another.train().start().result(10.0) == 1.0, "the failed run still keeps others from training"
         return self.state() == self.before
 
 
@@ -193,7 +191,7 @@ class TestS6AllOrNothing:
             loss.train().run()
         counted.forward_failure = None
         assert loss.train().run() == 4.0
-        assert pair.w1.data == pytest.approx(0.0)
+        assert pair.w1.data == pytest.approx(0.0, abs=1e-6)
         assert pair.w2.data == pytest.approx(1.0)
 
 

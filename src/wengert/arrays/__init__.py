@@ -18,6 +18,7 @@ from wengert.arrays.dispatch import (
 )
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
 from wengert.arrays.types import (
+    ARRAY_CLASS,
     FLOAT32,
     FLOAT64,
     MASK,
@@ -63,6 +64,7 @@ from wengert.arrays.values import (
 )
 
 __all__ = [
+    "ARRAY_CLASS",
     "FLOAT32",
     "FLOAT64",
     "HOST",

@@ -12,6 +12,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 __all__ = [
+    "ARRAY_CLASS",
     "FLOAT32",
     "FLOAT64",
     "MASK",
@@ -45,6 +46,7 @@ DType = np.dtype
 Generic0d = np.generic  # the base of numpy's scalars, which stand for arrays of shape () in results
 Floating: TypeAlias = np.floating[Any]  # reason for Any: numpy's own parameter, the number of bits
 
+ARRAY_CLASS: type = np.ndarray  # stands for the data of every array column, wherever they live
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
 MASK = np.dtype(np.bool)

@@ -152,6 +152,11 @@ class Run:
             raise combine(failures)
         return True
 
+    def check(self) -> None:
+        """For programs, between their questions: end here if the run is cancelled."""
+        if self.cancelled:
+            raise RunCancelled
+
     def succeed(self) -> None:
         """The last moment at which the run can be cancelled; then the callbacks of `on_success`, in order."""
         with self._lock:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from wengert.errors import WengertError
+from wengert.errors import ArgumentError, WengertError
 from wengert.graph.kinds import NUMBER
 from wengert.graph.node import Node, next_serial
 from wengert.graph.operand import described, operand, value_kind
 from wengert.graph.operation import Attributes, Operation, Signature
-from wengert.graph.site import position, user_frame
+from wengert.graph.site import user_frame, user_position
 
 _getframe = sys._getframe
 _new = object.__new__  # the layer classes' own `__new__` is the door for a `Do` of a tape
@@ -63,15 +63,20 @@ def apply(
     operation: Operation, operands: tuple[Any, ...], attributes: Attributes = ()
 ) -> Any:  # Any: as above
     """The node of any operation; errors name operation, operands and the user's line."""
-    pairs = [operand(x) for x in operands]
+    try:
+        pairs = [operand(x) for x in operands]
+    except WengertError as error:
+        raise _refused(operation, error, described(operands)) from None
     values = tuple(value for value, _ in pairs)
     kinds = tuple(of for _, of in pairs)
     try:
         signature = operation.signature(kinds, attributes)
     except WengertError as error:
-        frame = user_frame()
-        where = position(frame.f_code, frame.f_lasti)
-        raise type(error)(f"{operation.name}: {error}{described(values, kinds)}\n  at {where}") from None
+        raise _refused(operation, error, described(values, kinds)) from None
+    except TypeError as error:  # operands have been checked, so it is an argument such as axis="a"
+        given = ", ".join(f"{name}={value!r:.60}" for name, value in attributes)
+        wrong = ArgumentError(f"cannot be used with {given}: {error}")
+        raise _refused(operation, wrong, described(values, kinds)) from error
     if len(kinds) == 1 and not attributes:
         operation.signatures[kinds[0]] = signature  # the key that `unary` asks for
     frame = user_frame()
@@ -84,6 +89,11 @@ def apply(
     node._code = frame.f_code
     node._offset = frame.f_lasti
     return node
+
+
+def _refused(operation: Operation, error: WengertError, operands: str) -> WengertError:
+    """The error with everything that a person needs: operation, operands, and the line that was written."""
+    return type(error)(f"{operation.name}: {error}{operands}\n  at {user_position()}")
 
 
 def resolve(node: Node, values: tuple[Any, ...]) -> Signature:  # Any: data of every type

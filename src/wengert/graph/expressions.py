@@ -487,7 +487,11 @@ class ArrayLayer(ArrayOperand[S, T, Dv], Node, Generic[S, T, Dv]):
 
     __slots__ = ()
 
-    def __new__(cls, do: Do[Tape[Array[S, T, Dv], Array[S, T, Dv]]]) -> ArrayLayer[S, T, Dv]:
+    @overload  # a tape put together by hand, whose backward computes with numpy's arrays
+    def __new__(cls, do: Do[Tape[HostArray[S, T], HostArray[S, T]]]) -> ArrayLayer[S, T, Cpu]: ...
+    @overload
+    def __new__(cls, do: Do[Tape[Array[S, T, Dv], Array[S, T, Dv]]]) -> ArrayLayer[S, T, Dv]: ...
+    def __new__(cls, do: Any) -> Any:  # Any: typed by the overloads
         return made_from(cls, do, kind(Column.ARRAY, None, None, "cpu", Role.LAYER))
 
 

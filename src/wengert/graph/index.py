@@ -10,6 +10,8 @@ from numbers import Integral
 from typing import Any
 
 from wengert.arrays import integer_array, is_array
+from wengert.errors import DTypeError
+from wengert.graph.site import user_position
 
 Part = tuple[Any, ...]  # ("int", i) ("slice", a, b, c) ("ellipsis",) ("new",) ("array",)
 
@@ -31,8 +33,9 @@ def index_of(x: object, key: object) -> tuple[tuple[object, ...], tuple[Part, ..
             operands.append(integer_array(part) if isinstance(part, list) else part)
             pattern.append(("array",))
         else:
-            raise TypeError(
-                f"getitem: an index is made of integers, slices, None, ... and integer arrays; got {part!r:.60}"
+            raise DTypeError(
+                f"getitem: an index is made of integers, slices, None, ... and integer arrays; "
+                f"got {part!r:.60}\n  at {user_position()}"
             )
     return tuple(operands), tuple(pattern)
 
@@ -42,7 +45,7 @@ def _bound(x: object) -> int | None:
         return None
     if isinstance(x, Integral):
         return int(x)
-    raise TypeError(f"getitem: the bounds of a slice are integers; got {x!r:.60}")
+    raise DTypeError(f"getitem: the bounds of a slice are integers; got {x!r:.60}\n  at {user_position()}")
 
 
 def key_of(

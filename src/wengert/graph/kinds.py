@@ -59,7 +59,9 @@ class Kind:
         self.device = device
         self.role = role
         self.trainable = role >= Role.LAYER
-        self.known = column is Column.NUMBER or (shape is not None and dtype is not None)
+        self.known = column is Column.NUMBER or (
+            dtype is not None and (shape is not None or column is Column.OTHER)
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         return kind, (self.column, self.shape, self.dtype, self.device, self.role)
@@ -71,6 +73,8 @@ class Kind:
         """Shape and dtype as messages show them, `?` for what only the run tells."""
         if self.column is Column.NUMBER:
             return "a Python number"
+        if self.column is Column.OTHER:
+            return getattr(self.dtype, "__name__", "a registered type")
         shape = "?" if self.shape is None else str(self.shape)
         return f"{shape} {'?' if self.dtype is None else self.dtype}"
 

@@ -10,17 +10,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
-from wengert.arrays import FLOAT32, FLOAT64, Value, device_of, freeze, is_array, is_float32
+from wengert.arrays import (
+    FLOAT32,
+    FLOAT64,
+    Value,
+    device_of,
+    dtype_of,
+    freeze,
+    is_array,
+    is_float32,
+    shape_of,
+)
 from wengert.control import Do
 from wengert.differentiable import Tape, declared_data, forward, implementation, refusal
-from wengert.errors import DTypeError, NotDifferentiableError
+from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, WengertError
 from wengert.graph.declared import kind_from_data
 from wengert.graph.kinds import NUMBER, Column, Kind, Role, kind
 from wengert.graph.node import Expression, Node, asked, new_node
-from wengert.graph.operation import Operation
-from wengert.graph.site import user_frame
+from wengert.graph.operation import Operation, Rules
+from wengert.graph.site import user_frame, user_position
 
 L = TypeVar("L", bound=Node)
+_MOST_SHOWN: Final = 6
 FLOAT_LITERAL: Final = kind(Column.FLOAT, (), FLOAT32)
 _ARRAY_COLUMNS: Final = {"f": Column.ARRAY, "b": Column.MASK, "i": Column.INDEX, "u": Column.INDEX}
 
@@ -41,7 +52,7 @@ def value_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
         return kind(Column.FLOAT, (), FLOAT32, "cpu", role)
     if is_array(x):
         return array_kind(x, role)
-    return kind(Column.OTHER, None, None, "cpu", role)
+    return kind(Column.OTHER, None, type(x), "cpu", role)
 
 
 def operand(x: object) -> tuple[Any, Kind]:  # Any: what a node's operands are
@@ -51,11 +62,19 @@ def operand(x: object) -> tuple[Any, Kind]:  # Any: what a node's operands are
     if is_float32(x):
         return x, FLOAT_LITERAL
     if isinstance(x, (float, int)):
-        return float(x), NUMBER
+        return as_number(x), NUMBER
     if is_array(x):
         return freeze(x), array_kind(x)
     layer = lift_registered(x)
     return layer, layer.kind
+
+
+def as_number(x: float) -> float:
+    """A Python number as the float that operations compute with."""
+    try:
+        return float(x)
+    except OverflowError:
+        raise DTypeError(f"an integer of {x.bit_length()} bits is too large for a float") from None  # type: ignore[attr-defined] # only an int overflows
 
 
 def lift_registered(x: object) -> Node:
@@ -66,14 +85,34 @@ def lift_registered(x: object) -> Node:
     declared = getattr(type(x), "forward", None)
     if isinstance(declared, property) and declared.fget is not None:
         return external(x, kind_from_data(declared_data(declared.fget), Role.LAYER))
-    raise NotDifferentiableError(refusal(x))
+    if declared is not None:
+        raise NotDifferentiableError(
+            f"{type(x).__name__}.forward is no property; put @property above its `def`, "
+            f"so that `x.forward` is the Do of the tape"
+        )
+    raise NotDifferentiableError(_conversion(x) or refusal(x))
 
 
-def lift_any(x: object) -> Expression:
-    """Any differentiable value as an expression: itself, or a node that holds it."""
+def _conversion(x: object) -> str:
+    """What to write for a value that is meant as a number or an array; empty where nothing is obvious."""
+    name = type(x).__name__
+    if isinstance(x, (list, range)):
+        return f"a {name} is not differentiable; write numpy.array(x, dtype=numpy.float32) for an array"
+    if x is None or isinstance(x, (str, bytes, complex, dict, set)):
+        return f"{name} is not differentiable, got {shown(x)}; give a number, an array or an expression"
+    if hasattr(x, "dtype") and hasattr(x, "item"):
+        return f"a numpy.{name} is not differentiable, got {shown(x)}; write float(x) or numpy.float32(x)"
+    return ""
+
+
+def lift_any(x: object, who: str = "lift") -> Expression:
+    """Any differentiable value as an expression: itself, or a node that holds it; errors name `who` asked."""
     if isinstance(x, Expression):
         return x
-    value, of = operand(x)
+    try:
+        value, of = operand(x)
+    except WengertError as error:
+        raise type(error)(f"{who}: {error}\n  at {user_position()}") from None
     if isinstance(value, Expression):
         return value
     signature = LITERAL.signature((of,), ())
@@ -81,7 +120,7 @@ def lift_any(x: object) -> Expression:
     return new_node(signature.cls, signature.kind, signature, (value,), frame.f_code, frame.f_lasti)
 
 
-LITERAL: Final = Operation("literal", lambda kinds: _as_layer(kinds[0]), lambda case, x: x)
+LITERAL: Final = Operation("literal", Rules(lambda kinds: _as_layer(kinds[0]), lambda case, x: x))
 
 
 def _as_layer(of: Kind) -> Kind:
@@ -97,7 +136,7 @@ def _never(*operands: object) -> Any:
     raise AssertionError("an external node is run by its Do")
 
 
-FORWARD: Final = Operation("forward", lambda kinds, kind: kind, _never, external=True)
+FORWARD: Final = Operation("forward", Rules(lambda kinds, kind: kind, _never, external=True))
 
 
 def external(source: object, of: Kind) -> Node:
@@ -110,7 +149,13 @@ def external(source: object, of: Kind) -> Node:
 def tape_of(node: Node) -> Do[Tape[Any, Any]]:
     """The `Do` behind an external node."""
     (source,) = node._operands
-    return source if isinstance(source, Do) else forward(source)
+    made: object = source if isinstance(source, Do) else forward(source)
+    if not isinstance(made, Do):
+        raise ArgumentError(
+            f"the forward of {type(source).__name__} gave {shown(made)}, not a Do of a tape; "
+            f"write Do.now(Tape(data, backward)), or use `.forward` of a layer"
+        )
+    return made
 
 
 def describe(x: object, of: Kind) -> str:
@@ -122,18 +167,41 @@ def describe(x: object, of: Kind) -> str:
     return of.text() if of.column is Column.NUMBER else f"literal {of.text()}"
 
 
-def described(operands: Sequence[object], kinds: Sequence[Kind]) -> str:
-    """All operands, one a line."""
+def describe_given(x: object) -> str:
+    """The same for an operand that may be no expression and may be refused."""
+    if isinstance(x, Expression):
+        return describe(x, x.kind)
+    if is_array(x):
+        return f"literal {shape_of(x)} {dtype_of(x)}"
+    return f"{type(x).__name__} {shown(x)}"
+
+
+def shown(x: object) -> str:
+    """The beginning of a `repr`; of what has none, such as an int of 5,000 digits, the default one."""
+    try:
+        return f"{x!r:.60}"
+    except Exception:  # whatever a user's own `__repr__` raises must not hide what is being reported
+        return object.__repr__(x)
+
+
+def described(operands: Sequence[object], kinds: Sequence[Kind] | None = None) -> str:
+    """All operands, one a line, up to six; as given where they have no kinds yet."""
+    if kinds is None:
+        texts = [describe_given(x) for x in operands[:_MOST_SHOWN]]
+    else:
+        texts = [describe(x, k) for x, k in zip(operands[:_MOST_SHOWN], kinds, strict=False)]
+    rest = [f"  and {len(operands) - _MOST_SHOWN} more"] * (len(operands) > _MOST_SHOWN)
     return "".join(
-        f"\n  operand {i}: {describe(x, k)}" for i, (x, k) in enumerate(zip(operands, kinds, strict=True))
+        f"\n{line}" for line in [*(f"  operand {i}: {text}" for i, text in enumerate(texts)), *rest]
     )
 
 
 def made_from(cls: type[L], do: object, of: Kind) -> L:
     """The layer whose tape comes from a `Do` that the user has put together."""
     if not isinstance(do, Do):
-        raise TypeError(
-            f"{cls.__name__} takes a Do of a tape, such as `layer.forward.map(...)`; got {do!r:.60}"
+        raise ArgumentError(
+            f"{cls.__name__} takes a Do of a tape, such as `layer.forward.map(...)`; got {shown(do)}\n"
+            f"  at {user_position()}"
         )
     layer = external(do, of)
     assert isinstance(layer, cls), "the column of the kind decides the class"

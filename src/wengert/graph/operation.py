@@ -11,12 +11,14 @@ of `case.xp`, the namespace that fits the operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from types import BuiltinFunctionType
 from typing import Any, Final
 
-from wengert.arrays import namespace_for
+from wengert.arrays import ARRAY_CLASS, Float32, namespace_for
+from wengert.errors import NotDifferentiableError
 from wengert.graph.kinds import Column, Kind, Role, Shape, with_role
 from wengert.graph.node import layer_class
 
@@ -67,75 +69,85 @@ class Case:
         return shape
 
 
-class Operation:
-    """A name and its rules; `extend.operation` and the decorators of `ops` make one.
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How an operation does on operands of certain types.
 
     `derivatives[i]` takes (case, g, y, *operands, **attributes) and gives the delta of operand i, or is None
-    where there is none; the delta is summed back to the operand's shape afterwards if `broadcasts`.
+    where there is none; one rule instead of a tuple serves any number of operands and gets the index first.
+    The delta is summed back to the operand's shape afterwards if the operation `broadcasts`.
     `at_weight[i]`, where there is one, gives that delta as a lazy term if operand i is a weight.
+    No delta passes a `detached` result. An `external` node has no rules: a `Do` makes its tape.
     """
 
-    def __init__(
-        self,
-        name: str,
-        infer: Infer,
-        value: Rule,
-        derivatives: Sequence[Rule | None] | Rule = (),
-        *,
-        at_weight: dict[int, Rule] | None = None,
-        broadcasts: bool = False,
-        external: bool = False,
-        detached: bool = False,
-    ) -> None:
+    infer: Infer
+    value: Rule
+    derivatives: Sequence[Rule | None] | Rule = ()
+    at_weight: Mapping[int, Rule] = field(default_factory=dict)
+    broadcasts: bool = False
+    detached: bool = False
+    external: bool = False
+
+    def derivative(self, index: int) -> Rule | None:
+        """The rule for operand `index`."""
+        if callable(self.derivatives):
+            return partial(self.derivatives, index)
+        return self.derivatives[index] if index < len(self.derivatives) else None
+
+
+class Operation:
+    """A name, its rules for numbers and arrays, and rules for whatever other types somebody has added."""
+
+    def __init__(self, name: str, rules: Rules | None, module: str = "") -> None:
         self.name = name
-        self.define(
-            infer,
-            value,
-            derivatives,
-            at_weight=at_weight,
-            broadcasts=broadcasts,
-            external=external,
-            detached=detached,
-        )
+        self.module = module  # of an operation that is not Wengert's own
+        self.rules = rules
+        self.added: dict[tuple[type, ...], Rules] = {}
         self.signatures: dict[object, Signature] = {}
-        OPERATIONS[name] = self
+        OPERATIONS[self.key] = self
 
-    def define(
-        self,
-        infer: Infer,
-        value: Rule,
-        derivatives: Sequence[Rule | None] | Rule = (),
-        *,
-        at_weight: dict[int, Rule] | None = None,
-        broadcasts: bool = False,
-        external: bool = False,
-        detached: bool = False,
-    ) -> None:
-        """Give the name its rules: `detached` for results that no delta passes."""
-        self.infer = infer
-        self.value = value
-        self.derivatives = derivatives
-        self.at_weight = at_weight or {}
-        self.broadcasts = broadcasts
-        self.external = external
-        self.detached = detached
+    @property
+    def key(self) -> str:
+        """The name under which another process finds it."""
+        return f"{self.module}.{self.name}" if self.module else self.name
 
-    @classmethod
-    def declared(cls, name: str) -> Operation:
-        """A name that expressions refer to; `define` gives it its rules."""
-        return cls(name, _undefined, _undefined)
+    def define(self, rules: Rules) -> None:
+        """Give a name that was only declared its rules."""
+        self.rules = rules
+
+    def add(self, classes: tuple[type, ...], rules: Rules) -> None:
+        """Rules for operands whose Data are of these classes, one for each operand (D52)."""
+        self.added[classes] = rules
+        self.signatures.clear()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _operation_named, (self.name,)
+        return _operation_named, (self.key, *((self.name, self.rules, self.module) if self.module else ()))
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"
 
-    def derivative(self, index: int) -> Rule | None:
-        """The rule for operand `index`; an operation of any number of operands has one rule for all."""
-        if callable(self.derivatives):
-            return partial(self.derivatives, index)
-        return self.derivatives[index] if index < len(self.derivatives) else None
+    def rules_for(self, kinds: Sequence[Kind]) -> Rules:
+        """The rules added for the most specific classes that fit all operands, else the operation's own."""
+        if self.added:
+            classes = [data_class(k) for k in kinds]
+            fitting = [
+                key
+                for key in self.added
+                if len(key) == len(classes)
+                and all(issubclass(c, k) for c, k in zip(classes, key, strict=True))
+            ]
+            best = [
+                key
+                for key in fitting
+                if all(all(issubclass(a, b) for a, b in zip(key, other, strict=True)) for other in fitting)
+            ]
+            if best:
+                return self.added[best[0]]
+            if fitting:
+                raise NotDifferentiableError(f"more than one rule fits {_names(classes)}, none best: add one")
+        if self.rules is None:
+            raise NotDifferentiableError(f"no rule for operands of {_names([data_class(k) for k in kinds])}")
+        return self.rules
 
     def signature(self, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
         """What applying this operation to such operands means; worked out once for each combination."""
@@ -146,20 +158,31 @@ class Operation:
             if len(self.signatures) >= _MOST_SIGNATURES:
                 self.signatures.clear()
             self.signatures[key] = found
-            if len(kinds) == 2 and not attributes:
-                self.signatures[kinds] = found  # the key that `binary` asks for
+            if not attributes and len(kinds) in (1, 2):
+                # the keys that `unary` and `binary` ask for
+                self.signatures[kinds if len(kinds) == 2 else kinds[0]] = found
         return found
-
-
-def _undefined(*operands: Any, **attributes: Any) -> Any:  # Any: stands for every rule
-    raise AssertionError("import wengert.ops: it gives the operators their rules")
 
 
 OPERATIONS: Final[dict[str, Operation]] = {}
 
 
-def _operation_named(name: str) -> Operation:
-    return OPERATIONS[name]
+def _operation_named(key: str, *made_of: Any) -> Operation:  # Any: what `Operation` takes
+    """The operation of this process; one that nobody has defined here is made from its pickled rules (S14)."""
+    return OPERATIONS[key] if key in OPERATIONS else Operation(*made_of)
+
+
+def data_class(of: Kind) -> type:
+    """The class of the data of such operands, by which added rules are chosen."""
+    if of.column is Column.OTHER:
+        return of.dtype if isinstance(of.dtype, type) else object
+    if of.column in (Column.NUMBER, Column.DOUBLE):
+        return float
+    return Float32 if of.column is Column.FLOAT else ARRAY_CLASS
+
+
+def _names(classes: Sequence[type]) -> str:
+    return ", ".join(c.__name__ for c in classes)
 
 
 class Signature:
@@ -174,34 +197,33 @@ class Signature:
         self.nodes = tuple(i for i, k in enumerate(kinds) if k.role is not Role.LITERAL)
         self.pulls: tuple[tuple[int, Rule], ...] = ()
         options = dict(attributes)
-        result = operation.infer(kinds, **options)
-        trainable = operation.external or (not operation.detached and any(k.trainable for k in kinds))
+        rules = operation.rules_for(kinds)
+        result = rules.infer(kinds, **options)
+        trainable = rules.external or (not rules.detached and any(k.trainable for k in kinds))
         self.kind = with_role(result, Role.LAYER if trainable else Role.CONSTANT)
         self.cls = layer_class(result)
-        if operation.external:
+        if rules.external:
             self.mode = EXTERNAL
-            self.value: Rule = operation.value
+            self.value: Rule = rules.value
             return
         if not (result.known and all(k.known for k in kinds)):
             self.mode = UNRESOLVED
-            self.value = operation.value
+            self.value = rules.value
             return
         self.mode = _mode(kinds, self.nodes)
         case = Case(kinds, result)
-        self.value = _bound(operation.value, case, options)
-        self.pulls = tuple(self._pulls(case, options))
+        self.value = _bound(rules.value, case, options)
+        self.pulls = () if rules.detached else tuple(self._pulls(rules, case, options))
 
-    def _pulls(self, case: Case, options: dict[str, Any]) -> Iterator[tuple[int, Rule]]:
+    def _pulls(self, rules: Rules, case: Case, options: dict[str, Any]) -> Iterator[tuple[int, Rule]]:
         for index, k in enumerate(self.kinds):
-            if self.operation.detached:
-                break
-            rule = self.operation.derivative(index) if k.trainable else None
+            rule = rules.derivative(index) if k.trainable else None
             if rule is None:
                 continue
-            lazy = self.operation.at_weight.get(index)
+            lazy = rules.at_weight.get(index)
             if k.role is Role.WEIGHT and lazy is not None:
                 yield index, _bound(lazy, case, options)
-            elif self.operation.broadcasts and k.shape != case.result.shape:
+            elif rules.broadcasts and (k.shape != case.result.shape or k.column is not case.result.column):
                 yield index, _summed(_bound(rule, case, options), case, index)
             else:
                 yield index, _bound(rule, case, options)

@@ -10,12 +10,12 @@ from typing import Final
 
 from wengert.graph.operation import Operation
 
-ADD: Final = Operation.declared("add")
-SUBTRACT: Final = Operation.declared("subtract")
-MULTIPLY: Final = Operation.declared("multiply")
-DIVIDE: Final = Operation.declared("divide")
-POW: Final = Operation.declared("pow")
-MATMUL: Final = Operation.declared("matmul")
-NEGATIVE: Final = Operation.declared("negative")
-ABS: Final = Operation.declared("abs")
-GETITEM: Final = Operation.declared("getitem")
+ADD: Final = Operation("add", None)
+SUBTRACT: Final = Operation("subtract", None)
+MULTIPLY: Final = Operation("multiply", None)
+DIVIDE: Final = Operation("divide", None)
+POW: Final = Operation("pow", None)
+MATMUL: Final = Operation("matmul", None)
+NEGATIVE: Final = Operation("negative", None)
+ABS: Final = Operation("abs", None)
+GETITEM: Final = Operation("getitem", None)

@@ -29,8 +29,9 @@ class Cell:
 
     def at(self, snapshot: int) -> Value:
         """The data as they were at a snapshot."""
+        data = self.data  # before the version: `publish` writes them the other way round
         if self.version <= snapshot:
-            return self.data
+            return data
         return next(data for version, data in reversed(self.history) if version <= snapshot)
 
 
@@ -69,13 +70,18 @@ class Store:
         """All changes as one version. A change takes (data, whether it may work in place), gives the new data."""
         with self.lock:
             others = [reader for reader, count in list(self.readers.items()) if count > (reader == snapshot)]
+            # All are found before any is kept, those that work in place last: they are the ones that stay if
+            # another fails.
+            made: list[tuple[Cell, Value]] = []
+            for cell, change in sorted(changes, key=lambda pair: not (others or pair[0].exposed)):
+                made.append((cell, change(cell.data, not others and not cell.exposed)))
             self.version += 1
-            for cell, change in changes:
-                in_place = not others and not cell.exposed
-                old, version = cell.data, cell.version
-                data = change(old, in_place)
-                cell.history = [] if not others else _still_seen([*cell.history, (version, old)], others)
-                cell.data, cell.version, cell.exposed = data, self.version, False
+            for cell, data in made:
+                cell.history = (
+                    [] if not others else _still_seen([*cell.history, (cell.version, cell.data)], others)
+                )
+                cell.version = self.version  # before the data: see `at`
+                cell.data, cell.exposed = data, False
 
 
 class Reading:
@@ -125,5 +131,6 @@ STORE: Final = Store()
 
 def exposed(cell: Cell) -> Value:
     """A read-only view for people; the next commit writes beside it, so that the view never changes (S11)."""
-    cell.exposed = True
-    return as_readonly(cell.data)
+    with STORE.lock:  # or a commit in place, in another thread, could have begun on what is shown here
+        cell.exposed = True
+        return as_readonly(cell.data)

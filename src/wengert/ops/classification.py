@@ -15,7 +15,7 @@ from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, kind
-from wengert.graph.operation import Operation
+from wengert.graph.operation import Operation, Rules
 from wengert.ops.kinds import array_of, axis_in
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -39,7 +39,7 @@ def _softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Valu
 
 
 SOFTMAX: Final = Operation(
-    "softmax", _infer, lambda c, x, *, axis: c.xp.softmax(x, axis=axis), (_softmax_delta,)
+    "softmax", Rules(_infer, lambda c, x, *, axis: c.xp.softmax(x, axis=axis), (_softmax_delta,))
 )
 
 
@@ -63,7 +63,7 @@ def _log_softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> 
 
 
 LOG_SOFTMAX: Final = Operation(
-    "log_softmax", _infer, lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis), (_log_softmax_delta,)
+    "log_softmax", Rules(_infer, lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis), (_log_softmax_delta,))
 )
 
 
@@ -122,7 +122,7 @@ def _lines(shape: tuple[int, ...]) -> int:
     return count
 
 
-CROSS_ENTROPY: Final = Operation("cross_entropy", _infer_loss, _loss, (_loss_delta, None))
+CROSS_ENTROPY: Final = Operation("cross_entropy", Rules(_infer_loss, _loss, (_loss_delta, None)))
 Labels = Any  # an integer array of numpy or cupy; checked when the node is built
 
 

@@ -20,7 +20,7 @@ from wengert.graph.expressions import (
     Mask,
     ScalarOperand,
 )
-from wengert.graph.operation import Operation
+from wengert.graph.operation import Operation, Rules
 from wengert.ops import kinds
 from wengert.ops.families import comparison
 
@@ -112,7 +112,7 @@ def not_equal(c: Value, a: Value, b: Value) -> Value:
 
 
 LOGICAL_AND: Final = Operation(
-    "logical_and", kinds.logical, lambda c, a, b: c.xp.logical_and(a, b), detached=True
+    "logical_and", Rules(kinds.logical, lambda c, a, b: c.xp.logical_and(a, b), detached=True)
 )
 
 
@@ -131,7 +131,7 @@ def logical_and(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[An
 
 
 LOGICAL_OR: Final = Operation(
-    "logical_or", kinds.logical, lambda c, a, b: c.xp.logical_or(a, b), detached=True
+    "logical_or", Rules(kinds.logical, lambda c, a, b: c.xp.logical_or(a, b), detached=True)
 )
 
 
@@ -149,7 +149,9 @@ def logical_or(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any
     return mask
 
 
-LOGICAL_NOT: Final = Operation("logical_not", kinds.logical, lambda c, a: c.xp.logical_not(a), detached=True)
+LOGICAL_NOT: Final = Operation(
+    "logical_not", Rules(kinds.logical, lambda c, a: c.xp.logical_not(a), detached=True)
+)
 
 
 def logical_not(a: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
@@ -168,14 +170,16 @@ def logical_not(a: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
 
 WHERE: Final = Operation(
     "where",
-    kinds.choice,
-    lambda c, condition, a, b: c.xp.where(condition, a, b),
-    (
-        None,
-        lambda c, g, y, condition, a, b: c.xp.where(condition, g, 0.0),
-        lambda c, g, y, condition, a, b: c.xp.where(condition, 0.0, g),
+    Rules(
+        kinds.choice,
+        lambda c, condition, a, b: c.xp.where(condition, a, b),
+        (
+            None,
+            lambda c, g, y, condition, a, b: c.xp.where(condition, g, 0.0),
+            lambda c, g, y, condition, a, b: c.xp.where(condition, 0.0, g),
+        ),
+        broadcasts=True,
     ),
-    broadcasts=True,
 )
 
 

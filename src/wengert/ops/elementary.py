@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from wengert.graph.apply import unary
-from wengert.graph.operation import Rule
+from wengert.graph.operation import Rule, Rules
 from wengert.ops import kinds
 from wengert.ops.families import Elementwise, defined, dressed, elementwise
 
@@ -129,7 +129,7 @@ def tanh(c: Value, x: Value) -> Value:
 
 
 def _stop(rule: Rule) -> Elementwise:
-    operation = defined(rule, kinds.elementwise, detached=True)
+    operation = defined(rule, Rules(kinds.elementwise, rule, detached=True))
     return cast(Elementwise, dressed(lambda x, /: unary(operation, x), rule, operation))
 
 

@@ -23,7 +23,7 @@ from wengert.graph.expressions import (
     Mask,
     ScalarOperand,
 )
-from wengert.graph.operation import OPERATIONS, Infer, Operation, Rule
+from wengert.graph.operation import OPERATIONS, Operation, Rule, Rules
 from wengert.ops import kinds
 
 
@@ -76,22 +76,13 @@ class Comparison(Protocol):
     def __call__(self, a: float, b: FloatExpression, /) -> Mask[tuple[()]]: ...
 
 
-def defined(
-    rule: Rule,
-    infer: Infer,
-    derivatives: tuple[Rule | None, ...] = (),
-    *,
-    value: Rule | None = None,
-    broadcasts: bool = False,
-    detached: bool = False,
-) -> Operation:
-    """The operation named like the function `rule` (less a trailing underscore), entered in the registry.
-
-    `value` replaces the rule where a built-in function computes the same without a call in between.
-    """
-    name = rule.__name__.rstrip("_")
-    operation = OPERATIONS.get(name) or Operation.declared(name)
-    operation.define(infer, value or rule, derivatives, broadcasts=broadcasts, detached=detached)
+def defined(rule: Rule, rules: Rules) -> Operation:
+    """The operation named like the function `rule`, which Python's operators may have declared already."""
+    name = rule.__name__
+    operation = OPERATIONS.get(name)
+    if operation is None or operation.rules is not None:
+        return Operation(name, rules)
+    operation.define(rules)
     return operation
 
 
@@ -104,10 +95,13 @@ def dressed(public: Callable[..., Any], rule: Rule, operation: Operation) -> Any
 
 
 def elementwise(*derivatives: Rule | None, value: Rule | None = None) -> Callable[[Rule], Elementwise]:
-    """A rule (case, x) as a unary operation."""
+    """A rule (case, x) as a unary operation.
+
+    `value` replaces the rule where a built-in function computes the same without a call in between.
+    """
 
     def make(rule: Rule) -> Elementwise:
-        operation = defined(rule, kinds.elementwise, derivatives, value=value)
+        operation = defined(rule, Rules(kinds.elementwise, value or rule, derivatives))
         return cast(Elementwise, dressed(lambda x, /: unary(operation, x), rule, operation))
 
     return make
@@ -117,7 +111,7 @@ def broadcasting(*derivatives: Rule | None, value: Rule | None = None) -> Callab
     """A rule (case, a, b) as a binary operation that broadcasts."""
 
     def make(rule: Rule) -> Broadcasting:
-        operation = defined(rule, kinds.broadcasting, derivatives, value=value, broadcasts=True)
+        operation = defined(rule, Rules(kinds.broadcasting, value or rule, derivatives, broadcasts=True))
         return cast(Broadcasting, dressed(lambda a, b, /: binary(operation, a, b), rule, operation))
 
     return make
@@ -125,5 +119,5 @@ def broadcasting(*derivatives: Rule | None, value: Rule | None = None) -> Callab
 
 def comparison(rule: Rule) -> Comparison:
     """A rule (case, a, b) as a comparison; no delta passes it."""
-    operation = defined(rule, kinds.comparison, detached=True)
+    operation = defined(rule, Rules(kinds.comparison, rule, detached=True))
     return cast(Comparison, dressed(lambda a, b, /: binary(operation, a, b), rule, operation))

@@ -16,7 +16,7 @@ from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
 from wengert.graph.index import Part, index_of, key_of
 from wengert.graph.kinds import Column, Kind, kind
-from wengert.graph.operation import Operation
+from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
 from wengert.ops.kinds import array_of, axis_in
 
@@ -50,7 +50,7 @@ def _rows(c: Value, g: Value, y: Value, x: Value, *arrays: Value, key: tuple[Par
     return LazyDelta((Rows(key_of(key, arrays), g, c.shape(0)),))
 
 
-GETITEM.define(_infer_getitem, _value, (_delta,), at_weight={0: _rows})
+GETITEM.define(Rules(_infer_getitem, _value, (_delta,), at_weight={0: _rows}))
 
 
 def getitem(x: ArrayExpression[Any, T, Dv], key: Index, /) -> ArrayLayer[Any, T, Dv]:
@@ -91,15 +91,17 @@ def _take_rows(c: Value, g: Value, y: Value, x: Value, indices: Value, *, axis: 
 
 TAKE: Final = Operation(
     "take",
-    _infer_take,
-    lambda c, x, indices, *, axis: c.xp.take(x, indices, axis=axis),
-    (
-        lambda c, g, y, x, indices, *, axis: c.xp.add_at(
-            c.shape(0), c.result.dtype, _take_key(c, indices, axis), g
+    Rules(
+        _infer_take,
+        lambda c, x, indices, *, axis: c.xp.take(x, indices, axis=axis),
+        (
+            lambda c, g, y, x, indices, *, axis: c.xp.add_at(
+                c.shape(0), c.result.dtype, _take_key(c, indices, axis), g
+            ),
+            None,
         ),
-        None,
+        at_weight={0: _take_rows},
     ),
-    at_weight={0: _take_rows},
 )
 
 

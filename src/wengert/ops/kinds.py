@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.arrays import FLOAT64, MASK
-from wengert.errors import DeviceError, DTypeError, NotDifferentiableError, ShapeError
+from wengert.errors import ArgumentError, DeviceError, DTypeError, NotDifferentiableError, ShapeError
 from wengert.graph.kinds import Column, Kind, Shape, kind
 
 _DIFFERENTIABLE = (Column.DOUBLE, Column.FLOAT, Column.ARRAY)
@@ -21,8 +21,10 @@ def common(kinds: Sequence[Kind]) -> tuple[Column, Any, Any]:  # Any: dtype and 
     """Column, dtype and device of a result computed from such operands; Python numbers follow the others."""
     strong = [k for k in kinds if k.column is not Column.NUMBER]
     for k in strong:
-        if k.column in (Column.INDEX, Column.MASK):
-            raise DTypeError(f"{k.dtype} has no derivative; write astype(numpy.float32) first")
+        if k.column is Column.MASK:
+            raise DTypeError("a mask (bool) has no derivative; write where(mask, 1.0, 0.0) for numbers")
+        if k.column is Column.INDEX:
+            raise DTypeError(f"an array of {k.dtype} has no derivative; write x.astype(numpy.float32)")
         if k.column is Column.OTHER:
             raise NotDifferentiableError(
                 "the Data of an operand is of a registered type that this operation has no rule for; "
@@ -31,7 +33,7 @@ def common(kinds: Sequence[Kind]) -> tuple[Column, Any, Any]:  # Any: dtype and 
     dtypes = {k.dtype for k in strong if k.dtype is not None}
     if len(dtypes) > 1:
         names = " and ".join(str(k.dtype) for k in strong)
-        raise DTypeError(f"dtypes {names} do not mix; convert one of them with astype")
+        raise DTypeError(f"dtypes {names} do not mix; make them one, as in x.astype(numpy.float32)")
     unknown = any(k.dtype is None for k in strong)
     column = max((k.column for k in strong), default=Column.DOUBLE)
     dtype = None if unknown else next(iter(dtypes), FLOAT64)
@@ -132,6 +134,8 @@ def array_of(kinds: Sequence[Kind]) -> tuple[Shape | None, Any, Any]:  # Any: dt
 
 def axis_in(axis: int, rank: int, shape: Shape) -> int:
     """A non-negative axis; `ShapeError` for one out of range."""
+    if not hasattr(axis, "__index__"):
+        raise ArgumentError(f"an axis is an integer; got {axis!r:.60}")
     if not -rank <= axis < rank:
         raise ShapeError(f"axis {axis} is out of range for shape {shape}")
     return axis % rank

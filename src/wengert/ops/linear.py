@@ -16,6 +16,7 @@ from wengert.errors import ShapeError
 from wengert.graph.apply import binary
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
+from wengert.graph.operation import Rules
 from wengert.graph.operators import MATMUL
 from wengert.ops.kinds import broadcast, common
 
@@ -81,7 +82,7 @@ def _right_weight(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
     return _right(c, g, y, a, b)
 
 
-MATMUL.define(_infer, lambda c, a, b: c.xp.matmul(a, b), (_left, _right), at_weight={1: _right_weight})
+MATMUL.define(Rules(_infer, lambda c, a, b: c.xp.matmul(a, b), (_left, _right), at_weight={1: _right_weight}))
 
 
 def matmul(a: ArrayExpression[Any, T, Dv], b: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:

@@ -15,7 +15,7 @@ from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
-from wengert.graph.operation import Operation
+from wengert.graph.operation import Operation, Rules
 from wengert.ops.kinds import array_of, axes_in, axis_in, common
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -47,13 +47,15 @@ def _solved(old: Shape, shape: Shape) -> Shape:
 
 RESHAPE: Final = Operation(
     "reshape",
-    _infer_reshape,
-    lambda c, x, *, shape: c.xp.reshape(x, c.result.shape),
-    (lambda c, g, y, x, *, shape: c.xp.reshape(g, c.shape(0)),),
+    Rules(
+        _infer_reshape,
+        lambda c, x, *, shape: c.xp.reshape(x, c.result.shape),
+        (lambda c, g, y, x, *, shape: c.xp.reshape(g, c.shape(0)),),
+    ),
 )
 
 
-def reshape(x: ArrayExpression[Any, T, Dv], shape: tuple[int, ...], /) -> ArrayLayer[Any, T, Dv]:
+def reshape(x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
     """The same elements, row by row, in another shape; one dimension may be -1 and is worked out.
 
     Derivative: g in the old shape.
@@ -82,13 +84,15 @@ def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 PERMUTE_DIMS: Final = Operation(
     "permute_dims",
-    _infer_permute,
-    lambda c, x, *, axes: c.xp.permute_dims(x, axes),
-    (lambda c, g, y, x, *, axes: c.xp.permute_dims(g, _inverse(axes)),),
+    Rules(
+        _infer_permute,
+        lambda c, x, *, axes: c.xp.permute_dims(x, axes),
+        (lambda c, g, y, x, *, axes: c.xp.permute_dims(g, _inverse(axes)),),
+    ),
 )
 
 
-def permute_dims(x: ArrayExpression[Any, T, Dv], axes: tuple[int, ...], /) -> ArrayLayer[Any, T, Dv]:
+def permute_dims(x: ArrayExpression[Any, T, Dv], /, axes: tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
     """The axes in another order: axis i of the result is axis axes[i] of x.
 
     Derivative: g by the inverse permutation.
@@ -117,13 +121,15 @@ def _infer_expand(kinds: Sequence[Kind], *, axis: tuple[int, ...]) -> Kind:
 
 EXPAND_DIMS: Final = Operation(
     "expand_dims",
-    _infer_expand,
-    lambda c, x, *, axis: c.xp.reshape(x, c.result.shape),
-    (lambda c, g, y, x, *, axis: c.xp.reshape(g, c.shape(0)),),
+    Rules(
+        _infer_expand,
+        lambda c, x, *, axis: c.xp.reshape(x, c.result.shape),
+        (lambda c, g, y, x, *, axis: c.xp.reshape(g, c.shape(0)),),
+    ),
 )
 
 
-def expand_dims(x: ArrayExpression[Any, T, Dv], /, *, axis: int | tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
+def expand_dims(x: ArrayExpression[Any, T, Dv], /, axis: int | tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
     """New axes of size 1 at the places `axis` of the result.
 
     Derivative: g without them.
@@ -151,13 +157,15 @@ def _infer_squeeze(kinds: Sequence[Kind], *, axis: tuple[int, ...]) -> Kind:
 
 SQUEEZE: Final = Operation(
     "squeeze",
-    _infer_squeeze,
-    lambda c, x, *, axis: c.xp.reshape(x, c.result.shape),
-    (lambda c, g, y, x, *, axis: c.xp.reshape(g, c.shape(0)),),
+    Rules(
+        _infer_squeeze,
+        lambda c, x, *, axis: c.xp.reshape(x, c.result.shape),
+        (lambda c, g, y, x, *, axis: c.xp.reshape(g, c.shape(0)),),
+    ),
 )
 
 
-def squeeze(x: ArrayExpression[Any, T, Dv], /, *, axis: int | tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
+def squeeze(x: ArrayExpression[Any, T, Dv], /, axis: int | tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
     """Without the axes `axis`, which have size 1.
 
     Derivative: g with them.
@@ -184,13 +192,15 @@ def _infer_broadcast_to(kinds: Sequence[Kind], *, shape: Shape) -> Kind:
 
 BROADCAST_TO: Final = Operation(
     "broadcast_to",
-    _infer_broadcast_to,
-    lambda c, x, *, shape: c.xp.broadcast_to(x, shape),
-    (lambda c, g, y, x, *, shape: c.xp.sum_to(g, c.shape(0)),),
+    Rules(
+        _infer_broadcast_to,
+        lambda c, x, *, shape: c.xp.broadcast_to(x, shape),
+        (lambda c, g, y, x, *, shape: c.xp.sum_to(g, c.shape(0)),),
+    ),
 )
 
 
-def broadcast_to(x: ArrayExpression[Any, T, Dv], shape: tuple[int, ...], /) -> ArrayLayer[Any, T, Dv]:
+def broadcast_to(x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
     """x repeated along new leading axes and along axes of size 1.
 
     Derivative: g summed over each stretched axis.
@@ -237,7 +247,7 @@ def _concat_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: in
 
 
 CONCAT: Final = Operation(
-    "concat", _infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta
+    "concat", Rules(_infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta)
 )
 
 
@@ -273,7 +283,9 @@ def _stack_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int
     return g[(*(slice(None),) * at, index)]
 
 
-STACK: Final = Operation("stack", _infer_stack, lambda c, *xs, axis: c.xp.stack(xs, axis=axis), _stack_delta)
+STACK: Final = Operation(
+    "stack", Rules(_infer_stack, lambda c, *xs, axis: c.xp.stack(xs, axis=axis), _stack_delta)
+)
 
 
 def stack(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:

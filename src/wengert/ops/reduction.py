@@ -23,7 +23,7 @@ from wengert.graph.expressions import (
     Mask,
 )
 from wengert.graph.kinds import Column, Kind, Shape, kind
-from wengert.graph.operation import Rule
+from wengert.graph.operation import Rule, Rules
 from wengert.ops.families import defined, dressed
 from wengert.ops.kinds import axes_in, common
 
@@ -112,7 +112,7 @@ def _is_scalar(c: Value) -> bool:
 
 def _reduction(infer: Callable[..., Kind], derivative: Rule) -> Callable[[Rule], Reduction]:
     def make(rule: Rule) -> Reduction:
-        operation = defined(rule, infer, (derivative,))
+        operation = defined(rule, Rules(infer, rule, (derivative,)))
 
         def public(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:  # Any: typed by Reduction
             axis = tuple(axis) if isinstance(axis, (list, tuple)) else axis

@@ -6,7 +6,8 @@ Refuses to know: who answers; the executor of the run does.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar, overload
+from dataclasses import Field
+from typing import Any, ClassVar, Protocol, TypeVar, overload
 
 from wengert.arrays import Dv, Float32, HostArray, T, Value
 from wengert.control import Context, Do, Steps
@@ -32,6 +33,12 @@ class Predictable(Protocol[P]):
     def predict(self) -> Do[P]: ...
 
 
+class Structure(Protocol):
+    """A frozen dataclass of expressions."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # Any: as typeshed declares it
+
+
 @overload
 def predict(x: Predictable[A], /) -> Do[A]: ...
 @overload
@@ -46,6 +53,10 @@ def predict(x: float, /) -> Do[float]: ...
 def predict(x: Float32, /) -> Do[Float32]: ...
 @overload
 def predict(x: Differentiable[A, Any], /) -> Do[A]: ...
+@overload
+def predict(
+    x: Structure, /
+) -> Do[Any]: ...  # Any: the same class with data in its fields; annotate what you get
 def predict(
     x: Any, /
 ) -> Do[Any]:  # Any: typed by the overloads; products of other forms give their structure

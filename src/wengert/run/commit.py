@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from wengert.arrays import Float32, Value, shape_of
+from wengert.arrays import Float32, Value, dtype_of, shape_of
 from wengert.delta import LazyDelta, dense
 from wengert.errors import ShapeError, combine
 from wengert.graph.kinds import Column
@@ -40,7 +40,10 @@ def commit(deltas: Mapping[Expression, Value], snapshot: int, loss: Value = 0.0)
             failure.add_note(f"in the update of {weight!r}, made at {weight.site}")
             failures.append(failure)
     if failures:
-        raise combine(failures)
+        try:
+            raise combine(failures)
+        finally:
+            failures.clear()  # or they and this frame, which their tracebacks hold, would hold each other (S13)
     STORE.publish(snapshot, changes)
     for weight, optimizer in kept:
         weight._optimizer = optimizer
@@ -48,16 +51,18 @@ def commit(deltas: Mapping[Expression, Value], snapshot: int, loss: Value = 0.0)
 
 def _change(weight: Weight, step: Value, written: set[int]) -> Callable[[Value, bool], Value]:
     column = weight.kind.column
-    if column is Column.DOUBLE:
-        return partial(_scalar, float, step)
-    if column is Column.FLOAT:
-        return partial(_scalar, Float32, step)
+    if column is Column.DOUBLE or column is Column.FLOAT:
+        cls = float if column is Column.DOUBLE else Float32
+        cls(step)  # fails here, before anything is kept, if the optimizer gave no number
+        return partial(_scalar, cls, step)
     if isinstance(step, LazyDelta):
         if not step.reads(written):
             return partial(_lazily, step)
         step = dense(step)
     if shape_of(step) != weight.kind.shape:
         raise ShapeError(f"the optimizer gave a step of shape {shape_of(step)} for {weight!r}")
+    if dtype_of(step) != weight.kind.dtype:
+        step = step.astype(weight.kind.dtype)  # a weight keeps its dtype, whatever a rate's is (S12)
     return partial(_densely, step)
 
 

@@ -15,11 +15,14 @@ from typing import Any, ParamSpec, TypeVar, cast, get_args, get_origin, get_type
 from wengert.arrays import FLOAT32, FLOAT64
 from wengert.control import Do
 from wengert.differentiable import Tape
+from wengert.errors import ArgumentError, WengertError
 from wengert.graph.declared import array_from
 from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.node import Expression
-from wengert.graph.operand import external, tape_do
+from wengert.graph.operand import describe, external, shown, tape_do
+from wengert.graph.site import user_position
+from wengert.run.received import check_stated
 
 P = ParamSpec("P")
 L = TypeVar("L", bound="DoubleLayer | FloatLayer | ArrayLayer[Any, Any, Any] | Layer[Any, Any]")
@@ -38,7 +41,10 @@ def differentiable(function: Callable[P, Coroutine[Any, Any, L]]) -> Callable[P,
     3.0
     """
     if not inspect.iscoroutinefunction(function):
-        raise TypeError(f"@differentiable takes an `async def`; {function.__qualname__} is a plain function")
+        raise ArgumentError(
+            f"@differentiable takes an `async def`; {getattr(function, '__qualname__', function)} is none\n"
+            f"  at {user_position()}"
+        )
     stated: list[Kind] = []
 
     @functools.wraps(function)
@@ -46,21 +52,31 @@ def differentiable(function: Callable[P, Coroutine[Any, Any, L]]) -> Callable[P,
         if not stated:
             stated.append(result_kind(function))
         source = Do.coroutine(functools.partial(function, *args, **kwargs)).flat_map(
-            functools.partial(_forward_of, function)
+            functools.partial(_forward_of, function, stated[0])
         )
         return cast(L, external(source, stated[0]))  # the kind decides the class, as the annotation states
 
     return build
 
 
-def _forward_of(function: Callable[..., object], result: object) -> Do[Tape[Any, Any]]:
+def _forward_of(function: Callable[..., object], stated: Kind, result: object) -> Do[Tape[Any, Any]]:
     if not isinstance(result, Expression):
-        code = inspect.unwrap(function).__code__
-        raise TypeError(
-            f"{function.__qualname__} returned {result!r:.60}, which is no layer; "
-            f"return an expression, as in `return lift(value)`\n  at {code.co_filename}:{code.co_firstlineno}"
+        raise ArgumentError(
+            f"{function.__qualname__} returned {shown(result)}, which is no layer; "
+            f"return an expression, as in `return lift(value)`\n  {_written(function)}"
         )
+    try:
+        check_stated(stated, result.kind)
+    except WengertError as error:
+        raise type(error)(
+            f"{function.__qualname__}: {error}\n  {describe(result, result.kind)}\n  {_written(function)}"
+        ) from None
     return tape_do(result)
+
+
+def _written(function: Callable[..., object]) -> str:
+    code = inspect.unwrap(function).__code__
+    return f"{function.__qualname__} is written at {code.co_filename}:{code.co_firstlineno}"
 
 
 def result_kind(function: Callable[..., object]) -> Kind:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from wengert.arrays import Value, all_quiet
-from wengert.control import Context, Do, Steps, UnitContinuation
+from wengert.control import Context, Do, Run, Steps, UnitContinuation
 from wengert.differentiable import Tape
 from wengert.errors import combine
 from wengert.graph.apply import resolve
@@ -78,25 +78,36 @@ class Evaluation:
 
     def evaluate(self, root: Expression, context: Context) -> Steps[Value]:
         """The value of `root`; everything below it that has no value yet gets one."""
-        values = self.values
-        if root not in values:
-            if root in self.failed:
-                raise combine(self.failed[root])
-            nodes, weights = below(root, values)
-            for weight in weights:
-                values[weight] = data = weight._cell.at(self.snapshot)
-                self.buffers[id(data)] = weight._cell
-            context.run.on_cancel(nodes.clear)
-            stopped = self._forward(nodes)
-            context.run.discard(nodes.clear)
-            if stopped is not None:
-                yield from self._carefully(nodes, stopped, context)
-            if root in self.failed:
-                raise combine(self.failed[root])
-        return values[root]
+        if root not in self.values and root not in self.failed:
+            rest = self.forward(root, context.run)
+            if rest:
+                yield from self.carefully(rest, context)
+        return self.value(root)
 
-    def _forward(self, nodes: list[Node]) -> int | None:
-        """Compute `nodes` in order; None when all are done, else the index of the first that needs care."""
+    def value(self, root: Expression) -> Value:
+        """The value that `root` has got, or the failure that kept it from having one."""
+        if root in self.failed:
+            raise combine(self.failed[root])
+        return self.values[root]
+
+    def forward(self, root: Expression, run: Run) -> list[Node]:
+        """Compute what is below `root` and has no value yet; the nodes from the first on that needs care."""
+        values = self.values
+        nodes, weights = below(root, values)
+        for weight in weights:
+            values[weight] = data = weight._cell.at(self.snapshot)
+            self.buffers[id(data)] = weight._cell
+        run.on_cancel(nodes.clear)
+        done = self._forward(nodes)
+        run.discard(nodes.clear)
+        if done == len(nodes):
+            self.order += nodes
+            return []
+        self.order += nodes[:done]
+        return nodes[done:]
+
+    def _forward(self, nodes: list[Node]) -> int:
+        """Compute `nodes` in order; how many are done: all, or those before the first that needs care."""
         values = self.values
         node = None
         try:
@@ -121,20 +132,17 @@ class Evaluation:
                     else:
                         break
                 else:
-                    self.order += nodes
-                    return None
+                    return len(nodes)
         except Exception as failure:
             if node is None:
                 raise
             self.failed[node] = (noted(failure, node, _arguments(node, node._signature, values)),)
-        stopped = next((i for i, done in enumerate(nodes) if done is node), 0)
-        self.order += nodes[:stopped]
-        return stopped
+        return next((i for i, done in enumerate(nodes) if done is node), 0)
 
-    def _carefully(self, nodes: list[Node], start: int, context: Context) -> Steps[None]:
+    def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
         """The rest of a region once something in it waits or has failed."""
         values, failed = self.values, self.failed
-        for node in nodes[start:]:
+        for node in nodes:
             if node in values or node in failed:
                 continue
             signature = node._signature
@@ -180,14 +188,18 @@ class Evaluation:
 
     def backward(self, context: Context) -> Steps[None]:
         """Send every delta on its way, last evaluated first, until only weights hold any."""
-        failures: list[Exception] = []
         if self.tapes or self.pending or self.wanted or self.resolved:
-            yield from self._backward_carefully(failures, context)
+            yield from self._backward_carefully(context)
         else:
-            order = self.order[:]
-            context.run.on_cancel(order.clear)
-            self._backward(order, failures)
-            context.run.discard(order.clear)
+            self.backward_at_once(context.run)
+
+    def backward_at_once(self, run: Run) -> None:
+        """The same where no tape came from a `Do` and nothing but weights' deltas is asked for."""
+        failures: list[Exception] = []
+        order = self.order[:]
+        run.on_cancel(order.clear)
+        self._backward(order, failures)
+        run.discard(order.clear)
         if failures:
             raise combine(failures)
 
@@ -236,7 +248,8 @@ class Evaluation:
                     noted(failure, node, _arguments(node, node._signature, values), "backward of ")
                 )
 
-    def _backward_carefully(self, failures: list[Exception], context: Context) -> Steps[None]:
+    def _backward_carefully(self, context: Context) -> Steps[None]:
+        failures: list[Exception] = []
         for node in reversed(self.order[:]):
             try:
                 yield from self._collect(node, context)
@@ -253,6 +266,8 @@ class Evaluation:
                 yield from self._collect(weight, context)
             except Exception as failure:
                 failures.append(failure)
+        if failures:
+            raise combine(failures)
 
     def _collect(self, x: Expression, context: Context) -> Steps[None]:
         """Run the deltas that were sent to `x` as a `Do`, now that no more can come."""

@@ -9,20 +9,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wengert.arrays import Value, dtype_of, is_array, shape_of
+from wengert.control import Do
 from wengert.graph.node import Node
 from wengert.graph.operand import value_kind
+from wengert.graph.operation import EXTERNAL
+from wengert.graph.weights import Weight
 
 
 def noted(failure: Exception, node: Node, operands: Sequence[Value], part: str = "") -> Exception:
     """The same exception with a note, unless it has that very note from another branch."""
-    shown = ", ".join(described(x) for x in operands)
-    name = node._signature.operation.name
-    note = f"in {part}{name}({shown}), built at {node.site}"
+    note = f"in {part}{_what(node, operands)}, built at {node.site}"
     if note not in getattr(failure, "__notes__", ()):
         failure.add_note(note)
     return failure
 
 
-def described(x: Value) -> str:
-    """A value by shape and dtype."""
-    return f"{shape_of(x)} {dtype_of(x)}" if is_array(x) else value_kind(x).text()
+def _what(node: Node, operands: Sequence[Value]) -> str:
+    if node._signature.mode == EXTERNAL:
+        (source,) = node._operands
+        made = "" if isinstance(source, Do) else f" of {type(source).__name__}"
+        return f"forward{made}, the Do behind {type(node).__name__} {node.kind.text()}"
+    shown = ", ".join(map(described, operands, node._operands))
+    return f"{node._signature.operation.name}({shown})"
+
+
+def described(x: Value, operand: object = None) -> str:
+    """A value by shape and dtype, and by its name if it is a weight's."""
+    name = f"weight {operand.name!r} " if isinstance(operand, Weight) else ""
+    return name + (f"{shape_of(x)} {dtype_of(x)}" if is_array(x) else value_kind(x).text())

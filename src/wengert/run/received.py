@@ -13,10 +13,10 @@ from typing import Any
 from wengert.arrays import Float32, Value, as_readonly, freeze, host_array, is_array
 from wengert.control import UnitContinuation
 from wengert.differentiable import Tape
-from wengert.errors import DTypeError, ShapeError
+from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.kinds import Column, Kind
-from wengert.graph.node import Node
-from wengert.graph.operand import value_kind
+from wengert.graph.node import Node, layer_class
+from wengert.graph.operand import shown, value_kind
 from wengert.graph.store import Cell
 
 
@@ -27,8 +27,8 @@ class OwnTape(Tape[Any, Any]):  # Any: of expressions with Data of every type
 def checked(tape: object, node: Node) -> Tape[Any, Any]:
     """The tape, if it is one."""
     if not isinstance(tape, Tape):
-        raise TypeError(
-            f"the forward of {node!r} gave {type(tape).__name__}, not a Tape; "
+        raise ArgumentError(
+            f"the forward of {node!r} gave {shown(tape)}, not a Tape; "
             f"write Do.now(Tape(data, backward)) or use `.forward` of a layer"
         )
     return tape
@@ -41,17 +41,24 @@ def received(tape: Tape[Any, Any], node: Node) -> Value:
         return float(data)
     if stated.column is Column.OTHER:
         return data
-    actual = value_kind(data)
-    if actual.column is not stated.column or stated.dtype not in (None, actual.dtype):
-        raise DTypeError(f"the annotation states {stated.text()}, the run gave {described(actual, data)}")
-    if stated.shape not in (None, actual.shape):
-        raise ShapeError(f"the annotation states {stated.text()}, the run gave {described(actual, data)}")
+    check_stated(stated, value_kind(data), data)
     return data if isinstance(tape, OwnTape) or not is_array(data) else freeze(data)
 
 
-def described(actual: Kind, data: Value) -> str:
-    """What the run gave."""
-    return type(data).__name__ if actual.column is Column.OTHER else actual.text()
+def check_stated(stated: Kind, actual: Kind, data: Value = None) -> None:
+    """Refuse what is not as the annotation states; what either leaves open agrees with everything."""
+    if stated.column is Column.OTHER:
+        return
+    if actual.column is Column.OTHER:
+        raise DTypeError(f"stated is {_text(stated)}, the run gave {shown(data)}")
+    if actual.column is not stated.column or None is not stated.dtype is not actual.dtype is not None:
+        raise DTypeError(f"stated is {_text(stated)}, the run gave {_text(actual)}")
+    if None is not stated.shape != actual.shape is not None:
+        raise ShapeError(f"stated is {_text(stated)}, the run gave {_text(actual)}")
+
+
+def _text(of: Kind) -> str:
+    return f"{layer_class(of).__name__} {of.text()}"
 
 
 def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:

@@ -8,6 +8,7 @@ Refuses to know: how an evaluation computes.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -16,7 +17,7 @@ from wengert.control import Context, Do, Run, Steps, UnitContinuation
 from wengert.delta import dense
 from wengert.differentiable import Tape
 from wengert.errors import ShapeError, TapeReleasedError
-from wengert.graph.node import Expression
+from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.store import STORE
 from wengert.graph.weights import Weight
@@ -67,8 +68,14 @@ class Sequential:
         x = lift_any(loss)
         with STORE.training() as snapshot:
             evaluation = Evaluation(snapshot)
-            value = yield Do.program(lambda inner: _there_and_back(evaluation, x, inner)).nested()
-            yield Do.now(None)  # the last moment at which a cancelled run can stop with nothing changed (D18)
+            rest = evaluation.forward(x, context.run)
+            if rest:  # a scope for what it opens, left before the commit
+                yield Do.program(partial(_there_and_back, evaluation, x, rest)).nested()
+            else:
+                _seed(evaluation, x)
+                evaluation.backward_at_once(context.run)
+            value = handed_over(evaluation.values[x], x.kind, evaluation.buffers)
+            context.run.check()  # the last moment at which a cancelled run can stop with nothing changed (D18)
             commit(evaluation.deltas, snapshot, value)
         return value
 
@@ -79,7 +86,8 @@ class Sequential:
         with STORE.reading() as snapshot:
             evaluation = Evaluation(snapshot)
             evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
-            yield Do.program(lambda inner: _there_and_back(evaluation, x, inner)).nested()
+            rest = evaluation.forward(x, context.run)
+            yield Do.program(partial(_there_and_back, evaluation, x, rest)).nested()
             found = []
             for target in targets:
                 at = evaluation.deltas if isinstance(target, Weight) else evaluation.wanted
@@ -90,23 +98,24 @@ class Sequential:
             return tuple(found)
 
 
-def _there_and_back(evaluation: Evaluation, loss: Expression, context: Context) -> Steps[Any]:
-    """Forward, then backward with seed 1; the loss as the user gets it."""
-    value = yield from evaluation.evaluate(loss, context)
-    shown = handed_over(value, loss.kind, evaluation.buffers)
-    check_scalar(loss, value)
-    if loss.kind.trainable:
-        evaluation.add(loss, one_like(value))
-        yield from evaluation.backward(context)
-    return shown
+def _there_and_back(
+    evaluation: Evaluation, loss: Expression, rest: list[Node], context: Context
+) -> Steps[None]:
+    """What is left of forward, then backward with seed 1."""
+    yield from evaluation.carefully(rest, context)
+    _seed(evaluation, loss)
+    yield from evaluation.backward(context)
 
 
-def check_scalar(loss: Expression, value: Value) -> None:
-    """What `train` could not check before the run: the shape of a loss that a bind decides."""
-    if shape_of(value) != ():
+def _seed(evaluation: Evaluation, loss: Expression) -> None:
+    """The delta that backward begins with; refused where only the run tells that a loss is no scalar."""
+    value, of = evaluation.value(loss), loss.kind
+    if of.shape is None and shape_of(value) != ():
         raise ShapeError(
             f"train: a loss is a scalar, {loss!r} has shape {shape_of(value)}; reduce it with mean or sum"
         )
+    if of.trainable:
+        evaluation.add(loss, one_like(value))
 
 
 def _evaluation(context: Context) -> Evaluation:

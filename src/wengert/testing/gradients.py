@@ -1,0 +1,247 @@
+"""Whether the derivatives of a function of expressions are right: its full Jacobian against a numerical one.
+
+Knows: how to get every element of a Jacobian out of an expression, backward, and how to compare.
+Refuses to know: any formula; the other side of the comparison is made from values alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Literal
+
+from wengert.arrays import FLOAT64, HOST, Value, dtype_of, is_array, is_finite, shape_of
+from wengert.control import Do, UnitContinuation
+from wengert.delta import dense
+from wengert.differentiable import Tape
+from wengert.graph.kinds import Role
+from wengert.graph.node import Expression
+from wengert.graph.operand import external, lift_any, value_kind
+from wengert.ops import multiply, sum
+from wengert.plugins import SGD
+from wengert.run import gradients
+from wengert.run.received import OwnTape
+from wengert.testing.numerical import complex_step, differences
+from wengert.testing.replay import Replay
+
+__all__ = ["Checked", "check_gradients", "deltas_at_layers", "deltas_at_weights"]
+
+COMPLEX_RTOL: Final = 1e-12
+DIFFERENCES_RTOL: Final = 1e-9
+_SAME_FUNCTION: Final = (
+    1e-6  # an analytic function's two Jacobians agree to 1e-9; |x| off the real line not at all
+)
+_SMALL: Final = 1e-3  # a Jacobian below it is compared as if it reached it
+_RANDOM: Final = 2
+
+Pull = Callable[[Value], tuple[Value, ...]]  # from the delta of the result to those of the operands
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found: by which method, how many elements, and the greatest relative error among them."""
+
+    method: Literal["complex step", "differences"]
+    elements: int
+    worst: float
+
+
+def check_gradients(
+    function: Callable[..., Any],  # Any: a function of expressions of any kind
+    *operands: Value,
+    rtol: float | None = None,
+    seed: int = 0,
+) -> Checked:
+    """Compare the whole Jacobian of `function(*expressions)` with a numerical one, or raise AssertionError.
+
+    Operands are floats and float64 arrays inside the function's smooth domain. Each is given as a weight and
+    as a layer; deltas are sent backward for every element of the result alone and for random mixtures of all.
+    The numerical side is a complex step (`rtol` 1e-12) where that agrees with differences, so that the
+    function is analytic, and else extrapolated differences (`rtol` 1e-9). Errors are relative to the largest
+    element of the operand's Jacobian, or to 1e-3 where that is smaller.
+
+    >>> import wengert
+    >>> check_gradients(wengert.multiply, 2.0, 3.0).worst < 1e-9
+    True
+    """
+    values = tuple(map(_checked_operand, operands, range(len(operands))))
+    reference, checked_rtol, method = _numerical(function, values)
+    limit = checked_rtol if rtol is None else rtol
+    worst, elements = 0.0, 0
+    for role, pull, shape in (_weights(function, values), _layers(function, values)):
+        for g, name in _cotangents(shape, seed):
+            deltas = pull(g)
+            for index, (x, delta, jacobian) in enumerate(zip(values, deltas, reference, strict=True)):
+                where = f"{_name(function)}: operand {index} as a {role}, {name}"
+                _same_form(delta, x, where)
+                found = _compare(delta, g, jacobian, limit, where)
+                worst, elements = max(worst, found), elements + HOST.to_host(delta).size
+    return Checked(method, elements, worst)
+
+
+def _checked_operand(x: Value, index: int) -> Value:
+    if isinstance(x, (float, int)) and not is_array(x):
+        return float(x)
+    if not is_array(x) or dtype_of(x) != FLOAT64:
+        raise TypeError(
+            f"check_gradients: operand {index} is {x!r:.60}; derivatives are checked in float64 only: "
+            f"pass floats and float64 arrays, and close over the rest"
+        )
+    return x
+
+
+def _name(function: object) -> str:
+    return getattr(function, "__name__", None) or repr(function)
+
+
+# -- the library's side ----------------------------------------------------------------------------
+
+
+def weights_of(values: Sequence[Value]) -> tuple[Expression, ...]:
+    """Operands as weights."""
+    settings = SGD(learning_rate=0.0)
+    return tuple(
+        settings.double_weight(x) if isinstance(x, float) else settings.array_weight(x) for x in values
+    )
+
+
+# Any: an expression with data of g's column
+def deltas_at_weights(result: Any, weights: Sequence[Expression], g: Value) -> tuple[Value, ...]:
+    """The deltas at `weights` when `g` arrives at `result`."""
+    loss = sum(multiply(result, g)) if is_array(g) else multiply(result, g)
+    found: tuple[Value, ...] = gradients(loss, list(weights)).run()
+    return found
+
+
+def _weights(function: Callable[..., Any], values: tuple[Value, ...]) -> tuple[str, Pull, Any]:
+    weights = weights_of(values)
+    result = lift_any(function(*weights))
+    return "weight", partial(deltas_at_weights, result, weights), _result_of(result)
+
+
+def deltas_at_layers(function: Callable[..., Any], values: Sequence[Value], g: Value) -> tuple[Value, ...]:
+    """The deltas at layers whose data are exactly `values`, in their own memory layout, when `g` arrives."""
+    arrived: list[Value] = [HOST.zeros(shape_of(x), FLOAT64) if is_array(x) else 0.0 for x in values]
+
+    def layer(index: int, x: Value) -> Expression:
+        def backward(delta: Do[Any]) -> UnitContinuation[None]:  # Any: float or array
+            return UnitContinuation.delay(lambda: arrived.__setitem__(index, dense(delta.run())))
+
+        return external(Do.now(OwnTape(x, backward)), value_kind(x, Role.LAYER))
+
+    result = lift_any(function(*(layer(i, x) for i, x in enumerate(values))))
+
+    def send(tape: Tape[Any, Any]) -> None:  # Any: as above
+        tape.backward(Do.now(g)).run()
+
+    result.forward.map(send).run()  # type: ignore[attr-defined] # every expression with data has it
+    return tuple(arrived)
+
+
+def _layers(function: Callable[..., Any], values: tuple[Value, ...]) -> tuple[str, Pull, Any]:
+    result = _result_of(lift_any(function(*weights_of(values))))
+    return "layer", partial(deltas_at_layers, function, values), result
+
+
+def _result_of(result: Expression) -> Value:
+    value: Value = result.predict().run()  # type: ignore[attr-defined] # as above
+    if dtype_of(value) != FLOAT64:
+        raise TypeError(
+            f"check_gradients: the result is {dtype_of(value)}; derivatives are checked in float64 only"
+        )
+    return value
+
+
+def _cotangents(result: Value, seed: int) -> list[tuple[Value, str]]:
+    """Random deltas for the whole result, and 1 for each of its elements alone."""
+    number = random.Random(seed)
+    shape = shape_of(result)
+    size = HOST.to_host(result).size
+
+    def made(elements: list[float]) -> Value:
+        if not is_array(result):
+            return elements[0]
+        return HOST.reshape(HOST.astype(HOST.to_host(elements), FLOAT64), shape)
+
+    mixtures = [
+        (made([number.uniform(0.5, 2.0) for _ in range(size)]), "a random delta") for _ in range(_RANDOM)
+    ]
+    units = [(made([float(i == k) for i in range(size)]), f"element {k} of the result") for k in range(size)]
+    return mixtures + units
+
+
+# -- the numerical side ----------------------------------------------------------------------------
+
+
+def _numerical(
+    function: Callable[..., Any], values: tuple[Value, ...]
+) -> tuple[list[Value], float, Literal["complex step", "differences"]]:
+    leaves = weights_of(values)
+    root = lift_any(function(*leaves))
+    replay = Replay(root, leaves)
+    known = dict(zip(leaves, values, strict=True))
+
+    def along(index: int, x: Value) -> Value:
+        """The function of one operand; the numerical methods move arrays, of shape () for a float."""
+        moved = x.item() if isinstance(values[index], float) else x
+        if replay.possible:
+            return HOST.to_host(replay({**known, leaves[index]: moved}))
+        others = [moved if i == index else v for i, v in enumerate(values)]
+        return HOST.to_host(lift_any(function(*others)).predict().run())  # type: ignore[attr-defined] # as above
+
+    sides = [(partial(along, i), HOST.to_host(x)) for i, x in enumerate(values)]
+    rough = [differences(f, x) for f, x in sides]
+    if replay.possible:
+        try:
+            exact = [complex_step(f, x) for f, x in sides]
+        except TypeError:  # a function that takes no complex numbers, such as those of `math`
+            return rough, DIFFERENCES_RTOL, "differences"
+        if all(_error(e, r, r) <= _SAME_FUNCTION for e, r in zip(exact, rough, strict=True)):
+            return exact, COMPLEX_RTOL, "complex step"
+    return rough, DIFFERENCES_RTOL, "differences"
+
+
+def _error(a: Value, b: Value, scale: Value) -> float:
+    """The greatest difference, relative to the largest element of `scale`."""
+    if not a.size:
+        return 0.0
+    apart = float(HOST.max(HOST.abs(a - b)))
+    return apart / max(float(HOST.max(HOST.abs(scale))), _SMALL)
+
+
+# -- the comparison --------------------------------------------------------------------------------
+
+
+def _same_form(delta: Value, x: Value, where: str) -> None:
+    if shape_of(delta) != shape_of(x) or dtype_of(delta) != dtype_of(x):
+        raise AssertionError(
+            f"{where}: the delta is {shape_of(delta)} {dtype_of(delta)}, its data {shape_of(x)} {dtype_of(x)}"
+        )
+
+
+def _compare(delta: Value, g: Value, jacobian: Value, rtol: float, where: str) -> float:
+    """The greatest relative error; AssertionError names the element that has it, if it is too great."""
+    got = HOST.reshape(HOST.to_host(delta), (-1,))
+    wanted = HOST.matmul(HOST.reshape(HOST.to_host(g), (1, -1)), jacobian)[0]
+    if not got.size:
+        return 0.0
+    error = _error(got, wanted, jacobian) if jacobian.size else float(HOST.max(HOST.abs(got)))
+    if error <= rtol and is_finite(got):
+        return error
+    apart = HOST.abs(got - wanted)
+    index = int(HOST.where(HOST.equal(apart, apart), apart, float("inf")).argmax())
+    place = tuple(_unravelled(index, shape_of(delta)))
+    raise AssertionError(
+        f"{where}: at index {place} the delta is {float(got[index])!r}, "
+        f"the numerical one {float(wanted[index])!r}; relative error {error:.1e}, allowed {rtol:.0e}"
+    )
+
+
+def _unravelled(index: int, shape: tuple[int, ...]) -> list[int]:
+    place = []
+    for size in reversed(shape):
+        index, at = divmod(index, size)
+        place.append(at)
+    return place[::-1]

@@ -1,0 +1,299 @@
+"""What every operation is tested on: operands in its smooth domain, and the formula in plain numpy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+import wengert as wg
+
+from . import draw as d
+
+Method = Literal["complex step", "differences"]
+Floats = tuple[st.SearchStrategy[float], ...]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One call: `call(*operands)` is the expression, `plain(numpy, *operands)` the same in plain numpy."""
+
+    call: Callable[..., Any]  # Any: expressions of every column
+    plain: Callable[..., Any]  # Any: the first argument is numpy or autograd's numpy
+    operands: tuple[Any, ...]  # Any: float64 arrays and floats, those with a derivative
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An operation's examples, the method that fits its derivative, and its domain for single numbers."""
+
+    examples: st.SearchStrategy[Example]
+    method: Method | None = "complex step"
+    floats: Floats | None = None
+
+
+def unary(
+    name: str, plain: Callable[..., Any], elements: st.SearchStrategy[float], method: Method | None = "complex step"
+) -> Subject:
+    call = getattr(wg, name)
+    examples = d.shapes().flatmap(lambda shape: d.arrays(shape, elements)).map(lambda x: Example(call, plain, (x,)))
+    return Subject(examples, method, (elements,))
+
+
+def binary(
+    name: str,
+    plain: Callable[..., Any],
+    left: st.SearchStrategy[float],
+    right: st.SearchStrategy[float],
+    method: Method | None = "complex step",
+) -> Subject:
+    call = getattr(wg, name)
+
+    @st.composite
+    def examples(draw: st.DrawFn) -> Example:
+        a, b = draw(d.broadcast_shapes())
+        return Example(call, plain, (draw(d.arrays(a, left)), draw(d.arrays(b, right))))
+
+    return Subject(examples(), method, (left, right))
+
+
+ANY = d.numbers(-3, 3)
+EVEN = st.integers(-12, 12).map(lambda i: i / 4)
+ODD = st.integers(-12, 12).map(lambda i: i / 4 + 0.125)  # never equal to an even one
+POSITIVE = d.numbers(0.25, 4)
+GAP = d.numbers(-3, 3, gap=0.125)
+
+
+@st.composite
+def logic(draw: st.DrawFn, name: str) -> Example:
+    a, b = (draw(npst.arrays(np.bool, s)) for s in draw(d.broadcast_shapes()))
+    masks = (a,) if name == "logical_not" else (a, b)
+    return Example(lambda: getattr(wg, name)(*masks), lambda xp: getattr(np, name)(*masks), ())
+
+
+@st.composite
+def where(draw: st.DrawFn) -> Example:
+    a, b = draw(d.broadcast_shapes())
+    mask = draw(npst.arrays(np.bool, draw(st.sampled_from((a, b, np.broadcast_shapes(a, b))))))
+    return Example(
+        lambda x, y: wg.where(mask, x, y),
+        lambda xp, x, y: xp.where(mask, x, y),
+        (draw(d.arrays(a, ANY)), draw(d.arrays(b, ANY))),
+    )
+
+
+@st.composite
+def matmul(draw: st.DrawFn) -> Example:
+    n, k, m = (draw(st.integers(0, 3)) for _ in range(3))
+    batch_a, batch_b = draw(d.broadcast_shapes())
+    left = draw(st.sampled_from(((k,), (n, k), (*batch_a[:2], n, k))))
+    right = draw(st.sampled_from(((k,), (k, m), (*batch_b[:2], k, m))))
+    try:
+        np.broadcast_shapes(left[:-2], right[:-2])
+    except ValueError:  # the cut to two batch axes parted what belonged together
+        right = (k, m)
+    operands = draw(d.arrays(left, ANY)), draw(d.arrays(right, ANY))
+    return Example(wg.matmul, lambda xp, a, b: xp.matmul(a, b), operands)
+
+
+@st.composite
+def reduction(draw: st.DrawFn, name: str) -> Example:
+    extremum = name in ("max", "min")
+    shape = draw(d.shapes(min_side=1 if extremum and draw(st.booleans()) else 0))
+    options: dict[str, Any] = {}  # Any: an axis or a truth value
+    if draw(st.booleans()):
+        several = draw(d.axes(len(shape)))
+        single = st.sampled_from(several) if several else st.none()
+        options = {"axis": draw(single | st.just(several)), "keepdims": draw(st.booleans())}
+    if extremum:
+        reduced = range(len(shape)) if options.get("axis") is None else np.atleast_1d(options["axis"]).astype(int)
+        shape = tuple(n or int(i in reduced or i - len(shape) in reduced) for i, n in enumerate(shape))
+        x = draw(d.distinct(shape))
+    else:
+        x = draw(d.arrays(shape, ANY))
+    call = getattr(wg, name)
+    return Example(lambda x: call(x, **options), lambda xp, x: reduced_plainly(xp, name, x, options), (x,))
+
+
+def reduced_plainly(xp: Any, name: str, x: Any, options: dict[str, Any]) -> Any:
+    """Any: values of numpy or of autograd. The mean is a quotient: numpy's warns of nothing to average."""
+    if name != "mean":
+        return getattr(xp, name)(x, **options)
+    axis = options.get("axis")
+    total = xp.sum(x, **options)
+    return total / np.float64(np.size(x) if axis is None else math.prod(np.shape(x)[a] for a in np.atleast_1d(axis).astype(int)))
+
+
+@st.composite
+def along_axis(draw: st.DrawFn, name: str) -> Example:
+    shape = draw(d.shapes(min_dims=1))
+    at = draw(d.axis(len(shape)))
+    call = getattr(wg, name)
+
+    def plain(xp: Any, x: Any) -> Any:  # Any: values of numpy or of autograd
+        total = xp.sum(xp.exp(x), axis=at, keepdims=True)
+        return xp.exp(x) / total if name == "softmax" else x - xp.log(total)
+
+    return Example(lambda x: call(x, axis=at), plain, (draw(d.arrays(shape, ANY)),))
+
+
+@st.composite
+def cross_entropy(draw: st.DrawFn) -> Example:
+    lines, classes = draw(d.shapes(max_dims=2)), draw(st.integers(1, 3))
+    labels = draw(npst.arrays(np.int64, lines, elements=st.integers(0, classes - 1)))
+    how: Any = draw(st.sampled_from(("mean", "sum", "none")))  # Any: overloads by literal
+    hot = np.eye(classes)[labels]
+
+    def plain(xp: Any, x: Any) -> Any:  # Any: values of numpy or of autograd
+        each = xp.log(xp.sum(xp.exp(x), axis=-1)) - xp.sum(x * hot, axis=-1)
+        return each if how == "none" else xp.sum(each) / (np.float64(labels.size) if how == "mean" else 1.0)
+
+    x = draw(d.arrays((*lines, classes), ANY))
+    return Example(lambda x: wg.cross_entropy(x, labels, reduction=how), plain, (x,))
+
+
+@st.composite
+def reshape(draw: st.DrawFn) -> Example:
+    shape = draw(d.shapes())
+    x = draw(d.arrays(shape, ANY))
+    new = draw(st.sampled_from((shape[::-1], (x.size,), (1, *shape), (-1,), (*shape, -1) if x.size else shape)))
+    return Example(lambda x: wg.reshape(x, new), lambda xp, x: xp.reshape(x, new), (x,))
+
+
+@st.composite
+def permute_dims(draw: st.DrawFn) -> Example:
+    shape = draw(d.shapes())
+    order = tuple(draw(st.permutations(range(len(shape)))))
+    order = tuple(a - len(shape) if draw(st.booleans()) else a for a in order)
+    x = draw(d.arrays(shape, ANY))
+    return Example(lambda x: wg.permute_dims(x, order), lambda xp, x: xp.transpose(x, order), (x,))
+
+
+@st.composite
+def expand_dims(draw: st.DrawFn) -> Example:
+    shape = draw(d.shapes())
+    places: Any = draw(d.axes(len(shape) + 1).filter(lambda p: len(p) <= 1))  # Any: an int or a tuple
+    at = places[0] if places else draw(st.just((0, -1)))
+    x = draw(d.arrays(shape, ANY))
+    rank = len(shape) + len(np.atleast_1d(at))
+    rest = iter(shape)
+    ones = {a % rank for a in np.atleast_1d(at)}
+    new = tuple(1 if i in ones else next(rest) for i in range(rank))
+    return Example(lambda x: wg.expand_dims(x, axis=at), lambda xp, x: xp.reshape(x, new), (x,))
+
+
+@st.composite
+def squeeze(draw: st.DrawFn) -> Example:
+    shape = draw(d.shapes(min_dims=1))
+    at = draw(d.axes(len(shape)).filter(len))
+    shape = tuple(1 if i in at or i - len(shape) in at else n for i, n in enumerate(shape))
+    which: Any = at[0] if len(at) == 1 else at  # Any: an int or a tuple
+    x = draw(d.arrays(shape, ANY))
+    return Example(lambda x: wg.squeeze(x, axis=which), lambda xp, x: xp.squeeze(x, axis=which), (x,))
+
+
+@st.composite
+def broadcast_to(draw: st.DrawFn) -> Example:
+    a, b = draw(d.broadcast_shapes())
+    x, shape = draw(d.arrays(a, ANY)), np.broadcast_shapes(a, b)
+    return Example(lambda x: wg.broadcast_to(x, shape), lambda xp, x: xp.broadcast_to(x, shape), (x,))
+
+
+@st.composite
+def concat(draw: st.DrawFn) -> Example:
+    shape = draw(d.shapes(min_dims=1))
+    at = draw(d.axis(len(shape)))
+    sizes = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+    place = at % len(shape)
+    xs = tuple(draw(d.arrays((*shape[:place], n, *shape[place + 1 :]), ANY)) for n in sizes)
+    return Example(lambda *xs: wg.concat(xs, axis=at), lambda xp, *xs: xp.concatenate(xs, axis=at), xs)
+
+
+@st.composite
+def stack(draw: st.DrawFn) -> Example:
+    shape = draw(d.shapes(max_dims=2))
+    at = draw(d.axis(len(shape) + 1))
+    xs = tuple(draw(d.arrays(shape, ANY)) for _ in range(draw(st.integers(1, 3))))
+    return Example(lambda *xs: wg.stack(xs, axis=at), lambda xp, *xs: xp.stack(xs, axis=at), xs)
+
+
+@st.composite
+def getitem(draw: st.DrawFn) -> Example:
+    shape = draw(d.shapes())
+    key: Any = draw(npst.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True))  # Any: all that numpy takes
+    if shape and draw(st.booleans()):
+        key = (draw(d.indices(shape[0])), *(draw(st.sampled_from((slice(None), slice(None, None, -1)))) for _ in shape[1:]))
+        if draw(st.booleans()):
+            key = (*key[:0], ..., draw(d.indices(shape[-1])))
+    x = draw(d.arrays(shape, ANY))
+    return Example(lambda x: wg.getitem(x, key), lambda xp, x: x[key], (x,))
+
+
+@st.composite
+def take(draw: st.DrawFn) -> Example:
+    shape = draw(d.shapes(min_dims=1))
+    at = draw(d.axis(len(shape)))
+    rows = draw(d.indices(shape[at]))
+    before = (slice(None),) * (at % len(shape))
+    x = draw(d.arrays(shape, ANY))
+    return Example(lambda x: wg.take(x, rows, axis=at), lambda xp, x: x[(*before, rows)], (x,))
+
+
+def compared(name: str) -> Subject:
+    return binary(name, lambda xp, a, b: getattr(np, name)(a, b), EVEN, EVEN, None)
+
+
+SUBJECTS: dict[str, Subject] = {
+    "abs": unary("abs", lambda xp, x: xp.abs(x), GAP, "differences"),
+    "add": binary("add", lambda xp, a, b: a + b, ANY, ANY),
+    "broadcast_to": Subject(broadcast_to()),
+    "concat": Subject(concat()),
+    "cross_entropy": Subject(cross_entropy()),
+    "divide": binary("divide", lambda xp, a, b: a / b, ANY, d.numbers(-4, 4, gap=0.25)),
+    "equal": compared("equal"),
+    "exp": unary("exp", lambda xp, x: xp.exp(x), ANY),
+    "expand_dims": Subject(expand_dims()),
+    "getitem": Subject(getitem()),
+    "greater": compared("greater"),
+    "greater_equal": compared("greater_equal"),
+    "less": compared("less"),
+    "less_equal": compared("less_equal"),
+    "log": unary("log", lambda xp, x: xp.log(x), POSITIVE),
+    "log_softmax": Subject(along_axis("log_softmax")),
+    "logical_and": Subject(logic("logical_and"), None),
+    "logical_not": Subject(logic("logical_not"), None),
+    "logical_or": Subject(logic("logical_or"), None),
+    "matmul": Subject(matmul()),
+    "max": Subject(reduction("max"), floats=(ANY,)),
+    "maximum": binary("maximum", lambda xp, a, b: xp.maximum(a, b), EVEN, ODD),
+    "mean": Subject(reduction("mean"), floats=(ANY,)),
+    "min": Subject(reduction("min"), floats=(ANY,)),
+    "minimum": binary("minimum", lambda xp, a, b: xp.minimum(a, b), EVEN, ODD),
+    "multiply": binary("multiply", lambda xp, a, b: a * b, ANY, ANY),
+    "negative": unary("negative", lambda xp, x: -x, ANY),
+    "not_equal": compared("not_equal"),
+    "permute_dims": Subject(permute_dims()),
+    "pow": binary("pow", lambda xp, a, b: a**b, d.numbers(0.25, 3), d.numbers(-2, 3)),
+    "relu": unary("relu", lambda xp, x: xp.maximum(x, 0.0), GAP),
+    "reshape": Subject(reshape()),
+    "sigmoid": unary("sigmoid", lambda xp, x: 1.0 / (1.0 + xp.exp(-x)), ANY),
+    "sign": unary("sign", lambda xp, x: xp.sign(x), GAP, None),
+    "softmax": Subject(along_axis("softmax")),
+    "sqrt": unary("sqrt", lambda xp, x: xp.sqrt(x), POSITIVE),
+    "square": unary("square", lambda xp, x: x * x, ANY),
+    "squeeze": Subject(squeeze()),
+    "stack": Subject(stack()),
+    "stop_gradient": unary("stop_gradient", lambda xp, x: x * 1.0, ANY, None),
+    "subtract": binary("subtract", lambda xp, a, b: a - b, ANY, ANY),
+    "sum": Subject(reduction("sum"), floats=(ANY,)),
+    "take": Subject(take()),
+    "tanh": unary("tanh", lambda xp, x: xp.tanh(x), ANY),
+    "where": Subject(where()),
+}
+DIFFERENTIABLE = [name for name, subject in SUBJECTS.items() if subject.method]
+CONSTANT = [name for name, subject in SUBJECTS.items() if not subject.method]

@@ -1,0 +1,135 @@
+"""S13 and D203: with the cycle collector off nothing of a run outlives it."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import ArrayLayer, Do
+from wengert.extend import Elementwise
+from wengert.plugins import SGD, Adam, LearningRate
+
+from .counting import Boom, Counted, failing
+
+T = TypeVar("T")
+STEPS = 1000
+
+
+class Settings(Adam, LearningRate): ...
+
+
+@pytest.fixture(autouse=True)
+def collector_off() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@wg.differentiable
+async def gated(x: ArrayLayer) -> ArrayLayer:
+    return x * 2.0 if (await wg.sum(x)) > 0 else -x
+
+
+@wg.differentiable
+async def broken(x: ArrayLayer) -> ArrayLayer:
+    await x
+    raise Boom("in the bind")
+
+
+def by_hand(x: ArrayLayer[tuple[()]]) -> Do[object]:
+    def send(tape: wg.Tape[object, np.ndarray[tuple[()], np.dtype[np.float32]]]) -> Do[None]:
+        return Do.delay(lambda: tape.backward(Do.now(np.ones((), np.float32))).run())
+
+    return x.forward.flat_map(send)
+
+
+failed_forward: Elementwise = failing()
+failed_backward: Elementwise = failing(backward=True)
+
+# Each a question about a loss, asked anew for each step.
+QUESTIONS: dict[str, Callable[[ArrayLayer], Do[object]]] = {
+    "predict": lambda h: h.predict(),
+    "train": lambda h: wg.sum(h).train(),
+    "gradients": lambda h: wg.gradients(wg.sum(h), (h,)),
+    "train through a bind": lambda h: wg.sum(gated(h)).train(),
+    "train through a bind that stands twice": lambda h: wg.sum((g := gated(h)) * g).train(),
+    "train through a layer of one Do that stands twice": lambda h: wg.sum(twice(h.forward)).train(),
+    "train through a product": lambda h: wg.sum(ArrayLayer(wg.gather(h.forward, h.forward).map(first))).train(),
+    "predict through a bind": lambda h: gated(h).predict(),
+    "gradients through a bind": lambda h: wg.gradients(wg.sum(gated(h)), (h,)),
+    "backward by hand": lambda h: by_hand(wg.sum(h)),
+    "failing forward": lambda h: wg.sum(failed_forward(h)).train(),
+    "failing backward": lambda h: wg.sum(failed_backward(h)).train(),
+    "failing bind": lambda h: wg.sum(broken(h)).train(),
+    "two failing binds": lambda h: wg.sum(broken(h) + broken(h)).predict(),
+    "failing by hand": lambda h: by_hand(wg.sum(broken(h))),
+    "a failure recovered": lambda h: broken(h).predict().recover(lambda _: Do.now(None)),
+}
+
+
+def twice(do: Do[T]) -> ArrayLayer:
+    """The sum of two layers of one `Do`."""
+    tape: Do[Any] = do  # Any: a tape of arrays
+    return ArrayLayer(tape) + ArrayLayer(tape)
+
+
+def first(tapes: tuple[T, T]) -> T:
+    return tapes[0]
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+class TestS13:
+    """Nothing of a run is alive after it; memory does not grow."""
+
+    def test_no_data_of_the_run_alive(self, name: str) -> None:
+        alive: list[weakref.ref[object]] = []
+        watched = Counted(log=[])
+
+        def rule(array: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
+            alive.append(weakref.ref(array))
+
+        w = SGD(learning_rate=0.01).array_weight(np.ones((3, 2), np.float32))
+        layer = watched.apply(w * 1.0)
+        with suppress(Boom, ExceptionGroup):
+            QUESTIONS[name](layer).run()
+        for array in watched.forward + watched.backward:
+            rule(array)
+        watched.forward.clear()
+        watched.backward.clear()
+        array = None
+        assert alive
+        assert [ref() for ref in alive] == [None] * len(alive)
+
+    def test_1000_steps_grow_by_less_than_1_megabyte(self, name: str) -> None:
+        settings = Settings(learning_rate=0.001)
+        w = settings.array_weight(np.ones((64, 64), np.float32))
+
+        def step() -> None:
+            with suppress(Boom, ExceptionGroup):
+                QUESTIONS[name](w * 1.0).run()
+
+        assert growth(step, steps=100) < 1e5
+
+
+def growth(step: Callable[[], None], steps: int = STEPS) -> int:
+    """Bytes that `steps` steps add to what Python and numpy hold, after a warm-up."""
+    for _ in range(10):
+        step()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(steps):
+            step()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return after - before
