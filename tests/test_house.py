@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import wengert
+from wengert import extend
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -76,6 +77,26 @@ def test_the_public_names_are_the_written_list() -> None:
     for package in ("ops", "plugins", "run", "extend", "testing"):
         module = importlib.import_module(f"wengert.{package}")
         assert set(module.__all__) <= set(dir(module))
+
+
+DOOR = {"families.py", "custom.py", "kinds.py", "__init__.py"}  # what makes the door is not behind it
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in SOURCES if p.parent.name == "ops" and p.name not in DOOR], ids=lambda p: p.name
+)
+def test_built_in_operations_use_the_door_that_users_have(path: Path) -> None:
+    from_below = {"wengert.graph", "wengert.delta", "wengert.ops"}
+    open_to_all = {*extend.__all__, *wengert.__all__, *dir(extend.kinds), *dir(extend.index)}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and any(node.module.startswith(m) for m in from_below)
+        ):
+            for alias in node.names:
+                declared = node.module == "wengert.graph.operators"
+                assert declared or alias.name in open_to_all, f"{alias.name} is a privilege"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -7,7 +7,9 @@ Refuses to know: who extends.
 from __future__ import annotations
 
 from wengert.delta import Additive, LazyDelta, Product, Rows, dense, scaled, zero
+from wengert.graph import index
 from wengert.graph.apply import apply, binary, unary
+from wengert.graph.expressions import ArrayOperand, Index, ScalarOperand
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operation import Case, Operation, Rule, Rules
 from wengert.graph.weights import Weight
@@ -29,12 +31,14 @@ from wengert.plugins.optimizer import Optimizer
 
 __all__ = [
     "Additive",
+    "ArrayOperand",
     "Broadcasting",
     "Case",
     "Column",
     "Comparison",
     "Custom",
     "Elementwise",
+    "Index",
     "Kind",
     "LazyDelta",
     "Operation",
@@ -44,6 +48,7 @@ __all__ = [
     "Rows",
     "Rule",
     "Rules",
+    "ScalarOperand",
     "Shape",
     "Weight",
     "WeightPart",
@@ -55,6 +60,7 @@ __all__ = [
     "dense",
     "dressed",
     "elementwise",
+    "index",
     "kind",
     "kinds",
     "operation",

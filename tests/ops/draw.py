@@ -51,7 +51,7 @@ def distinct(draw: st.DrawFn, shape: Shape) -> Array:
     """An array without two equal elements, nor two nearer than 1/8."""
     size = int(np.prod(shape))
     order = draw(st.permutations(range(size)))
-    x = (np.array(order, np.float64).reshape(shape) - size / 2) / 8
+    x = np.asarray((np.array(order, np.float64).reshape(shape) - size / 2) / 8)
     return laid_out(x, draw(st.sampled_from(LAYOUTS)))
 
 

@@ -67,12 +67,12 @@ def test_every_mix_of_numbers_and_arrays(name: str, data: st.DataObject) -> None
     example = data.draw(SUBJECTS[name].examples)
     array, side = data.draw(st.sampled_from(example.operands)), data.draw(st.sampled_from((0, 1)))
     if name in ("pow", "divide"):
-        array = np.abs(array) + 0.25
+        array = np.asarray(np.abs(array) + 0.25)
     number = 1.5 + 1 / 16  # equal to no element that `maximum` is tested on
     operands = (number, array) if side else (array, number)
     call = getattr(wg, name)
     if name == "where":
-        mask = array > 0
+        mask = np.asarray(array > 0)
 
         def call(a: Any, b: Any) -> Any:  # Any: expressions of every column
             return wg.where(mask, a, b)

@@ -44,8 +44,19 @@ def gather(a: Awaits[A], b: Awaits[B], c: Awaits[C], d: Awaits[D], /) -> Do[tupl
 def gather(
     a: Awaits[A], b: Awaits[B], c: Awaits[C], d: Awaits[D], e: Awaits[E], /
 ) -> Do[tuple[A, B, C, D, E]]: ...
+# Six at least: with fewer in the signature, a call of two would match this too, and where a type holds `Any`
+# mypy answers `Any` to two matches. A list with a star matches it all the same.
 @overload
-def gather(*parts: Awaits[A]) -> Do[tuple[A, ...]]: ...
+def gather(
+    a: Awaits[A],
+    b: Awaits[A],
+    c: Awaits[A],
+    d: Awaits[A],
+    e: Awaits[A],
+    f: Awaits[A],
+    /,
+    *more: Awaits[A],
+) -> Do[tuple[A, ...]]: ...
 def gather(*parts: object) -> Do[Any]:  # Any: the overloads above state the tuple
     """All values as a tuple. Every branch runs to its end; several failures come as one flat group.
 

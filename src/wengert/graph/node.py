@@ -163,16 +163,16 @@ def _ask(method: str, x: object, context: Context) -> Steps[Any]:  # Any: what t
 def asked(method: str, x: object) -> Do[Any]:  # Any: typed by the property or method that asks
     """The `Do` that leaves the meaning of `x` to whoever runs it: forward, value, predict or train."""
     if method == "train" and isinstance(x, Expression):
-        check_scalar_loss(x)
+        check_scalar_loss(x, method)
     return Do.program(partial(_ask, method, x))
 
 
-def check_scalar_loss(x: Expression) -> None:
+def check_scalar_loss(x: Expression, who: str) -> None:
     """Refuse at the call a loss whose shape is known and is not `()` (D87)."""
     if x._kind.shape not in ((), None):
         raise ShapeError(
-            f"train: a loss is a scalar, this one has shape {x._kind.shape}; "
-            f"reduce it first, as in train(mean(loss))\n  {x!r}\n  at {user_position()}"
+            f"{who}: a loss is a scalar, this one has shape {x._kind.shape}; "
+            f"reduce it first, as in {who}(mean(loss))\n  {x!r}\n  at {user_position()}"
         )
 
 

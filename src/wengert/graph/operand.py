@@ -97,7 +97,7 @@ def _conversion(x: object) -> str:
     """What to write for a value that is meant as a number or an array; empty where nothing is obvious."""
     name = type(x).__name__
     if isinstance(x, (list, range)):
-        return f"a {name} is not differentiable; write numpy.array(x, dtype=numpy.float32) for an array"
+        return f"a {name} is not differentiable; write numpy.array(x, dtype)"
     if x is None or isinstance(x, (str, bytes, complex, dict, set)):
         return f"{name} is not differentiable, got {shown(x)}; give a number, an array or an expression"
     if hasattr(x, "dtype") and hasattr(x, "item"):

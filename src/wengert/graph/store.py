@@ -8,12 +8,15 @@ Refuses to know: what a weight is for, and how an update was found.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import nullcontext
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from wengert.arrays import Value, as_readonly
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 class Cell:
@@ -48,23 +51,18 @@ class Store:
         """A snapshot, kept readable inside the `with`."""
         return Reading(self)
 
-    @contextmanager
-    def training(self) -> Iterator[int]:
-        """A snapshot that nobody else's training changes before ours is committed (S10).
+    def training(self, work: Callable[[int], Generator[A, Any, B]]) -> Generator[A, Any, B]:
+        """The steps of `work` on a snapshot that nobody else's training changes before they are done (S10).
 
         A training started by a training, in whatever thread, is part of it and does not wait.
         """
-        if _inside.get():
-            with self.reading() as snapshot:
-                yield snapshot
-            return
-        with self._training:
-            token = _inside.set(True)
+        outer = _inside.get()
+        with _NOBODY if outer else self._training, self.reading() as snapshot:
             try:
-                with self.reading() as snapshot:
-                    yield snapshot
+                _inside.set(True)
+                return (yield from work(snapshot))
             finally:
-                _inside.reset(token)
+                _inside.set(outer)
 
     def publish(self, snapshot: int, changes: Sequence[tuple[Cell, Callable[[Value, bool], Value]]]) -> None:
         """All changes as one version. A change takes (data, whether it may work in place), gives the new data."""
@@ -125,6 +123,7 @@ def _still_seen(history: list[tuple[int, Value]], readers: list[int]) -> list[tu
     return [entry for entry in history if entry[0] in seen]
 
 
+_NOBODY: Final = nullcontext()  # to wait for
 _inside: Final[ContextVar[bool]] = ContextVar("inside a training", default=False)
 STORE: Final = Store()
 

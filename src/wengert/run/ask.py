@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Protocol, TypeVar, overload
 from wengert.arrays import Dv, Float32, HostArray, T, Value
 from wengert.control import Context, Do, Steps
 from wengert.differentiable import Differentiable
-from wengert.errors import ShapeError
+from wengert.errors import ArgumentError, NotDifferentiableError, ShapeError
 from wengert.graph.expressions import ArrayOperand, DoubleExpression, FloatExpression
 from wengert.graph.kinds import Column
-from wengert.graph.node import Expression, asked
-from wengert.graph.operand import lift_any
+from wengert.graph.node import Expression, asked, check_scalar_loss
+from wengert.graph.operand import lift_any, shown
 from wengert.graph.products import is_product
 from wengert.graph.site import user_position
 
@@ -67,7 +67,7 @@ def predict(
     >>> predict((w * 3.0, w + 1.0)).run()
     (6.0, 3.0)
     """
-    return asked("predict", x)
+    return asked("predict", lift_any(x, "predict"))
 
 
 @overload
@@ -85,24 +85,23 @@ def train(loss: Any, /) -> Do[Any]:  # Any: typed by the overloads
     >>> train(w * w).run(), w.data
     (4.0, 0.0)
     """
-    check_loss(loss)
-    return asked("train", loss)
+    return asked("train", checked_loss("train", loss))
 
 
-def check_loss(loss: object) -> None:
-    """Refuse at the call what can never be trained; what only the run tells is refused there."""
+def checked_loss(who: str, loss: object) -> Expression:
+    """The loss as an expression; refuses at the call what can never be one, and leaves the rest to the run."""
     if is_product(loss) and not isinstance(loss, Expression):
         raise ShapeError(
-            f"train: a loss is one scalar expression, not a {type(loss).__name__}\n  at {user_position()}"
+            f"{who}: a loss is one scalar expression, not a {type(loss).__name__}; "
+            f"add its parts, as in a + b\n  at {user_position()}"
         )
-    of = lift_any(loss).kind
-    if of.column in (Column.MASK, Column.INDEX):
-        raise ShapeError(f"train: {of.text()} has no derivative and is no loss\n  at {user_position()}")
-    if of.shape not in ((), None):
-        raise ShapeError(
-            f"train: a loss is a scalar, this one has shape {of.shape}; "
-            f"reduce it first, as in train(mean(loss))\n  {loss!r}\n  at {user_position()}"
+    x = lift_any(loss, who)
+    if x.kind.column is Column.MASK:
+        raise NotDifferentiableError(
+            f"{who}: a mask has no derivative and is no loss\n  {x!r}\n  at {user_position()}"
         )
+    check_scalar_loss(x, who)
+    return x
 
 
 # Any throughout: the Delta of a Double is float, of an array its array; overloads by position keep them apart
@@ -134,12 +133,31 @@ def gradients(loss: Value, wrt: Any, /) -> Do[Any]:
     >>> gradients(w * w, (w,)).run()
     (6.0,)
     """
-    check_loss(loss)
-    targets = tuple(wrt)
-    for x in targets:
-        lift_any(x)
+    checked_loss("gradients", loss)
+    targets = checked_targets(wrt)
 
     def answer(context: Context) -> Steps[Any]:
         return context.run.executor.gradients(loss, targets, context)
 
     return Do.program(answer)
+
+
+def checked_targets(wrt: object) -> tuple[Expression, ...]:
+    """The expressions of `wrt`; refuses each that no delta can reach, where 0 would be a wrong answer."""
+    if not isinstance(wrt, (tuple, list)):
+        raise ArgumentError(
+            f"gradients: `wrt` is a tuple or a list of expressions, as in gradients(loss, (w,)); got {shown(wrt)}\n"
+            f"  at {user_position()}"
+        )
+    for x in wrt:
+        if not isinstance(x, Expression):
+            raise NotDifferentiableError(
+                f"gradients: `wrt` has {shown(x)}, which is no expression and so no part of the loss; "
+                f"make a weight of it and use that in both places\n  at {user_position()}"
+            )
+        if not x.kind.trainable:
+            raise NotDifferentiableError(
+                f"gradients: no weight is below {x!r}, so no delta is computed there; "
+                f"make a weight of it\n  at {user_position()}"
+            )
+    return tuple(wrt)

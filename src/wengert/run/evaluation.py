@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from wengert.arrays import Value, all_quiet
+from wengert.arrays import Value, all_quiet, one_like, shape_of
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
 from wengert.differentiable import Tape
-from wengert.errors import combine
+from wengert.errors import ShapeError, combine
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
@@ -79,10 +79,49 @@ class Evaluation:
     def evaluate(self, root: Expression, context: Context) -> Steps[Value]:
         """The value of `root`; everything below it that has no value yet gets one."""
         if root not in self.values and root not in self.failed:
-            rest = self.forward(root, context.run)
-            if rest:
-                yield from self.carefully(rest, context)
+            nodes = self._below(root)
+            context.run.on_cancel(nodes.clear)
+            try:
+                with all_quiet():
+                    done = self._forward(nodes)
+            finally:
+                context.run.discard(nodes.clear)
+            self.order += nodes[:done]
+            yield from self.carefully(nodes[done:], context)
         return self.value(root)
+
+    def there_and_back(self, loss: Expression, run: Run) -> list[Node]:
+        """Forward, and backward with seed 1 unless a node needs care; the nodes from the first such one on.
+
+        For an evaluation that begins: all of it in one go, as almost every training is.
+        """
+        nodes = self._below(loss)
+        run.on_cancel(nodes.clear)
+        failures: list[Exception] = []
+        try:
+            with all_quiet():
+                done = self._forward(nodes)
+                run.check()
+                self.order += nodes[:done]
+                if done < len(nodes):
+                    return nodes[done:]
+                self.seed(loss)
+                self._backward(nodes, failures)
+        finally:
+            run.discard(nodes.clear)
+        if failures:
+            raise combine(failures)
+        return []
+
+    def seed(self, loss: Expression) -> None:
+        """The delta that backward begins with; refused where only the run tells that a loss is no scalar."""
+        value, of = self.value(loss), loss.kind
+        if of.shape is None and shape_of(value) != ():
+            raise ShapeError(
+                f"train: a loss is a scalar, {loss!r} has shape {shape_of(value)}; reduce it with mean or sum"
+            )
+        if of.trainable:
+            self.add(loss, one_like(value))
 
     def value(self, root: Expression) -> Value:
         """The value that `root` has got, or the failure that kept it from having one."""
@@ -90,49 +129,41 @@ class Evaluation:
             raise combine(self.failed[root])
         return self.values[root]
 
-    def forward(self, root: Expression, run: Run) -> list[Node]:
-        """Compute what is below `root` and has no value yet; the nodes from the first on that needs care."""
+    def _below(self, root: Expression) -> list[Node]:
+        """The nodes below `root` that have no value yet, in order; the weights among them get theirs."""
         values = self.values
         nodes, weights = below(root, values)
         for weight in weights:
             values[weight] = data = weight._cell.at(self.snapshot)
             self.buffers[id(data)] = weight._cell
-        run.on_cancel(nodes.clear)
-        done = self._forward(nodes)
-        run.discard(nodes.clear)
-        if done == len(nodes):
-            self.order += nodes
-            return []
-        self.order += nodes[:done]
-        return nodes[done:]
+        return nodes
 
     def _forward(self, nodes: list[Node]) -> int:
         """Compute `nodes` in order; how many are done: all, or those before the first that needs care."""
         values = self.values
         node = None
         try:
-            with all_quiet():
-                for node in nodes:
-                    signature = node._signature
-                    mode = signature.mode
-                    if mode == NODE_CONSTANT:
-                        a, b = node._operands
-                        values[node] = signature.value(values[a], b)
-                    elif mode == NODE_NODE:
-                        a, b = node._operands
-                        values[node] = signature.value(values[a], values[b])
-                    elif mode == UNARY:
-                        (a,) = node._operands
-                        values[node] = signature.value(values[a])
-                    elif mode == CONSTANT_NODE:
-                        a, b = node._operands
-                        values[node] = signature.value(a, values[b])
-                    elif mode == GENERAL:
-                        values[node] = signature.value(*_arguments(node, signature, values))
-                    else:
-                        break
+            for node in nodes:
+                signature = node._signature
+                mode = signature.mode
+                if mode == NODE_CONSTANT:
+                    a, b = node._operands
+                    values[node] = signature.value(values[a], b)
+                elif mode == NODE_NODE:
+                    a, b = node._operands
+                    values[node] = signature.value(values[a], values[b])
+                elif mode == UNARY:
+                    (a,) = node._operands
+                    values[node] = signature.value(values[a])
+                elif mode == CONSTANT_NODE:
+                    a, b = node._operands
+                    values[node] = signature.value(a, values[b])
+                elif mode == GENERAL:
+                    values[node] = signature.value(*_arguments(node, signature, values))
                 else:
-                    return len(nodes)
+                    break
+            else:
+                return len(nodes)
         except Exception as failure:
             if node is None:
                 raise
@@ -191,55 +222,54 @@ class Evaluation:
         if self.tapes or self.pending or self.wanted or self.resolved:
             yield from self._backward_carefully(context)
         else:
-            self.backward_at_once(context.run)
-
-    def backward_at_once(self, run: Run) -> None:
-        """The same where no tape came from a `Do` and nothing but weights' deltas is asked for."""
-        failures: list[Exception] = []
-        order = self.order[:]
-        run.on_cancel(order.clear)
-        self._backward(order, failures)
-        run.discard(order.clear)
-        if failures:
-            raise combine(failures)
+            order = self.order[:]
+            failures: list[Exception] = []
+            context.run.on_cancel(order.clear)
+            try:
+                with all_quiet():
+                    self._backward(order, failures)
+            finally:
+                context.run.discard(order.clear)
+            if failures:
+                raise combine(failures)
 
     def _backward(self, order: list[Node], failures: list[Exception]) -> None:
+        """The same where no tape came from a `Do` and only deltas of weights are asked for."""
         values, deltas = self.values, self.deltas
         take = deltas.pop
         remaining = reversed(order)
         while True:
             node = None
             try:
-                with all_quiet():
-                    for node in remaining:
-                        g = take(node, None)
-                        if g is None:
-                            continue
-                        signature = node._signature
-                        mode = signature.mode
-                        if mode == NODE_CONSTANT:
-                            a, b = node._operands
-                            for _, pull in signature.pulls:
-                                d = pull(g, values[node], values[a], b)
-                                deltas[a] = deltas[a] + d if a in deltas else d
-                        elif mode == NODE_NODE:
-                            a, b = operands = node._operands
-                            y, u, v = values[node], values[a], values[b]
-                            for index, pull in signature.pulls:
-                                d = pull(g, y, u, v)
-                                x = operands[index]
-                                deltas[x] = deltas[x] + d if x in deltas else d
-                        elif mode == UNARY:
-                            (a,) = node._operands
-                            for _, pull in signature.pulls:
-                                d = pull(g, values[node], values[a])
-                                deltas[a] = deltas[a] + d if a in deltas else d
-                        else:
-                            arguments = _arguments(node, signature, values)
-                            for index, pull in signature.pulls:
-                                d = pull(g, values[node], *arguments)
-                                x = node._operands[index]
-                                deltas[x] = deltas[x] + d if x in deltas else d
+                for node in remaining:
+                    g = take(node, None)
+                    if g is None:
+                        continue
+                    signature = node._signature
+                    mode = signature.mode
+                    if mode == NODE_CONSTANT:
+                        a, b = node._operands
+                        for _, pull in signature.pulls:
+                            d = pull(g, values[node], values[a], b)
+                            deltas[a] = deltas[a] + d if a in deltas else d
+                    elif mode == NODE_NODE:
+                        a, b = operands = node._operands
+                        y, u, v = values[node], values[a], values[b]
+                        for index, pull in signature.pulls:
+                            d = pull(g, y, u, v)
+                            x = operands[index]
+                            deltas[x] = deltas[x] + d if x in deltas else d
+                    elif mode == UNARY:
+                        (a,) = node._operands
+                        for _, pull in signature.pulls:
+                            d = pull(g, values[node], values[a])
+                            deltas[a] = deltas[a] + d if a in deltas else d
+                    else:
+                        arguments = _arguments(node, signature, values)
+                        for index, pull in signature.pulls:
+                            d = pull(g, values[node], *arguments)
+                            x = node._operands[index]
+                            deltas[x] = deltas[x] + d if x in deltas else d
                 return
             except Exception as failure:
                 if node is None:

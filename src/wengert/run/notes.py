@@ -29,11 +29,11 @@ def _what(node: Node, operands: Sequence[Value]) -> str:
         (source,) = node._operands
         made = "" if isinstance(source, Do) else f" of {type(source).__name__}"
         return f"forward{made}, the Do behind {type(node).__name__} {node.kind.text()}"
-    shown = ", ".join(map(described, operands, node._operands))
-    return f"{node._signature.operation.name}({shown})"
+    shown = ", ".join(map(described, operands))
+    weights = " and ".join(f"weight {x.name!r}" for x in node._operands if isinstance(x, Weight))
+    return f"{node._signature.operation.name}({shown}){weights and ' with '}{weights}"
 
 
-def described(x: Value, operand: object = None) -> str:
-    """A value by shape and dtype, and by its name if it is a weight's."""
-    name = f"weight {operand.name!r} " if isinstance(operand, Weight) else ""
-    return name + (f"{shape_of(x)} {dtype_of(x)}" if is_array(x) else value_kind(x).text())
+def described(x: Value) -> str:
+    """A value by shape and dtype."""
+    return f"{shape_of(x)} {dtype_of(x)}" if is_array(x) else value_kind(x).text()

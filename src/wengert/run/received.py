@@ -15,7 +15,7 @@ from wengert.control import UnitContinuation
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.kinds import Column, Kind
-from wengert.graph.node import Node, layer_class
+from wengert.graph.node import CLASSES, Node
 from wengert.graph.operand import shown, value_kind
 from wengert.graph.store import Cell
 
@@ -51,14 +51,19 @@ def check_stated(stated: Kind, actual: Kind, data: Value = None) -> None:
         return
     if actual.column is Column.OTHER:
         raise DTypeError(f"stated is {_text(stated)}, the run gave {shown(data)}")
-    if actual.column is not stated.column or None is not stated.dtype is not actual.dtype is not None:
+    if actual.column is not stated.column or _differ(stated.dtype, actual.dtype):
         raise DTypeError(f"stated is {_text(stated)}, the run gave {_text(actual)}")
-    if None is not stated.shape != actual.shape is not None:
+    if _differ(stated.shape, actual.shape):
         raise ShapeError(f"stated is {_text(stated)}, the run gave {_text(actual)}")
 
 
+def _differ(stated: object, actual: object) -> bool:
+    return stated is not None and actual is not None and stated != actual
+
+
 def _text(of: Kind) -> str:
-    return f"{layer_class(of).__name__} {of.text()}"
+    cls = CLASSES.get(of.column)
+    return f"{cls.__name__ if cls else 'an array'} {of.text()}"
 
 
 def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:

@@ -12,11 +12,11 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from wengert.arrays import Value, one_like, shape_of, zeros_like
+from wengert.arrays import zeros_like
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
 from wengert.delta import dense
 from wengert.differentiable import Tape
-from wengert.errors import ShapeError, TapeReleasedError
+from wengert.errors import TapeReleasedError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.store import STORE
@@ -65,19 +65,7 @@ class Sequential:
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """The loss before the update; then one commit for every weight that a delta reached."""
-        x = lift_any(loss)
-        with STORE.training() as snapshot:
-            evaluation = Evaluation(snapshot)
-            rest = evaluation.forward(x, context.run)
-            if rest:  # a scope for what it opens, left before the commit
-                yield Do.program(partial(_there_and_back, evaluation, x, rest)).nested()
-            else:
-                _seed(evaluation, x)
-                evaluation.backward_at_once(context.run)
-            value = handed_over(evaluation.values[x], x.kind, evaluation.buffers)
-            context.run.check()  # the last moment at which a cancelled run can stop with nothing changed (D18)
-            commit(evaluation.deltas, snapshot, value)
-        return value
+        return STORE.training(partial(_train, lift_any(loss), context))
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
@@ -86,8 +74,7 @@ class Sequential:
         with STORE.reading() as snapshot:
             evaluation = Evaluation(snapshot)
             evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
-            rest = evaluation.forward(x, context.run)
-            yield Do.program(partial(_there_and_back, evaluation, x, rest)).nested()
+            yield Do.program(partial(_there_and_back, evaluation, x)).nested()
             found = []
             for target in targets:
                 at = evaluation.deltas if isinstance(target, Weight) else evaluation.wanted
@@ -98,24 +85,29 @@ class Sequential:
             return tuple(found)
 
 
-def _there_and_back(
+def _train(loss: Expression, context: Context, snapshot: int) -> Steps[Any]:
+    evaluation = Evaluation(snapshot)
+    rest = evaluation.there_and_back(loss, context.run)
+    if rest:  # a scope for what it opens, left before the commit
+        yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
+    value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
+    context.run.check()  # the last moment at which a cancelled run can stop with nothing changed (D18)
+    commit(evaluation.deltas, snapshot, value)
+    return value
+
+
+def _rest_and_back(
     evaluation: Evaluation, loss: Expression, rest: list[Node], context: Context
 ) -> Steps[None]:
-    """What is left of forward, then backward with seed 1."""
     yield from evaluation.carefully(rest, context)
-    _seed(evaluation, loss)
+    evaluation.seed(loss)
     yield from evaluation.backward(context)
 
 
-def _seed(evaluation: Evaluation, loss: Expression) -> None:
-    """The delta that backward begins with; refused where only the run tells that a loss is no scalar."""
-    value, of = evaluation.value(loss), loss.kind
-    if of.shape is None and shape_of(value) != ():
-        raise ShapeError(
-            f"train: a loss is a scalar, {loss!r} has shape {shape_of(value)}; reduce it with mean or sum"
-        )
-    if of.trainable:
-        evaluation.add(loss, one_like(value))
+def _there_and_back(evaluation: Evaluation, loss: Expression, context: Context) -> Steps[None]:
+    yield from evaluation.evaluate(loss, context)
+    evaluation.seed(loss)
+    yield from evaluation.backward(context)
 
 
 def _evaluation(context: Context) -> Evaluation:

@@ -1,0 +1,61 @@
+"""Every operation that is registered is tested here, is public, and is described."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from wengert import ops
+
+from .subjects import SUBJECTS
+
+INTERNAL = {"forward", "literal"}  # how values enter a graph; no function of theirs is public
+
+
+def test_every_registered_operation_has_a_subject() -> None:
+    """In a process of its own, where no test has registered anything."""
+    listed = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import json, wengert; from wengert.graph.operation import OPERATIONS; print(json.dumps(list(OPERATIONS)))",
+        ],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    registered = set(json.loads(listed.stdout))
+    assert registered - INTERNAL == set(SUBJECTS)
+    assert registered >= INTERNAL
+
+
+def test_every_public_operation_has_a_subject() -> None:
+    assert set(ops.__all__) == set(SUBJECTS)
+
+
+@pytest.mark.parametrize("name", ops.__all__)
+def test_the_docstring_is_whole_and_its_example_runs(name: str) -> None:
+    text = getattr(ops, name).__doc__
+    first, _, rest = text.partition("\n\n")
+    assert first.endswith("."), "the first line says what it is, or is the formula"
+    assert "\n" not in first
+    for part in ("Derivative: ", "Shapes: ", "Source: "):
+        assert len(re.findall(rf"^ +{part}\S", rest, re.MULTILINE)) == 1, f"one line `{part}...` is missing"
+    example = doctest.DocTestParser().get_doctest(text, {**vars(ops)}, name, None, None)
+    assert [e for e in example.examples if e.want], "an example with numbers is missing"
+    failed, _ = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(example)
+    assert not failed
+
+
+@pytest.mark.parametrize("name", ops.__all__)
+def test_the_function_is_named_as_the_operation(name: str) -> None:
+    function = getattr(ops, name)
+    assert function.__name__ == function.__qualname__ == name
+    assert function.__module__.startswith("wengert.ops.")
