@@ -64,7 +64,9 @@ def broadcast_shapes(draw: st.DrawFn) -> tuple[Shape, Shape]:
     if draw(st.booleans()):
         shrunk = shrunk[draw(st.integers(0, len(full))) :]
     else:
-        other = tuple(n if m != n else draw(st.sampled_from((n, 1))) for n, m in zip(full, shrunk, strict=True))
+        other = tuple(
+            n if m != n else draw(st.sampled_from((n, 1))) for n, m in zip(full, shrunk, strict=True)
+        )
     return (shrunk, other) if draw(st.booleans()) else (other, shrunk)
 
 

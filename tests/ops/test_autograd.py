@@ -8,7 +8,7 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from autograd import make_vjp
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -22,8 +22,6 @@ from .subjects import DIFFERENTIABLE, SUBJECTS
 @given(data=st.data())
 def test_values_and_derivatives_agree(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)
-    # autograd 1.8 sums nothing to the shape (0,) where an axis of size 1 was stretched to size 0
-    assume(name not in ("where", "broadcast_to") or all(x.size for x in example.operands))
     operands = tuple(np.array(x, order="C") for x in example.operands)
     value = np.asarray(example.call(*operands).predict().run())
     g = np.linspace(1.0, 2.0, value.size).reshape(value.shape)

@@ -19,7 +19,9 @@ from wengert.testing.gradients import deltas_at_layers, deltas_at_weights
 from .subjects import CONSTANT, DIFFERENTIABLE, SUBJECTS, Example, Subject
 
 SETTINGS = SGD(learning_rate=0.1)
-PAIRS = [name for name in DIFFERENTIABLE if name in ("matmul", "where") or len(SUBJECTS[name].floats or ()) == 2]
+PAIRS = [
+    name for name in DIFFERENTIABLE if name in ("matmul", "where") or len(SUBJECTS[name].floats or ()) == 2
+]
 SCALARS = [name for name in DIFFERENTIABLE if SUBJECTS[name].floats]
 
 

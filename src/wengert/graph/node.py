@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from wengert.control import Context, Do, Steps
 from wengert.errors import LazyError, NotDifferentiableError, ShapeError
-from wengert.graph.kinds import Column, DeviceLike, DTypeLike, Kind, Shape
+from wengert.graph.kinds import Column, DeviceLike, DTypeLike, Kind, Role, Shape
 from wengert.graph.site import position, user_position
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def _refused_function(self: Expression, function: Callable[..., object], *others
 
 def lazy(what: str, x: Expression, advice: str) -> str:
     """The text of a `LazyError`."""
-    return f"{what} of {x!r}: an expression has no value yet; {advice}\n  at {user_position()}"
+    why = "its value now is its `.data`" if x.kind.role is Role.WEIGHT else "it has no value before a run"
+    return f"{what} of {x!r}, which is an expression: {why}; {advice}\n  at {user_position()}"
 
 
 _VALUE: Final = "or `layer.predict().run()` for its value"

@@ -120,7 +120,9 @@ def lift_any(x: object, who: str = "lift") -> Expression:
     return new_node(signature.cls, signature.kind, signature, (value,), frame.f_code, frame.f_lasti)
 
 
-LITERAL: Final = Operation("literal", Rules(lambda kinds: _as_layer(kinds[0]), lambda case, x: x))
+LITERAL: Final = Operation(
+    "literal", Rules(lambda kinds: _as_layer(kinds[0]), lambda case, x: x, (lambda case, g, y, x: g,))
+)
 
 
 def _as_layer(of: Kind) -> Kind:
@@ -177,9 +179,9 @@ def describe_given(x: object) -> str:
 
 
 def shown(x: object) -> str:
-    """The beginning of a `repr`; of what has none, such as an int of 5,000 digits, the default one."""
+    """The beginning of a `repr`, on one line; of what has none, such as an int of 5,000 digits, the default one."""
     try:
-        return f"{x!r:.60}"
+        return " ".join(f"{x!r:.60}".split())
     except Exception:  # whatever a user's own `__repr__` raises must not hide what is being reported
         return object.__repr__(x)
 

@@ -64,10 +64,23 @@ class Store:
             finally:
                 _inside.set(outer)
 
+    def hold(self) -> Callable[[], None]:
+        """Keep others from training, as `training` does, until the result is called (in the same thread)."""
+        if _inside.get():
+            return _nothing
+        self._training.acquire()
+        _inside.set(True)
+
+        def release() -> None:
+            _inside.set(False)
+            self._training.release()
+
+        return release
+
     def publish(self, snapshot: int, changes: Sequence[tuple[Cell, Callable[[Value, bool], Value]]]) -> None:
         """All changes as one version. A change takes (data, whether it may work in place), gives the new data."""
         with self.lock:
-            others = [reader for reader, count in list(self.readers.items()) if count > (reader == snapshot)]
+            others = [] if self.readers == {snapshot: 1} else self._others(snapshot)
             # All are found before any is kept, those that work in place last: they are the ones that stay if
             # another fails.
             made: list[tuple[Cell, Value]] = []
@@ -75,11 +88,16 @@ class Store:
                 made.append((cell, change(cell.data, not others and not cell.exposed)))
             self.version += 1
             for cell, data in made:
-                cell.history = (
-                    [] if not others else _still_seen([*cell.history, (cell.version, cell.data)], others)
-                )
+                if others:
+                    cell.history = _still_seen([*cell.history, (cell.version, cell.data)], others)
+                elif cell.history:
+                    cell.history = []
                 cell.version = self.version  # before the data: see `at`
                 cell.data, cell.exposed = data, False
+
+    def _others(self, snapshot: int) -> list[int]:
+        """The snapshots that somebody sees besides the one who commits on top of `snapshot`."""
+        return [reader for reader, count in list(self.readers.items()) if count > (reader == snapshot)]
 
 
 class Reading:
@@ -115,6 +133,10 @@ class Reading:
         # An interrupt may come after `__enter__` and before the `with` has begun: nobody else lets go then.
         if self._held:
             self.__exit__()
+
+
+def _nothing() -> None:
+    """What one who holds nothing lets go of."""
 
 
 def _still_seen(history: list[tuple[int, Value]], readers: list[int]) -> list[tuple[int, Value]]:

@@ -33,7 +33,7 @@ def greater(c: Value, a: Value, b: Value) -> Value:
 
     Derivative: none; nothing below gets a delta.
     Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
-    >>> greater(2.0, 1.0).predict().run()
+    >>> greater(2.0, 1.0).predict().run().item()
     True
 
     Source: Python array API standard, `greater`.
@@ -47,7 +47,7 @@ def greater_equal(c: Value, a: Value, b: Value) -> Value:
 
     Derivative: none; nothing below gets a delta.
     Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
-    >>> greater_equal(2.0, 2.0).predict().run()
+    >>> greater_equal(2.0, 2.0).predict().run().item()
     True
 
     Source: Python array API standard, `greater_equal`.
@@ -61,7 +61,7 @@ def less(c: Value, a: Value, b: Value) -> Value:
 
     Derivative: none; nothing below gets a delta.
     Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
-    >>> less(1.0, 2.0).predict().run()
+    >>> less(1.0, 2.0).predict().run().item()
     True
 
     Source: Python array API standard, `less`.
@@ -75,7 +75,7 @@ def less_equal(c: Value, a: Value, b: Value) -> Value:
 
     Derivative: none; nothing below gets a delta.
     Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
-    >>> less_equal(2.0, 2.0).predict().run()
+    >>> less_equal(2.0, 2.0).predict().run().item()
     True
 
     Source: Python array API standard, `less_equal`.
@@ -89,7 +89,7 @@ def equal(c: Value, a: Value, b: Value) -> Value:
 
     Derivative: none; nothing below gets a delta.
     Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
-    >>> equal(2.0, 2.0).predict().run()
+    >>> equal(2.0, 2.0).predict().run().item()
     True
 
     Source: Python array API standard, `equal`.
@@ -103,7 +103,7 @@ def not_equal(c: Value, a: Value, b: Value) -> Value:
 
     Derivative: none; nothing below gets a delta.
     Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
-    >>> not_equal(2.0, 1.0).predict().run()
+    >>> not_equal(2.0, 1.0).predict().run().item()
     True
 
     Source: Python array API standard, `not_equal`.
@@ -121,7 +121,7 @@ def logical_and(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[An
 
     Derivative: none.
     Shapes: broadcast. Raises ShapeError, DTypeError for what is no mask.
-    >>> logical_and(greater(2.0, 1.0), less(1.0, 2.0)).predict().run()
+    >>> logical_and(greater(2.0, 1.0), less(1.0, 2.0)).predict().run().item()
     True
 
     Source: Python array API standard, `logical_and`.
@@ -140,7 +140,7 @@ def logical_or(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any
 
     Derivative: none.
     Shapes: broadcast. Raises ShapeError, DTypeError for what is no mask.
-    >>> logical_or(greater(2.0, 1.0), less(1.0, 2.0)).predict().run()
+    >>> logical_or(greater(2.0, 1.0), less(1.0, 2.0)).predict().run().item()
     True
 
     Source: Python array API standard, `logical_or`.
@@ -159,7 +159,7 @@ def logical_not(a: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
 
     Derivative: none.
     Shapes: that of a. Raises DTypeError for what is no mask.
-    >>> logical_not(greater(2.0, 1.0)).predict().run()
+    >>> logical_not(greater(2.0, 1.0)).predict().run().item()
     False
 
     Source: Python array API standard, `logical_not`.

@@ -16,7 +16,13 @@ from wengert.ops.families import Elementwise, defined, dressed, elementwise
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
-@elementwise(None)
+def _detached(rule: Rule) -> Elementwise:
+    """A rule whose result no delta passes."""
+    operation = defined(rule, Rules(kinds.elementwise, rule, detached=True))
+    return cast(Elementwise, dressed(lambda x, /: unary(operation, x), rule, operation))
+
+
+@_detached
 def sign(c: Value, x: Value) -> Value:
     """-1, 0 or 1.
 
@@ -128,12 +134,7 @@ def tanh(c: Value, x: Value) -> Value:
     return c.xp.tanh(x)
 
 
-def _stop(rule: Rule) -> Elementwise:
-    operation = defined(rule, Rules(kinds.elementwise, rule, detached=True))
-    return cast(Elementwise, dressed(lambda x, /: unary(operation, x), rule, operation))
-
-
-@_stop
+@_detached
 def stop_gradient(c: Value, x: Value) -> Value:
     """x, as a constant.
 

@@ -6,10 +6,11 @@ Refuses to know: who answers; the executor of the run does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import Field
-from typing import Any, ClassVar, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, overload
 
-from wengert.arrays import Dv, Float32, HostArray, T, Value
+from wengert.arrays import Dv, Float32, HostArray, T
 from wengert.control import Context, Do, Steps
 from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError, NotDifferentiableError, ShapeError
@@ -25,6 +26,9 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 P = TypeVar("P", covariant=True)
+Loss: TypeAlias = (
+    ArrayOperand[tuple[()], Any, Any] | DoubleExpression | FloatExpression
+)  # Any: every dtype, device
 
 
 class Predictable(Protocol[P]):
@@ -89,7 +93,7 @@ def train(loss: Any, /) -> Do[Any]:  # Any: typed by the overloads
 
 
 def checked_loss(who: str, loss: object) -> Expression:
-    """The loss as an expression; refuses at the call what can never be one, and leaves the rest to the run."""
+    """The loss as an expression; refuses at the call what can never be one; the rest is left to the run."""
     if is_product(loss) and not isinstance(loss, Expression):
         raise ShapeError(
             f"{who}: a loss is one scalar expression, not a {type(loss).__name__}; "
@@ -104,29 +108,31 @@ def checked_loss(who: str, loss: object) -> Expression:
     return x
 
 
-# Any throughout: the Delta of a Double is float, of an array its array; overloads by position keep them apart
+# Any in all: the Data of what is asked for does not matter, its Delta decides the answer
 @overload
-def gradients(loss: Value, wrt: tuple[Differentiable[Any, A]], /) -> Do[tuple[A]]: ...
+def gradients(loss: Loss, wrt: tuple[Differentiable[Any, A]], /) -> Do[tuple[A]]: ...
 @overload
 def gradients(
-    loss: Value, wrt: tuple[Differentiable[Any, A], Differentiable[Any, B]], /
+    loss: Loss, wrt: tuple[Differentiable[Any, A], Differentiable[Any, B]], /
 ) -> Do[tuple[A, B]]: ...
 @overload
 def gradients(
-    loss: Value, wrt: tuple[Differentiable[Any, A], Differentiable[Any, B], Differentiable[Any, C]], /
+    loss: Loss, wrt: tuple[Differentiable[Any, A], Differentiable[Any, B], Differentiable[Any, C]], /
 ) -> Do[tuple[A, B, C]]: ...
 @overload
 def gradients(
-    loss: Value,
+    loss: Loss,
     wrt: tuple[
         Differentiable[Any, A], Differentiable[Any, B], Differentiable[Any, C], Differentiable[Any, D]
     ],
     /,
 ) -> Do[tuple[A, B, C, D]]: ...
 @overload
-def gradients(loss: Value, wrt: list[Any], /) -> Do[tuple[Any, ...]]: ...
-def gradients(loss: Value, wrt: Any, /) -> Do[Any]:
-    """The derivative of a scalar loss with respect to each of `wrt`, zero where it does not depend; no update.
+def gradients(loss: Loss, wrt: Sequence[Differentiable[Any, A]], /) -> Do[tuple[A, ...]]: ...
+@overload  # weights of several columns in one list: each delta is what its weight's is
+def gradients(loss: Loss, wrt: Sequence[Expression], /) -> Do[tuple[Any, ...]]: ...
+def gradients(loss: Loss, wrt: Any, /) -> Do[Any]:  # Any: typed by the overloads
+    """The derivative of a scalar loss with respect to each of `wrt`, 0 where it does not depend; no update.
 
     >>> from wengert.plugins import SGD
     >>> w = SGD(learning_rate=0.1).double_weight(3.0)
@@ -146,8 +152,8 @@ def checked_targets(wrt: object) -> tuple[Expression, ...]:
     """The expressions of `wrt`; refuses each that no delta can reach, where 0 would be a wrong answer."""
     if not isinstance(wrt, (tuple, list)):
         raise ArgumentError(
-            f"gradients: `wrt` is a tuple or a list of expressions, as in gradients(loss, (w,)); got {shown(wrt)}\n"
-            f"  at {user_position()}"
+            f"gradients: `wrt` is a tuple or a list of expressions, as in gradients(loss, (w,)); "
+            f"got {shown(wrt)}\n  at {user_position()}"
         )
     for x in wrt:
         if not isinstance(x, Expression):

@@ -13,12 +13,14 @@ from typing import Any
 
 from wengert.arrays import Float32, Value, dtype_of, shape_of
 from wengert.delta import LazyDelta, dense
-from wengert.errors import ShapeError, combine
+from wengert.errors import ShapeError
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.store import STORE, Cell
 from wengert.graph.weights import Updates, Weight
+from wengert.run.notes import raise_all
 
+_SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.FLOAT: Float32}
 Change = tuple[Cell, Callable[[Value, bool], Value]]
 
 
@@ -39,20 +41,15 @@ def commit(deltas: Mapping[Expression, Value], snapshot: int, loss: Value = 0.0)
         except Exception as failure:
             failure.add_note(f"in the update of {weight!r}, made at {weight.site}")
             failures.append(failure)
-    if failures:
-        try:
-            raise combine(failures)
-        finally:
-            failures.clear()  # or they and this frame, which their tracebacks hold, would hold each other (S13)
+    raise_all(failures)
     STORE.publish(snapshot, changes)
     for weight, optimizer in kept:
         weight._optimizer = optimizer
 
 
 def _change(weight: Weight, step: Value, written: set[int]) -> Callable[[Value, bool], Value]:
-    column = weight.kind.column
-    if column is Column.DOUBLE or column is Column.FLOAT:
-        cls = float if column is Column.DOUBLE else Float32
+    cls = _SCALARS.get(weight.kind.column)
+    if cls is not None:
         cls(step)  # fails here, before anything is kept, if the optimizer gave no number
         return partial(_scalar, cls, step)
     if isinstance(step, LazyDelta):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from wengert.arrays import Value, all_quiet, one_like, shape_of
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
@@ -36,7 +36,7 @@ from wengert.graph.operation import (
 from wengert.graph.order import below
 from wengert.graph.store import Cell
 from wengert.graph.weights import Weight
-from wengert.run.notes import noted
+from wengert.run.notes import noted, raise_all
 from wengert.run.received import OwnTape, checked, received
 
 Failure = tuple[Exception, ...]
@@ -74,6 +74,15 @@ class Evaluation:
         self.resolved: dict[Node, Signature] = {}
         self.wanted: dict[Expression, Value] = {}  # deltas asked for by `gradients`
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """Let go of what holds this evaluation in turn: failures by their tracebacks, tapes by where they send."""
+        for table in (self.failed, self.tapes, self.pending, self.lazy):
+            if table:
+                table.clear()
+
     # -- forward ------------------------------------------------------------------------------------
 
     def evaluate(self, root: Expression, context: Context) -> Steps[Value]:
@@ -109,8 +118,7 @@ class Evaluation:
                 self._backward(nodes, failures)
         finally:
             run.discard(nodes.clear)
-        if failures:
-            raise combine(failures)
+        raise_all(failures)
         return []
 
     def seed(self, loss: Expression) -> None:
@@ -177,9 +185,7 @@ class Evaluation:
             if node in values or node in failed:
                 continue
             signature = node._signature
-            broken = [failed[x] for i in signature.nodes if (x := node._operands[i]) in failed]
-            if broken:
-                failed[node] = tuple(dict.fromkeys(e for several in broken for e in several))
+            if self._blocked(node, signature):
                 continue
             try:
                 if signature.mode == EXTERNAL:
@@ -191,6 +197,13 @@ class Evaluation:
                 failed[node] = (noted(failure, node, operands),)
                 continue
             self.order.append(node)
+
+    def _blocked(self, node: Node, signature: Signature) -> bool:
+        """Whether an operand of `node` has failed, which then is its own failure."""
+        broken = [self.failed[x] for i in signature.nodes if (x := node._operands[i]) in self.failed]
+        if broken:
+            self.failed[node] = tuple(dict.fromkeys(e for several in broken for e in several))
+        return bool(broken)
 
     def _compute(self, node: Node, signature: Signature) -> None:
         arguments = _arguments(node, signature, self.values)
@@ -230,8 +243,7 @@ class Evaluation:
                     self._backward(order, failures)
             finally:
                 context.run.discard(order.clear)
-            if failures:
-                raise combine(failures)
+            raise_all(failures)
 
     def _backward(self, order: list[Node], failures: list[Exception]) -> None:
         """The same where no tape came from a `Do` and only deltas of weights are asked for."""
@@ -296,8 +308,7 @@ class Evaluation:
                 yield from self._collect(weight, context)
             except Exception as failure:
                 failures.append(failure)
-        if failures:
-            raise combine(failures)
+        raise_all(failures)
 
     def _collect(self, x: Expression, context: Context) -> Steps[None]:
         """Run the deltas that were sent to `x` as a `Do`, now that no more can come."""
@@ -311,7 +322,7 @@ class Evaluation:
         arguments = _arguments(node, signature, self.values)
         for index, pull in signature.pulls:
             x = node._operands[index]
-            if x in self.tapes:
+            if x in self.tapes and x not in self.wanted:
                 self.lazy.setdefault(x, []).append(
                     partial(_pulled, pull, node, g, self.values[node], arguments)
                 )

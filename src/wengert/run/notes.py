@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from wengert.arrays import Value, dtype_of, is_array, shape_of
 from wengert.control import Do
+from wengert.errors import combine
 from wengert.graph.node import Node
 from wengert.graph.operand import value_kind
 from wengert.graph.operation import EXTERNAL
@@ -32,6 +33,18 @@ def _what(node: Node, operands: Sequence[Value]) -> str:
     shown = ", ".join(map(described, operands))
     weights = " and ".join(f"weight {x.name!r}" for x in node._operands if isinstance(x, Weight))
     return f"{node._signature.operation.name}({shown}){weights and ' with '}{weights}"
+
+
+def raise_all(failures: list[Exception]) -> None:
+    """Raise what has been collected, if anything, and leave the list empty.
+
+    The caller's frame, which holds the list, is held by the failures' tracebacks: else it would be a cycle (S13).
+    """
+    if failures:
+        try:
+            raise combine(failures)
+        finally:
+            failures.clear()
 
 
 def described(x: Value) -> str:

@@ -68,7 +68,7 @@ def _text(of: Kind) -> str:
 
 def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
     """Data for a user inside the run: arrays cannot be written to, and no commit writes to them later."""
-    if of.column is Column.ARRAY or is_array(value):
+    if of.column in (Column.ARRAY, Column.MASK) or is_array(value):
         array = host_array(value)
         cell = buffers.get(id(array)) or buffers.get(id(array.base))
         if cell is not None:
@@ -83,7 +83,7 @@ def handed_over(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
         return Float32(value)
     if of.column is Column.DOUBLE:
         return float(value)
-    if of.column is Column.ARRAY:
+    if of.column in (Column.ARRAY, Column.MASK):
         array = host_array(value)
         fresh = array.base is None and array.flags.writeable and id(array) not in buffers
         return array if fresh else array.copy()

@@ -42,10 +42,16 @@ class Sequential:
         """The tape of an expression, alive until the run or the `nested` part around it ends."""
         evaluation = _evaluation(context)
         x = lift_any(expression)
+        if isinstance(evaluation, _RunsOwn) and x.kind.trainable:
+            evaluation.may_train(context.run)
         value = yield from evaluation.evaluate(x, context)
         if not x.kind.trainable:
             return OwnTape(given(value, x.kind, evaluation.buffers), nowhere)
-        hold: _Hold = yield Do.resource(lambda: _Hold(evaluation, x))
+        hold = _Hold(evaluation, x)
+        if isinstance(evaluation, _RunsOwn) and context.environment is evaluation:
+            context.run.on_close(hold.release)  # below a bind: what arrives at that still has to get here
+        else:
+            yield Do.resource(lambda: hold)
         return OwnTape(given(value, x.kind, evaluation.buffers), hold.backward)
 
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
@@ -58,8 +64,7 @@ class Sequential:
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """The data of an expression, evaluated by itself."""
         x = lift_any(expression)
-        with STORE.reading() as snapshot:
-            evaluation = Evaluation(snapshot)
+        with STORE.reading() as snapshot, Evaluation(snapshot) as evaluation:
             value = yield from evaluation.evaluate(x, context)
             return handed_over(value, x.kind, evaluation.buffers)
 
@@ -71,8 +76,7 @@ class Sequential:
         """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
         x = lift_any(loss)
         targets: tuple[Expression, ...] = tuple(map(lift_any, wrt))  # type: ignore[call-overload] # `gradients` gives a tuple
-        with STORE.reading() as snapshot:
-            evaluation = Evaluation(snapshot)
+        with STORE.reading() as snapshot, Evaluation(snapshot) as evaluation:
             evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
             yield Do.program(partial(_there_and_back, evaluation, x)).nested()
             found = []
@@ -86,14 +90,14 @@ class Sequential:
 
 
 def _train(loss: Expression, context: Context, snapshot: int) -> Steps[Any]:
-    evaluation = Evaluation(snapshot)
-    rest = evaluation.there_and_back(loss, context.run)
-    if rest:  # a scope for what it opens, left before the commit
-        yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
-    value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
-    context.run.check()  # the last moment at which a cancelled run can stop with nothing changed (D18)
-    commit(evaluation.deltas, snapshot, value)
-    return value
+    with Evaluation(snapshot) as evaluation:
+        rest = evaluation.there_and_back(loss, context.run)
+        if rest:  # a scope for what it opens, left before the commit
+            yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
+        value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
+        context.run.check()  # the last moment at which a cancelled run can stop with nothing changed (D18)
+        commit(evaluation.deltas, snapshot, value)
+        return value
 
 
 def _rest_and_back(
@@ -120,28 +124,44 @@ def _evaluation(context: Context) -> Evaluation:
 class _RunsOwn(Evaluation):
     """The evaluation of a run that nobody trains: a `backward` by hand makes it a training (D6)."""
 
-    __slots__ = ("live",)
+    __slots__ = ("executor", "live", "reading", "trains")
 
     def __init__(self, run: Run) -> None:
-        reading = STORE.reading()
-        super().__init__(reading.__enter__())
-        run.on_close(lambda: reading.__exit__(None, None, None))
+        self.reading = STORE.reading()
+        super().__init__(self.reading.__enter__())
+        run.on_close(self.reading.__exit__)
+        run.on_close(self.__exit__)
         run.on_success(lambda: commit(self.deltas, self.snapshot))
+        self.executor = run.executor
         self.live = 0
+        self.trains = False
+
+    def may_train(self, run: Run) -> None:
+        """A tape is asked for, which may be sent a delta: from now on to its end the run is alone (S10)."""
+        if not self.trains:
+            self.trains = True
+            run.on_close(STORE.hold())
+            if not self.buffers:  # no weight has been read: begin where the training before this one ended
+                self.reading.__exit__()
+                self.snapshot = self.reading.__enter__()
 
 
 class _Hold(AbstractContextManager["_Hold"]):
     """One living tape; what was sent to it is on its way when the last of a run's own is released (D5)."""
 
-    __slots__ = ("evaluation", "released", "x")
+    __slots__ = ("evaluation", "x")
 
     def __init__(self, evaluation: Evaluation, x: Expression) -> None:
-        self.evaluation, self.x, self.released = evaluation, x, False
-        if isinstance(evaluation, _RunsOwn):
-            evaluation.live += 1
+        self.evaluation: Evaluation | None = evaluation  # None: released; a tape that is kept keeps no run (S13)
+        self.x = x
+
+    def __enter__(self) -> _Hold:
+        if isinstance(self.evaluation, _RunsOwn):
+            self.evaluation.live += 1
+        return self
 
     def backward(self, delta: Do[Any]) -> UnitContinuation[None]:  # Any: the expression's Delta
-        if self.released:
+        if self.evaluation is None:
             raise TapeReleasedError(
                 f"backward of {self.x!r}: the run (or the nested() part of it) that made this tape has ended; "
                 f"call backward inside it, as in layer.forward.flat_map(lambda tape: ...)"
@@ -151,9 +171,15 @@ class _Hold(AbstractContextManager["_Hold"]):
     def __exit__(
         self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.released = True
         evaluation = self.evaluation
-        if isinstance(evaluation, _RunsOwn):
-            evaluation.live -= 1
-            if failure is None and not evaluation.live and evaluation.pending:
-                Do.program(evaluation.backward).run()
+        try:
+            if isinstance(evaluation, _RunsOwn):
+                evaluation.live -= 1
+                if failure is None and not evaluation.live and evaluation.pending:
+                    Do.program(evaluation.backward).run(evaluation.executor)
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """From now on the tape refuses deltas, and keeps nothing of the run alive."""
+        self.evaluation = None

@@ -10,18 +10,17 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
-from wengert.arrays import FLOAT64, HOST, Value, dtype_of, is_array, is_finite, shape_of
+from wengert.arrays import FLOAT64, HOST, Value, dtype_of, is_array, is_finite, shape_of, zeros_like
 from wengert.control import Do, UnitContinuation
 from wengert.delta import dense
-from wengert.differentiable import Tape
 from wengert.graph.kinds import Role
 from wengert.graph.node import Expression
 from wengert.graph.operand import external, lift_any, value_kind
 from wengert.ops import multiply, sum
 from wengert.plugins import SGD
-from wengert.run import gradients
+from wengert.run import gradients, predict
 from wengert.run.received import OwnTape
 from wengert.testing.numerical import complex_step, differences
 from wengert.testing.replay import Replay
@@ -67,13 +66,19 @@ def check_gradients(
     True
     """
     values = tuple(map(_checked_operand, operands, range(len(operands))))
-    reference, checked_rtol, method = _numerical(function, values)
+    weights = weights_of(values)
+    result = lift_any(function(*weights))
+    cotangents = _cotangents(_value_of(result), seed)
+    reference, checked_rtol, method = _numerical(function, values, weights, result)
     limit = checked_rtol if rtol is None else rtol
+    ways: dict[str, Pull] = {
+        "weight": partial(deltas_at_weights, result, weights),
+        "layer": partial(deltas_at_layers, function, values),
+    }
     worst, elements = 0.0, 0
-    for role, pull, shape in (_weights(function, values), _layers(function, values)):
-        for g, name in _cotangents(shape, seed):
-            deltas = pull(g)
-            for index, (x, delta, jacobian) in enumerate(zip(values, deltas, reference, strict=True)):
+    for role, pull in ways.items():
+        for g, name in cotangents:
+            for index, (x, delta, jacobian) in enumerate(zip(values, pull(g), reference, strict=True)):
                 where = f"{_name(function)}: operand {index} as a {role}, {name}"
                 _same_form(delta, x, where)
                 found = _compare(delta, g, jacobian, limit, where)
@@ -85,8 +90,9 @@ def _checked_operand(x: Value, index: int) -> Value:
     if isinstance(x, (float, int)) and not is_array(x):
         return float(x)
     if not is_array(x) or dtype_of(x) != FLOAT64:
+        what = f"an array of {dtype_of(x)}" if is_array(x) else f"{x!r:.60}"
         raise TypeError(
-            f"check_gradients: operand {index} is {x!r:.60}; derivatives are checked in float64 only: "
+            f"check_gradients: operand {index} is {what}; derivatives are checked in float64 only: "
             f"pass floats and float64 arrays, and close over the rest"
         )
     return x
@@ -107,46 +113,39 @@ def weights_of(values: Sequence[Value]) -> tuple[Expression, ...]:
     )
 
 
-# Any: an expression with data of g's column
-def deltas_at_weights(result: Any, weights: Sequence[Expression], g: Value) -> tuple[Value, ...]:
+def _loss(result: Any, g: Value) -> Any:  # Any: an expression with data of g's column
+    """A scalar whose backward sends exactly `g` to `result`."""
+    return sum(multiply(result, g)) if is_array(g) else multiply(result, g)
+
+
+def deltas_at_weights(result: Expression, weights: Sequence[Expression], g: Value) -> tuple[Value, ...]:
     """The deltas at `weights` when `g` arrives at `result`."""
-    loss = sum(multiply(result, g)) if is_array(g) else multiply(result, g)
-    found: tuple[Value, ...] = gradients(loss, list(weights)).run()
+    found: tuple[Value, ...] = gradients(_loss(result, g), list(weights)).run()
     return found
-
-
-def _weights(function: Callable[..., Any], values: tuple[Value, ...]) -> tuple[str, Pull, Any]:
-    weights = weights_of(values)
-    result = lift_any(function(*weights))
-    return "weight", partial(deltas_at_weights, result, weights), _result_of(result)
 
 
 def deltas_at_layers(function: Callable[..., Any], values: Sequence[Value], g: Value) -> tuple[Value, ...]:
     """The deltas at layers whose data are exactly `values`, in their own memory layout, when `g` arrives."""
-    arrived: list[Value] = [HOST.zeros(shape_of(x), FLOAT64) if is_array(x) else 0.0 for x in values]
+    arrived: list[list[Value]] = [[] for _ in values]
 
-    def layer(index: int, x: Value) -> Expression:
+    def layer(x: Value, into: list[Value]) -> Expression:
         def backward(delta: Do[Any]) -> UnitContinuation[None]:  # Any: float or array
-            return UnitContinuation.delay(lambda: arrived.__setitem__(index, dense(delta.run())))
+            return UnitContinuation.delay(lambda: into.append(dense(delta.run())))
 
         return external(Do.now(OwnTape(x, backward)), value_kind(x, Role.LAYER))
 
-    result = lift_any(function(*(layer(i, x) for i, x in enumerate(values))))
-
-    def send(tape: Tape[Any, Any]) -> None:  # Any: as above
-        tape.backward(Do.now(g)).run()
-
-    result.forward.map(send).run()  # type: ignore[attr-defined] # every expression with data has it
-    return tuple(arrived)
-
-
-def _layers(function: Callable[..., Any], values: tuple[Value, ...]) -> tuple[str, Pull, Any]:
-    result = _result_of(lift_any(function(*weights_of(values))))
-    return "layer", partial(deltas_at_layers, function, values), result
+    result = lift_any(function(*map(layer, values, arrived)))
+    gradients(
+        _loss(result, g), []
+    ).run()  # no training: weights that the function closes over stay as they are
+    for index, deltas in enumerate(arrived):
+        if len(deltas) > 1:
+            raise AssertionError(f"{_name(function)}: operand {index} got {len(deltas)} deltas in one run")
+    return tuple(deltas[0] if deltas else zeros_like(x) for x, deltas in zip(values, arrived, strict=True))
 
 
-def _result_of(result: Expression) -> Value:
-    value: Value = result.predict().run()  # type: ignore[attr-defined] # as above
+def _value_of(result: Expression) -> Value:
+    value: Value = predict(cast(Any, result)).run()  # Any: an expression of any column
     if dtype_of(value) != FLOAT64:
         raise TypeError(
             f"check_gradients: the result is {dtype_of(value)}; derivatives are checked in float64 only"
@@ -176,10 +175,11 @@ def _cotangents(result: Value, seed: int) -> list[tuple[Value, str]]:
 
 
 def _numerical(
-    function: Callable[..., Any], values: tuple[Value, ...]
+    function: Callable[..., Any],
+    values: tuple[Value, ...],
+    leaves: tuple[Expression, ...],
+    root: Expression,
 ) -> tuple[list[Value], float, Literal["complex step", "differences"]]:
-    leaves = weights_of(values)
-    root = lift_any(function(*leaves))
     replay = Replay(root, leaves)
     known = dict(zip(leaves, values, strict=True))
 
@@ -188,8 +188,8 @@ def _numerical(
         moved = x.item() if isinstance(values[index], float) else x
         if replay.possible:
             return HOST.to_host(replay({**known, leaves[index]: moved}))
-        others = [moved if i == index else v for i, v in enumerate(values)]
-        return HOST.to_host(lift_any(function(*others)).predict().run())  # type: ignore[attr-defined] # as above
+        others = (moved if i == index else v for i, v in enumerate(values))
+        return HOST.to_host(_value_of(lift_any(function(*map(lift_any, others)))))
 
     sides = [(partial(along, i), HOST.to_host(x)) for i, x in enumerate(values)]
     rough = [differences(f, x) for f, x in sides]

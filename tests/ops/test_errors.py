@@ -1,0 +1,176 @@
+"""Misuse of every operation: one error that names it, what it got, and the user's line (D23, D33)."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.arrays import FLOAT64
+from wengert.errors import DeviceError, DTypeError, ShapeError
+from wengert.graph.kinds import Column, kind
+from wengert.graph.operation import OPERATIONS
+
+from .subjects import SUBJECTS
+from .test_gradients import weight_of
+
+A = weight_of(np.ones((2, 3)))
+B = weight_of(np.ones((2, 4)))
+SINGLE = weight_of(np.ones((2, 3), np.float32))
+INDEX = np.array([0, 1])
+MASK = wg.greater(A, 0.0)
+PAIRS = [
+    "add", "subtract", "multiply", "divide", "pow", "maximum", "minimum",
+    "greater", "greater_equal", "less", "less_equal", "equal", "not_equal",
+]  # fmt: skip
+UNARY = [
+    "abs", "exp", "log", "negative", "relu", "sigmoid", "sign", "sqrt", "square", "stop_gradient", "tanh",
+    "mean", "max", "min",
+]  # fmt: skip
+
+Case = tuple[Callable[[], Any], type[Exception], tuple[str, ...]]  # Any: an expression, had it been made
+
+
+def of_two_shapes(name: str) -> Case:
+    return lambda: getattr(wg, name)(A, B), ShapeError, ("(2, 3)", "(2, 4)", "3 and 4 differ")
+
+
+def of_an_axis(name: str) -> Case:
+    return lambda: getattr(wg, name)(A, axis=2), ShapeError, ("(2, 3)", "axis 2")
+
+
+def of_two_dtypes(name: str) -> Case:
+    return lambda: getattr(wg, name)(A, SINGLE), DTypeError, ("float64 and float32", "astype")
+
+
+def of_integers(name: str) -> Case:
+    return lambda: getattr(wg, name)(INDEX), DTypeError, ("int64",)
+
+
+SHAPES: dict[str, Case] = {
+    **{name: of_two_shapes(name) for name in PAIRS},
+    "where": (lambda: wg.where(MASK, A, B), ShapeError, ("(2, 3)", "(2, 4)")),
+    "logical_and": (lambda: wg.logical_and(MASK, wg.greater(B, 0.0)), ShapeError, ("(2, 3)", "(2, 4)")),
+    "logical_or": (lambda: wg.logical_or(MASK, wg.greater(B, 0.0)), ShapeError, ("(2, 3)", "(2, 4)")),
+    "matmul": (lambda: wg.matmul(A, B), ShapeError, ("(2, 3)", "(2, 4)", "inner dimensions 3 and 2 differ")),
+    "concat": (lambda: wg.concat([A, B]), ShapeError, ("(2, 3)", "(2, 4)", "axis 1")),
+    "stack": (lambda: wg.stack([A, B]), ShapeError, ("(2, 3)", "(2, 4)")),
+    "cross_entropy": (lambda: wg.cross_entropy(A, np.zeros(5, int)), ShapeError, ("(2, 3)", "(5,)")),
+    "reshape": (lambda: wg.reshape(A, (4, 2)), ShapeError, ("(2, 3)", "(4, 2)", "6 elements", "8 elements")),
+    "broadcast_to": (lambda: wg.broadcast_to(A, (2, 4)), ShapeError, ("(2, 3)", "(2, 4)")),
+    "permute_dims": (lambda: wg.permute_dims(A, (0, 0)), ShapeError, ("(2, 3)", "(0, 0)")),
+    "expand_dims": (lambda: wg.expand_dims(A, axis=5), ShapeError, ("(2, 3)", "axis 5")),
+    "squeeze": (lambda: wg.squeeze(A, axis=0), ShapeError, ("(2, 3)", "axis 0", "size 2")),
+    "getitem": (lambda: wg.getitem(A, (0, 7)), ShapeError, ("(2, 3)", "7")),
+    "take": (lambda: wg.take(A, INDEX, axis=2), ShapeError, ("(2, 3)", "axis 2")),
+    **{name: of_an_axis(name) for name in ("sum", "mean", "max", "min", "softmax", "log_softmax")},
+}
+DTYPES: dict[str, Case] = {
+    **{name: of_two_dtypes(name) for name in (*PAIRS, "matmul")},
+    **{name: of_integers(name) for name in (*UNARY, "sum", "softmax", "log_softmax")},
+    "where": (lambda: wg.where(MASK, A, SINGLE), DTypeError, ("float64 and float32", "astype")),
+    "concat": (lambda: wg.concat([A, SINGLE]), DTypeError, ("float64 and float32",)),
+    "stack": (lambda: wg.stack([A, SINGLE]), DTypeError, ("float64 and float32",)),
+    "logical_and": (lambda: wg.logical_and(MASK, A), DTypeError, ("mask", "float64")),
+    "logical_or": (lambda: wg.logical_or(A, MASK), DTypeError, ("mask", "float64")),
+    "logical_not": (lambda: wg.logical_not(A), DTypeError, ("mask", "float64")),
+    "cross_entropy": (lambda: wg.cross_entropy(A, np.zeros(2)), DTypeError, ("integers", "float64")),
+    "getitem": (lambda: wg.getitem(A, np.zeros(2)), DTypeError, ("integers", "float64")),
+    "take": (lambda: wg.take(A, np.zeros(2)), DTypeError, ("integers", "float64")),
+    "reshape": (lambda: wg.reshape(INDEX, (1, 2)), DTypeError, ("int64",)),
+    "broadcast_to": (lambda: wg.broadcast_to(INDEX, (2, 2)), DTypeError, ("int64",)),
+    "permute_dims": (lambda: wg.permute_dims(INDEX, (0,)), DTypeError, ("int64",)),
+    "expand_dims": (lambda: wg.expand_dims(INDEX, axis=0), DTypeError, ("int64",)),
+    "squeeze": (lambda: wg.squeeze(INDEX, axis=0), DTypeError, ("int64",)),
+}
+
+
+def test_every_operation_is_misused() -> None:
+    assert set(SHAPES) | set(DTYPES) == set(SUBJECTS)
+
+
+def refused(name: str, case: Case) -> None:
+    call, kind, parts = case
+    with pytest.raises(kind) as caught:
+        call()
+    text = str(caught.value)
+    assert text.startswith(f"{name}: ")
+    for part in parts:
+        assert part in text
+    assert re.search(r"operand 0: (weight|literal|layer)", text)
+    line = re.search(r"\n  at (.*):(\d+)$", text)
+    assert line, text
+    assert line[1] == __file__
+    lines, start = inspect.getsourcelines(call)
+    assert start <= int(line[2]) < start + len(lines)
+    assert len(text.splitlines()) <= 12
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_that_do_not_fit(name: str) -> None:
+    refused(name, SHAPES[name])
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_dtypes_that_do_not_fit(name: str) -> None:
+    refused(name, DTYPES[name])
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_broadcasting_to_a_shape_of_neither_in_another_rank(name: str) -> None:
+    column, row = weight_of(np.ones((3, 1))), weight_of(np.ones(4))
+    with pytest.raises(ShapeError, match=r"\(3, 4\), a shape of neither.*expand_dims or broadcast_to"):
+        getattr(wg, name)(column, row)
+
+
+class Unknown:
+    """A type that nobody has registered."""
+
+
+@pytest.mark.parametrize("name", [*PAIRS, *UNARY, "sum"])
+def test_a_value_that_nobody_registered(name: str) -> None:
+    call, operands = getattr(wg, name), (Unknown(), 1.0) if name in PAIRS else (Unknown(),)
+    with pytest.raises(wg.errors.NotDifferentiableError) as caught:
+        call(*operands)
+    for part in (name, "Unknown is not differentiable", "@wengert.register(Unknown)", __file__):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["matmul", "reshape", "concat", "softmax", "take", "getitem", "squeeze"])
+def test_a_scalar_where_an_array_is_needed(name: str) -> None:
+    scalar: Any = weight_of(2.0)  # Any: refused on purpose
+    calls: dict[str, Callable[[], Any]] = {
+        "matmul": lambda: wg.matmul(A, scalar),
+        "reshape": lambda: wg.reshape(scalar, (1,)),
+        "concat": lambda: wg.concat([scalar, scalar]),
+        "softmax": lambda: wg.softmax(scalar),
+        "take": lambda: wg.take(scalar, INDEX),
+        "getitem": lambda: wg.getitem(scalar, 0),
+        "squeeze": lambda: wg.squeeze(scalar, axis=0),
+    }
+    with pytest.raises(ShapeError, match=rf"{name}: .*scalar"):
+        calls[name]()
+
+
+@pytest.mark.parametrize("indices", [np.array([0, 2]), np.array([-3])])
+def test_an_index_out_of_range_in_the_run(indices: Any) -> None:
+    """Any: integer arrays, whose values are known in the run only."""
+    for expression in (wg.take(A, indices), wg.getitem(A, indices)):
+        with pytest.raises(IndexError) as caught:
+            expression.predict().run()
+        assert __file__ in "".join(caught.value.__notes__)
+
+
+def test_devices_that_do_not_fit() -> None:
+    """On kinds, which need no device: every shape rule asks these functions."""
+    here = kind(Column.ARRAY, (2,), FLOAT64)
+    there = kind(Column.ARRAY, (2,), FLOAT64, cast(Any, "cuda:0"))  # Any: stands for a device of cupy
+    for operation in ("add", "matmul", "concat", "stack", "greater"):
+        options = {"axis": 0} if operation in ("concat", "stack") else {}
+        with pytest.raises(DeviceError, match="devices cpu and cuda:0 do not mix"):
+            OPERATIONS[operation].signature((here, there), tuple(options.items()))
