@@ -1,9 +1,9 @@
 """From dual numbers to Wengert's list: why a tape looks as it does, in six small steps.
 
 A *dual number* carries a value and its derivative forward. Turn the derivative into a function that is told
-what became of the value, and it flows backward. Let that function do something, and a weight can learn. Let it
-be told only if it asks, and what does not learn costs nothing. That is already `wengert.Tape`. One thing is
-left: such functions follow every path from the loss to a weight. R. E. Wengert's list (1964) does not.
+what became of the value, and it flows backward. Let that function do something, and a weight can learn. Let
+it be told only if it asks, and what does not learn costs nothing. That is already `wengert.Tape`. One thing
+is left: such functions follow every path from the loss to a weight. R. E. Wengert's list (1964) does not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import wengert as wg
 from wengert.extend import Case, elementwise
 from wengert.plugins import SGD
 
-# -- 1. Dual numbers: the derivative goes forward, with the value -----------------------------------------------
+# -- 1. Dual numbers: the derivative goes forward, with the value --------------------------------------------
 
 
 class Dual(NamedTuple):
@@ -41,11 +41,11 @@ def dual_multiply(a: Dual, b: Dual) -> Dual:
     return Dual(a.data * b.data, a.delta * b.data + a.data * b.delta)
 
 
-# -- 2. Closures: the derivative is a function, and who asks decides the scale ----------------------------------
+# -- 2. Closures: the derivative is a function, and who asks decides the scale -------------------------------
 #
-# A million weights would need a million forward passes: one chosen variable each. So write the derivative as a
-# function of what a change of *this* value is worth to the final one. All that a derivative has to be able to
-# do is to be added, and to be scaled; a function can do both before anybody has called it.
+# A million weights would need a million forward passes: one chosen variable each. So write the derivative
+# as a function of what a change of *this* value is worth to the final one. All that a derivative has to be
+# able to do is to be added, and to be scaled; a function can do both before anybody has called it.
 
 Push = Callable[[float], float]
 
@@ -77,10 +77,10 @@ def closure_multiply(a: Closure, b: Closure) -> Closure:
     return Closure(a.data * b.data, pushes_add(push_scaled(b.data, a.push), push_scaled(a.data, b.push)))
 
 
-# -- 3. Something to do: the result of a push is an effect ------------------------------------------------------
+# -- 3. Something to do: the result of a push is an effect ---------------------------------------------------
 #
-# The push of a weight could change the weight. Not now, in the middle of somebody's arithmetic, but when it is
-# run: `UnitContinuation[None]` is such an effect. Two effects "add" by happening one after the other.
+# The push of a weight could change the weight. Not now, in the middle of somebody's arithmetic, but when it
+# is run: `UnitContinuation[None]` is such an effect. Two effects "add" by happening one after the other.
 
 Change = Callable[[float], wg.UnitContinuation[None]]
 
@@ -123,7 +123,7 @@ class Learning:
         return wg.Tape(self.data, lambda delta: wg.UnitContinuation.delay(lambda: self.learn(delta.run())))
 
 
-# -- 4. Only on request: the derivative arrives as a `Do`, and a literal never runs it ---------------------------
+# -- 4. Only on request: the derivative arrives as a `Do`, and a literal never runs it -----------------------
 #
 # Scaling a derivative can be the dearest part of a network. So it is not handed over but offered: as a `Do`,
 # which computes nothing until it is run. A value with such a backward is what this library calls a tape.
@@ -165,7 +165,7 @@ def backward(tape: wg.Tape[float, float]) -> None:
     tape.backward(wg.Do.now(1.0)).run()
 
 
-# -- 5. and 6. Trees are fine; shared values are not; Wengert's list is ------------------------------------------
+# -- 5. and 6. Trees are fine; shared values are not; Wengert's list is --------------------------------------
 
 N = TypeVar("N")
 
@@ -237,11 +237,11 @@ def main() -> tuple[Arrivals, Arrivals]:
     print("run, it is", w.data)
     asked: Counter[str] = Counter()
     backward(tape_multiply(Learning(3.0).tape(), literal(4.0), asked))
-    print("4. on request        derivatives computed for the weight:", asked["left"], "for the literal:", asked["right"])
+    print("4. on request        derivatives run: weight", asked["left"], "literal", asked["right"])
     print("5. a tree            each weight reached", {w.reached for w in tree(3.0)}, "time")
     closures, wengert = by_closures(3.0), by_wengert(3.0)
-    print(f"   w⁴ by closures    {closures.times} derivatives reach w, together {closures.total}, w is {closures.data}")
-    print(f"6. w⁴ by Wengert     {wengert.times} derivative reaches w, {wengert.total}, w is {wengert.data}")
+    for title, found in ("   w⁴ by closures", closures), ("6. w⁴ by Wengert", wengert):
+        print(f"{title:<20} derivatives that reach w: {found.times}, sum {found.total}; w is {found.data}")
     return closures, wengert
 
 

@@ -120,9 +120,7 @@ def applicative_gated(net: Gated, x: Vector) -> Vector:
             return left * net.left_subnet(x)
         return right * net.right_subnet(x)
 
-    return wg.ArrayLayer(
-        wg.gather(left.forward, right.forward).flat_map(lambda tapes: choose(tapes).forward)
-    )
+    return wg.ArrayLayer(wg.gather(left.forward, right.forward).flat_map(lambda tapes: choose(tapes).forward))
 
 
 @wg.differentiable
@@ -174,7 +172,8 @@ def main() -> dict[str, list[float]]:
         CALLS.clear()
         losses[name] = train(style, Gated())
         ran = ", ".join(f"{part} {CALLS[part]}" for part in ("input", "gate", "left", "right"))
-        print(f"{name:>11}: loss {np.mean(losses[name][:16]):.3f} -> {np.mean(losses[name][-16:]):.3f}; times computed: {ran}")
+        before, after = np.mean(losses[name][:16]), np.mean(losses[name][-16:])
+        print(f"{name:>11}: loss {before:.3f} -> {after:.3f}; times computed: {ran}")
     same = all(losses[name] == losses["direct"] for name in STYLES)
     print(f"the four that choose had {'the same' if same else 'DIFFERENT'} losses in all steps, bit for bit")
     return losses

@@ -23,8 +23,8 @@ class Question(NamedTuple):
     next_number: float
 
 
-# The paper asks the first two. All the questions differ little from "add the last step once more", and two of
-# them fix that slowly: after 500 rounds the robot may still say 60 or 78 where 45 is right. The third fixes it.
+# The paper asks the first two, and 500 rounds of those leave the answer open: where 45 is right, one robot
+# says 60 and another one 78, by the weights they started with. The third question settles it.
 QUESTIONS = (
     Question((13.0, 19.0, 25.0), 31.0),
     Question((3.0, 4.0, 5.0), 6.0),

@@ -3,15 +3,15 @@
 Four ways, each with public names only:
 
 - `fractions.Fraction` belongs to Python. One registered function makes it an expression.
-- A table of word vectors has deltas of another form than its data: which row, and by how much. It says so, and a
-  training step touches the rows that were looked up, however long the table is.
+- A table of word vectors has deltas of another form than its data: which words, and by how much. A training
+  step touches the rows of the words that were looked up, however long the table is.
 - A tuple of expressions is an expression.
 - A frozen dataclass of expressions is an expression.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
@@ -19,13 +19,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 import wengert as wg
-from wengert.extend import LazyDelta, Rows
+from wengert.extend import Case, Column, Kind, LazyDelta, Rows, kind, operation
 from wengert.plugins import SGD
 
 X = TypeVar("X")
 Array = np.ndarray[Any, np.dtype[np.float32]]
 
-# -- A type that nobody here owns -------------------------------------------------------------------------------
+# -- A type that nobody here owns ----------------------------------------------------------------------------
 
 
 @wg.register(Fraction)
@@ -43,7 +43,7 @@ def share(part: Fraction, seed: float = 0.0) -> float:
     return w.data
 
 
-# -- A type whose Delta is not its Data -------------------------------------------------------------------------
+# -- A type whose Delta is not its Data ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,10 @@ class Table:
     """A vector for each word, kept as one array weight."""
 
     def __init__(self, words: list[str], size: int) -> None:
-        self.rows = {word: row for row, word in enumerate(words)}
-        self.weight = SGD(learning_rate=0.1).array_weight(np.ones((len(words), size), np.float32), name="table")
+        self.rows, self.size = {word: row for row, word in enumerate(words)}, size
+        self.weight = SGD(learning_rate=0.1).array_weight(
+            np.ones((len(words), size), np.float32), name="table"
+        )
 
     def vector(self, word: str) -> Array:
         """The present vector of a word."""
@@ -83,7 +85,9 @@ class Table:
 def table(x: Table) -> wg.Do[wg.Tape[Vectors, Touched]]:
     """Data by word, deltas by word; the array weight inside gets the rows that were touched."""
 
-    def by_word(tape: wg.Tape[Any, Any]) -> wg.Tape[Vectors, Touched]:  # Any: a lazy delta stands for an array
+    def by_word(
+        tape: wg.Tape[Any, Any],
+    ) -> wg.Tape[Vectors, Touched]:  # Any: a lazy delta stands for an array
         def rows_of(touched: Touched) -> LazyDelta:
             rows = np.array([x.rows[word] for word in touched.by])
             return LazyDelta((Rows(rows, np.stack(list(touched.by.values())), x.weight.shape),))
@@ -94,23 +98,32 @@ def table(x: Table) -> wg.Do[wg.Tape[Vectors, Touched]]:
     return x.weight.forward.map(by_word)
 
 
-def look_up(words: wg.Layer[Vectors, Touched], word: str) -> wg.ArrayLayer[Any, np.float32]:
-    """The vector of one word; its derivative is that of this word alone."""
+def _vector_kind(kinds: Sequence[Kind], *, word: str, size: int) -> Kind:
+    return kind(Column.ARRAY, (size,), np.dtype(np.float32))
 
-    def one(tape: wg.Tape[Vectors, Touched]) -> wg.Tape[Array, Array]:
-        return wg.Tape(tape.data.of[word], lambda delta: tape.backward(delta.map(lambda g: Touched({word: g}))))
 
-    return wg.ArrayLayer(words.forward.map(one))
+def _vector(case: Case, vectors: Vectors, *, word: str, size: int) -> Array:
+    return vectors.of[word]
+
+
+def _touched(case: Case, g: Array, y: Array, vectors: Vectors, *, word: str, size: int) -> Touched:
+    return Touched({word: g})
+
+
+@operation(_vector_kind, _vector, _touched)
+def look_up(words: wg.Layer[Vectors, Touched], /, *, word: str, size: int) -> wg.ArrayLayer[Any, np.float32]:
+    """The vector of one word, an operation of our own: its kind, its value, its derivative."""
+    raise NotImplementedError  # never called: the three functions above are what it does
 
 
 def pull_together(vectors: Table, a: str, b: str) -> float:
     """One step that makes two words more alike, and longer ones shorter; the loss before it."""
     words = table(vectors)
-    va, vb = look_up(words, a), look_up(words, b)
+    va, vb = (look_up(words, word=word, size=vectors.size) for word in (a, b))
     return float(wg.train(wg.sum(wg.square(va - vb)) + wg.sum(va * vb)).run())
 
 
-# -- Products ---------------------------------------------------------------------------------------------------
+# -- Products ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -144,7 +157,9 @@ def main() -> tuple[float, Table, Line[float], tuple[float, float]]:
     print(f"Fraction(2, 7) of 3, learned: {learned:.6f}")
     vectors = Table(["one", "two", "three", "four"], size=2)
     loss = pull_together(vectors, "one", "three")
-    print(f"a table after one step, loss {loss}:", {word: vectors.vector(word).tolist() for word in vectors.rows})
+    print(f"a table after one step, loss {loss}:")
+    for word in vectors.rows:
+        print(f"    {word:<6} {vectors.vector(word)}")
     line = fitted_line()
     print(f"a line through (1, 5) and (3, 9): {line.slope:.3f}·x + {line.height:.3f}")
     pair = both_at_once()

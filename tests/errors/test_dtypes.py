@@ -398,6 +398,10 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: w[0:1.5],
         "DTypeError: getitem: the bounds of a slice are integers; got 1.5\n  at here",
     ),
+    "step that is zero": (
+        lambda: w[::0],
+        "ShapeError: getitem: the step of a slice cannot be 0\n  at here",
+    ),
     "axis that is a float": (
         lambda: wg.mean(w, axis=1.5),
         "ArgumentError: mean: an axis is an integer; got 1.5\n"

@@ -67,6 +67,10 @@ async def gives_square(result: Unchecked) -> ArrayLayer[tuple[Literal[2], Litera
     return made
 
 
+class Derived(DoubleLayer):
+    """What a user may think of."""
+
+
 def plain(x: Unchecked) -> Unchecked:
     return x
 
@@ -133,6 +137,12 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: layer_of(number),
         "ArgumentError: DoubleLayer takes a Do of a tape, such as `layer.forward.map(...)`; "
         "got 3.0\n"
+        "  at here",
+    ),
+    "class of layers of one's own": (
+        lambda: Derived(layer.forward),
+        "ArgumentError: Derived cannot be a class of its own: the classes of layers are "
+        "fixed, and operators give these; register a class that has a layer\n"
         "  at here",
     ),
     "tape of other data than stated": (

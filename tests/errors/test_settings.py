@@ -59,6 +59,13 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: sgd.array_weight([1.0, 2.0]),
         "DTypeError: array_weight: expected an array, got [1.0, 2.0]\n  at here",
     ),
+    "masked array as the data of a weight": (
+        lambda: sgd.array_weight(np.ma.ones(2)),
+        "NotDifferentiableError: array_weight: numpy.ma.MaskedArray is not used as an array, "
+        "because its operations mean something else; write numpy.asarray(x), or "
+        "x.filled(value) for a masked array\n"
+        "  at here",
+    ),
     "layer as the data of an array weight": (
         lambda: sgd.array_weight(d),
         "DTypeError: array_weight: expected an array, got <DoubleWeight 'd' () float64>\n  at here",

@@ -6,10 +6,14 @@ Refuses to know: what the tests conclude from the counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from wengert import ArrayWeight, DoubleWeight
 from wengert.extend import Elementwise, elementwise
 from wengert.graph.operation import OPERATIONS
 
@@ -54,12 +58,28 @@ class Counted:
         return len(self.forward), len(self.backward)
 
 
+@contextmanager
+def registry_kept() -> Iterator[None]:
+    """Operations that are made inside leave the registry again."""
+    before = set(OPERATIONS)
+    yield
+    for name in OPERATIONS.keys() - before:
+        del OPERATIONS[name]
+
+
 def unregistered(name: str, rule: Value, derivative: Value) -> Elementwise:
     """A unary operation that tests which go through the registry do not find."""
     rule.__name__ = name
-    made = elementwise(derivative)(rule)
-    del OPERATIONS[name]
-    return made
+    with registry_kept():
+        return elementwise(derivative)(rule)
+
+
+def state_of(weight: DoubleWeight | ArrayWeight[Any, Any]) -> list[object]:  # Any: any array will do
+    """What training changes: the weight's data, and the numbers and arrays that its optimizer keeps."""
+    kept = [
+        (k, v) for k, v in sorted(vars(weight._optimizer).items()) if isinstance(v, (int, float, np.ndarray))
+    ]
+    return [np.asarray(weight.data).tolist(), *((k, np.asarray(v).tolist()) for k, v in kept)]
 
 
 def failing(text: str = "boom", *, backward: bool = False) -> Elementwise:

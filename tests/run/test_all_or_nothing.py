@@ -1,4 +1,4 @@
-"""S6 and S7: a run that fails or is cancelled changes nothing, releases all, and says what happened and where."""
+"""S6 and S7: a run that fails or is cancelled changes nothing, releases all, and says what happened where."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wengert import ArrayLayer, Do, DoubleLayer, DoubleWeight
 from wengert.extend import Optimizer, Weight
 from wengert.plugins import SGD, Adam, LearningRate, Plugin
 
-from .counting import Boom, Counted, failing
+from .counting import Boom, Counted, failing, state_of
 
 HERE = Path(__file__).name
 
@@ -53,10 +53,7 @@ class Pair:
         self.before = self.state()
 
     def state(self) -> list[object]:
-        weights = (self.w1, self.w2, self.a)
-        return [w.data if isinstance(w, DoubleWeight) else w.data.tolist() for w in weights] + [
-            {k: np.asarray(v).tolist() for k, v in vars(w._optimizer).items() if k != "settings"} for w in weights
-        ]
+        return [state_of(self.w1), state_of(self.w2), state_of(self.a)]
 
     def loss(self) -> DoubleLayer:
         return self.w1 * self.w2 + self.w1
@@ -228,7 +225,9 @@ class TestS7FailuresAreWhole:
         with pytest.raises(ExceptionGroup) as caught:
             loss.train().run()
         assert sorted(str(e) for e in caught.value.exceptions) == ["one", "two"]
-        assert all("in backward of failing_backward(() float64)" in e.__notes__[0] for e in caught.value.exceptions)
+        assert all(
+            "in backward of failing_backward(() float64)" in e.__notes__[0] for e in caught.value.exceptions
+        )
 
     def test_what_needs_no_failed_node_still_runs(self) -> None:
         after = Counted()

@@ -55,7 +55,9 @@ class TestS10:
     def test_optimizer_state_is_serial_too(self) -> None:
         class Settings(Momentum, LearningRate): ...
 
-        threaded, serial = (Settings(learning_rate=2.0**-10, momentum=0.5).double_weight(0.0) for _ in range(2))
+        threaded, serial = (
+            Settings(learning_rate=2.0**-10, momentum=0.5).double_weight(0.0) for _ in range(2)
+        )
         train = (threaded * 1.0).train()
         at_once(*[lambda: repeat(train, 50)] * 4)
         for _ in range(200):
@@ -173,7 +175,9 @@ class TestByHand:
     def test_no_lost_update_and_no_lost_state(self) -> None:
         class Settings(Momentum, LearningRate): ...
 
-        threaded, serial = (Settings(learning_rate=2.0**-10, momentum=0.5).double_weight(0.0) for _ in range(2))
+        threaded, serial = (
+            Settings(learning_rate=2.0**-10, momentum=0.5).double_weight(0.0) for _ in range(2)
+        )
 
         def send(tape: Tape[float, float]) -> Do[None]:
             return Do.delay(lambda: tape.backward(Do.now(1.0)).run())

@@ -1,4 +1,4 @@
-"""Conformance rows of section J about arrays: (4, 4) and summed, learning rate 1, unless the row says otherwise."""
+"""Conformance rows of section J about arrays: (4, 4) and summed, rate 1, unless the row says otherwise."""
 
 from __future__ import annotations
 
@@ -126,7 +126,9 @@ def test_d197_sums_along_axes(shape: tuple[int, ...], axis: int | tuple[int, ...
 
 @pytest.mark.slow  # 10,000 trainings each: about 1 s
 @pytest.mark.parametrize(
-    "loss", [lambda w: wg.reshape(w, (2, 27)), lambda w: wg.permute_dims(w, (0, 2, 3, 1))], ids=["reshape", "permute_dims"]
+    "loss",
+    [lambda w: wg.reshape(w, (2, 27)), lambda w: wg.permute_dims(w, (0, 2, 3, 1))],
+    ids=["reshape", "permute_dims"],
 )
 def test_d198_many_trainings(loss: Callable[[Weight], Layer]) -> None:
     w = counted(2, 3, 3, 3, rate=0.01)

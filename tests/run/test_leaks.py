@@ -62,7 +62,9 @@ QUESTIONS: dict[str, Callable[[ArrayLayer], Do[object]]] = {
     "train through a bind": lambda h: wg.sum(gated(h)).train(),
     "train through a bind that stands twice": lambda h: wg.sum((g := gated(h)) * g).train(),
     "train through a layer of one Do that stands twice": lambda h: wg.sum(twice(h.forward)).train(),
-    "train through a product": lambda h: wg.sum(ArrayLayer(wg.gather(h.forward, h.forward).map(first))).train(),
+    "train through a product": lambda h: wg.sum(
+        ArrayLayer(wg.gather(h.forward, h.forward).map(first))
+    ).train(),
     "predict through a bind": lambda h: gated(h).predict(),
     "gradients through a bind": lambda h: wg.gradients(wg.sum(gated(h)), (h,)),
     "backward by hand": lambda h: by_hand(wg.sum(h)),

@@ -1,7 +1,7 @@
-"""S11: whoever writes to a buffer between forward and backward is refused or harmless; no derivative is wrong.
+"""S11: writing to a buffer between forward and backward is refused or harmless; no derivative is wrong.
 
-One network, `loss = sum(x * w * w)` with x = (1, 2, 3) and w = (1, 1, 1), and a table of attempts to spoil it.
-Whatever an attempt does, the step has to be that of the values that forward saw: 2 x w.
+One network, `loss = sum(x * w * w)` with x = (1, 2, 3) and w = (1, 1, 1), and a table of attempts to spoil
+it. Whatever an attempt does, the step has to be that of the values that forward saw: 2 x w.
 """
 
 from __future__ import annotations
@@ -347,7 +347,9 @@ class WithAdam(Adam, LearningRate): ...
 class TestSpoil:
     """The attempts' own tool works: what nobody protects is spoilt."""
 
-    @pytest.mark.parametrize("make", [lambda: np.ones(3), lambda: np.ones((2, 3))[1], lambda: np.ones(6)[::2]])
+    @pytest.mark.parametrize(
+        "make", [lambda: np.ones(3), lambda: np.ones((2, 3))[1], lambda: np.ones(6)[::2]]
+    )
     def test_an_ordinary_array(self, make: Callable[[], Array]) -> None:
         array = make()
         spoil(array)
@@ -436,5 +438,3 @@ class TestViewsAndCommits:
         wg.sum(w * w).train().run()
         for value, copy in kept.values():
             assert value.tolist() == copy.tolist()
-
-

@@ -44,7 +44,9 @@ class TestChecks:
         assert type(w.data) is np.float32
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-    def test_array(self, make: Callable[[], Settings], end: float, dtype: type[np.floating[Any]]) -> None:  # Any: bits
+    def test_array(
+        self, make: Callable[[], Settings], end: float, dtype: type[np.floating[Any]]
+    ) -> None:  # Any: bits
         w = make().array_weight(np.ones((2, 3), dtype))
         for d in (1.0, 2.0):
             wg.sum(w * d).train().run()
@@ -62,9 +64,8 @@ class TestChecks:
         """The sparse delta of `take` too; equal indices add up."""
         w = make().array_weight(np.ones((3, 2)))
         for d in (0.5, 1.0):
-            wg.sum(wg.take(w, np.array([1, 1])) * d).train().run()
-        assert np.allclose(w.data[1], end, atol=1e-6)
-        assert np.allclose(w.data[[0, 2]], 1.0)
+            wg.sum(wg.take(w, np.array([1, 2, 0, 1, 0, 2])) * d).train().run()
+        assert np.allclose(w.data, end, atol=1e-6)
 
     def test_state_is_the_weights_own(self, make: Callable[[], Settings], end: float) -> None:
         settings = make()
@@ -85,9 +86,6 @@ def test_two_settings_in_one_network() -> None:
 
 
 def test_a_sparse_delta_touches_its_rows_only() -> None:
-    w = SGD(learning_rate=1.0).array_weight(np.full((3, 2), np.inf))
-    wg.sum(wg.take(w, np.array([1]))).train().run()
-    assert np.isinf(w.data).all(), "a dense delta would have made inf - 0 of it, which is inf as well"
     w = SGD(learning_rate=1.0).array_weight(np.array([[1.0], [2.0], [3.0]]))
     wg.sum(wg.take(w, np.array([2, 0, 2]))).train().run()
     assert w.data.tolist() == [[0.0], [2.0], [1.0]]

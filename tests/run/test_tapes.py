@@ -15,7 +15,7 @@ from wengert import Do, DoubleLayer, DoubleWeight, Tape, UnitContinuation, gathe
 from wengert.errors import NotDifferentiableError, ShapeError, TapeReleasedError
 from wengert.plugins import SGD, LearningRate, Momentum
 
-from .counting import Boom, Counted
+from .counting import Boom, Counted, state_of
 
 
 def weight(data: float = 1.0, rate: float = 1.0) -> DoubleWeight:
@@ -87,7 +87,11 @@ class TestTape:
         assert w.data == 1.0
 
     def test_d4_a_nested_tape_too(self) -> None:
-        question = (weight() * 2.0).forward.nested().flat_map(lambda tape: Do.delay(lambda: tape.backward(Do.now(1.0))))
+        question = (
+            (weight() * 2.0)
+            .forward.nested()
+            .flat_map(lambda tape: Do.delay(lambda: tape.backward(Do.now(1.0))))
+        )
         with pytest.raises(TapeReleasedError):
             question.run()
 
@@ -195,11 +199,10 @@ class TestQuestions:
         class Settings(Momentum, LearningRate): ...
 
         w = Settings(learning_rate=1.0).double_weight(2.0)
-        before = dict(vars(w._optimizer))
+        before = state_of(w)
         assert wg.predict(w * w).run() == 4.0
         assert wg.gradients(w * w, (w,)).run() == (4.0,)
-        assert w.data == 2.0
-        assert vars(w._optimizer) == before
+        assert state_of(w) == before
 
     def test_d86_gradients_by_position_of_nodes_and_of_what_the_loss_does_not_reach(self) -> None:
         w, other = weight(3.0), weight(5.0)

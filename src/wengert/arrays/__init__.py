@@ -59,6 +59,7 @@ from wengert.arrays.values import (
     one_like,
     root,
     shape_of,
+    within,
     zeros_like,
     zeros_of,
 )
@@ -116,6 +117,7 @@ __all__ = [
     "one_like",
     "root",
     "shape_of",
+    "within",
     "zeros_like",
     "zeros_of",
 ]

@@ -10,7 +10,7 @@ from typing import cast, get_args
 
 import numpy as np
 
-from wengert.arrays.dispatch import is_array, namespace_of
+from wengert.arrays.dispatch import is_array, is_host_array, namespace_of
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.types import FLOAT64, MASK, Cpu, Gpu
 
@@ -29,6 +29,7 @@ __all__ = [
     "one_like",
     "root",
     "shape_of",
+    "within",
     "zeros_like",
     "zeros_of",
 ]
@@ -116,6 +117,15 @@ def one_like(x: Value) -> Value:
 def host_array(x: Value) -> Value:
     """An array for a result: `x` itself, or numpy's array of shape () where `x` is a number."""
     return x if is_array(x) else np.asarray(x)
+
+
+def within(indices: Value, count: int) -> bool:
+    """Whether all integers are at least 0 and less than `count`: one pass, negative ones read as huge."""
+    if not indices.size:
+        return True
+    if indices.dtype.kind == "u" or not is_host_array(indices):
+        return bool(indices.max() < count and indices.min() >= 0)
+    return bool(indices.view(indices.dtype.str.replace("i", "u")).max() < count)
 
 
 def root(x: Value) -> Value:

@@ -13,7 +13,7 @@ from typing import Any
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.kinds import NUMBER
 from wengert.graph.node import Node, next_serial
-from wengert.graph.operand import described, operand, value_kind
+from wengert.graph.operand import described, operand, shown, value_kind
 from wengert.graph.operation import Attributes, Operation, Signature
 from wengert.graph.site import user_frame, user_position
 
@@ -73,8 +73,8 @@ def apply(
         signature = operation.signature(kinds, attributes)
     except WengertError as error:
         raise _refused(operation, error, described(values, kinds)) from None
-    except TypeError as error:  # operands have been checked, so it is an argument such as axis="a"
-        given = ", ".join(f"{name}={value!r:.60}" for name, value in attributes)
+    except (TypeError, ValueError) as error:  # operands have been checked, so it is an argument: axis=[0]
+        given = ", ".join(f"{name}={shown(value)}" for name, value in attributes)
         wrong = ArgumentError(f"cannot be used with {given}: {error}")
         raise _refused(operation, wrong, described(values, kinds)) from error
     if len(kinds) == 1 and not attributes:
@@ -97,7 +97,7 @@ def _refused(operation: Operation, error: WengertError, operands: str) -> Wenger
 
 
 def resolve(node: Node, values: tuple[Any, ...]) -> Signature:  # Any: data of every type
-    """The signature of a node whose operands' kinds were open when it was built, now that they have values."""
+    """The signature of a node whose operands' kinds were open when it was built and now have values."""
     signature = node._signature
     kinds = tuple(
         of if of.known else value_kind(value, of.role)

@@ -10,7 +10,7 @@ from numbers import Integral
 from typing import Any
 
 from wengert.arrays import integer_array, is_array
-from wengert.errors import DTypeError
+from wengert.errors import DTypeError, ShapeError
 from wengert.graph.site import user_position
 
 Part = tuple[Any, ...]  # ("int", i) ("slice", a, b, c) ("ellipsis",) ("new",) ("array",)
@@ -22,6 +22,8 @@ def index_of(x: object, key: object) -> tuple[tuple[object, ...], tuple[Part, ..
     pattern: list[Part] = []
     for part in key if isinstance(key, tuple) else (key,):
         if isinstance(part, slice):
+            if part.step == 0:
+                raise ShapeError(f"getitem: the step of a slice cannot be 0\n  at {user_position()}")
             pattern.append(("slice", *(_bound(b) for b in (part.start, part.stop, part.step))))
         elif part is Ellipsis:
             pattern.append(("ellipsis",))

@@ -6,34 +6,47 @@ Refuses to know: how shapes are computed with.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
-from wengert.arrays import ArrayLiteral, Dv, T, Value, is_array
-from wengert.errors import DTypeError, ShapeError
+from wengert.arrays import ArrayLiteral, Dv, T, Value, freeze, is_array
+from wengert.errors import DTypeError, NotDifferentiableError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayLayer
-from wengert.graph.operand import LITERAL
+from wengert.graph.operand import LITERAL, shown
 from wengert.graph.site import user_position
 
 
+def checked_number(what: str, data: object) -> float:
+    """`data`, if it is a single real number; a text or an array would be converted silently (S12)."""
+    if isinstance(data, Real):
+        return data  # type: ignore[return-value] # every Real converts to float
+    raise DTypeError(f"{what}: expected a number, got {data!r:.60}\n  at {user_position()}")
+
+
 def checked_shape(what: str, array: Value, dims: tuple[object, ...]) -> None:
-    """Whether `array` is a floating array whose shape agrees with `dims`; a class of int agrees with any size."""
+    """Refuse what is no floating array, or has not the shape `dims`; a class of int is of any size."""
     if not is_array(array):
-        raise DTypeError(f"{what}: expected an array, got {array!r:.60}\n  at {user_position()}")
+        raise DTypeError(f"{what}: expected an array, got {shown(array)}\n  at {user_position()}")
     if array.dtype.kind != "f":
         raise DTypeError(
             f"{what}: an array of {array.dtype} is not differentiable; write x.astype(numpy.float32)\n"
             f"  at {user_position()}"
         )
+    try:
+        freeze(array[None][:0])  # no element is copied; a subclass with a meaning of its own is refused
+    except NotDifferentiableError as error:
+        raise NotDifferentiableError(f"{what}: {error}\n  at {user_position()}") from None
     if not dims:
         return
     stated = tuple(d if isinstance(d, int) else None for d in dims)
     if len(stated) != array.ndim or any(
         d is not None and d != n for d, n in zip(stated, array.shape, strict=True)
     ):
-        shown = ", ".join(str(d) if isinstance(d, int) else getattr(d, "__name__", "?") for d in dims)
+        named = ", ".join(str(d) if isinstance(d, int) else getattr(d, "__name__", "?") for d in dims)
         raise ShapeError(
-            f"{what}: the array has shape {array.shape}, the stated dimensions are ({shown})\n  at {user_position()}"
+            f"{what}: the array has shape {array.shape}, the stated dimensions are ({named})\n"
+            f"  at {user_position()}"
         )
 
 

@@ -74,7 +74,8 @@ def as_number(x: float) -> float:
     try:
         return float(x)
     except OverflowError:
-        raise DTypeError(f"an integer of {x.bit_length()} bits is too large for a float") from None  # type: ignore[attr-defined] # only an int overflows
+        bits = x.bit_length()  # type: ignore[attr-defined] # only an int overflows
+        raise DTypeError(f"an integer of {bits} bits is too large for a float") from None
 
 
 def lift_registered(x: object) -> Node:
@@ -179,7 +180,7 @@ def describe_given(x: object) -> str:
 
 
 def shown(x: object) -> str:
-    """The beginning of a `repr`, on one line; of what has none, such as an int of 5,000 digits, the default one."""
+    """The beginning of a `repr`, on one line; the default one of what has none, as an int of 5,000 digits."""
     try:
         return " ".join(f"{x!r:.60}".split())
     except Exception:  # whatever a user's own `__repr__` raises must not hide what is being reported
@@ -206,5 +207,9 @@ def made_from(cls: type[L], do: object, of: Kind) -> L:
             f"  at {user_position()}"
         )
     layer = external(do, of)
-    assert isinstance(layer, cls), "the column of the kind decides the class"
+    if not isinstance(layer, cls):
+        raise ArgumentError(
+            f"{cls.__name__} cannot be a class of its own: the classes of layers are fixed, and operators "
+            f"give these; register a class that has a layer\n  at {user_position()}"
+        )
     return layer

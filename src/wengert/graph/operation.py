@@ -206,7 +206,7 @@ class Signature:
             self.mode = EXTERNAL
             self.value: Rule = rules.value
             return
-        if not (result.known and all(k.known for k in kinds)):
+        if not all(k.known for k in kinds):
             self.mode = UNRESOLVED
             self.value = rules.value
             return

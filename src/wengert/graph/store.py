@@ -42,14 +42,32 @@ class Store:
     """All versions of all weights of this process."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # a collected `Reading` may let go while this very thread holds it
-        self.version = 0
-        self.readers: dict[int, int] = {}  # how many see each snapshot
+        self.lock = threading.RLock()  # a finalizer of a user's may ask for data during a commit
         self._training = threading.Lock()
+        self._version = 0
+        self.readers: dict[object, int] = {}  # who reads, and the snapshot that each sees
 
-    def reading(self) -> Reading:
-        """A snapshot, kept readable inside the `with`."""
-        return Reading(self)
+    def begin(self, reader: object) -> int:
+        """A snapshot that stays readable until `end(reader)`."""
+        with self.lock:
+            self.readers[reader] = snapshot = self._version
+        return snapshot
+
+    def end(self, reader: object) -> None:
+        """Let go of the reader's snapshot, if it has one."""
+        self.readers.pop(reader, None)
+
+    def reading(self, work: Callable[[int], Generator[A, Any, B]]) -> Generator[A, Any, B]:
+        """The steps of `work` on a snapshot that stays readable until they are done.
+
+        No context manager: an interrupt could come between its `__enter__` and the block, or before the first
+        line of its `__exit__`, and the reader would stay for ever.
+        """
+        reader = object()
+        try:
+            return (yield from work(self.begin(reader)))
+        finally:
+            self.readers.pop(reader, None)
 
     def training(self, work: Callable[[int], Generator[A, Any, B]]) -> Generator[A, Any, B]:
         """The steps of `work` on a snapshot that nobody else's training changes before they are done (S10).
@@ -57,10 +75,10 @@ class Store:
         A training started by a training, in whatever thread, is part of it and does not wait.
         """
         outer = _inside.get()
-        with _NOBODY if outer else self._training, self.reading() as snapshot:
+        with _NOBODY if outer else self._training:
             try:
                 _inside.set(True)
-                return (yield from work(snapshot))
+                return (yield from self.reading(work))
             finally:
                 _inside.set(outer)
 
@@ -78,61 +96,24 @@ class Store:
         return release
 
     def publish(self, snapshot: int, changes: Sequence[tuple[Cell, Callable[[Value, bool], Value]]]) -> None:
-        """All changes as one version. A change takes (data, whether it may work in place), gives the new data."""
+        """All changes as one version; a change takes (data, whether it may work in place), gives new data."""
         with self.lock:
-            others = [] if self.readers == {snapshot: 1} else self._others(snapshot)
+            others = list(self.readers.values())
+            if snapshot in others:
+                others.remove(snapshot)  # who commits
             # All are found before any is kept, those that work in place last: they are the ones that stay if
             # another fails.
             made: list[tuple[Cell, Value]] = []
             for cell, change in sorted(changes, key=lambda pair: not (others or pair[0].exposed)):
                 made.append((cell, change(cell.data, not others and not cell.exposed)))
-            self.version += 1
+            self._version += 1
             for cell, data in made:
                 if others:
                     cell.history = _still_seen([*cell.history, (cell.version, cell.data)], others)
                 elif cell.history:
                     cell.history = []
-                cell.version = self.version  # before the data: see `at`
+                cell.version = self._version  # before the data: see `at`
                 cell.data, cell.exposed = data, False
-
-    def _others(self, snapshot: int) -> list[int]:
-        """The snapshots that somebody sees besides the one who commits on top of `snapshot`."""
-        return [reader for reader, count in list(self.readers.items()) if count > (reader == snapshot)]
-
-
-class Reading:
-    """What `Store.reading` gives. Entered and left in 0.7 us; a generator in its place takes 1.9."""
-
-    __slots__ = ("_held", "_snapshot", "_store")
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._held = False
-
-    def __enter__(self) -> int:
-        store = self._store
-        with store.lock:
-            snapshot = store.version
-            self._snapshot = snapshot
-            store.readers[snapshot] = store.readers.get(snapshot, 0) + 1
-            self._held = True
-        return snapshot
-
-    def __exit__(self, *failure: object) -> None:
-        store = self._store
-        with store.lock:
-            if self._held:
-                self._held = False
-                count = store.readers[self._snapshot] - 1
-                if count:
-                    store.readers[self._snapshot] = count
-                else:
-                    del store.readers[self._snapshot]
-
-    def __del__(self) -> None:
-        # An interrupt may come after `__enter__` and before the `with` has begun: nobody else lets go then.
-        if self._held:
-            self.__exit__()
 
 
 def _nothing() -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self
 from wengert.arrays import FLOAT32, FLOAT64, Cpu, Dv, Float32, Gpu, GpuArray, HostArray, S, T, Value
 from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
-from wengert.graph.literals import checked_shape
+from wengert.graph.literals import checked_number, checked_shape
 from wengert.graph.node import Expression
-from wengert.graph.operand import array_kind
+from wengert.graph.operand import array_kind, as_number
 from wengert.graph.site import user_frame
 from wengert.graph.store import Cell, exposed
 
@@ -29,8 +29,8 @@ class Updates(Protocol):
         """A copy to step; the original stays as it is until the commit (S6)."""
         ...
 
-    def admit(self, loss: Value, weight: Weight) -> None:
-        """Raise to refuse the update that this loss would give."""
+    def admit(self, loss: Value, delta: Value, weight: Weight) -> None:
+        """Raise to refuse the whole update; called for every weight before any step."""
         ...
 
     def step(self, delta: Value, weight: Weight) -> Value:
@@ -67,7 +67,7 @@ class DoubleWeight(DoubleOperand, Weight):
 
     def __init__(self, data: float, optimizer: Updates, name: str | None = None) -> None:
         self._kind = kind(Column.DOUBLE, (), FLOAT64, "cpu", Role.WEIGHT)
-        self._begin(float(data), optimizer, name)
+        self._begin(as_number(checked_number("double_weight", data)), optimizer, name)
 
     @property
     def data(self) -> float:
@@ -83,7 +83,7 @@ class FloatWeight(FloatOperand, Weight):
 
     def __init__(self, data: float | Float32, optimizer: Updates, name: str | None = None) -> None:
         self._kind = kind(Column.FLOAT, (), FLOAT32, "cpu", Role.WEIGHT)
-        self._begin(Float32(data), optimizer, name)
+        self._begin(Float32(checked_number("float_weight", data)), optimizer, name)
 
     @property
     def data(self) -> Float32:

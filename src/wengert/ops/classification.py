@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal, Protocol, overload
 
-from wengert.arrays import Dv, S, T
+from wengert.arrays import Dv, S, T, integer_array, is_array, within
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
+from wengert.graph.site import user_position
 from wengert.ops.kinds import array_of, axis_in
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -141,8 +142,7 @@ def cross_entropy(
 
     Derivative: g (softmax(logits) - onehot(labels)) / n for the mean over n lines.
     Shapes: (..., classes) and integer labels (...) to (); to (...) with reduction="none".
-    Raises ShapeError, DTypeError for labels that are no integers, IndexError in the run for a label that is
-    no class.
+    Raises ShapeError, also for a label that is no class; DTypeError for labels that are no integers.
     >>> import numpy as np
     >>> cross_entropy(np.zeros((2, 4)), np.array([0, 3])).predict().run().round(6).item()
     1.386294
@@ -151,4 +151,13 @@ def cross_entropy(
     """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', got {reduction!r}")
-    return apply(CROSS_ENTROPY, (logits, labels), (("reduction", reduction),))
+    integers = labels if is_array(labels) else integer_array(labels)
+    layer = apply(CROSS_ENTROPY, (logits, integers), (("reduction", reduction),))
+    shape = layer._signature.kinds[0].shape
+    if shape is not None and not within(integers, shape[-1]):
+        wrong = next(int(i) for i in integers.reshape(-1) if not 0 <= i < shape[-1])
+        raise ShapeError(
+            f"cross_entropy: label {wrong} is none of the {shape[-1]} classes of logits of shape {shape}\n"
+            f"  at {user_position()}"
+        )
+    return layer

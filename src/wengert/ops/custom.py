@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Generic, ParamSpec, TypeVar, cast
 
 from wengert.graph.apply import apply
 from wengert.graph.operation import Infer, Operation, Rule, Rules
@@ -42,7 +42,7 @@ def operation(
     broadcasts: bool = False,
     detached: bool = False,
 ) -> Callable[[Callable[P, R]], Custom[P, R]]:
-    """A new operation; the decorated function gives its name, its types and its docstring, and has no body.
+    """A new operation; the decorated function gives its name, types and docstring; its body is not run.
 
     `infer` takes the operands' kinds and gives the result's; `value` takes (case, *operands); a derivative
     takes (case, g, y, *operands) and gives one operand's delta. Static attributes come as keywords to all.
@@ -53,7 +53,8 @@ def operation(
     >>> @operation(
     ...     extend.kinds.elementwise, lambda case, x: x * x * x, lambda case, g, y, x: g * (3.0 * x * x)
     ... )
-    ... def cube(x: wg.DoubleExpression, /) -> wg.DoubleLayer: ...
+    ... def cube(x: wg.DoubleExpression, /) -> wg.DoubleLayer:
+    ...     raise NotImplementedError
     >>> w = wg.plugins.SGD(learning_rate=0.1).double_weight(2.0)
     >>> cube(w).predict().run(), wg.gradients(cube(w), (w,)).run()
     (8.0, (12.0,))

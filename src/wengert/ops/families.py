@@ -78,9 +78,11 @@ class Comparison(Protocol):
 
 def defined(rule: Rule, rules: Rules) -> Operation:
     """The operation named like the function `rule`, which Python's operators may have declared already."""
-    name = rule.__name__
+    name, module = rule.__name__, rule.__module__
+    if not module.startswith("wengert."):
+        return Operation(name, rules, module)
     operation = OPERATIONS.get(name)
-    if operation is None or operation.rules is not None:
+    if operation is None:
         return Operation(name, rules)
     operation.define(rules)
     return operation

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from wengert.arrays import Dv, T, indexed_shape, zeros_of
+from wengert.arrays import Dv, T, indexed_shape, integer_array, is_array, zeros_of
 from wengert.delta import LazyDelta, Rows
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply
@@ -117,9 +117,6 @@ def take(x: ArrayExpression[Any, T, Dv], indices: Integers, /, *, axis: int = 0)
 
     Source: Python array API standard, `take`.
     """
-    layer: ArrayLayer[Any, T, Dv] = apply(TAKE, (x, _integers(indices)), (("axis", axis),))
+    positions = indices if is_array(indices) else integer_array(indices)
+    layer: ArrayLayer[Any, T, Dv] = apply(TAKE, (x, positions), (("axis", axis),))
     return layer
-
-
-def _integers(indices: Integers) -> Value:
-    return index_of(None, indices if not isinstance(indices, int) else [indices])[0][1]

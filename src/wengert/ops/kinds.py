@@ -1,7 +1,7 @@
 """Shape rules that many operations share: what kind results from operands of given kinds.
 
-Knows: dtypes do not mix, devices do not mix, broadcasting aligns trailing axes and never makes a shape that no
-operand states when ranks differ (S12, D23, D33).
+Knows: dtypes do not mix, devices do not mix, broadcasting aligns trailing axes and never makes a shape that
+no operand states when ranks differ (S12, D23, D33).
 Refuses to know: which operation asks.
 """
 
@@ -65,8 +65,8 @@ def broadcast(*shapes: Shape) -> Shape:
     made = tuple(result)
     if made not in shapes and len({len(s) for s in shapes if s}) > 1:
         raise ShapeError(
-            f"shapes {_listed(shapes)} would broadcast to {made}, a shape of neither, with ranks that differ; "
-            f"say which axes you mean with expand_dims or broadcast_to"
+            f"shapes {_listed(shapes)} would broadcast to {made}, a shape of neither, with ranks that differ;"
+            f" say which axes you mean with expand_dims or broadcast_to"
         )
     return made
 

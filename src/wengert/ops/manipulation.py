@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from wengert.arrays import Dv, T
-from wengert.errors import ShapeError
+from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
+from wengert.graph.site import user_position
 from wengert.ops.kinds import array_of, axes_in, axis_in, common
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -26,7 +27,7 @@ def _as_tuple(x: object, what: str) -> tuple[int, ...]:
         return (x,)
     if isinstance(x, (tuple, list)) and all(hasattr(n, "__index__") for n in x):
         return tuple(int(n) for n in x)
-    raise TypeError(f"{what}: expected an int or a tuple of ints, got {x!r:.60}")
+    raise ArgumentError(f"{what}: expected an int or a tuple of ints, got {x!r:.60}\n  at {user_position()}")
 
 
 def _infer_reshape(kinds: Sequence[Kind], *, shape: Shape) -> Kind:
@@ -72,7 +73,7 @@ def reshape(x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...]) -> ArrayL
 
 def _infer_permute(kinds: Sequence[Kind], *, axes: tuple[int, ...]) -> Kind:
     old, dtype, device = array_of(kinds)
-    if old is not None and sorted(a % max(len(old), 1) for a in axes) != list(range(len(old))):
+    if old is not None and sorted(a + len(old) if a < 0 else a for a in axes) != list(range(len(old))):
         raise ShapeError(f"axes {axes} are not a permutation of {len(old)} axes")
     return kind(Column.ARRAY, None if old is None else tuple(old[a] for a in axes), dtype, device)
 
@@ -182,6 +183,8 @@ def squeeze(x: ArrayExpression[Any, T, Dv], /, axis: int | tuple[int, ...]) -> A
 
 def _infer_broadcast_to(kinds: Sequence[Kind], *, shape: Shape) -> Kind:
     old, dtype, device = array_of(kinds)
+    if any(n < 0 for n in shape):
+        raise ShapeError(f"cannot broadcast to {shape}: a dimension is negative")
     padded = None if old is None else (1,) * (len(shape) - len(old)) + old
     if padded is not None and (
         len(padded) != len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True))

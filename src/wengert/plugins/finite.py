@@ -19,18 +19,14 @@ from wengert.plugins.plugin import Plugin
 class Refusing(Optimizer):
     """Raises before anything changes."""
 
-    def admit(self, loss: Value, weight: Weight) -> None:
+    def admit(self, loss: Value, delta: Value, weight: Weight) -> None:
         if not is_finite(loss):
             raise NonFiniteError(f"the loss is {loss}, so {weight!r} and all other weights stay as they are")
-        super().admit(loss, weight)
-
-    def step(self, delta: Value, weight: Weight) -> Value:
-        delta = dense(delta)
-        if not is_finite(delta):
+        if not is_finite(dense(delta)):
             raise NonFiniteError(
                 f"the delta of {weight!r} is not finite, so it and all other weights stay as they are"
             )
-        return super().step(delta, weight)
+        super().admit(loss, delta, weight)
 
 
 class FailOnNonFinite(Plugin):
@@ -41,7 +37,7 @@ class FailOnNonFinite(Plugin):
     >>> w = Settings(learning_rate=0.1).double_weight(0.0, name="w")
     >>> (w / 0.0).train().run()
     Traceback (most recent call last):
-    wengert.errors.NonFiniteError: the loss is nan, so <DoubleWeight 'w' () float64> and all other weights stay as they are
+    wengert.errors.NonFiniteError: the loss is nan, so <DoubleWeight 'w' () float64> and all others stay
     """
 
     optimizer: ClassVar[type[Optimizer]] = Refusing

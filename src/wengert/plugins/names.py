@@ -43,6 +43,13 @@ class Names(Plugin):
     def __post_init__(self) -> None:
         self._named: WeakValueDictionary[str, Weight] = WeakValueDictionary()
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "_named": dict(self._named)}  # weak references cannot be pickled
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state)
+        vars(self)["_named"] = WeakValueDictionary(self._named)
+
     @property
     def weights(self) -> Mapping[str, Weight]:
         """The living weights of this object by name."""

@@ -20,7 +20,8 @@ P = TypeVar("P", default=Any)  # Any: parts of different plugins stand in one ch
 class Optimizer(Generic[P]):
     """The end of the chain; a part is a subclass that a plugin names as its `optimizer`.
 
-    `Optimizer[SomePlugin]` is a part whose `settings` are at least that plugin. Whatever else a part keeps is the weight's state: it starts at the first step and is saved with the weight.
+    `Optimizer[SomePlugin]` is a part whose `settings` are at least that plugin. Whatever else a part keeps
+    is the weight's state: it starts at the first step and is saved with the weight.
     """
 
     def __init__(self, settings: P) -> None:
@@ -37,8 +38,8 @@ class Optimizer(Generic[P]):
         copy.__dict__.update(self.__dict__)
         return copy
 
-    def admit(self, loss: Value, weight: Weight) -> None:
-        """Called with the loss before any step; raise to refuse the update."""
+    def admit(self, loss: Value, delta: Value, weight: Weight) -> None:
+        """Called for every weight before any step; raise to refuse the update of all."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
         """What is subtracted from the weight; `delta` may be lazy: `wengert.extend.dense` makes it an array."""

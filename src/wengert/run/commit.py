@@ -32,9 +32,10 @@ def commit(deltas: Mapping[Expression, Value], snapshot: int, loss: Value = 0.0)
     changes: list[Change] = []
     failures: list[Exception] = []
     for weight, delta in weights:
+        weight._optimizer.admit(loss, delta, weight)  # the first refusal stands for all
+    for weight, delta in weights:
         try:
             optimizer = weight._optimizer.staged()
-            optimizer.admit(loss, weight)
             step = optimizer.step(delta, weight)
             changes.append((weight._cell, _change(weight, step, written)))
             kept.append((weight, optimizer))

@@ -79,12 +79,18 @@ def _written(function: Callable[..., object]) -> str:
     return f"{function.__qualname__} is written at {code.co_filename}:{code.co_firstlineno}"
 
 
+def _head(annotation: object) -> object:
+    """The layer class at the head of an annotation; what its parameters would state, the run decides."""
+    name = str(annotation).strip("'\"").partition("[")[0].rpartition(".")[2]
+    return {cls.__name__: cls for cls in (DoubleLayer, FloatLayer, ArrayLayer)}.get(name)
+
+
 def result_kind(function: Callable[..., object]) -> Kind:
     """The kind that the return annotation states; what it leaves open, the run decides."""
     try:
         hint = get_type_hints(function).get("return")
     except NameError:
-        hint = None  # names that only a checker sees; the run decides everything
+        hint = _head(function.__annotations__.get("return"))  # it has names that only a checker sees
     origin = get_origin(hint) or hint
     if origin is DoubleLayer:
         return kind(Column.DOUBLE, (), FLOAT64, "cpu", Role.LAYER)

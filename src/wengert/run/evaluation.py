@@ -11,7 +11,7 @@ from a `Do`, kinds that only the run tells, and failures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
@@ -30,14 +30,14 @@ from wengert.graph.operation import (
     NODE_NODE,
     UNARY,
     UNRESOLVED,
-    Rule,
     Signature,
 )
 from wengert.graph.order import below
 from wengert.graph.store import Cell
 from wengert.graph.weights import Weight
+from wengert.run.lazily import arguments_of, pulled, summed
 from wengert.run.notes import noted, raise_all
-from wengert.run.received import OwnTape, checked, received
+from wengert.run.received import OwnTape, checked, checked_delta, received
 
 Failure = tuple[Exception, ...]
 
@@ -51,6 +51,7 @@ class Evaluation:
         "failed",
         "lazy",
         "opened",
+        "opening",
         "order",
         "pending",
         "resolved",
@@ -70,6 +71,7 @@ class Evaluation:
         self.tapes: dict[Node, Tape[Any, Any]] = {}  # Any: of external nodes, with Data of every type
         self.pending: dict[Expression, list[Do[Any]]] = {}  # Any: deltas sent by hand or by a user's tape
         self.opened: dict[int, Node] = {}  # by the identity of a user's differentiable value
+        self.opening: set[Node] = set()  # whose Do runs now: one that is met again would wait for itself
         self.lazy: dict[Node, list[Callable[[], Value]]] = {}  # deltas of external nodes, run if asked for
         self.resolved: dict[Node, Signature] = {}
         self.wanted: dict[Expression, Value] = {}  # deltas asked for by `gradients`
@@ -78,7 +80,7 @@ class Evaluation:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """Let go of what holds this evaluation in turn: failures by their tracebacks, tapes by where they send."""
+        """Let go of what holds this evaluation: failures by their tracebacks, tapes by where they send."""
         for table in (self.failed, self.tapes, self.pending, self.lazy):
             if table:
                 table.clear()
@@ -95,6 +97,7 @@ class Evaluation:
                     done = self._forward(nodes)
             finally:
                 context.run.discard(nodes.clear)
+            context.run.check()
             self.order += nodes[:done]
             yield from self.carefully(nodes[done:], context)
         return self.value(root)
@@ -167,7 +170,7 @@ class Evaluation:
                     a, b = node._operands
                     values[node] = signature.value(a, values[b])
                 elif mode == GENERAL:
-                    values[node] = signature.value(*_arguments(node, signature, values))
+                    values[node] = signature.value(*arguments_of(node, signature, values))
                 else:
                     break
             else:
@@ -175,7 +178,7 @@ class Evaluation:
         except Exception as failure:
             if node is None:
                 raise
-            self.failed[node] = (noted(failure, node, _arguments(node, node._signature, values)),)
+            self.failed[node] = (noted(failure, node, arguments_of(node, node._signature, values)),)
         return next((i for i, done in enumerate(nodes) if done is node), 0)
 
     def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
@@ -193,7 +196,7 @@ class Evaluation:
                 else:
                     self._compute(node, signature)
             except Exception as failure:
-                operands = () if signature.mode == EXTERNAL else _arguments(node, signature, values)
+                operands = () if signature.mode == EXTERNAL else arguments_of(node, signature, values)
                 failed[node] = (noted(failure, node, operands),)
                 continue
             self.order.append(node)
@@ -206,7 +209,7 @@ class Evaluation:
         return bool(broken)
 
     def _compute(self, node: Node, signature: Signature) -> None:
-        arguments = _arguments(node, signature, self.values)
+        arguments = arguments_of(node, signature, self.values)
         if signature.mode == UNRESOLVED:
             self.resolved[node] = signature = resolve(node, arguments)
         with all_quiet():
@@ -220,12 +223,16 @@ class Evaluation:
             self.values[node] = self.values[first]
             self.tapes[node] = OwnTape(self.values[node], partial(self.receive, first))
             return
+        if node in self.opening:
+            raise RecursionError(f"{node!r} waits for itself: its own Do uses it")
+        self.opening.add(node)
         tape = checked((yield Do.within(self, tape_of(node))), node)
+        self.opening.discard(node)
         self.values[node] = received(tape, node)
         self.tapes[node] = tape
 
     def receive(self, x: Expression, delta: Do[Any]) -> UnitContinuation[None]:  # Any: deltas of every type
-        """The accumulator of `x`: nothing happens until the continuation runs, and then `delta` only waits (D2)."""
+        """The accumulator of `x`: nothing happens until the continuation runs; then the delta waits (D2)."""
         return UnitContinuation.delay(lambda: self.pending.setdefault(x, []).append(delta))
 
     # -- backward -----------------------------------------------------------------------------------
@@ -277,7 +284,7 @@ class Evaluation:
                             d = pull(g, values[node], values[a])
                             deltas[a] = deltas[a] + d if a in deltas else d
                     else:
-                        arguments = _arguments(node, signature, values)
+                        arguments = arguments_of(node, signature, values)
                         for index, pull in signature.pulls:
                             d = pull(g, values[node], *arguments)
                             x = node._operands[index]
@@ -287,7 +294,7 @@ class Evaluation:
                 if node is None:
                     raise
                 failures.append(
-                    noted(failure, node, _arguments(node, node._signature, values), "backward of ")
+                    noted(failure, node, arguments_of(node, node._signature, values), "backward of ")
                 )
 
     def _backward_carefully(self, context: Context) -> Steps[None]:
@@ -301,7 +308,7 @@ class Evaluation:
                     self._pull(node, g)
             except Exception as failure:
                 signature = node._signature
-                operands = () if signature.mode == EXTERNAL else _arguments(node, signature, self.values)
+                operands = () if signature.mode == EXTERNAL else arguments_of(node, signature, self.values)
                 failures.append(noted(failure, node, operands, "backward of "))
         for weight in [x for x in self.pending if isinstance(x, Weight)]:
             try:
@@ -313,18 +320,18 @@ class Evaluation:
     def _collect(self, x: Expression, context: Context) -> Steps[None]:
         """Run the deltas that were sent to `x` as a `Do`, now that no more can come."""
         for delta in self.pending.pop(x, ()):
-            self.add(x, (yield Do.within(self, delta)))
+            self.add(x, checked_delta((yield Do.within(self, delta)), x))
         if x in self.wanted and x in self.deltas:
             self.wanted[x] = self.deltas[x]
 
     def _pull(self, node: Node, g: Value) -> None:
         signature = self.resolved.get(node) or node._signature
-        arguments = _arguments(node, signature, self.values)
+        arguments = arguments_of(node, signature, self.values)
         for index, pull in signature.pulls:
             x = node._operands[index]
             if x in self.tapes and x not in self.wanted:
                 self.lazy.setdefault(x, []).append(
-                    partial(_pulled, pull, node, g, self.values[node], arguments)
+                    partial(pulled, pull, node, g, self.values[node], arguments)
                 )
             else:
                 with all_quiet():
@@ -337,29 +344,8 @@ class Evaluation:
             g = self.deltas.pop(node)
             sent.append(lambda: g)
         if sent:
-            self.tapes[node].backward(Do.delay(partial(_summed, sent))).run()
+            self.tapes[node].backward(Do.delay(partial(summed, sent))).run()
 
     def add(self, x: Expression, delta: Value) -> None:
         """Add to what has arrived at `x`."""
         self.deltas[x] = self.deltas[x] + delta if x in self.deltas else delta
-
-
-def _arguments(node: Node, signature: Signature, values: Mapping[Expression, Value]) -> tuple[Value, ...]:
-    """The operands' values; a literal is its own."""
-    nodes = signature.nodes
-    return tuple(values[x] if i in nodes else x for i, x in enumerate(node._operands))
-
-
-def _pulled(pull: Rule, node: Node, g: Value, y: Value, arguments: tuple[Value, ...]) -> Value:
-    try:
-        with all_quiet():
-            return pull(g, y, *arguments)
-    except Exception as failure:
-        raise noted(failure, node, arguments, "backward of ") from None
-
-
-def _summed(thunks: list[Callable[[], Value]]) -> Value:
-    total = thunks[0]()
-    for thunk in thunks[1:]:
-        total = total + thunk()
-    return total

@@ -38,7 +38,7 @@ def _what(node: Node, operands: Sequence[Value]) -> str:
 def raise_all(failures: list[Exception]) -> None:
     """Raise what has been collected, if anything, and leave the list empty.
 
-    The caller's frame, which holds the list, is held by the failures' tracebacks: else it would be a cycle (S13).
+    Their tracebacks hold the caller's frame, which holds the list: it would be a cycle (S13).
     """
     if failures:
         try:

@@ -8,14 +8,16 @@ Refuses to know: how values are computed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
-from wengert.arrays import Float32, Value, as_readonly, freeze, host_array, is_array
+from wengert.arrays import Float32, Value, as_readonly, dtype_of, freeze, host_array, is_array, shape_of
 from wengert.control import UnitContinuation
+from wengert.delta import LazyDelta
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.kinds import Column, Kind
-from wengert.graph.node import CLASSES, Node
+from wengert.graph.node import CLASSES, Expression, Node
 from wengert.graph.operand import shown, value_kind
 from wengert.graph.store import Cell
 
@@ -64,6 +66,20 @@ def _differ(stated: object, actual: object) -> bool:
 def _text(of: Kind) -> str:
     cls = CLASSES.get(of.column)
     return f"{cls.__name__ if cls else 'an array'} {of.text()}"
+
+
+def checked_delta(delta: Value, x: Expression) -> Value:
+    """A delta that was sent by hand, if it is one of `x`: its data's shape and dtype, or a sparse form (D24)."""
+    of = x.kind
+    if isinstance(delta, LazyDelta) or of.column is Column.OTHER or not of.known:
+        return delta
+    if of.column in (Column.DOUBLE, Column.FLOAT) and isinstance(delta, Real):
+        return Float32(delta) if of.column is Column.FLOAT else float(delta)
+    if shape_of(delta) != of.shape:
+        raise ShapeError(f"a delta of shape {shape_of(delta)} was sent to {x!r}, whose delta has its shape")
+    if dtype_of(delta) != of.dtype and not isinstance(delta, (int, float)):
+        raise DTypeError(f"a delta of {dtype_of(delta)} was sent to {x!r}, whose delta has its dtype")
+    return delta
 
 
 def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:

@@ -63,10 +63,7 @@ class Sequential:
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """The data of an expression, evaluated by itself."""
-        x = lift_any(expression)
-        with STORE.reading() as snapshot, Evaluation(snapshot) as evaluation:
-            value = yield from evaluation.evaluate(x, context)
-            return handed_over(value, x.kind, evaluation.buffers)
+        return STORE.reading(partial(_predict, lift_any(expression), context))
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """The loss before the update; then one commit for every weight that a delta reached."""
@@ -76,17 +73,29 @@ class Sequential:
         """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
         x = lift_any(loss)
         targets: tuple[Expression, ...] = tuple(map(lift_any, wrt))  # type: ignore[call-overload] # `gradients` gives a tuple
-        with STORE.reading() as snapshot, Evaluation(snapshot) as evaluation:
-            evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
-            yield Do.program(partial(_there_and_back, evaluation, x)).nested()
-            found = []
-            for target in targets:
-                at = evaluation.deltas if isinstance(target, Weight) else evaluation.wanted
-                delta = at.get(target)
-                value = yield from evaluation.evaluate(target, context)
-                delta = zeros_like(value) if delta is None else dense(delta)
-                found.append(handed_over(delta, target.kind, evaluation.buffers))
-            return tuple(found)
+        return STORE.reading(partial(_gradients, x, targets, context))
+
+
+def _predict(x: Expression, context: Context, snapshot: int) -> Steps[Any]:
+    with Evaluation(snapshot) as evaluation:
+        value = yield from evaluation.evaluate(x, context)
+        return handed_over(value, x.kind, evaluation.buffers)
+
+
+def _gradients(
+    loss: Expression, targets: tuple[Expression, ...], context: Context, snapshot: int
+) -> Steps[tuple[Any, ...]]:
+    with Evaluation(snapshot) as evaluation:
+        evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
+        yield Do.program(partial(_there_and_back, evaluation, loss)).nested()
+        found = []
+        for target in targets:
+            at = evaluation.deltas if isinstance(target, Weight) else evaluation.wanted
+            delta = at.get(target)
+            value = yield from evaluation.evaluate(target, context)
+            delta = zeros_like(value) if delta is None else dense(delta)
+            found.append(handed_over(delta, target.kind, evaluation.buffers))
+        return tuple(found)
 
 
 def _train(loss: Expression, context: Context, snapshot: int) -> Steps[Any]:
@@ -124,12 +133,11 @@ def _evaluation(context: Context) -> Evaluation:
 class _RunsOwn(Evaluation):
     """The evaluation of a run that nobody trains: a `backward` by hand makes it a training (D6)."""
 
-    __slots__ = ("executor", "live", "reading", "trains")
+    __slots__ = ("executor", "live", "trains")
 
     def __init__(self, run: Run) -> None:
-        self.reading = STORE.reading()
-        super().__init__(self.reading.__enter__())
-        run.on_close(self.reading.__exit__)
+        run.on_close(partial(STORE.end, self))
+        super().__init__(STORE.begin(self))
         run.on_close(self.__exit__)
         run.on_success(lambda: commit(self.deltas, self.snapshot))
         self.executor = run.executor
@@ -142,8 +150,7 @@ class _RunsOwn(Evaluation):
             self.trains = True
             run.on_close(STORE.hold())
             if not self.buffers:  # no weight has been read: begin where the training before this one ended
-                self.reading.__exit__()
-                self.snapshot = self.reading.__enter__()
+                self.snapshot = STORE.begin(self)
 
 
 class _Hold(AbstractContextManager["_Hold"]):
@@ -152,7 +159,7 @@ class _Hold(AbstractContextManager["_Hold"]):
     __slots__ = ("evaluation", "x")
 
     def __init__(self, evaluation: Evaluation, x: Expression) -> None:
-        self.evaluation: Evaluation | None = evaluation  # None: released; a tape that is kept keeps no run (S13)
+        self.evaluation: Evaluation | None = evaluation  # None: released; a kept tape keeps no run (S13)
         self.x = x
 
     def __enter__(self) -> _Hold:
@@ -163,8 +170,8 @@ class _Hold(AbstractContextManager["_Hold"]):
     def backward(self, delta: Do[Any]) -> UnitContinuation[None]:  # Any: the expression's Delta
         if self.evaluation is None:
             raise TapeReleasedError(
-                f"backward of {self.x!r}: the run (or the nested() part of it) that made this tape has ended; "
-                f"call backward inside it, as in layer.forward.flat_map(lambda tape: ...)"
+                f"backward of {self.x!r}: the run (or the nested() part of it) that made this tape has "
+                f"ended; call backward inside it, as in layer.forward.flat_map(lambda tape: ...)"
             )
         return self.evaluation.receive(self.x, delta)
 

@@ -1,0 +1,105 @@
+"""The shape of an indexed array: integers, slices, `...`, None and lists or arrays of integers.
+
+Knows: what numpy does with each part of a key, and numpy's words where it refuses.
+Refuses to know: mypy, and how the parts were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from wengert_mypy.algebra import number
+from wengert_mypy.rules import Misfit, Shape, Size, text
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """One place of an axis; None where only the run knows it."""
+
+    place: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A slice; `bounds` is None where one of them is not a number that the program states."""
+
+    bounds: slice | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """An array of integers of a shape that may be unknown."""
+
+    shape: Shape | None
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """None: a new axis of size 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """`...`: as many whole axes as are left."""
+
+
+Part: TypeAlias = At | Cut | Gather | New | Rest
+
+
+def indexed(shape: Shape, parts: Sequence[Part]) -> Shape | None:
+    """The shape of `x[parts]`; None where it depends on what is not known."""
+    wanted = sum(not isinstance(p, New | Rest) for p in parts)
+    if wanted > len(shape):
+        raise Misfit(
+            f"cannot index shape {text(shape)}: too many indices for array: "
+            f"array is {len(shape)}-dimensional, but {wanted} were indexed"
+        )
+    if sum(isinstance(p, Rest) for p in parts) > 1:
+        raise Misfit(f"cannot index shape {text(shape)}: an index can only have a single ellipsis ('...')")
+    arrays = sum(isinstance(p, Gather) for p in parts)
+    if arrays > 1 or (arrays and any(isinstance(p, At) for p in parts)):
+        return None  # numpy joins them, and where the joint axes go depends on what lies between
+    result: list[Size] = []
+    axis = 0
+    for part in _filled(parts, len(shape) - wanted):
+        if isinstance(part, New):
+            result.append(number(1))
+            continue
+        left = _taken(shape, axis, part)
+        if left is None:
+            return None
+        result += left
+        axis += 1
+    return tuple(result)
+
+
+def _filled(parts: Sequence[Part], missing: int) -> list[Part]:
+    """The parts with the axes that nobody names put where `...` is, or at the end."""
+    whole: list[Part] = [Cut(slice(None))] * missing
+    for i, part in enumerate(parts):
+        if isinstance(part, Rest):
+            return [*parts[:i], *whole, *parts[i + 1 :]]
+    return [*parts, *whole]
+
+
+def _taken(shape: Shape, axis: int, part: Part) -> Sequence[Size] | None:
+    """What one part leaves of one axis."""
+    size = shape[axis]
+    length = None if size is None else size.value
+    if isinstance(part, At):
+        if part.place is not None and length is not None and not -length <= part.place < length:
+            raise Misfit(
+                f"cannot index shape {text(shape)}: "
+                f"index {part.place} is out of bounds for axis {axis} with size {length}"
+            )
+        return ()
+    if isinstance(part, Cut):
+        if part.bounds == slice(None):
+            return (size,)
+        if part.bounds is None or length is None or part.bounds.step == 0:
+            return (None,)
+        return (number(len(range(*part.bounds.indices(length)))),)
+    assert isinstance(part, Gather), "new axes and ... have been dealt with"
+    return part.shape

@@ -1,0 +1,43 @@
+"""Names in the library that the plugin asks mypy about, and its error codes.
+
+Knows: where things are in the library, as text, for it cannot import them.
+Refuses to know: what they are.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy.errorcodes import ErrorCode
+
+ARRAY_OPERAND: Final = "wengert.graph.expressions.ArrayOperand"
+ARRAY_LAYER: Final = "wengert.graph.expressions.ArrayLayer"
+ARRAY_LITERAL: Final = "wengert.arrays.types.ArrayLiteral"
+SCALAR_OPERAND: Final = "wengert.graph.expressions.ScalarOperand"
+EXPRESSION: Final = "wengert.graph.node.Expression"
+MASK: Final = "wengert.graph.expressions.Mask"
+MAKER: Final = "wengert.plugins.making.Maker"
+LITERAL: Final = "wengert.graph.literals.literal"
+DIFFERENTIABLE: Final = "wengert.differentiable.Differentiable"
+EVIDENCE: Final = "wengert.graph.evidence.Instance"
+REGISTER: Final = "wengert.graph.evidence.register"
+PLUGIN_ACTIVE: Final = "wengert.testing.plugin.plugin_active"
+
+FAMILIES: Final = "wengert.ops.families."
+REDUCTION: Final = "wengert.ops.reduction.Reduction"
+ALONG_AXIS: Final = "wengert.ops.classification.AlongAxis"
+
+ADD: Final = "wengert.dims.Add"
+MUL: Final = "wengert.dims.Mul"
+FLOOR_DIV: Final = "wengert.dims.FloorDiv"
+COMPUTED: Final = frozenset({ADD, MUL, FLOOR_DIV})
+
+NDARRAY: Final = "numpy.ndarray"
+NUMPY_SCALAR: Final = "numpy.generic"
+
+SHAPE: Final = ErrorCode("shape", "Shapes of arrays that do not fit", "Wengert")
+NOT_DIFFERENTIABLE: Final = ErrorCode(
+    "not-differentiable", "Values that are no expressions and for which nothing is registered", "Wengert"
+)
+ANY_ARRAY: Final = ErrorCode("any-array", "Arrays of unknown element type in expressions", "Wengert")
+LAZY: Final = ErrorCode("lazy", "Layers used as if they had been computed", "Wengert")

@@ -1,0 +1,188 @@
+"""Which rule belongs to which operation: families by their class, irregular operations by their name.
+
+Knows: the parameters of the library's operations.
+Refuses to know: the rules, and how a call is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from wengert_mypy import rules
+from wengert_mypy.calls import Call, Rule
+from wengert_mypy.dimensions import Unknown, stated_dim
+from wengert_mypy.index import indexed
+from wengert_mypy.names import ALONG_AXIS, FAMILIES, LITERAL, REDUCTION
+from wengert_mypy.rules import Misfit, Shape
+
+
+def _elementwise(call: Call) -> Shape:
+    return call.shape(0)
+
+
+def _broadcasting(call: Call) -> Shape:
+    return call.joint(0, 1)
+
+
+def _reduction(call: Call) -> Shape:
+    return rules.reduced(call.shape(0), call.axes("axis"), call.flag("keepdims"))
+
+
+def _extremum(call: Call) -> Shape:
+    shape, axes = call.shape(0), call.axes("axis")
+    for a in range(len(shape)) if axes is None else rules.axes_in(axes, shape):
+        size = shape[a]
+        if size is not None and size.value == 0:
+            shown = None if axes is None else axes[0] if len(axes) == 1 else tuple(axes)
+            raise Misfit(f"no element to choose from along axis {shown} of shape {rules.text(shape)}")
+    return _reduction(call)
+
+
+def _along_axis(call: Call) -> Shape:
+    shape = call.shape(0)
+    rules.axis_in(call.axis("axis", -1), len(shape), shape)
+    return shape
+
+
+def _where(call: Call) -> Shape:
+    return call.joint(0, 1, 2)
+
+
+def _matmul(call: Call) -> Shape:
+    return rules.matmul(call.shape(0), call.shape(1))
+
+
+def _reshape(call: Call) -> Shape:
+    return rules.reshaped(call.shape(0), call.dims("shape"))
+
+
+def _axes(call: Call, of: str) -> tuple[int, ...]:
+    axes = call.axes(of)
+    if axes is None:
+        raise Unknown
+    return tuple(axes)
+
+
+def _permute_dims(call: Call) -> Shape:
+    return rules.permuted(call.shape(0), _axes(call, "axes"))
+
+
+def _expand_dims(call: Call) -> Shape:
+    return rules.expanded(call.shape(0), _axes(call, "axis"))
+
+
+def _squeeze(call: Call) -> Shape:
+    return rules.squeezed(call.shape(0), _axes(call, "axis"))
+
+
+def _broadcast_to(call: Call) -> Shape:
+    return rules.stretched(call.shape(0), call.dims("shape"))
+
+
+def _concat(call: Call) -> Shape:
+    return rules.joined(call.sequence(0), call.axis("axis", 0))
+
+
+def _stack(call: Call) -> Shape:
+    return rules.stacked(call.sequence(0), call.axis("axis", 0))
+
+
+def _known(shape: Shape | None) -> Shape:
+    if shape is None:
+        raise Unknown
+    return shape
+
+
+def _getitem(call: Call) -> Shape:
+    return _known(indexed(call.shape(0), call.key(1)))
+
+
+def _take(call: Call) -> Shape:
+    shape = call.shape(0)
+    at = rules.axis_in(call.axis("axis", 0), len(shape), shape)
+    return shape[:at] + _known(call.array(1)) + shape[at + 1 :]
+
+
+def _cross_entropy(call: Call) -> Shape:
+    lines = rules.loss_lines(call.shape(0), call.array(1))
+    return lines if call.word("reduction", "mean") == "none" else ()
+
+
+def stated(call: Call, of: int | str) -> Shape:
+    """The shape that the arguments `*dims` state; Unknown where none is given."""
+    given = call.ctx.arg_types[call.position(of)]
+    if not given:
+        raise Unknown
+    return tuple(stated_dim(t) for t in given)
+
+
+def _literal(call: Call) -> Shape:
+    return stated(call, "dims")
+
+
+FAMILY_RULES: Final[Mapping[str, Rule]] = {
+    f"{FAMILIES}Elementwise": _elementwise,
+    f"{FAMILIES}Broadcasting": _broadcasting,
+    f"{FAMILIES}Comparison": _broadcasting,
+    REDUCTION: _reduction,
+    ALONG_AXIS: _along_axis,
+}
+
+FUNCTION_RULES: Final[Mapping[str, Rule]] = {
+    "wengert.ops.linear.matmul": _matmul,
+    "wengert.ops.comparison.where": _where,
+    "wengert.ops.comparison.logical_and": _broadcasting,
+    "wengert.ops.comparison.logical_or": _broadcasting,
+    "wengert.ops.comparison.logical_not": _elementwise,
+    "wengert.ops.classification.softmax": _along_axis,
+    "wengert.ops.classification.log_softmax": _along_axis,
+    "wengert.ops.classification.cross_entropy": _cross_entropy,
+    "wengert.ops.manipulation.reshape": _reshape,
+    "wengert.ops.manipulation.permute_dims": _permute_dims,
+    "wengert.ops.manipulation.expand_dims": _expand_dims,
+    "wengert.ops.manipulation.squeeze": _squeeze,
+    "wengert.ops.manipulation.broadcast_to": _broadcast_to,
+    "wengert.ops.manipulation.concat": _concat,
+    "wengert.ops.manipulation.stack": _stack,
+    "wengert.ops.indexing.getitem": _getitem,
+    "wengert.ops.indexing.take": _take,
+    LITERAL: _literal,
+}
+
+# one operation each whose family's rule is not the whole of its rule
+MEMBER_RULES: Final[Mapping[str, Rule]] = {
+    "wengert.ops.reduction.max": _extremum,
+    "wengert.ops.reduction.min": _extremum,
+}
+
+
+def _operator(call: Call) -> Shape:
+    return call.joint(None, 0)
+
+
+def _reflected(call: Call) -> Shape:
+    return call.joint(0, None)
+
+
+def _matrix_operator(call: Call) -> Shape:
+    return rules.matmul(call.receiver(), call.shape(0))
+
+
+def _reflected_matrix_operator(call: Call) -> Shape:
+    return rules.matmul(call.shape(0), call.receiver())
+
+
+def _index_operator(call: Call) -> Shape:
+    return _known(indexed(call.receiver(), call.key(0)))
+
+
+_ARITHMETIC: Final = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "pow"}
+
+OPERATOR_RULES: Final[Mapping[str, tuple[str, Rule]]] = {
+    **{f"__{short}__": (name, _operator) for short, name in _ARITHMETIC.items()},
+    **{f"__r{short}__": (name, _reflected) for short, name in _ARITHMETIC.items()},
+    "__matmul__": ("matmul", _matrix_operator),
+    "__rmatmul__": ("matmul", _reflected_matrix_operator),
+    "__getitem__": ("getitem", _index_operator),
+}

@@ -1,0 +1,182 @@
+"""The type class: witnesses keep Data and Delta, evidence lifts (D105, D106, T8 to T19)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeVar, assert_type
+
+import numpy as np
+
+import wengert as wg
+
+X = TypeVar("X")
+Data = TypeVar("Data")
+Delta = TypeVar("Delta")
+Host32 = np.ndarray[Any, np.dtype[np.float32]]
+
+
+@wg.register(Fraction)
+def fraction(x: Fraction) -> wg.Do[wg.Tape[float, float]]:
+    return wg.Do.now(wg.Tape(float(x), lambda delta: wg.UnitContinuation.now(None)))
+
+
+class Picture:
+    """An array type of somebody else."""
+
+
+@wg.register(Picture)
+def picture(x: Picture) -> wg.Do[wg.Tape[Host32, Host32]]:
+    return wg.Do.now(wg.Tape(np.zeros(3, np.float32), lambda delta: wg.UnitContinuation.now(None)))
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """A Delta of another form than its Data."""
+
+    index: int
+    value: float
+
+
+class Table:
+    """A type with Delta ≠ Data."""
+
+
+@wg.register(Table)
+def table(x: Table) -> wg.Do[wg.Tape[list[float], Sparse]]:
+    return wg.Do.now(wg.Tape([0.0], lambda delta: wg.UnitContinuation.now(None)))
+
+
+class Meters:
+    """A class of a user's own that is a double by having `forward`."""
+
+    @property
+    def forward(self) -> wg.Do[wg.Tape[float, float]]:
+        return wg.Do.now(wg.Tape(1.0, lambda delta: wg.UnitContinuation.now(None)))
+
+
+def data_of(x: X, witness: wg.DeepLearning[X, Data, Delta]) -> wg.Do[Data]:
+    """A function by witness, as in the paper's Listing 15."""
+    return witness.forward(x).map(lambda tape: tape.data)
+
+
+def delta_of(x: X, witness: wg.DeepLearning[X, Data, Delta]) -> wg.Do[wg.Tape[Data, Delta]]:
+    return witness.forward(x)
+
+
+def case_witnesses_keep_data_and_delta() -> None:
+    assert_type(data_of(Fraction(1), fraction), wg.Do[float])
+    assert_type(data_of(Table(), table), wg.Do[list[float]])
+    assert_type(delta_of(Table(), table), wg.Do[wg.Tape[list[float], Sparse]])
+    data_of(1.0, fraction)  # E
+    data_of(Fraction(1), table)  # E
+
+
+def case_register_returns_evidence() -> None:  # T12
+    assert_type(fraction, wg.Instance[Fraction, float, float])
+    assert_type(table, wg.Instance[Table, list[float], Sparse])
+    assert_type(fraction(Fraction(1, 2)), wg.DoubleLayer)
+    assert_type(picture(Picture()), wg.ArrayLayer[Any, np.float32, wg.Cpu])
+    assert_type(table(Table()), wg.Layer[list[float], Sparse])
+    assert_type(fraction(Fraction(1)) * 2.0, wg.DoubleLayer)
+    assert_type(table(Table()).predict(), wg.Do[list[float]])
+    fraction(0.5)  # E
+
+
+def takes_double(x: X, witness: wg.DoubleDeepLearning[X]) -> wg.Do[float]:
+    return witness.forward(x).map(lambda tape: tape.data)
+
+
+def takes_array(x: X, witness: wg.ArrayDeepLearning[X]) -> None: ...
+
+
+def takes_any(x: X, witness: wg.DeepLearning[X]) -> None: ...
+
+
+def case_associated_types() -> None:  # T10, D106
+    assert_type(takes_double(Fraction(1), fraction), wg.Do[float])
+    takes_any(Fraction(1), fraction)
+    takes_any(Table(), table)
+
+
+def case_a_witness_of_another_column_is_refused() -> None:  # T11
+    takes_double(Picture(), picture)  # E[arg-type]
+    takes_double(Table(), table)  # E[arg-type]
+    takes_array(Fraction(1), fraction)  # E[arg-type]
+
+
+def case_wrong_instances_are_refused() -> None:  # T13
+    @wg.register(Decimal)  # E[arg-type]
+    def wrong_parameter(x: int) -> wg.Do[wg.Tape[float, float]]:
+        return wg.Do.now(wg.Tape(float(x), lambda delta: wg.UnitContinuation.now(None)))
+
+    @wg.register(Decimal)  # E[arg-type]
+    def wrong_result(x: Decimal) -> float:
+        return float(x)
+
+    @wg.register(Decimal)  # E[arg-type]
+    def wrong_arity(x: Decimal, y: Decimal) -> wg.Do[wg.Tape[float, float]]:
+        return wg.Do.now(wg.Tape(float(x), lambda delta: wg.UnitContinuation.now(None)))
+
+
+def case_a_class_with_forward_is_an_expression() -> None:  # T8
+    assert_type(wg.exp(Meters()), wg.DoubleLayer)
+    assert_type(wg.multiply(Meters(), 2.0), wg.DoubleLayer)
+    assert_type(wg.lift(1.0) * Meters(), wg.DoubleLayer)
+
+
+class WrongDelta:
+    @property
+    def forward(self) -> wg.Do[wg.Tape[float, str]]:
+        raise NotImplementedError
+
+
+class NoDo:
+    @property
+    def forward(self) -> wg.Tape[float, float]:
+        raise NotImplementedError
+
+
+class Method:
+    def forward(self) -> wg.Do[wg.Tape[float, float]]:
+        raise NotImplementedError
+
+
+def case_a_wrong_forward_is_refused() -> None:  # T9
+    wg.multiply(WrongDelta(), 2.0)  # E
+    wg.multiply(NoDo(), 2.0)  # E
+    wg.multiply(Method(), 2.0)  # E
+
+
+def case_a_raw_registered_value_needs_the_plugin() -> None:  # T14
+    wg.exp(Fraction(1))  # E
+    wg.multiply(Fraction(1), 2.0)  # E
+
+
+def case_unregistered_values_are_refused() -> None:  # T16, D51
+    wg.exp("1")  # E
+    wg.exp(None)  # E
+    wg.exp([1.0])  # E
+    wg.exp(1j)  # E
+    wg.exp(float)  # E
+    wg.exp(Decimal(1))  # E
+    wg.add(wg.lift(1.0), "1")  # E
+    wg.lift("1")  # E
+
+
+def case_booleans_are_numbers() -> None:  # T19: a limit, Python's own
+    assert_type(wg.exp(True), wg.DoubleLayer)
+
+
+def case_integers_are_doubles() -> None:  # T18
+    assert_type(wg.exp(1), wg.DoubleLayer)
+    assert_type(wg.exp(np.float64(1.0)), wg.DoubleLayer)
+    assert_type(wg.lift(1), wg.DoubleLayer)
+
+
+def case_lift() -> None:  # T15
+    assert_type(wg.lift(1.0), wg.DoubleLayer)
+    assert_type(wg.lift(np.float32(1.0)), wg.FloatLayer)
+    assert_type(wg.lift(wg.lift(1.0)), wg.DoubleLayer)
+    assert_type(wg.lift(np.zeros(3)), wg.ArrayLayer[Any, np.float64, wg.Cpu])

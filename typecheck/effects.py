@@ -1,0 +1,129 @@
+"""`Do`, `Tape` and `gather`: what they give, how they vary, and what is refused (T1 to T7)."""
+# ruff: noqa: F841 -- cases are read by the type checker and never run
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar, assert_type
+
+import numpy as np
+
+import wengert as wg
+
+
+def one() -> int:
+    return 1
+
+
+def case_constructors() -> None:  # T1
+    assert_type(wg.Do.now(1), wg.Do[int])
+    assert_type(wg.Do.delay(one), wg.Do[int])
+    assert_type(wg.Do.defer(lambda: wg.Do.now("a")), wg.Do[str])
+    fits: wg.Do[int] = wg.Do.fail(ValueError())
+    assert_type(fits, wg.Do[int])
+
+
+def case_resources(make: type[AbstractContextManager[str]]) -> None:  # T1
+    assert_type(wg.Do.resource(lambda: make()), wg.Do[str])
+
+
+def case_combinators(do: wg.Do[int]) -> None:  # T1
+    assert_type(do.map(str), wg.Do[str])
+    assert_type(do.flat_map(lambda n: wg.Do.now([n])), wg.Do[list[int]])
+    assert_type(do.recover(lambda e: wg.Do.now(str(e))), wg.Do[int | str])
+    assert_type(do.recover(lambda e: wg.Do.now(0)), wg.Do[int])
+    assert_type(do.shared(), wg.Do[int])
+    assert_type(do.nested(), wg.Do[int])
+    assert_type(do.run(), int)
+    assert_type(do.start(), Future[int])
+
+
+def case_wrong_functions_are_refused(do: wg.Do[int]) -> None:  # T2
+    do.flat_map(str)  # E[arg-type]
+    wg.Do.fail("x")  # E[arg-type]
+    do.recover(lambda e: 0)  # E
+    wg.Do.now(1).map(len)  # E[arg-type]
+    narrow: wg.Do[int] = do.recover(lambda e: wg.Do.now("a"))  # E
+
+
+def case_do_is_covariant(do: wg.Do[bool], wide: wg.Do[object]) -> None:  # T3
+    up: wg.Do[int] = do
+    down: wg.Do[int] = wide  # E[assignment]
+
+
+def case_tapes_vary(
+    tape: wg.Tape[bool, object], data: wg.Tape[object, object], delta: wg.Tape[bool, bool]
+) -> None:  # T4
+    up: wg.Tape[int, int] = tape
+    wrong_data: wg.Tape[int, int] = data  # E[assignment]
+    wrong_delta: wg.Tape[int, int] = delta  # E[assignment]
+
+
+def case_differentiable_varies(
+    x: wg.Differentiable[bool, object],
+    wide: wg.Differentiable[object, object],
+    narrow: wg.Differentiable[int, bool],
+) -> None:  # T4
+    up: wg.Differentiable[int, int] = x
+    wrong_data: wg.Differentiable[int, int] = wide  # E[assignment]
+    wrong_delta: wg.Differentiable[int, int] = narrow  # E[assignment]
+
+
+def case_tapes_are_values(tape: wg.Tape[float, float]) -> None:  # T5
+    tape.data = 2.0  # E[misc]
+    wg.Tape(1.0, lambda delta: None)  # E
+    assert_type(tape.data, float)
+
+
+def case_gather(
+    a: wg.Do[int], b: wg.Do[str], c: wg.Do[bool], d: wg.DoubleLayer, w: wg.FloatWeight
+) -> None:  # T7
+    assert_type(wg.gather(a, b), wg.Do[tuple[int, str]])
+    assert_type(wg.gather(a, b, c), wg.Do[tuple[int, str, bool]])
+    assert_type(wg.gather(d, d), wg.Do[tuple[float, float]])
+    assert_type(wg.gather(a, d, w), wg.Do[tuple[int, float, np.float32]])
+    pair = (a, b)
+    assert_type(wg.gather(*pair), wg.Do[tuple[int, str]])
+    wg.gather(a, 1)  # E
+
+
+def case_continuations(u: wg.UnitContinuation[int]) -> None:
+    assert_type(u.map(str), wg.UnitContinuation[str])
+    assert_type(u.flat_map(lambda n: wg.UnitContinuation.now([n])), wg.UnitContinuation[list[int]])
+    assert_type(u.run(), int)
+    u.flat_map(str)  # E[arg-type]
+
+
+A_co = TypeVar("A_co", covariant=True)
+Data_co = TypeVar("Data_co", covariant=True)
+Delta_contra = TypeVar("Delta_contra", contravariant=True)
+B = TypeVar("B")
+
+
+class DoTwin(Protocol[A_co]):
+    """`Do` as a protocol: mypy checks the declared variance of protocols, of classes it does not (T6)."""
+
+    def map(self, transform: Callable[[A_co], B], /) -> wg.Do[B]: ...
+    def flat_map(self, then: Callable[[A_co], wg.Do[B]], /) -> wg.Do[B]: ...
+    def shared(self) -> wg.Do[A_co]: ...
+    def run(self) -> A_co: ...
+
+
+class TapeTwin(Protocol[Data_co, Delta_contra]):
+    """`Tape` as a protocol."""
+
+    @property
+    def data(self) -> Data_co: ...
+    @property
+    def backward(self) -> Callable[[wg.Do[Delta_contra]], wg.UnitContinuation[None]]: ...
+
+
+def case_declared_variance_is_the_true_one(
+    do: wg.Do[bool], tape: wg.Tape[bool, object], narrow: wg.Tape[bool, bool]
+) -> None:  # T6
+    do_twin: DoTwin[int] = do
+    tape_twin: TapeTwin[int, int] = tape
+    wrong: DoTwin[str] = do  # E[assignment]
+    wrong_delta: TapeTwin[bool, object] = narrow  # E[assignment]
