@@ -153,7 +153,8 @@ def _miscounted(old: Shape, new: Shape) -> Misfit:
 
 def permuted(shape: Shape, axes: Sequence[int]) -> Shape:
     """The axes in another order."""
-    if sorted(a % max(len(shape), 1) for a in axes) != list(range(len(shape))):
+    places = [axis_in(a, len(shape), shape) for a in axes] if len(axes) == len(shape) else []
+    if sorted(places) != list(range(len(shape))):
         raise Misfit(f"axes {tuple(axes)} are not a permutation of {len(shape)} axes")
     return tuple(shape[a] for a in axes)
 

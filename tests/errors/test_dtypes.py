@@ -235,14 +235,6 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "  operand 1: list [1.0, 2.0]\n"
         "  at here",
     ),
-    "list of labels": (
-        lambda: wg.cross_entropy(logits, [0, 1, 2, 0]),
-        "NotDifferentiableError: cross_entropy: a list is not differentiable; write "
-        "numpy.array(x, dtype)\n"
-        "  operand 0: weight 'logits' (4, 3) float32\n"
-        "  operand 1: list [0, 1, 2, 0]\n"
-        "  at here",
-    ),
     "dict": (
         lambda: wg.exp({}),
         "NotDifferentiableError: exp: dict is not differentiable, got {}; give a number, an "

@@ -151,15 +151,12 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "+ in the update of <DoubleWeight 'zero' () float64>, made at test_losses.py:N",
     ),
     "label out of range": (
-        lambda: wg.cross_entropy(logits, np.array([0, 1, 2, 3])).train().run(),
-        "IndexError: index 3 is out of bounds for axis 1 with size 3\n"
-        "+ in cross_entropy((4, 3) float32, (4,) int64) with weight 'logits', built at here",
+        lambda: wg.cross_entropy(logits, np.array([0, 1, 2, 3])),
+        "ShapeError: cross_entropy: label 3 is none of the 3 classes of logits of shape (4, 3)\n  at here",
     ),
     "label below zero": (
-        lambda: wg.cross_entropy(logits, np.array([0, 1, 2, -1])).train().run(),
-        "IndexError: labels are 0 to 2; got -1\n"
-        "+ in backward of cross_entropy((4, 3) float32, (4,) int64) with weight 'logits', "
-        "built at here",
+        lambda: wg.cross_entropy(logits, [0, 1, 2, -1]),
+        "ShapeError: cross_entropy: label -1 is none of the 3 classes of logits of shape (4, 3)\n  at here",
     ),
     "index out of range in take": (
         lambda: wg.sum(wg.take(w, np.array([0, 7]))).train().run(),

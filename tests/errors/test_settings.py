@@ -72,9 +72,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "layer as the data of a double weight": (
         lambda: sgd.double_weight(d),
-        "LazyError: the float of <DoubleWeight 'd' () float64>, which is an expression: its "
-        "value now is its `.data`; use `layer.predict().run()`\n"
-        "  at here",
+        "DTypeError: double_weight: expected a number, got <DoubleWeight 'd' () float64>\n  at here",
     ),
     "unknown keyword of a weight": (
         lambda: sgd.double_weight(1.0, nam="w"),

@@ -32,7 +32,11 @@ def commit(deltas: Mapping[Expression, Value], snapshot: int, loss: Value = 0.0)
     changes: list[Change] = []
     failures: list[Exception] = []
     for weight, delta in weights:
-        weight._optimizer.admit(loss, delta, weight)  # the first refusal stands for all
+        try:
+            weight._optimizer.admit(loss, delta, weight)
+        except Exception as refusal:  # the first stands for all
+            refusal.add_note(_where(weight))
+            raise
     for weight, delta in weights:
         try:
             optimizer = weight._optimizer.staged()
@@ -40,12 +44,16 @@ def commit(deltas: Mapping[Expression, Value], snapshot: int, loss: Value = 0.0)
             changes.append((weight._cell, _change(weight, step, written)))
             kept.append((weight, optimizer))
         except Exception as failure:
-            failure.add_note(f"in the update of {weight!r}, made at {weight.site}")
+            failure.add_note(_where(weight))
             failures.append(failure)
     raise_all(failures)
     STORE.publish(snapshot, changes)
     for weight, optimizer in kept:
         weight._optimizer = optimizer
+
+
+def _where(weight: Weight) -> str:
+    return f"in the update of {weight!r}, made at {weight.site}"
 
 
 def _change(weight: Weight, step: Value, written: set[int]) -> Callable[[Value, bool], Value]:

@@ -1,0 +1,1 @@
+"""Tests of the mypy plugin, on small programs that one run of mypy checks together."""

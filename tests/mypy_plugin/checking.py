@@ -1,0 +1,87 @@
+"""Small projects checked with the plugin: files in, errors and revealed types out.
+
+Knows: how mypy is started and configured here, in a process of its own.
+Refuses to know: what any project is about.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.typecases import Case, Error, cases_in, check, outside, problems
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CASES = Path(__file__).resolve().parent / "cases"
+SAID = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+): (?P<kind>error|note): (?P<text>.*?)(?:  \[(?P<code>[\w-]+)\])?$")
+
+CONFIGURATION = f"""
+[mypy]
+strict = True
+plugins = wengert_mypy
+mypy_path = {ROOT / "src"}:{ROOT / "stubs"}
+follow_imports = silent
+enable_error_code = truthy-bool, ignore-without-code
+show_traceback = True
+"""
+
+
+def configured(folder: Path, more: str = "", plugin: bool = True) -> Path:
+    """A configuration file in `folder`."""
+    path = folder / "mypy.ini"
+    text = CONFIGURATION if plugin else CONFIGURATION.replace("plugins = wengert_mypy\n", "")
+    path.write_text(text + more, encoding="utf-8")
+    return path
+
+
+def environment() -> dict[str, str]:
+    """The plugin is found on the path of the process, not on mypy's."""
+    paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}
+
+
+def written(folder: Path, files: Mapping[str, str]) -> None:
+    """The files of a project; what is not named stays."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def said(folder: Path, *arguments: str, program: tuple[str, ...] = ("mypy",)) -> list[str]:
+    """The lines that one run of mypy prints for the files of `folder`, without its summary."""
+    command = [sys.executable, "-m", *program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment())
+    if done.returncode not in (0, 1) or "Traceback" in done.stdout + done.stderr:
+        raise RuntimeError(f"mypy failed ({done.returncode}):\n{done.stdout}{done.stderr}")
+    return [line for line in done.stdout.splitlines() if SAID.match(line)]
+
+
+def project(folder: Path, files: Mapping[str, str], more: str = "", plugin: bool = True) -> list[str]:
+    """What mypy says of a project, cold."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    configured(folder, more, plugin)
+    written(folder, files)
+    return said(folder, *files)
+
+
+def case_problems(folder: Path, name: str) -> list[str]:
+    """What is wrong with the cases of one file under `cases`, each with the name of its case."""
+    path = folder / f"{name}.py"
+    path.write_text((CASES / f"{name}.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    options = ("--config-file", str(configured(folder)), "--cache-dir", str(folder / "cache"))
+    previous = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = environment()["PYTHONPATH"]
+    try:
+        errors: dict[Path, list[Error]] = check([path], folder, *options)
+    finally:
+        os.environ.pop("PYTHONPATH") if previous is None else os.environ.update(PYTHONPATH=previous)
+    cases: list[Case] = cases_in(path)
+    assert cases, "a file without cases proves nothing"
+    return [*outside(path, errors), *(f"{c.name} {p}" for c in cases for p in problems(c, errors))]
