@@ -34,15 +34,11 @@ def test_every_step_runs_once(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     for name in WORKLOADS:
         assert f"ran: {name}: {OURS}" in ran.stdout
+    for name in ("columns-1", "columns-4"):
+        assert f"{name}: after 200 steps all weights lie within" in ran.stdout
     kept = json.loads(file.read_text())
     assert kept["machine"]["numpy"]
     assert [line["workload"] for line in kept["lines"]] == ["import"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("columns", [1, 4])
-def test_columns_compute_what_numpy_computes(columns: int) -> None:
-    assert agreement.apart(columns) <= agreement.CLOSE
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from tests.mypy_plugin.checking import SAID, project
 
 pytestmark = pytest.mark.slow
 
-REVEALED = re.compile(r'Revealed type is "[\w.]*(?:ArrayLayer|Mask)\[(?P<shape>tuple\[.*?\]|Any), ')
+REVEALED = re.compile(r'Revealed type is "[\w.]*(?:ArrayLayer|Mask)\[(?P<shape>tuple\[.*?\]|Any), (?:numpy|Literal\[\'cpu)')
 SIZES = (1, 1, 2, 2, 3)
 HEADER = "import numpy as np\nimport wengert as wg\n"
 

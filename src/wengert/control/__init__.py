@@ -8,6 +8,7 @@ from wengert.control.context import Context, Executor, Run, set_default_executor
 from wengert.control.do import Awaits, Do, Steps
 from wengert.control.gather import gather
 from wengert.control.notation import await_here
+from wengert.control.pickling import Step
 from wengert.control.unit import UnitContinuation
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Do",
     "Executor",
     "Run",
+    "Step",
     "Steps",
     "UnitContinuation",
     "await_here",

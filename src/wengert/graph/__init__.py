@@ -6,6 +6,7 @@ Refuses to know: how anything is computed.
 
 from __future__ import annotations
 
+from wengert.graph.bundle import Bundle
 from wengert.graph.evidence import (
     ArrayDeepLearning,
     DoubleDeepLearning,
@@ -36,6 +37,7 @@ __all__ = [
     "ArrayLayer",
     "ArrayOperand",
     "ArrayWeight",
+    "Bundle",
     "DoubleDeepLearning",
     "DoubleExpression",
     "DoubleLayer",

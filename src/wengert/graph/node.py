@@ -127,15 +127,6 @@ class Node(Expression):
         name = self._signature.operation.name
         return f"<{type(self).__name__} {name} {self._kind.text()}, built at {self.site}>"
 
-    def __reduce__(self) -> tuple[object, ...]:
-        state = (type(self), self._kind, self._signature, self._operands, self.site)
-        return _rebuild, state
-
-
-def _rebuild(cls: type[Node], kind: Kind, signature: Signature, operands: tuple[Any, ...], site: str) -> Node:
-    """A node from its pickled parts, with a serial of this process."""
-    return new_node(cls, kind, signature, operands, site, 0)
-
 
 def new_node(
     cls: type[Node],

@@ -82,8 +82,7 @@ class Evaluation:
     def __exit__(self, *failure: object) -> None:
         """Let go of what holds this evaluation: failures by their tracebacks, tapes by where they send."""
         for table in (self.failed, self.tapes, self.pending, self.lazy):
-            if table:
-                table.clear()
+            table.clear()
 
     # -- forward ------------------------------------------------------------------------------------
 

@@ -1,0 +1,83 @@
+"""How expressions cross a process boundary (S14): flat, so that depth needs no stack, and shared nodes once.
+
+Knows: that all nodes below a pickled one go as one table, in which operands are places in the table, and that a
+node which is already in a table of the same pickle is never written again.
+Refuses to know: what a pickle is for.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+from weakref import WeakValueDictionary
+
+from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer, Mask
+from wengert.graph.kinds import Kind
+from wengert.graph.node import Node, new_node
+from wengert.graph.operation import Signature
+from wengert.graph.order import below
+
+Row = tuple[type[Node], Kind, Signature, tuple[Any, ...], str]  # Any: operands, or places of nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An operand that is another node of the same bundle."""
+
+    index: int
+
+
+class Bundle:
+    """Nodes with their operands before them. It lives as long as the pickler remembers it, or the nodes loaded."""
+
+    __slots__ = ("__weakref__", "nodes", "places")
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+        self.places = {node: Place(index) for index, node in enumerate(nodes)}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _unpacked, ([_row(node, self.places) for node in self.nodes],)
+
+
+_bundles: Final[WeakValueDictionary[int, Bundle]] = WeakValueDictionary()  # by the identity of their nodes
+
+
+def _reduced(node: Node) -> tuple[Callable[..., Node], tuple[Any, ...]]:
+    bundle = _bundles.get(id(node))
+    if bundle is None:
+        nodes, _ = below(node, _Bundled())
+        bundle = Bundle(nodes)
+        for each in nodes:
+            _bundles[id(each)] = bundle
+    return _taken, (bundle, bundle.places[node].index)
+
+
+class _Bundled:
+    """The nodes that have been written already, for `below`."""
+
+    def __contains__(self, node: object) -> bool:
+        return id(node) in _bundles
+
+
+def _row(node: Node, places: dict[Node, Place]) -> Row:
+    operands = tuple(places.get(x, x) if isinstance(x, Node) else x for x in node._operands)
+    return type(node), node._kind, node._signature, operands, node.site
+
+
+def _unpacked(rows: list[Row]) -> Bundle:
+    nodes: list[Node] = []
+    for cls, kind, signature, operands, site in rows:
+        found = tuple(nodes[x.index] if isinstance(x, Place) else x for x in operands)
+        nodes.append(new_node(cls, kind, signature, found, site, 0))
+    return Bundle(nodes)
+
+
+def _taken(bundle: Bundle, index: int) -> Node:
+    return bundle.nodes[index]
+
+
+for _cls in (DoubleLayer, FloatLayer, ArrayLayer, Mask, Layer):
+    copyreg.pickle(_cls, _reduced)
