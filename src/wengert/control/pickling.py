@@ -12,9 +12,8 @@ from typing import Any
 
 from wengert.control.do import Do, FlatMap, Map, Nested, Recover
 
-Step = tuple[
-    type[Do[Any]], tuple[Any, ...]
-]  # Any: chains of all types; a kind, and what it takes beside its source
+# A kind, and what it takes beside its source. Any: chains are of all types.
+Step = tuple[Callable[..., Do[Any]], tuple[Any, ...]]
 
 _TAKES: dict[type[Do[Any]], tuple[str, ...]] = {  # Any: as above
     Map: ("transform",),
