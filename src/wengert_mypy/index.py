@@ -53,8 +53,8 @@ def indexed(shape: Shape, parts: Sequence[Part]) -> Shape | None:
     wanted = sum(not isinstance(p, New | Rest) for p in parts)
     if wanted > len(shape):
         raise Misfit(
-            f"cannot index shape {text(shape)}: too many indices for array: "
-            f"array is {len(shape)}-dimensional, but {wanted} were indexed"
+            f"cannot index shape {text(shape)}: too many indices: "
+            f"the array has {len(shape)} axes, {wanted} were indexed"
         )
     if sum(isinstance(p, Rest) for p in parts) > 1:
         raise Misfit(f"cannot index shape {text(shape)}: an index can only have a single ellipsis ('...')")

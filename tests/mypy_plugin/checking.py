@@ -18,7 +18,9 @@ from tests.typecases import Case, Error, cases_in, check, outside, problems
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CASES = Path(__file__).resolve().parent / "cases"
-SAID = re.compile(r"^(?P<file>[^:]+):(?P<line>\d+): (?P<kind>error|note): (?P<text>.*?)(?:  \[(?P<code>[\w-]+)\])?$")
+SAID = re.compile(
+    r"^(?P<file>[^:]+):(?P<line>\d+): (?P<kind>error|note): (?P<text>.*?)(?:  \[(?P<code>[\w-]+)\])?$"
+)
 
 CONFIGURATION = f"""
 [mypy]

@@ -17,7 +17,9 @@ from tests.mypy_plugin.checking import SAID, project
 
 pytestmark = pytest.mark.slow
 
-REVEALED = re.compile(r'Revealed type is "[\w.]*(?:ArrayLayer|Mask)\[(?P<shape>tuple\[.*?\]|Any), (?:numpy|Literal\[\'cpu)')
+REVEALED = re.compile(
+    r'Revealed type is "[\w.]*(?:ArrayLayer|Mask)\[(?P<shape>tuple\[.*?\]|Any), (?:numpy|Literal\[\'cpu)'
+)
 SIZES = (1, 1, 2, 2, 3)
 HEADER = "import numpy as np\nimport wengert as wg\n"
 
@@ -107,7 +109,9 @@ def statically(lines: list[str]) -> dict[int, str]:
             assert found["code"] == "shape", line
             answers[number] = found["text"]
         elif revealed and revealed["shape"] != "Any" and "Any" not in revealed["shape"]:
-            answers.setdefault(number, str(tuple(map(int, re.findall(r"Literal\[(-?\d+)\]", revealed["shape"])))))
+            answers.setdefault(
+                number, str(tuple(map(int, re.findall(r"Literal\[(-?\d+)\]", revealed["shape"]))))
+            )
     return answers
 
 

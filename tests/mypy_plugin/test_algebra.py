@@ -20,7 +20,9 @@ def grown(inner: st.SearchStrategy[Dim]) -> st.SearchStrategy[Dim]:
     pairs = st.tuples(inner, inner)
     quotients = st.tuples(inner, st.integers(1, 5)).map(lambda p: floor_divide(p[0], number(p[1])))
     return st.one_of(
-        pairs.map(lambda p: p[0] + p[1]), pairs.map(lambda p: p[0] * p[1]), quotients.filter(lambda d: d is not None)
+        pairs.map(lambda p: p[0] + p[1]),
+        pairs.map(lambda p: p[0] * p[1]),
+        quotients.filter(lambda d: d is not None),
     )
 
 
