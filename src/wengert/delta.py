@@ -40,7 +40,7 @@ class Term(Protocol):
         """The arrays that it reads."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: that takes 1.5 us to make in place of 0.4
 class Dense:
     """A summand that is an array already."""
 
@@ -56,7 +56,7 @@ class Dense:
         buffer -= self.array if scale == 1.0 else scale * self.array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: that takes 1.5 us to make in place of 0.4
 class Product:
     """`left.T @ right` of two matrices: the delta of a matrix weight."""
 
@@ -73,7 +73,7 @@ class Product:
         namespace_of(buffer).fused_update(buffer, self.left, self.right, scale)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: that takes 1.5 us to make in place of 0.4
 class Rows:
     """`values` at `key` of an array of `shape`, zero elsewhere; equal indices add up (the sparse delta)."""
 
@@ -91,7 +91,7 @@ class Rows:
         namespace_of(buffer).subtract_at(buffer, self.key, scale * self.values)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: that takes 1.5 us to make in place of 0.4
 class LazyDelta:
     """A sum of terms times a factor; `dense()` carries it out, `subtract_from` applies it without doing so.
 
@@ -118,12 +118,11 @@ class LazyDelta:
 
     def reads(self, buffers: Container[int]) -> bool:
         """Whether a term is, or is a view of, an array whose identity is in `buffers`."""
-        return any(
-            id(x) in buffers or id(x.base) in buffers
-            for term in self.terms
-            for x in term.arrays()
-            if x is not None
-        )
+        for term in self.terms:
+            for x in term.arrays():
+                if id(x) in buffers or id(x.base) in buffers:
+                    return True
+        return False
 
     def __add__(self, other: LazyDelta | Value) -> LazyDelta:
         if isinstance(other, LazyDelta):

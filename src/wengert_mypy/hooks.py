@@ -13,9 +13,10 @@ from mypy.nodes import CallExpr, Decorator, FuncDef, RefExpr, SymbolNode, TypeIn
 from mypy.plugin import AnalyzeTypeContext, FunctionContext, MethodContext, Plugin
 from mypy.types import AnyType, CallableType, Type, TypeOfAny
 
+from wengert_mypy.advice import LAZY_FUNCTIONS, canary, checked_lazy
 from wengert_mypy.calls import Context, Rule, called, sharpened
 from wengert_mypy.dimensions import Writer, computed, dim_of, has_computed
-from wengert_mypy.names import ARRAY_OPERAND, COMPUTED, MAKER, SCALAR_OPERAND, SHAPE
+from wengert_mypy.names import ARRAY_OPERAND, COMPUTED, MAKER, PLUGIN_ACTIVE, SCALAR_OPERAND, SHAPE
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
 
 
@@ -29,6 +30,11 @@ class WengertPlugin(Plugin):
         rule = FUNCTION_RULES.get(fullname)
         if rule is not None:
             return partial(self._shaped, name=fullname.rpartition(".")[2], rule=rule)
+        if fullname in LAZY_FUNCTIONS:
+            what, advice = LAZY_FUNCTIONS[fullname]
+            return partial(checked_lazy, what=what, advice=advice)
+        if fullname == PLUGIN_ACTIVE:
+            return canary
         found = self.lookup_fully_qualified(fullname)
         return self._computed if found is not None and _gives_computed(found.node) else None
 

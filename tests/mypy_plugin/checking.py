@@ -73,11 +73,11 @@ def project(folder: Path, files: Mapping[str, str], more: str = "", plugin: bool
     return said(folder, *files)
 
 
-def case_problems(folder: Path, name: str) -> list[str]:
+def case_problems(folder: Path, name: str, plugin: bool = True) -> list[str]:
     """What is wrong with the cases of one file under `cases`, each with the name of its case."""
     path = folder / f"{name}.py"
     path.write_text((CASES / f"{name}.txt").read_text(encoding="utf-8"), encoding="utf-8")
-    options = ("--config-file", str(configured(folder)), "--cache-dir", str(folder / "cache"))
+    options = ("--config-file", str(configured(folder, plugin=plugin)), "--cache-dir", str(folder / "cache"))
     previous = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = environment()["PYTHONPATH"]
     try:

@@ -362,3 +362,19 @@ def held(loss: DoubleLayer, events: list[str]) -> DoubleLayer:
             events.append("close")
 
     return DoubleLayer(Do.resource(resource).flat_map(lambda _: loss.forward))
+
+
+def test_d18_a_run_that_says_cancelled_has_not_committed() -> None:
+    """Whenever the cancellation comes: before the commit it wins, after the last step it is too late."""
+    weight = SGD(learning_rate=1.0).double_weight(0.0)
+    outcomes = []
+    for round_ in range(60):
+        loss = weight * 1.0
+        for _ in range(200):
+            loss = loss + 1.0
+        future = loss.train().start()
+        threading.Event().wait(round_ * 2e-5)
+        future.cancel()
+        wait([future])
+        outcomes.append(future.cancelled())
+    assert weight.data == -outcomes.count(False)

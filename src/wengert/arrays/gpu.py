@@ -159,6 +159,10 @@ def subtract_at(w: Value, key: Value, g: Value, /) -> None:
     cp.add.at(w, _on_device(key), -g)  # cupy has no subtract.at
 
 
+def pick(x: Value, labels: Value, /) -> Value:
+    return take_along_axis(x, labels[..., None], -1)[..., 0]
+
+
 def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
     labels = cp.asarray(labels)
     # A device does not report an index out of range, so a wrong label would leave a line of zeros.

@@ -21,6 +21,7 @@ from wengert.arrays.ownership import as_readonly as as_readonly
 from wengert.arrays.ownership import freeze as freeze
 from wengert.arrays.scatter import add_at as add_at
 from wengert.arrays.scatter import one_hot as one_hot
+from wengert.arrays.scatter import pick as pick
 from wengert.arrays.scatter import subtract_at as subtract_at
 
 _Unary = Callable[[Value], Value]

@@ -102,6 +102,10 @@ class Namespace(ScalarNamespace, Protocol):
         """`w[key] -= g` in place, equal indices adding up."""
         ...
 
+    def pick(self, x: Value, labels: Value, /) -> Value:
+        """The element of each line along the last axis that `labels` names."""
+        ...
+
     def one_hot(self, labels: Value, classes: int, dtype: Value, /) -> Value:
         """1 at each label along a new last axis of `classes`, 0 elsewhere; IndexError for other labels."""
         ...

@@ -7,12 +7,13 @@ Refuses to know: what the index was for.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from wengert.arrays.namespace import Shape, Value
 
-__all__ = ["add_at", "one_hot", "subtract_at"]
+__all__ = ["add_at", "one_hot", "pick", "subtract_at", "within"]
 
 
 def add_at(shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
@@ -51,12 +52,48 @@ def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
     >>> one_hot(np.array([2, 0]), 3, np.float32).tolist()
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
-    flat = np.reshape(labels, -1)
-    if flat.size and flat.min() < 0:
-        raise IndexError(f"labels are 0 to {classes - 1}; got {flat.min()}")
-    out = np.zeros((flat.size, classes), dtype)
-    out[np.arange(flat.size), flat] = 1
-    return out.reshape(*np.shape(labels), classes)
+    out = np.zeros((*labels.shape, classes), dtype)
+    out.reshape(-1)[_places(labels, classes)] = 1
+    return out
+
+
+def pick(x: Value, labels: Value, /) -> Value:
+    """The element of each line along the last axis that `labels` names.
+
+    >>> pick(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0])).tolist()
+    [2.0, 3.0]
+    """
+    return x.reshape(-1)[_places(labels, x.shape[-1])].reshape(labels.shape)
+
+
+def within(indices: Value, count: int) -> bool:
+    """Whether all integers are at least 0 and less than `count`: one pass, negative ones read as huge.
+
+    >>> within(np.array([0, 2]), 3), within(np.array([-1, 2]), 3)
+    (True, False)
+    """
+    if not indices.size:
+        return True
+    dtype = indices.dtype
+    return bool(indices.view(_UNSIGNED.get(dtype, dtype)).max() < count)
+
+
+_UNSIGNED = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
+
+
+def _places(labels: Value, classes: int) -> Value:
+    """Where the label of each line stands among all elements, row by row."""
+    flat = labels.reshape(-1)
+    if not within(flat, classes):
+        raise IndexError(f"labels are 0 to {classes - 1}; got {flat.min()} to {flat.max()}")
+    return _starts(flat.size, classes) + flat
+
+
+@lru_cache(maxsize=256)
+def _starts(lines: int, classes: int) -> Value:
+    starts = np.arange(0, lines * classes, classes) if classes else np.zeros(lines, np.intp)
+    starts.flags.writeable = False
+    return starts
 
 
 def _as_array(key: Value) -> Value:

@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.arrays.dispatch import is_array, is_host_array, namespace_of
 from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.scatter import within as host_within
 from wengert.arrays.types import FLOAT64, MASK, Cpu, Gpu
 
 __all__ = [
@@ -120,12 +121,10 @@ def host_array(x: Value) -> Value:
 
 
 def within(indices: Value, count: int) -> bool:
-    """Whether all integers are at least 0 and less than `count`: one pass, negative ones read as huge."""
-    if not indices.size:
-        return True
-    if indices.dtype.kind == "u" or not is_host_array(indices):
-        return bool(indices.max() < count and indices.min() >= 0)
-    return bool(indices.view(indices.dtype.str.replace("i", "u")).max() < count)
+    """Whether all integers are at least 0 and less than `count`."""
+    if is_host_array(indices):
+        return host_within(indices, count)
+    return bool(indices.size == 0 or (indices.max() < count and indices.min() >= 0))
 
 
 def root(x: Value) -> Value:

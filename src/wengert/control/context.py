@@ -78,6 +78,7 @@ class Run:
         "_on_success",
         "cancelled",
         "cells",
+        "settled",
     )
 
     def __init__(self, executor: Executor | None = None) -> None:
@@ -89,6 +90,7 @@ class Run:
         self._on_close: list[Callable[[], object]] = []
         self._done = False
         self.cancelled = False
+        self.settled = False
         self.cells: dict[Do[Any], Cell] = {}  # Any: shared values of all types in one run
 
     @property
@@ -157,10 +159,20 @@ class Run:
         if self.cancelled:
             raise RunCancelled
 
+    def settle(self) -> None:
+        """Called before an effect that cannot be taken back: a cancellation comes before it, or too late.
+
+        Too late for the effect: it still stops the run if there is another step.
+        """
+        with self._lock:
+            if self.cancelled:
+                raise RunCancelled
+            self.settled = True
+
     def succeed(self) -> None:
         """The last moment at which the run can be cancelled; then the callbacks of `on_success`, in order."""
         with self._lock:
-            if self.cancelled:
+            if self.cancelled and not self.settled:
                 raise RunCancelled
             self._done = True
         for callback in self._on_success:

@@ -97,7 +97,7 @@ class Machine:
         """The loop. Measured: about 0.1 us a turn besides what the step itself does."""
         run, frames = self.run, self.frames
         while True:
-            if run.cancelled:
+            if run.cancelled and not (run.settled and current is None and not frames):
                 raise RunCancelled
             if current is not None:
                 current = current._begin(self)

@@ -101,8 +101,7 @@ def _infer_loss(kinds: Sequence[Kind], *, reduction: str) -> Kind:
 
 def _loss(c: Value, logits: Value, labels: Value, *, reduction: str) -> Value:
     xp = c.xp
-    picked = xp.take_along_axis(logits, xp.expand_dims(labels, axis=-1), axis=-1)
-    lines = xp.logsumexp(logits, axis=-1) - xp.squeeze(picked, axis=-1)
+    lines = xp.logsumexp(logits, axis=-1) - xp.pick(logits, labels)
     if reduction == "none":
         return lines
     return xp.mean(lines) if reduction == "mean" else xp.sum(lines)

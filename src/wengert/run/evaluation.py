@@ -5,8 +5,8 @@ once and gets its whole delta once, in the reverse of the order of evaluation (S
 only the nodes that need the failed one (D16).
 Refuses to know: formulas, weights' optimizers, and what the values are for.
 
-Two loops, in plain functions, do nearly all the work; the generators around them handle what is rare: tapes
-from a `Do`, kinds that only the run tells, and failures.
+The loops of `loops` do nearly all the work; the generators here handle what is rare: tapes from a `Do`, kinds
+that only the run tells, and failures.
 """
 
 from __future__ import annotations
@@ -22,24 +22,13 @@ from wengert.errors import ShapeError, combine
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
-from wengert.graph.operation import (
-    CONSTANT_NODE,
-    EXTERNAL,
-    GENERAL,
-    NODE_CONSTANT,
-    NODE_NODE,
-    UNARY,
-    UNRESOLVED,
-    Signature,
-)
+from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below
 from wengert.graph.store import Cell
 from wengert.graph.weights import Weight
-from wengert.run.lazily import arguments_of, pulled, summed
+from wengert.run.loops import Failure, arguments_of, backward, forward, pulled, summed
 from wengert.run.notes import noted, raise_all
 from wengert.run.received import OwnTape, checked, checked_delta, received
-
-Failure = tuple[Exception, ...]
 
 
 class Evaluation:
@@ -93,7 +82,7 @@ class Evaluation:
             context.run.on_cancel(nodes.clear)
             try:
                 with all_quiet():
-                    done = self._forward(nodes)
+                    done = forward(nodes, self.values, self.failed)
             finally:
                 context.run.discard(nodes.clear)
             context.run.check()
@@ -111,13 +100,13 @@ class Evaluation:
         failures: list[Exception] = []
         try:
             with all_quiet():
-                done = self._forward(nodes)
+                done = forward(nodes, self.values, self.failed)
                 run.check()
                 self.order += nodes[:done]
                 if done < len(nodes):
                     return nodes[done:]
                 self.seed(loss)
-                self._backward(nodes, failures)
+                backward(nodes, self.values, self.deltas, failures)
         finally:
             run.discard(nodes.clear)
         raise_all(failures)
@@ -147,38 +136,6 @@ class Evaluation:
             values[weight] = data = weight._cell.at(self.snapshot)
             self.buffers[id(data)] = weight._cell
         return nodes
-
-    def _forward(self, nodes: list[Node]) -> int:
-        """Compute `nodes` in order; how many are done: all, or those before the first that needs care."""
-        values = self.values
-        node = None
-        try:
-            for node in nodes:
-                signature = node._signature
-                mode = signature.mode
-                if mode == NODE_CONSTANT:
-                    a, b = node._operands
-                    values[node] = signature.value(values[a], b)
-                elif mode == NODE_NODE:
-                    a, b = node._operands
-                    values[node] = signature.value(values[a], values[b])
-                elif mode == UNARY:
-                    (a,) = node._operands
-                    values[node] = signature.value(values[a])
-                elif mode == CONSTANT_NODE:
-                    a, b = node._operands
-                    values[node] = signature.value(a, values[b])
-                elif mode == GENERAL:
-                    values[node] = signature.value(*arguments_of(node, signature, values))
-                else:
-                    break
-            else:
-                return len(nodes)
-        except Exception as failure:
-            if node is None:
-                raise
-            self.failed[node] = (noted(failure, node, arguments_of(node, node._signature, values)),)
-        return next((i for i, done in enumerate(nodes) if done is node), 0)
 
     def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
         """The rest of a region once something in it waits or has failed."""
@@ -246,55 +203,10 @@ class Evaluation:
             context.run.on_cancel(order.clear)
             try:
                 with all_quiet():
-                    self._backward(order, failures)
+                    backward(order, self.values, self.deltas, failures)
             finally:
                 context.run.discard(order.clear)
             raise_all(failures)
-
-    def _backward(self, order: list[Node], failures: list[Exception]) -> None:
-        """The same where no tape came from a `Do` and only deltas of weights are asked for."""
-        values, deltas = self.values, self.deltas
-        take = deltas.pop
-        remaining = reversed(order)
-        while True:
-            node = None
-            try:
-                for node in remaining:
-                    g = take(node, None)
-                    if g is None:
-                        continue
-                    signature = node._signature
-                    mode = signature.mode
-                    if mode == NODE_CONSTANT:
-                        a, b = node._operands
-                        for _, pull in signature.pulls:
-                            d = pull(g, values[node], values[a], b)
-                            deltas[a] = deltas[a] + d if a in deltas else d
-                    elif mode == NODE_NODE:
-                        a, b = operands = node._operands
-                        y, u, v = values[node], values[a], values[b]
-                        for index, pull in signature.pulls:
-                            d = pull(g, y, u, v)
-                            x = operands[index]
-                            deltas[x] = deltas[x] + d if x in deltas else d
-                    elif mode == UNARY:
-                        (a,) = node._operands
-                        for _, pull in signature.pulls:
-                            d = pull(g, values[node], values[a])
-                            deltas[a] = deltas[a] + d if a in deltas else d
-                    else:
-                        arguments = arguments_of(node, signature, values)
-                        for index, pull in signature.pulls:
-                            d = pull(g, values[node], *arguments)
-                            x = node._operands[index]
-                            deltas[x] = deltas[x] + d if x in deltas else d
-                return
-            except Exception as failure:
-                if node is None:
-                    raise
-                failures.append(
-                    noted(failure, node, arguments_of(node, node._signature, values), "backward of ")
-                )
 
     def _backward_carefully(self, context: Context) -> Steps[None]:
         failures: list[Exception] = []

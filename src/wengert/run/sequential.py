@@ -104,7 +104,7 @@ def _train(loss: Expression, context: Context, snapshot: int) -> Steps[Any]:
         if rest:  # a scope for what it opens, left before the commit
             yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
-        context.run.check()  # the last moment at which a cancelled run can stop with nothing changed (D18)
+        context.run.settle()  # the last moment at which a cancelled run can stop with nothing changed (D18)
         commit(evaluation.deltas, snapshot, value)
         return value
 

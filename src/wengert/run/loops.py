@@ -1,0 +1,118 @@
+"""The two loops in which almost all time of a run passes, and what a node's rules are given.
+
+Knows: the fast cases of a node, and that the loops are plain functions over dictionaries because nothing in
+Python is faster; that the delta for a tape which came from a `Do` is a sum that is carried out only if
+somebody asks for it (D3).
+Refuses to know: binds, open kinds, who waits; a node that needs such care stops the forward loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from wengert.arrays import Value, all_quiet
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import CONSTANT_NODE, GENERAL, NODE_CONSTANT, NODE_NODE, UNARY, Rule, Signature
+from wengert.run.notes import noted
+
+Values = dict[Expression, Value]
+Failure = tuple[Exception, ...]
+
+
+def forward(nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
+    """Compute `nodes` in order; how many are done: all, or those before the first that needs care."""
+    node = None
+    try:
+        for node in nodes:
+            signature = node._signature
+            mode = signature.mode
+            if mode == NODE_CONSTANT:
+                a, b = node._operands
+                values[node] = signature.value(values[a], b)
+            elif mode == NODE_NODE:
+                a, b = node._operands
+                values[node] = signature.value(values[a], values[b])
+            elif mode == UNARY:
+                (a,) = node._operands
+                values[node] = signature.value(values[a])
+            elif mode == CONSTANT_NODE:
+                a, b = node._operands
+                values[node] = signature.value(a, values[b])
+            elif mode == GENERAL:
+                values[node] = signature.value(*arguments_of(node, signature, values))
+            else:
+                break
+        else:
+            return len(nodes)
+    except Exception as failure:
+        if node is None:
+            raise
+        failed[node] = (noted(failure, node, arguments_of(node, node._signature, values)),)
+    return next((i for i, done in enumerate(nodes) if done is node), 0)
+
+
+def backward(nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:
+    """Send the deltas of `nodes` to their operands, last node first; only weights keep theirs."""
+    take = deltas.pop
+    remaining = reversed(nodes)
+    node = None
+    while True:
+        try:
+            for node in remaining:
+                g = take(node, None)
+                if g is None:
+                    continue
+                signature = node._signature
+                mode = signature.mode
+                if mode == NODE_CONSTANT:
+                    a, b = node._operands
+                    for _, pull in signature.pulls:
+                        d = pull(g, values[node], values[a], b)
+                        deltas[a] = deltas[a] + d if a in deltas else d
+                elif mode == NODE_NODE:
+                    a, b = operands = node._operands
+                    y, u, v = values[node], values[a], values[b]
+                    for index, pull in signature.pulls:
+                        d = pull(g, y, u, v)
+                        x = operands[index]
+                        deltas[x] = deltas[x] + d if x in deltas else d
+                elif mode == UNARY:
+                    (a,) = node._operands
+                    for _, pull in signature.pulls:
+                        d = pull(g, values[node], values[a])
+                        deltas[a] = deltas[a] + d if a in deltas else d
+                else:
+                    arguments = arguments_of(node, signature, values)
+                    for index, pull in signature.pulls:
+                        d = pull(g, values[node], *arguments)
+                        x = node._operands[index]
+                        deltas[x] = deltas[x] + d if x in deltas else d
+            return
+        except Exception as failure:
+            if node is None:
+                raise
+            operands = arguments_of(node, node._signature, values)
+            failures.append(noted(failure, node, operands, "backward of "))
+
+
+def arguments_of(node: Node, signature: Signature, values: Mapping[Expression, Value]) -> tuple[Value, ...]:
+    """The operands' values; a literal is its own."""
+    nodes = signature.nodes
+    return tuple(values[x] if i in nodes else x for i, x in enumerate(node._operands))
+
+
+def pulled(pull: Rule, node: Node, g: Value, y: Value, arguments: tuple[Value, ...]) -> Value:
+    """What the consumer `node` sends by one of its rules."""
+    try:
+        with all_quiet():
+            return pull(g, y, *arguments)
+    except Exception as failure:
+        raise noted(failure, node, arguments, "backward of ") from None
+
+
+def summed(thunks: list[Callable[[], Value]]) -> Value:
+    """What all consumers send."""
+    total = thunks[0]()
+    for thunk in thunks[1:]:
+        total = total + thunk()
+    return total
