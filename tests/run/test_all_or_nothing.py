@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -368,6 +369,8 @@ def test_d18_a_run_that_says_cancelled_has_not_committed() -> None:
     """Whenever the cancellation comes: before the commit it wins, after the last step it is too late."""
     weight = SGD(learning_rate=1.0).double_weight(0.0)
     outcomes = []
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # so that the canceller gets a turn while the run computes
     for round_ in range(60):
         loss = weight * 1.0
         for _ in range(200):
@@ -377,4 +380,5 @@ def test_d18_a_run_that_says_cancelled_has_not_committed() -> None:
         future.cancel()
         wait([future])
         outcomes.append(future.cancelled())
+    sys.setswitchinterval(interval)
     assert weight.data == -outcomes.count(False)
