@@ -110,8 +110,8 @@ def main(seed: int = 0, epochs: int = 80) -> float:
     """Check, train, print and return the test accuracy."""
     name = Path(__file__).name
     print(f"{name}: {checked_types()}")
-    images, labels = load_digits(return_X_y=True)
-    x, y = (images / 16.0 - 0.5).astype(np.float32), labels.astype(np.int64)
+    digits: Any = load_digits()  # Any: scikit-learn has no types
+    x, y = (digits.data / 16.0 - 0.5).astype(np.float32), digits.target.astype(np.int64)
     order = np.random.default_rng(seed).permutation(len(x))
     test, rest = order[:TESTED], order[TESTED:]
     model = Perceptron(seed)

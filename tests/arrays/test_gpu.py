@@ -76,6 +76,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "astype": (X, np.float64),
     "add_at": ((3, 4), np.float32, ROWS, X),
     "one_hot": (np.array([[0, 3], [1, 0]]), 4, np.float32),
+    "pick": (X, ROWS % 4),
     "freeze": (X,),
     "as_readonly": (X,),
     "to_host": (X,),
