@@ -6,13 +6,14 @@ Refuses to know: who extends.
 
 from __future__ import annotations
 
-from wengert.delta import Additive, LazyDelta, Product, Rows, dense, scaled, zero
+from wengert.delta import Additive, zero
 from wengert.graph import index
 from wengert.graph.apply import apply, binary, unary
 from wengert.graph.expressions import ArrayOperand, Index, ScalarOperand
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operation import Case, Operation, Rule, Rules
 from wengert.graph.weights import Weight
+from wengert.lazy import LazyDelta, Product, Rows, dense, scaled
 from wengert.ops import kinds
 from wengert.ops.custom import Custom, operation
 from wengert.ops.families import (

@@ -365,12 +365,22 @@ def held(loss: DoubleLayer, events: list[str]) -> DoubleLayer:
     return DoubleLayer(Do.resource(resource).flat_map(lambda _: loss.forward))
 
 
+@pytest.fixture
+def fast_switching() -> Iterator[None]:
+    """Threads take turns every 10 us, so that one can cancel while another computes."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("fast_switching")
 def test_d18_a_run_that_says_cancelled_has_not_committed() -> None:
     """Whenever the cancellation comes: before the commit it wins, after the last step it is too late."""
     weight = SGD(learning_rate=1.0).double_weight(0.0)
     outcomes = []
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # so that the canceller gets a turn while the run computes
     for round_ in range(60):
         loss = weight * 1.0
         for _ in range(200):
@@ -380,5 +390,4 @@ def test_d18_a_run_that_says_cancelled_has_not_committed() -> None:
         future.cancel()
         wait([future])
         outcomes.append(future.cancelled())
-    sys.setswitchinterval(interval)
     assert weight.data == -outcomes.count(False)

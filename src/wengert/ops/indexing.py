@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from wengert.arrays import Dv, T, indexed_shape, integer_array, is_array, zeros_of
-from wengert.delta import LazyDelta, Rows
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
@@ -18,6 +17,7 @@ from wengert.graph.index import Part, index_of, key_of
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
+from wengert.lazy import LazyDelta, Rows
 from wengert.ops.kinds import array_of, axis_in
 
 Value = Any  # arrays, or expressions: a rule is written once for both

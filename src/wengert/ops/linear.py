@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.arrays import Dv, T
-from wengert.delta import LazyDelta, Product
 from wengert.errors import ShapeError
 from wengert.graph.apply import binary
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Rules
 from wengert.graph.operators import MATMUL
+from wengert.lazy import LazyDelta, Product
 from wengert.ops.kinds import broadcast, common
 
 Value = Any  # arrays, or expressions: a rule is written once for both

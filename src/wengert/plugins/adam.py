@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from wengert.arrays import Value, root
-from wengert.delta import dense
 from wengert.graph.weights import Weight
+from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.rate import LearningRate

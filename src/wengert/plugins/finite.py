@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from wengert.arrays import Value, is_finite
-from wengert.delta import dense
 from wengert.errors import NonFiniteError
 from wengert.graph.weights import Weight
+from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from wengert.arrays import Value
-from wengert.delta import scaled
 from wengert.graph.weights import Weight
+from wengert.lazy import scaled
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 

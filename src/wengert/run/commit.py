@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any
 
 from wengert.arrays import Float32, Value, dtype_of, shape_of
-from wengert.delta import LazyDelta, dense
 from wengert.errors import ShapeError
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.store import STORE, Cell
 from wengert.graph.weights import Updates, Weight
+from wengert.lazy import LazyDelta, dense
 from wengert.run.notes import raise_all
 
 _SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.FLOAT: Float32}

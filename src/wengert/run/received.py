@@ -13,13 +13,13 @@ from typing import Any
 
 from wengert.arrays import Float32, Value, as_readonly, dtype_of, freeze, host_array, is_array, shape_of
 from wengert.control import UnitContinuation
-from wengert.delta import LazyDelta
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.node import CLASSES, Expression, Node
 from wengert.graph.operand import shown, value_kind
 from wengert.graph.store import Cell
+from wengert.lazy import LazyDelta
 
 
 class OwnTape(Tape[Any, Any]):  # Any: of expressions with Data of every type

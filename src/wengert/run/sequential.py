@@ -14,13 +14,13 @@ from typing import Any
 
 from wengert.arrays import zeros_like
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
-from wengert.delta import dense
 from wengert.differentiable import Tape
 from wengert.errors import TapeReleasedError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.store import STORE
 from wengert.graph.weights import Weight
+from wengert.lazy import dense
 from wengert.run.commit import commit
 from wengert.run.evaluation import Evaluation
 from wengert.run.received import OwnTape, given, handed_over, nowhere

@@ -14,10 +14,10 @@ from typing import Any, Final, Literal, cast
 
 from wengert.arrays import FLOAT64, HOST, Value, dtype_of, is_array, is_finite, shape_of, zeros_like
 from wengert.control import Do, UnitContinuation
-from wengert.delta import dense
 from wengert.graph.kinds import Role
 from wengert.graph.node import Expression
 from wengert.graph.operand import external, lift_any, value_kind
+from wengert.lazy import dense
 from wengert.ops import multiply, sum
 from wengert.plugins import SGD
 from wengert.run import gradients, predict
