@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import json
 import os
 import re
@@ -42,12 +43,12 @@ def test_every_public_operation_has_a_subject() -> None:
 
 @pytest.mark.parametrize("name", ops.__all__)
 def test_the_docstring_is_whole_and_its_example_runs(name: str) -> None:
-    text = getattr(ops, name).__doc__
+    text = inspect.cleandoc(getattr(ops, name).__doc__)  # Python 3.13 takes the indentation away by itself
     first, _, rest = text.partition("\n\n")
     assert first.endswith("."), "the first line says what it is, or is the formula"
     assert "\n" not in first
     for part in ("Derivative: ", "Shapes: ", "Source: "):
-        assert len(re.findall(rf"^ +{part}\S", rest, re.MULTILINE)) == 1, f"one line `{part}...` is missing"
+        assert len(re.findall(rf"^{part}\S", rest, re.MULTILINE)) == 1, f"one line `{part}...` is missing"
     example = doctest.DocTestParser().get_doctest(text, {**vars(ops)}, name, None, None)
     assert [e for e in example.examples if e.want], "an example with numbers is missing"
     failed, _ = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(example)

@@ -1,0 +1,165 @@
+"""One answer in every state: after each edit of a project, warm, daemon and cold runs of mypy agree.
+
+Knows: the edits that move registrations and sizes between modules.
+Refuses to know: what single programs give; the cases say that.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.mypy_plugin.checking import configured, said, written
+
+pytestmark = pytest.mark.slow
+NAMES = ("main.py", "support.py", "sizes.py", "mylib/__init__.py", "mylib/extension.py", "indirect.py")
+
+MAIN = """
+from decimal import Decimal
+from fractions import Fraction
+import numpy as np
+import wengert as wg
+from sizes import WIDTH
+import {imported}
+
+def model(x: wg.ArrayLayer, w: wg.ArrayWeight) -> wg.ArrayLayer:
+    return x @ w
+
+x = wg.literal(np.ones((2, 3), np.float32), 2, WIDTH)
+y = wg.literal(np.ones((3, 4), np.float32), 3, 4)
+reveal_type(x @ y)
+
+def user(a: wg.DoubleExpression) -> wg.DoubleLayer:
+    return wg.add(a, 1.0)
+
+def registered() -> None:
+    reveal_type(wg.exp(Decimal(1)))
+    user(Decimal(1))
+    user(Fraction(1))
+"""
+
+RULE = """
+@wg.register({cls})
+def {name}(x: {cls}) -> wg.Do[wg.Tape[{data}, {data}]]:
+    return wg.Do.now(wg.Tape({value}, lambda delta: wg.UnitContinuation.now(None)))
+"""
+
+
+def rule(cls: str = "Decimal", name: str = "decimal", data: str = "float", value: str = "float(x)") -> str:
+    return RULE.format(cls=cls, name=name, data=data, value=value)
+
+
+def module(*rules: str, more: str = "") -> str:
+    return (
+        "from decimal import Decimal\nfrom fractions import Fraction\nimport numpy as np\n"
+        f"import wengert as wg\n{more}\n" + "\n".join(rules)
+    )
+
+
+FIRST = {
+    "main.py": MAIN.format(imported="support"),
+    "support.py": module(),
+    "sizes.py": "from typing import Final\nWIDTH: Final = 3\n",
+    "mylib/__init__.py": "",
+    "mylib/extension.py": module(),
+    "indirect.py": "import support as support\n",
+}
+ARRAY = rule(data="np.ndarray[tuple[int, ...], np.dtype[np.float32]]", value="np.ones(2, np.float32)")
+
+# (what is done, which files it changes, parts of what mypy then says, parts that it must not say)
+Edit = tuple[str, dict[str, str], tuple[str, ...], tuple[str, ...]]
+EDITS: list[Edit] = [
+    (
+        "nothing registered",
+        FIRST,
+        ('"Decimal" is not a diff', '"Fraction" is not a diff', "Literal[2], Literal[4]"),
+        (),
+    ),
+    (
+        "registered in an imported module",
+        {"support.py": module(rule())},
+        ('"Fraction" is not',),
+        ('"Decimal" is not',),
+    ),
+    (
+        "registered in a configured extension",
+        {"mylib/extension.py": module(rule("Fraction", "fraction"))},
+        ("DoubleLayer",),
+        ("error",),
+    ),
+    (
+        "a size changes",
+        {"sizes.py": "from typing import Final\nWIDTH: Final = 5\n"},
+        ("dimensions 5 and 3 differ",),
+        (),
+    ),
+    (
+        "the Data of a registration change",
+        {"support.py": module(ARRAY)},
+        ("decimal registers it as", "ArrayLayer"),
+        (),
+    ),
+    (
+        "registered twice",
+        {"mylib/extension.py": module(rule("Fraction", "fraction"), rule())},
+        ("2 registrations are in scope (support.decimal, mylib.extension.decimal)",),
+        (),
+    ),
+    ("an import cycle", {"support.py": module(rule(), more="import main as main")}, ("2 registrations",), ()),
+    (
+        "imported indirectly",
+        {"main.py": MAIN.format(imported="indirect"), "mylib/extension.py": module()},
+        ('"Decimal" is not a diff', '"Fraction" is not a diff'),
+        (),
+    ),
+    ("no longer registered", {"support.py": module()}, ('"Decimal" is not a diff',), ()),
+    (
+        "imported and registered again",
+        {"main.py": FIRST["main.py"], "support.py": module(rule())},
+        (),
+        ('"Decimal"',),
+    ),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    configured(tmp_path, "\n[wengert_mypy]\nextensions = mylib.extension\n")
+    yield tmp_path
+    said(tmp_path, "--status-file", str(tmp_path / "daemon.json"), "stop", program=("mypy.dmypy",))
+
+
+def test_warm_daemon_and_cold_answers_agree_after_every_edit(folder: Path) -> None:
+    status = ("--status-file", str(folder / "daemon.json"))
+    library = folder / "library"  # cold is without a cache of the project; the library's is made once
+    written(folder, {"only.py": "import wengert as wg\n"})
+    said(folder, "--cache-dir", str(library), "only.py")
+    for step, (what, files, expected, unexpected) in enumerate(EDITS):
+        written(folder, files)
+        cold_cache = folder / "cold"
+        shutil.rmtree(cold_cache, ignore_errors=True)
+        shutil.copytree(library, cold_cache)
+        cold = sorted(said(folder, "--cache-dir", str(cold_cache), *NAMES))
+        warm = sorted(said(folder, "--cache-dir", str(folder / "warm"), *NAMES))
+        # a daemon that started from the cache of a warm run would share its answers
+        command = ("run", "--", "--cache-dir", str(folder / "daemon"), *NAMES)
+        daemon = sorted(said(folder, *status, *command, program=("mypy.dmypy",)))
+        text = "\n".join(cold)
+        assert warm == cold, f"{step}: {what}: warm differs"
+        assert daemon == cold, f"{step}: {what}: the daemon differs"
+        assert all(part in text for part in expected), f"{step}: {what}:\n{text}"
+        assert not any(part in text for part in unexpected), f"{step}: {what}:\n{text}"
+        print(f"{step}: {what}: {len(cold)} lines")
+
+
+def test_a_changed_configuration_leaves_the_cache(tmp_path: Path) -> None:
+    """The extension is configured after a first run; nothing of the sources changes."""
+    configured(tmp_path)
+    written(tmp_path, FIRST | {"mylib/extension.py": module(rule(), rule("Fraction", "fraction"))})
+    before = said(tmp_path, *NAMES)
+    assert any('"Decimal" is not' in line for line in before)
+    configured(tmp_path, "\n[wengert_mypy]\nextensions = mylib.extension\n")
+    assert not any("error" in line for line in said(tmp_path, *NAMES))
