@@ -1,45 +1,24 @@
-"""The type cases under `typecheck/`, in one run of mypy, and the tests in which their runner must fail.
+"""The shipped runner of type cases, in every test of which it must fail or must not be fooled.
 
-Knows: where the cases are.
-Refuses to know: what they say.
+The cases themselves lie under `typecheck/` and are collected by it.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.typecases import Case, Error, cases_in, check, outside, problems
-
 ROOT = Path(__file__).resolve().parent.parent
-FILES = sorted((ROOT / "typecheck").glob("*.py"))
-CASES = [case for path in FILES for case in cases_in(path)]
 
 pytestmark = pytest.mark.slow
 
-
-@pytest.fixture(scope="session")
-def answers() -> dict[Path, list[Error]]:
-    """What mypy says of every file."""
-    return check(FILES, ROOT)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.path.stem}:{case.name}")
-def test_type_case(case: Case, answers: dict[Path, list[Error]]) -> None:
-    found = problems(case, answers)
-    assert not found, f"{case.path.name}:\n" + "\n".join(found)
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_nothing_is_wrong_outside_the_cases(path: Path, answers: dict[Path, list[Error]]) -> None:
-    assert not outside(path, answers)
-    assert cases_in(path), "a file without cases is not a file of cases"
-
-
-WRONG = """
+CASES = """
 import wengert as wg
-import no_such_module  # helper of the last test: mypy sees nothing behind it
+{helper}
 
 def case_accepted_but_marked() -> None:
     x: int = 1  # E[assignment]
@@ -56,32 +35,64 @@ def case_refused_with_another_text() -> None:
 def case_right() -> None:
     x: int = "one"  # E[assignment]: Incompatible types
     y: int = "one"  # E
+    z: wg.DoubleLayer = wg.lift(2.0) * 3.0
 """
 
 
-def verdicts(text: str, folder: Path) -> dict[str, list[str]]:
-    """What the runner says of each case in a file of this text."""
-    path = folder / "wrong_cases.py"
-    path.write_text(text, encoding="utf-8")
-    # the repository's configuration, without its list of files
-    errors = check([path], ROOT, "--cache-dir", str(folder / "cache"))
-    return {case.name: problems(case, errors) for case in cases_in(path)}
+def verdict(folder: Path, text: str, *options: str) -> str:
+    """What pytest prints for a project with one file of cases."""
+    (folder / "typecheck").mkdir()
+    (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    (folder / "typecheck" / "model.py").write_text(text)
+    return pytest_in(folder, *options)
+
+
+def pytest_in(folder: Path, *options: str) -> str:
+    """What pytest prints there."""
+    command = [sys.executable, "-m", "pytest", "-p", "wengert.testing.collector", "-p", "no:randomly", "-rA"]
+    sources = os.pathsep.join([str(ROOT / "src"), str(ROOT / "stubs")])
+    done = subprocess.run(
+        [*command, "typecheck", *options],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "MYPYPATH": sources},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout + done.stderr
 
 
 def test_the_runner_fails_where_it_must(tmp_path: Path) -> None:
-    said = verdicts(WRONG.replace("import no_such_module", "# none"), tmp_path)
-    assert "accepted, but must be refused" in said["case_accepted_but_marked"][0]
-    assert "unexpected [assignment]" in said["case_refused_but_not_marked"][0]
-    assert "differs: got [assignment]" in said["case_refused_with_another_code"][0]
-    assert "differs: got [assignment]" in said["case_refused_with_another_text"][0]
-    assert said["case_right"] == []
+    said = verdict(tmp_path, CASES.format(helper=""))
+    for case, why in {
+        "case_accepted_but_marked": "accepted, but must be refused",
+        "case_refused_but_not_marked": "unexpected [assignment]",
+        "case_refused_with_another_code": "differs: got [assignment]",
+        "case_refused_with_another_text": "differs: got [assignment]",
+    }.items():
+        assert f"FAILED typecheck/model.py::{case}" in said
+        assert why in said
+    assert "PASSED typecheck/model.py::case_right" in said
+    assert "PASSED typecheck/model.py::outside the cases" in said
 
 
-def test_the_runner_passes_nothing_where_an_import_fails(tmp_path: Path) -> None:
-    said = verdicts(WRONG, tmp_path)
-    assert all("mypy cannot see" in found[0] for found in said.values())
+def test_nothing_passes_where_an_import_fails(tmp_path: Path) -> None:
+    said = verdict(tmp_path, CASES.format(helper="import no_such_module"))
+    assert "PASSED typecheck/model.py::case" not in said
+    assert "mypy cannot see" in said
+
+
+def test_an_error_outside_the_cases_fails(tmp_path: Path) -> None:
+    said = verdict(tmp_path, CASES.format(helper="helper: int = 'one'"))
+    assert "FAILED typecheck/model.py::outside the cases" in said
+
+
+def test_a_file_without_cases_fails(tmp_path: Path) -> None:
+    assert "a file without cases" in verdict(tmp_path, "x = 1\n")
 
 
 def test_the_runner_says_when_mypy_itself_fails(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="mypy failed"):
-        check([tmp_path / "missing.py"], ROOT)
+    (tmp_path / "mypy.ini").write_text("[mypy]\nplugins = no_such_plugin\n")
+    said = verdict(tmp_path, CASES.format(helper=""))
+    assert "mypy failed" in said
+    assert "PASSED" not in said

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.typecases import Case, Error, cases_in, check, outside, problems
+from wengert.testing.typecases import Case, Error, cases_in, check, outside, problems
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CASES = Path(__file__).resolve().parent / "cases"

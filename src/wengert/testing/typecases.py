@@ -52,7 +52,7 @@ def cases_in(path: Path) -> list[Case]:
 
 
 def check(files: Sequence[Path], root: Path, *options: str) -> dict[Path, list[Error]]:
-    """What one run of `mypy --strict` says of all the files; RuntimeError if mypy itself fails."""
+    """What one run of `mypy --strict` in `root` says of all the files; RuntimeError if mypy itself fails."""
     # unused-awaitable: `assert_type(do, ...)` would count as one
     command = [
         sys.executable,
