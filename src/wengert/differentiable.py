@@ -78,6 +78,11 @@ def enrol(cls: type[object], rule: Callable[[Any], Do[Tape[Any, Any]]]) -> Imple
     return made
 
 
+def registered(x: object) -> bool:
+    """Whether somebody has registered the class of `x`, or a base of it."""
+    return implementation.dispatch(type(x)) is not implementation.dispatch(object)
+
+
 def enrol_where(accepts: Callable[[object], bool], rule: Callable[[Any], Do[Tape[Any, Any]]]) -> None:
     """Enter `rule` for all values that `accepts` is true of and that no class is registered for."""
     _structural.append((accepts, Implementation(rule)))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar, overload
 
-from wengert.arrays import Array, ArrayLiteral, Cpu, Dv, Float32, Floating, Host, S, T
+from wengert.arrays import ARRAY_CLASS, Array, ArrayLiteral, Cpu, Dv, Float32, Floating, Host, S, T
 from wengert.control import Do
 from wengert.differentiable import DeepLearning, Implementation, Tape, enrol
 from wengert.graph.apply import apply
@@ -76,6 +76,9 @@ def register(cls: type[X]) -> Callable[[Callable[[X], Do[Tape[D, E]]]], Instance
     """
     if not isinstance(cls, type):
         raise TypeError(f"register takes a class; got {cls!r}, of which no value is an instance")
+
+    if cls in (float, int, Float32, ARRAY_CLASS):
+        raise TypeError(f"{cls.__name__} is built in: its values are literals already")
 
     def enter(rule: Callable[[X], Do[Tape[D, E]]]) -> Instance[X, D, E]:
         return Instance(cls, enrol(cls, rule))

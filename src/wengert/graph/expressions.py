@@ -17,6 +17,7 @@ from wengert.arrays import (
     FLOAT64,
     Array,
     ArrayLiteral,
+    Bool,
     Cpu,
     DType,
     Dv,
@@ -517,6 +518,18 @@ class Mask(Node, Generic[S, Dv]):
     def predict(self) -> Do[Any]:  # Any: typed by the overloads
         """The booleans."""
         return asked("predict", self)
+
+    @property
+    def dtype(self) -> DType[Bool]:
+        dtype: DType[Bool] = self._dtype
+        return dtype
+
+    def as_do(self) -> Do[HostMask[S]]:
+        """The booleans in the run that this is part of: what `await` gives."""
+        return asked("value", self)
+
+    def __await__(self) -> Generator[Any, Any, HostMask[S]]:  # Any: as above
+        return self.as_do().__await__()
 
 
 class Layer(Node, Generic[D, E]):

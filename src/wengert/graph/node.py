@@ -45,6 +45,7 @@ def lazy(what: str, x: Expression, advice: str) -> str:
 
 
 _VALUE: Final = "or `layer.predict().run()` for its value"
+_AWAITED: Final = "or `await` it and compare its value"
 
 
 class Expression:
@@ -101,10 +102,10 @@ class Expression:
             "a numpy array", f"use functions of wengert, as in `wengert.exp(layer)`, {_VALUE}"
         )
         __array_function__ = _refused_function
-        __lt__ = _refused("comparison", "use `wengert.less(a, b)`")
-        __le__ = _refused("comparison", "use `wengert.less_equal(a, b)`")
-        __gt__ = _refused("comparison", "use `wengert.greater(a, b)`")
-        __ge__ = _refused("comparison", "use `wengert.greater_equal(a, b)`")
+        __lt__ = _refused("comparison", f"use `wengert.less(a, b)`, {_AWAITED}")
+        __le__ = _refused("comparison", f"use `wengert.less_equal(a, b)`, {_AWAITED}")
+        __gt__ = _refused("comparison", f"use `wengert.greater(a, b)`, {_AWAITED}")
+        __ge__ = _refused("comparison", f"use `wengert.greater_equal(a, b)`, {_AWAITED}")
         __eq__ = _refused("comparison", "use `wengert.equal(a, b)`, or `is` for identity")
         __ne__ = _refused("comparison", "use `wengert.not_equal(a, b)`, or `is not` for identity")
         __hash__ = object.__hash__
@@ -160,7 +161,7 @@ def asked(method: str, x: object) -> Do[Any]:  # Any: typed by the property or m
 
 
 def check_scalar_loss(x: Expression, who: str) -> None:
-    """Refuse at the call a loss whose shape is known and is not `()` (D87)."""
+    """Refuse at the call a loss whose shape is known and is not `()`."""
     if x._kind.shape not in ((), None):
         raise ShapeError(
             f"{who}: a loss is a scalar, this one has shape {x._kind.shape}; "

@@ -8,6 +8,7 @@ Refuses to know: what any operation wants.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import iscoroutine
 from typing import Any, Final, TypeVar
 
 from wengert.arrays import (
@@ -39,6 +40,10 @@ _ARRAY_COLUMNS: Final = {"f": Column.ARRAY, "b": Column.MASK, "i": Column.INDEX,
 def array_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
     """The kind of an array; `DTypeError` for an element type that no column has."""
     column = _ARRAY_COLUMNS.get(x.dtype.kind)
+    if not x.dtype.isnative:
+        raise DTypeError(
+            f"an array of {x.dtype} has foreign byte order; write x.astype(x.dtype.newbyteorder('='))"
+        )
     if column is None:
         raise DTypeError(f"an array of {x.dtype} is not differentiable; use float32 or float64")
     return kind(column, x.shape, x.dtype, device_of(x), role)
@@ -101,8 +106,12 @@ def _conversion(x: object) -> str:
         return f"a {name} is not differentiable; write numpy.array(x, dtype)"
     if x is None or isinstance(x, (str, bytes, complex, dict, set)):
         return f"{name} is not differentiable, got {shown(x)}; give a number, an array or an expression"
+    if iscoroutine(x):
+        return f"a {name} is not differentiable; put @wengert.differentiable above its `async def`"
     if hasattr(x, "dtype") and hasattr(x, "item"):
-        return f"a numpy.{name} is not differentiable, got {shown(x)}; write float(x) or numpy.float32(x)"
+        home = type(x).__module__.partition(".")[0]
+        advice = "float(x) or numpy.float32(x)" if home == "numpy" else "numpy.asarray(x)"
+        return f"a {home}.{name} is not differentiable, got {shown(x)}; write {advice}"
     return ""
 
 
@@ -182,7 +191,8 @@ def describe_given(x: object) -> str:
 def shown(x: object) -> str:
     """The beginning of a `repr`, on one line; the default one of what has none, as an int of 5,000 digits."""
     try:
-        return " ".join(f"{x!r:.60}".split())
+        text = repr(x)
+        return " ".join(text[:60].split()) + " ..." * (len(text) > 60)
     except Exception:  # whatever a user's own `__repr__` raises must not hide what is being reported
         return object.__repr__(x)
 

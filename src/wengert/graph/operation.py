@@ -92,7 +92,11 @@ class Rules:
         """The rule for operand `index`."""
         if callable(self.derivatives):
             return partial(self.derivatives, index)
-        return self.derivatives[index] if index < len(self.derivatives) else None
+        if index < len(self.derivatives):
+            return self.derivatives[index]
+        raise NotDifferentiableError(
+            f"no derivative is defined for operand {index}; say None where it is zero"
+        )
 
 
 class Operation:
@@ -116,7 +120,7 @@ class Operation:
         self.rules = rules
 
     def add(self, classes: tuple[type, ...], rules: Rules) -> None:
-        """Rules for operands whose Data are of these classes, one for each operand (D52)."""
+        """Rules for operands whose Data are of these classes, one for each operand."""
         self.added[classes] = rules
         self.signatures.clear()
 
@@ -151,7 +155,7 @@ class Operation:
 
     def signature(self, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
         """What applying this operation to such operands means; worked out once for each combination."""
-        key = (kinds, attributes)
+        key = (kinds, attributes, tuple(map(_types, attributes))) if attributes else (kinds, attributes)
         found = self.signatures.get(key)
         if found is None:
             found = Signature(self, kinds, attributes)
@@ -170,6 +174,12 @@ OPERATIONS: Final[dict[str, Operation]] = {}
 def _operation_named(key: str, *made_of: Any) -> Operation:  # Any: what `Operation` takes
     """The operation of this process; one that nobody has defined here is made from its pickled rules (S14)."""
     return OPERATIONS[key] if key in OPERATIONS else Operation(*made_of)
+
+
+def _types(attribute: tuple[str, Any]) -> object:  # Any: as in Attributes
+    """The types in an attribute: 1, 1.0 and True are equal, and not the same axis."""
+    value = attribute[1]
+    return tuple(map(type, value)) if isinstance(value, tuple) else type(value)
 
 
 def data_class(of: Kind) -> type:

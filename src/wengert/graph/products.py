@@ -13,7 +13,8 @@ from operator import itemgetter
 from typing import Any
 
 from wengert.control import Do, UnitContinuation, gather
-from wengert.differentiable import Tape, enrol_where
+from wengert.delta import zero
+from wengert.differentiable import Tape, enrol_where, registered
 from wengert.graph.node import Expression
 from wengert.graph.operand import tape_do
 
@@ -22,10 +23,10 @@ Rebuild = Callable[[Iterable[Any]], Any]  # Any: a structure of data, of deltas 
 
 def is_product(x: object) -> bool:
     """Whether `x` is a tuple or a frozen dataclass."""
+    if isinstance(x, Expression) or registered(x):
+        return False
     if isinstance(x, tuple):
         return True
-    if isinstance(x, Expression):
-        return False
     parameters = getattr(type(x), "__dataclass_params__", None)
     return parameters is not None and bool(parameters.frozen)
 
@@ -84,10 +85,29 @@ class _Close:
     rebuild: Rebuild
 
 
+def zero_of(data: object) -> Any:  # Any: the Delta that belongs to `data`
+    """The delta that changes nothing, of the structure of `data`."""
+    leaves, rebuild = leaves_of(data)
+    return rebuild(map(zero, leaves))
+
+
+def leaves_like(product: object, structure: object) -> list[Any]:  # Any: deltas of every type
+    """The parts of `structure` at the leaves of `product`; a leaf's own tuple is not taken apart."""
+    leaves: list[Any] = []
+    todo = [(product, structure)]
+    while todo:
+        like, item = todo.pop()
+        if is_product(like):
+            todo.extend(reversed(list(zip(parts_of(like)[0], parts_of(item)[0], strict=True))))
+        else:
+            leaves.append(item)
+    return leaves
+
+
 def forward_of_product(x: object) -> Do[Tape[Any, Any]]:  # Any: the product's structure of Data and of Delta
     """The tape of a product: Data and Delta have its structure, fields are independent branches."""
     leaves, rebuild = leaves_of(x)
-    return gather(*(tape_do(leaf) for leaf in leaves)).map(_Joined(rebuild))
+    return gather(*(tape_do(leaf) for leaf in leaves)).map(_Joined(x, rebuild))
 
 
 def _send(tape: Tape[Any, Any], delta: Do[Any], before: None) -> UnitContinuation[None]:
@@ -98,11 +118,12 @@ def _send(tape: Tape[Any, Any], delta: Do[Any], before: None) -> UnitContinuatio
 class _Joined:
     """From the tapes of all leaves to the tape of the product."""
 
+    product: object
     rebuild: Rebuild
 
     def __call__(self, tapes: tuple[Tape[Any, Any], ...]) -> Tape[Any, Any]:
         def backward(delta: Do[Any]) -> UnitContinuation[None]:
-            parts = delta.map(lambda structure: leaves_of(structure)[0]).shared()
+            parts = delta.map(partial(leaves_like, self.product)).shared()
             sent = UnitContinuation.now(None)
             for index, tape in enumerate(tapes):
                 sent = sent.flat_map(partial(_send, tape, parts.map(itemgetter(index))))

@@ -76,10 +76,12 @@ class Store:
         """
         outer = _inside.get()
         with _NOBODY if outer else self._training:
+            inside = [True]
             try:
-                _inside.set(True)
+                _inside.set(inside)
                 return (yield from self.reading(work))
             finally:
+                inside.clear()
                 _inside.set(outer)
 
     def hold(self) -> Callable[[], None]:
@@ -87,10 +89,12 @@ class Store:
         if _inside.get():
             return _nothing
         self._training.acquire()
-        _inside.set(True)
+        inside = [True]
+        _inside.set(inside)
 
         def release() -> None:
-            _inside.set(False)
+            inside.clear()
+            _inside.set(None)
             self._training.release()
 
         return release
@@ -127,7 +131,9 @@ def _still_seen(history: list[tuple[int, Value]], readers: list[int]) -> list[tu
 
 
 _NOBODY: Final = nullcontext()  # to wait for
-_inside: Final[ContextVar[bool]] = ContextVar("inside a training", default=False)
+# Empty outside a training. The training empties it at its end: a thread that it started, and that outlives it,
+# carries the same list and waits like everybody else from then on.
+_inside: Final[ContextVar[list[bool] | None]] = ContextVar("inside a training", default=None)
 STORE: Final = Store()
 
 

@@ -30,7 +30,7 @@ class Custom(Generic[P, R]):
     def rule(
         self, *classes: type, infer: Infer, value: Rule, derivatives: tuple[Rule | None, ...] = ()
     ) -> None:
-        """Say how this operation does on operands whose Data are of `classes`, one class an operand (D52)."""
+        """Say how this operation does on operands whose Data are of `classes`, one class an operand."""
         self.operation.add(classes, Rules(infer, value, derivatives))
 
 

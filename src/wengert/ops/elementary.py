@@ -50,7 +50,7 @@ def sqrt(c: Value, x: Value) -> Value:
     return c.xp.sqrt(x)
 
 
-@elementwise(lambda c, g, y, x: 2.0 * g * x)
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, 2.0 * g * x))
 def square(c: Value, x: Value) -> Value:
     """x².
 
@@ -64,7 +64,7 @@ def square(c: Value, x: Value) -> Value:
     return x * x
 
 
-@elementwise(lambda c, g, y, x: g * y)
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * y))
 def exp(c: Value, x: Value) -> Value:
     """e to the power x; infinity on overflow, for numbers too.
 

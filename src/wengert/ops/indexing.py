@@ -28,7 +28,8 @@ def _infer_getitem(kinds: Sequence[Kind], *, key: tuple[Part, ...]) -> Kind:
     shape, dtype, device = array_of(kinds[:1])
     for k in kinds[1:]:
         if k.column is not Column.INDEX:
-            raise DTypeError(f"an index array has integers, not {k.dtype}")
+            advice = "; write layer[numpy.nonzero(mask)]" if k.column is Column.MASK else ""
+            raise DTypeError(f"an index array has integers, not {k.dtype}{advice}")
     if shape is None:
         return kind(Column.ARRAY, None, dtype, device)
     try:
@@ -47,7 +48,7 @@ def _delta(c: Value, g: Value, y: Value, x: Value, *arrays: Value, key: tuple[Pa
 
 
 def _rows(c: Value, g: Value, y: Value, x: Value, *arrays: Value, key: tuple[Part, ...]) -> Value:
-    return LazyDelta((Rows(key_of(key, arrays), g, c.shape(0)),))
+    return LazyDelta([Rows(key_of(key, arrays), g, c.shape(0))])
 
 
 GETITEM.define(Rules(_infer_getitem, _value, (_delta,), at_weight={0: _rows}))
@@ -86,7 +87,7 @@ def _take_key(c: Value, indices: Value, axis: int) -> Value:
 
 def _take_rows(c: Value, g: Value, y: Value, x: Value, indices: Value, *, axis: int) -> Value:
     key = indices if axis % len(c.shape(0)) == 0 else _take_key(c, indices, axis)
-    return LazyDelta((Rows(key, g, c.shape(0)),))
+    return LazyDelta([Rows(key, g, c.shape(0))])
 
 
 TAKE: Final = Operation(

@@ -78,7 +78,7 @@ def _right(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
 
 def _right_weight(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
     if len(c.shape(0)) == 2 == len(c.shape(1)):
-        return LazyDelta((Product(a, g),))
+        return LazyDelta([Product(a, g)])
     return _right(c, g, y, a, b)
 
 

@@ -30,7 +30,7 @@ class Refusing(Optimizer):
 
 
 class FailOnNonFinite(Plugin):
-    """A run whose loss or delta is infinite or NaN fails with `NonFiniteError`, and no weight changes (D68).
+    """A run whose loss or delta is infinite or NaN fails with `NonFiniteError`, and no weight changes.
 
     >>> from wengert.plugins import SGD
     >>> class Settings(FailOnNonFinite, SGD): ...

@@ -57,7 +57,14 @@ class Names(Plugin):
 
     def enter(self, weight: Weight) -> None:
         """Remember a weight; `PluginError` if another living one has its name."""
-        other = self._named.setdefault(weight.name, weight)
+        name = weight.name
+        if weight._name is None:  # one line may make many: they are told apart by number
+            number = 1
+            while self._named.setdefault(name, weight) is not weight:
+                number += 1
+                name = f"{weight.name}#{number}"
+            return
+        other = self._named.setdefault(name, weight)
         if other is not weight:
             raise PluginError(
                 f"two weights are named {weight.name!r}: one made at {other.site}, one at {weight.site}; "

@@ -62,6 +62,7 @@ def _change(weight: Weight, step: Value, written: set[int]) -> Callable[[Value, 
         cls(step)  # fails here, before anything is kept, if the optimizer gave no number
         return partial(_scalar, cls, step)
     if isinstance(step, LazyDelta):
+        step.check(weight._cell.data.shape)
         if not step.reads(written):
             return partial(_lazily, step)
         step = dense(step)
@@ -83,7 +84,6 @@ def _lazily(step: LazyDelta, old: Value, in_place: bool) -> Value:
 
 
 def _densely(step: Value, old: Value, in_place: bool) -> Value:
-    if not in_place:
-        return old - step
-    old -= step
-    return old
+    buffer = old if in_place else old.copy()  # never `old - step`: of shape () that is no array
+    buffer -= step
+    return buffer

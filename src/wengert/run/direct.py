@@ -32,7 +32,7 @@ def differentiable(function: Callable[P, Coroutine[Any, Any, L]]) -> Callable[P,
     """A network that depends on values: inside, `await layer` is its data, and `if` and `for` are Python's.
 
     An awaited value is plain data: it is not differentiated and not computed again in the run. The result's
-    kind is what the annotation states; the run checks it (D47).
+    kind is what the annotation states; the run checks it.
     >>> from wengert import lift
     >>> @differentiable
     ... async def larger(a: DoubleLayer, b: DoubleLayer) -> DoubleLayer:
@@ -63,7 +63,8 @@ def _forward_of(function: Callable[..., object], stated: Kind, result: object) -
     if not isinstance(result, Expression):
         raise ArgumentError(
             f"{function.__qualname__} returned {shown(result)}, which is no layer; "
-            f"return an expression, as in `return lift(value)`\n  {_written(function)}"
+            "return the expression itself and not what `await` gave, or `lift(value)` for a constant\n"
+            f"  {_written(function)}"
         )
     try:
         check_stated(stated, result.kind)

@@ -18,7 +18,7 @@ from typing import Any, Self
 from wengert.arrays import Value, all_quiet, one_like, shape_of
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
 from wengert.differentiable import Tape
-from wengert.errors import ShapeError, combine
+from wengert.errors import ShapeError, TapeReleasedError, combine
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
@@ -175,6 +175,8 @@ class Evaluation:
         """Run what makes a node's tape; a user's value that stands in two places is asked once (S2)."""
         (source,) = node._operands
         first = node if isinstance(source, Do) else self.opened.setdefault(id(source), node)
+        if first in self.failed:
+            raise combine(self.failed[first])
         if first is not node and first in self.values:
             self.values[node] = self.values[first]
             self.tapes[node] = OwnTape(self.values[node], partial(self.receive, first))
@@ -226,12 +228,16 @@ class Evaluation:
                 yield from self._collect(weight, context)
             except Exception as failure:
                 failures.append(failure)
+        for late in self.pending:
+            failures.append(TapeReleasedError(f"a delta was sent to {late!r} after its turn had passed"))
+        self.pending.clear()
         raise_all(failures)
 
     def _collect(self, x: Expression, context: Context) -> Steps[None]:
         """Run the deltas that were sent to `x` as a `Do`, now that no more can come."""
-        for delta in self.pending.pop(x, ()):
-            self.add(x, checked_delta((yield Do.within(self, delta)), x))
+        sent = self.pending.pop(x, [])
+        while sent:
+            self.add(x, checked_delta((yield Do.within(self, sent.pop(0))), x))
         if x in self.wanted and x in self.deltas:
             self.wanted[x] = self.deltas[x]
 

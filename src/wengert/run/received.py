@@ -71,7 +71,10 @@ def _text(of: Kind) -> str:
 def checked_delta(delta: Value, x: Expression) -> Value:
     """A delta that was sent by hand, if it is one of `x`: its data's shape and dtype, or a sparse form (D24)."""
     of = x.kind
-    if isinstance(delta, LazyDelta) or of.column is Column.OTHER or not of.known:
+    if of.column is Column.OTHER or of.shape is None:
+        return delta
+    if isinstance(delta, LazyDelta):
+        delta.check(of.shape)
         return delta
     if of.column in (Column.DOUBLE, Column.FLOAT) and isinstance(delta, Real):
         return Float32(delta) if of.column is Column.FLOAT else float(delta)

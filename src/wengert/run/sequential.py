@@ -12,12 +12,13 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from wengert.arrays import zeros_like
+from wengert.arrays import is_array
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
 from wengert.differentiable import Tape
 from wengert.errors import TapeReleasedError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
+from wengert.graph.products import zero_of
 from wengert.graph.store import STORE
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
@@ -88,13 +89,18 @@ def _gradients(
     with Evaluation(snapshot) as evaluation:
         evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
         yield Do.program(partial(_there_and_back, evaluation, loss)).nested()
-        found = []
+        found: list[Any] = []  # Any: deltas of every type
         for target in targets:
             at = evaluation.deltas if isinstance(target, Weight) else evaluation.wanted
             delta = at.get(target)
             value = yield from evaluation.evaluate(target, context)
-            delta = zeros_like(value) if delta is None else dense(delta)
-            found.append(handed_over(delta, target.kind, evaluation.buffers))
+            delta = zero_of(value) if delta is None else dense(delta)
+            given_away = any(delta is other for other in found)
+            found.append(
+                delta.copy()
+                if given_away and is_array(delta)
+                else handed_over(delta, target.kind, evaluation.buffers)
+            )
         return tuple(found)
 
 
@@ -139,10 +145,16 @@ class _RunsOwn(Evaluation):
         run.on_close(partial(STORE.end, self))
         super().__init__(STORE.begin(self))
         run.on_close(self.__exit__)
-        run.on_success(lambda: commit(self.deltas, self.snapshot))
+        run.on_success(self.finish)
         self.executor = run.executor
         self.live = 0
         self.trains = False
+
+    def finish(self) -> None:
+        """The commit; before it, what was sent below a bind after the last tape's release is on its way."""
+        if self.pending:
+            Do.program(self.backward).run(self.executor)
+        commit(self.deltas, self.snapshot)
 
     def may_train(self, run: Run) -> None:
         """A tape is asked for, which may be sent a delta: from now on to its end the run is alone (S10)."""
