@@ -30,6 +30,21 @@ class Method:
     def forward(self) -> None: ...
 
 
+class Tensor:
+    """A number of a library that is not ours."""
+
+    __module__ = "tensors.core"
+    dtype = item = None
+
+    def __repr__(self) -> str:
+        return "Tensor(2)"
+
+
+async def undecorated() -> None: ...
+
+
+closed: Unchecked = undecorated()
+closed.close()  # so that Python does not warn that nobody awaited it
 far: Unchecked = external(
     wg.Do.fail(RuntimeError()), kind(Column.ARRAY, (2, 3), np.dtype(np.float32), Elsewhere(), Role.LAYER)
 )
@@ -178,6 +193,22 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "write float(x) or numpy.float32(x)\n"
         "  operand 0: weight 'w' (2, 3) float32\n"
         "  operand 1: bool np.True_\n"
+        "  at here",
+    ),
+    "tensor of another library": (
+        lambda: w * Tensor(),
+        "NotDifferentiableError: multiply: a tensors.Tensor is not differentiable, got "
+        "Tensor(2); write numpy.asarray(x)\n"
+        "  operand 0: weight 'w' (2, 3) float32\n"
+        "  operand 1: Tensor Tensor(2)\n"
+        "  at here",
+    ),
+    "coroutine of an `async def` without @differentiable": (
+        lambda: w * closed,
+        "NotDifferentiableError: multiply: a coroutine is not differentiable; put "
+        "@wengert.differentiable above its `async def`\n"
+        "  operand 0: weight 'w' (2, 3) float32\n"
+        "  operand 1: coroutine <coroutine object undecorated at 0x>\n"
         "  at here",
     ),
     "float16 scalar": (
@@ -381,7 +412,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "index array of truth values": (
         lambda: w[np.array([True, False])],
-        "DTypeError: getitem: an index array has integers, not bool\n"
+        "DTypeError: getitem: an index array has integers, not bool; write "
+        "layer[numpy.nonzero(mask)]\n"
         "  operand 0: weight 'w' (2, 3) float32\n"
         "  operand 1: literal (2,) bool\n"
         "  at here",

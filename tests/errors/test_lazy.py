@@ -88,26 +88,29 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "less": (
         lambda: layer < 0,
         "LazyError: comparison of <ArrayLayer add (2, 3) float32, built at test_lazy.py:N>, "
-        "which is an expression: it has no value before a run; use `wengert.less(a, b)`\n"
+        "which is an expression: it has no value before a run; use `wengert.less(a, b)`, "
+        "or `await` it and compare its value\n"
         "  at here",
     ),
     "less or equal": (
         lambda: layer <= 0,
         "LazyError: comparison of <ArrayLayer add (2, 3) float32, built at test_lazy.py:N>, "
-        "which is an expression: it has no value before a run; use `wengert.less_equal(a, b)`\n"
+        "which is an expression: it has no value before a run; use `wengert.less_equal(a, b)`, "
+        "or `await` it and compare its value\n"
         "  at here",
     ),
     "greater": (
         lambda: layer > 0,
         "LazyError: comparison of <ArrayLayer add (2, 3) float32, built at test_lazy.py:N>, "
-        "which is an expression: it has no value before a run; use `wengert.greater(a, b)`\n"
+        "which is an expression: it has no value before a run; use `wengert.greater(a, b)`, "
+        "or `await` it and compare its value\n"
         "  at here",
     ),
     "greater or equal": (
         lambda: layer >= 0,
         "LazyError: comparison of <ArrayLayer add (2, 3) float32, built at test_lazy.py:N>, "
         "which is an expression: it has no value before a run; use `wengert.greater_equal(a, "
-        "b)`\n"
+        "b)`, or `await` it and compare its value\n"
         "  at here",
     ),
     "equal": (
@@ -127,13 +130,14 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "array on the left of a comparison": (
         lambda: ones(2, 3) > layer,
         "LazyError: comparison of <ArrayLayer add (2, 3) float32, built at test_lazy.py:N>, "
-        "which is an expression: it has no value before a run; use `wengert.less(a, b)`\n"
+        "which is an expression: it has no value before a run; use `wengert.less(a, b)`, "
+        "or `await` it and compare its value\n"
         "  at here",
     ),
     "max of Python": (
         lambda: max(d, d),
         "LazyError: comparison of <DoubleWeight 'd' () float64>, which is an expression: its "
-        "value now is its `.data`; use `wengert.greater(a, b)`\n"
+        "value now is its `.data`; use `wengert.greater(a, b)`, or `await` it and compare its value\n"
         "  at here",
     ),
     "numpy.asarray": (

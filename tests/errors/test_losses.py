@@ -116,7 +116,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "gradients with respect to a tuple": (
         lambda: wg.gradients(d * d, ((d, d),)),
         "NotDifferentiableError: gradients: `wrt` has (<DoubleWeight 'd' () float64>, "
-        "<DoubleWeight 'd' () float64, which is no expression and so no part of the loss; "
+        "<DoubleWeight 'd' () float64 ..., which is no expression and so no part of the loss; "
         "make a weight of it and use that in both places\n"
         "  at here",
     ),

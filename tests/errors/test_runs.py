@@ -204,15 +204,15 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "number returned": (
         lambda: gives(number).train().run(),
-        "ArgumentError: gives returned 3.0, which is no layer; return an expression, as in "
-        "`return lift(value)`\n"
+        "ArgumentError: gives returned 3.0, which is no layer; return the expression itself "
+        "and not what `await` gave, or `lift(value)` for a constant\n"
         "  gives is written at test_runs.py:N\n"
         "+ in forward, the Do behind DoubleLayer () float64, built at here",
     ),
     "nothing returned": (
         lambda: gives(None).train().run(),
-        "ArgumentError: gives returned None, which is no layer; return an expression, as in "
-        "`return lift(value)`\n"
+        "ArgumentError: gives returned None, which is no layer; return the expression itself "
+        "and not what `await` gave, or `lift(value)` for a constant\n"
         "  gives is written at test_runs.py:N\n"
         "+ in forward, the Do behind DoubleLayer () float64, built at here",
     ),

@@ -89,7 +89,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "hyperparameter unknown": (
         lambda: Sgd(learning_rate=0.1, momentum=0.9),
-        "PluginError: SGD got unknown momentum; its keywords: learning_rate: float",
+        "PluginError: SGD got unknown momentum (a keyword of Momentum: write class "
+        "Settings(SGD, Momentum): ... and make Settings(...)); its keywords: learning_rate: float",
     ),
     "hyperparameter misspelt": (
         lambda: Sgd(learning_rat=0.1),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from types import CoroutineType, TracebackType
-from typing import Any, Generic, Never, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, TypeAlias, TypeVar
 
 from wengert.control.context import Context, Executor
 from wengert.control.frames import Asking, Awaiting, Nesting, Recovering, Scoping, Sharing
@@ -126,6 +126,14 @@ class Do(Generic[A_co]):
 
     def __await__(self) -> Generator[Any, Any, A_co]:  # Any: what passes between it and its driver
         return await_here(self)
+
+    if not TYPE_CHECKING:  # hidden: checkers refuse these by themselves
+
+        def __bool__(self) -> Never:
+            raise TypeError("the truth of a Do, which describes work that nobody has done; write do.run()")
+
+        def __iter__(self) -> Never:
+            raise TypeError("iteration of a Do, which describes work that nobody has done; write do.run()")
 
     def __repr__(self) -> str:
         return f"<Do: {type(self).__name__}>"

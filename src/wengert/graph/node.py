@@ -44,6 +44,30 @@ def lazy(what: str, x: Expression, advice: str) -> str:
     return f"{what} of {x!r}, which is an expression: {why}; {advice}\n  at {user_position()}"
 
 
+def _refused_format(self: Expression, form: str) -> str:
+    if form:
+        raise LazyError(lazy(f"the format {form!r}", self, "use `layer.predict().run()`"))
+    return repr(self)
+
+
+_INSTEAD: Final = {
+    "T": "permute_dims(x, (1, 0))",
+    "mean": "mean(x)",
+    "sum": "sum(x)",
+    "max": "max(x)",
+    "min": "min(x)",
+    "reshape": "reshape(x, shape)",
+    "transpose": "permute_dims(x, axes)",
+    "astype": "the dtype you want where the array is made",
+    "data": "layer.predict().run() for its value",
+    "item": "layer.predict().run()",
+    "numpy": "layer.predict().run()",
+    "tolist": "layer.predict().run().tolist()",
+    "backward": "loss.train().run(), or gradients(loss, (w,)).run()",
+    "grad": "gradients(loss, (w,)).run()",
+    "detach": "stop_gradient(x)",
+    "run": "layer.predict().run() or layer.train().run()",
+}
 _VALUE: Final = "or `layer.predict().run()` for its value"
 _AWAITED: Final = "or `await` it and compare its value"
 
@@ -102,6 +126,7 @@ class Expression:
             "a numpy array", f"use functions of wengert, as in `wengert.exp(layer)`, {_VALUE}"
         )
         __array_function__ = _refused_function
+        __format__ = _refused_format
         __lt__ = _refused("comparison", f"use `wengert.less(a, b)`, {_AWAITED}")
         __le__ = _refused("comparison", f"use `wengert.less_equal(a, b)`, {_AWAITED}")
         __gt__ = _refused("comparison", f"use `wengert.greater(a, b)`, {_AWAITED}")
@@ -112,6 +137,24 @@ class Expression:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._kind.text()}>"
+
+
+def _advised(name: str, advice: str) -> property:
+    """For an attribute that arrays and other libraries' tensors have: what to write here.
+
+    A property each, because a `__getattr__` would make every attribute of every node slower by a third.
+    """
+
+    def refuse(self: Expression) -> NoReturn:
+        raise AttributeError(
+            f"{self!r} has no {name}: write {advice}\n  at {user_position()}", name=name, obj=self
+        )
+
+    return property(refuse)
+
+
+for _name, _advice in _INSTEAD.items():
+    setattr(Expression, _name, _advised(_name, _advice))
 
 
 class Node(Expression):

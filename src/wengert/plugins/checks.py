@@ -123,9 +123,23 @@ def check_call(
             problems.append(f"got {name}, which is injected and never a keyword")
         else:
             close = get_close_matches(name, known, n=1)
-            problems.append(f"got unknown {name}" + (f" (did you mean {close[0]}?)" if close else ""))
+            hint = f" (did you mean {close[0]}?)" if close else _of_another(cls, name)
+            problems.append(f"got unknown {name}{hint}")
     if problems:
         raise PluginError(f"{cls.__name__} {' and '.join(problems)}; its keywords: {listed}")
+
+
+def _of_another(cls: type, name: str) -> str:
+    """Whose keyword it is, if another plugin has it: settings are put together by inheritance."""
+    base = next(c for c in reversed(cls.__mro__) if "_declared" in getattr(c, "__annotations__", ()))
+    known = [base]
+    for each in known:
+        known.extend(each.__subclasses__())
+    owners = [c for c in known if name in getattr(c, "_declared", ()) and c.__module__.startswith("wengert.")]
+    if not owners:
+        return ""
+    both = f"class Settings({cls.__name__}, {owners[0].__name__}): ..."
+    return f" (a keyword of {owners[0].__name__}: write {both} and make Settings(...))"
 
 
 def keyword(member: Member) -> str:
