@@ -237,4 +237,4 @@ def with_shape(plugin: Plugin, ctx: Context, shape: Shape | None) -> Type:
         if shape is None
         else Writer(plugin, ctx.api.named_generic_type).shape_type(shape)
     )
-    return result.copy_modified(args=[made, *result.args[1:]])
+    return Instance(result.type, [made, *result.args[1:]])

@@ -160,13 +160,12 @@ class Writer:
         return self._chain(ADD, [self._term(product, count) for product, count in dim.terms])
 
     def normalised(self, t: Type) -> Type:
-        """The same type with each Add, Mul and FloorDiv in it computed as far as it goes."""
+        """The same type with each Add, Mul and FloorDiv in it computed, or Any where it depends on what is unknown."""
         t = get_proper_type(t)
         if isinstance(t, Instance) and t.type.fullname in COMPUTED:
-            dim = dim_of(t)
-            return t if dim is None else self.dim_type(dim)
+            return self.dim_type(dim_of(t))
         if isinstance(t, Instance) and t.args:
-            return t.copy_modified(args=[self.normalised(a) for a in t.args])
+            return Instance(t.type, [self.normalised(a) for a in t.args], extra_attrs=t.extra_attrs)
         if isinstance(t, TupleType):
             return t.copy_modified(items=[self.normalised(item) for item in t.items])
         if isinstance(t, UnionType):

@@ -1,30 +1,120 @@
 """The table of hooks: what mypy asks the plugin about, and who answers.
 
-Knows: names.
-Refuses to know: rules, types.
+Knows: which question about which name is whose.
+Refuses to know: rules, and how types are computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
-from mypy.nodes import CallExpr, Decorator, FuncDef, RefExpr, SymbolNode, TypeInfo
-from mypy.plugin import AnalyzeTypeContext, FunctionContext, MethodContext, Plugin
-from mypy.types import AnyType, CallableType, Type, TypeOfAny
+from mypy.nodes import (
+    CallExpr,
+    Decorator,
+    FuncDef,
+    MypyFile,
+    OverloadedFuncDef,
+    RefExpr,
+    SymbolNode,
+    SymbolTableNode,
+    TypeInfo,
+    Var,
+)
+from mypy.options import Options
+from mypy.plugin import (
+    AnalyzeTypeContext,
+    FunctionContext,
+    FunctionSigContext,
+    MethodContext,
+    MethodSigContext,
+    Plugin,
+    ReportConfigContext,
+)
+from mypy.types import AnyType, CallableType, FunctionLike, Overloaded, Type, TypeOfAny, get_proper_type
 
 from wengert_mypy.advice import LAZY_FUNCTIONS, canary, checked_lazy
 from wengert_mypy.calls import Context, Rule, called, sharpened
+from wengert_mypy.checker import imported
+from wengert_mypy.configuration import extensions, fingerprint
 from wengert_mypy.dimensions import Writer, computed, dim_of, has_computed
-from wengert_mypy.names import ARRAY_OPERAND, COMPUTED, MAKER, PLUGIN_ACTIVE, SCALAR_OPERAND, SHAPE
+from wengert_mypy.evidence import Registry
+from wengert_mypy.names import (
+    ARRAY_OPERAND,
+    COMPUTED,
+    CUSTOM,
+    LIFT,
+    MAKER,
+    PLUGIN_ACTIVE,
+    SCALAR_OPERAND,
+    SHAPE,
+)
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
+from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
+from wengert_mypy.symbolic import solved, takes_computed
+
+_NO_EXPRESSIONS: Final = frozenset(
+    {"builtins", "typing", "typing_extensions", "numpy", "collections", "wengert_mypy"}
+)
 
 
 class WengertPlugin(Plugin):
     """Shapes, registrations and advice for mypy, without a state of its own."""
 
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._extensions = extensions(options.config_file)
+        self._fingerprint = fingerprint()
+        self._registry = Registry(self, self._extensions)
+
+    def report_config_data(self, ctx: ReportConfigContext) -> list[str]:
+        """What a cached answer depends on besides the sources."""
+        return [self._fingerprint, *self._extensions]
+
+    def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
+        """Modules with expressions depend on the configured extensions, as if they imported them."""
+        if file.fullname in self._extensions or file.fullname.partition(".")[0] in _NO_EXPRESSIONS:
+            return []
+        if not any(name.partition(".")[0] == "wengert" for name in imported(file)):
+            return []
+        return [(10, name, -1) for name in self._extensions]
+
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         return partial(self._annotated, fullname=fullname) if fullname in COMPUTED else None
+
+    def get_function_signature_hook(
+        self, fullname: str
+    ) -> Callable[[FunctionSigContext], FunctionLike] | None:
+        if fullname.partition(".")[0] in _NO_EXPRESSIONS:
+            return None
+        return self._adapting(_type_of(self.lookup_fully_qualified(fullname)), lifts=fullname == LIFT)
+
+    def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
+        if fullname.partition(".")[0] in _NO_EXPRESSIONS:
+            return None
+        class_name, _, method = fullname.rpartition(".")
+        info = self._class(class_name)
+        if info is None:
+            return None
+        if method == "__call__" and info.has_base(CUSTOM):
+            return partial(self._adapted, all_of=None, lifts=False)
+        return self._adapting(_type_of(info.get(method)), lifts=False)
+
+    def _adapting(
+        self, callee: Type | None, lifts: bool
+    ) -> Callable[[SignatureContext], FunctionLike] | None:
+        if not lifts and not takes_expressions(callee):
+            return self._solved if takes_computed(callee) else None
+        return partial(self._adapted, all_of=callee if isinstance(callee, Overloaded) else None, lifts=lifts)
+
+    def _adapted(self, ctx: SignatureContext, all_of: Overloaded | None, lifts: bool) -> FunctionLike:
+        if takes_computed(ctx.default_signature):
+            ctx = ctx._replace(default_signature=self._solved(ctx))
+        return Signature(self._registry, ctx, all_of, lifts).adapted()
+
+    def _solved(self, ctx: SignatureContext) -> CallableType:
+        return solved(ctx, Writer(self, ctx.api.named_generic_type))
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         rule = FUNCTION_RULES.get(fullname)
@@ -102,3 +192,14 @@ def _gives_computed(node: SymbolNode | None) -> bool:
     return (
         isinstance(node, FuncDef) and isinstance(node.type, CallableType) and has_computed(node.type.ret_type)
     )
+
+
+def _type_of(symbol: SymbolTableNode | None) -> Type | None:
+    """The type of what is called, where it is stated."""
+    if symbol is not None and isinstance(symbol.node, TypeInfo):
+        symbol = symbol.node.get("__init__")
+    node = None if symbol is None else symbol.node
+    if isinstance(node, Decorator):
+        node = node.var
+    found = node.type if isinstance(node, FuncDef | OverloadedFuncDef | Var) else None
+    return None if found is None else get_proper_type(found)

@@ -100,6 +100,8 @@ def _taken(shape: Shape, axis: int, part: Part) -> Sequence[Size] | None:
             return (size,)
         if part.bounds is None or length is None or part.bounds.step == 0:
             return (None,)
-        return (number(len(range(*part.bounds.indices(length)))),)
+        places = range(*part.bounds.indices(length))
+        # `len` refuses what is longer than an address, and a program may state any number
+        return (number((places[-1] - places[0]) // places.step + 1 if places else 0),)
     assert isinstance(part, Gather), "new axes and ... have been dealt with"
     return part.shape

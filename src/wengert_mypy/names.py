@@ -14,6 +14,9 @@ ARRAY_OPERAND: Final = "wengert.graph.expressions.ArrayOperand"
 ARRAY_LAYER: Final = "wengert.graph.expressions.ArrayLayer"
 ARRAY_LITERAL: Final = "wengert.arrays.types.ArrayLiteral"
 SCALAR_OPERAND: Final = "wengert.graph.expressions.ScalarOperand"
+DOUBLE_LAYER: Final = "wengert.graph.expressions.DoubleLayer"
+FLOAT_LAYER: Final = "wengert.graph.expressions.FloatLayer"
+LAYER: Final = "wengert.graph.expressions.Layer"
 EXPRESSION: Final = "wengert.graph.node.Expression"
 WEIGHT: Final = "wengert.graph.weights.Weight"
 MASK: Final = "wengert.graph.expressions.Mask"
@@ -21,6 +24,8 @@ MAKER: Final = "wengert.plugins.making.Maker"
 LITERAL: Final = "wengert.graph.literals.literal"
 DIFFERENTIABLE: Final = "wengert.differentiable.Differentiable"
 EVIDENCE: Final = "wengert.graph.evidence.Instance"
+LIFT: Final = "wengert.graph.evidence.lift"
+CUSTOM: Final = "wengert.ops.custom.Custom"
 REGISTER: Final = "wengert.graph.evidence.register"
 PLUGIN_ACTIVE: Final = "wengert.testing.plugin.plugin_active"
 
@@ -34,6 +39,7 @@ FLOOR_DIV: Final = "wengert.dims.FloorDiv"
 COMPUTED: Final = frozenset({ADD, MUL, FLOOR_DIV})
 
 NDARRAY: Final = "numpy.ndarray"
+NUMPY_FLOATING: Final = "numpy.floating"
 NUMPY_SCALAR: Final = "numpy.generic"
 
 SHAPE: Final = ErrorCode("shape", "Shapes of arrays that do not fit", "Wengert")
@@ -41,4 +47,5 @@ NOT_DIFFERENTIABLE: Final = ErrorCode(
     "not-differentiable", "Values that are no expressions and for which nothing is registered", "Wengert"
 )
 ANY_ARRAY: Final = ErrorCode("any-array", "Arrays of unknown element type in expressions", "Wengert")
+DTYPE: Final = ErrorCode("dtype", "Element types that do not mix", "Wengert")
 LAZY: Final = ErrorCode("lazy", "Layers used as if they had been computed", "Wengert")

@@ -16,13 +16,19 @@ def leaf() -> st.SearchStrategy[Dim]:
     return st.one_of(st.integers(-6, 6).map(number), st.sampled_from(NAMES).map(lambda n: atom(Atom(n, n))))
 
 
+def divided(pair: tuple[Dim, int]) -> Dim:
+    made = floor_divide(pair[0], number(pair[1]))
+    assert made is not None
+    return made
+
+
 def grown(inner: st.SearchStrategy[Dim]) -> st.SearchStrategy[Dim]:
     pairs = st.tuples(inner, inner)
-    quotients = st.tuples(inner, st.integers(1, 5)).map(lambda p: floor_divide(p[0], number(p[1])))
+    quotients = st.tuples(inner, st.integers(1, 5)).map(divided)
     return st.one_of(
         pairs.map(lambda p: p[0] + p[1]),
         pairs.map(lambda p: p[0] * p[1]),
-        quotients.filter(lambda d: d is not None),
+        quotients,
     )
 
 

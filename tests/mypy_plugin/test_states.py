@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mypy.version import __version__ as version
 
 from tests.mypy_plugin.checking import configured, said, written
 
@@ -30,14 +31,22 @@ def model(x: wg.ArrayLayer, w: wg.ArrayWeight) -> wg.ArrayLayer:
 
 x = wg.literal(np.ones((2, 3), np.float32), 2, WIDTH)
 y = wg.literal(np.ones((3, 4), np.float32), 3, 4)
-reveal_type(x @ y)
+
+def sized() -> None:
+    reveal_type(x @ y)
 
 def user(a: wg.DoubleExpression) -> wg.DoubleLayer:
     return wg.add(a, 1.0)
 
-def registered() -> None:
+def revealed() -> None:
     reveal_type(wg.exp(Decimal(1)))
+
+# each in a function of its own: the daemon checks again whatever had something to say
+def registered() -> None:
+    wg.exp(Decimal(1))
     user(Decimal(1))
+
+def extended() -> None:
     user(Fraction(1))
 """
 
@@ -90,6 +99,15 @@ EDITS: list[Edit] = [
         ("DoubleLayer",),
         ("error",),
     ),
+    ("no longer registered where all was well", {"support.py": module()}, ('"Decimal" is not a diff',), ()),
+    ("registered again", {"support.py": module(rule())}, (), ("error",)),
+    ("no longer in the extension", {"mylib/extension.py": module()}, ('"Fraction" is not',), ('"Decimal"',)),
+    (
+        "in the extension again",
+        {"mylib/extension.py": module(rule("Fraction", "fraction"))},
+        (),
+        ("error",),
+    ),
     (
         "a size changes",
         {"sizes.py": "from typing import Final\nWIDTH: Final = 5\n"},
@@ -132,7 +150,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     said(tmp_path, "--status-file", str(tmp_path / "daemon.json"), "stop", program=("mypy.dmypy",))
 
 
-def test_warm_daemon_and_cold_answers_agree_after_every_edit(folder: Path) -> None:
+def test_warm_daemon_parallel_and_cold_answers_agree_after_every_edit(folder: Path) -> None:
     status = ("--status-file", str(folder / "daemon.json"))
     library = folder / "library"  # cold is without a cache of the project; the library's is made once
     written(folder, {"only.py": "import wengert as wg\n"})
@@ -147,6 +165,9 @@ def test_warm_daemon_and_cold_answers_agree_after_every_edit(folder: Path) -> No
         # a daemon that started from the cache of a warm run would share its answers
         command = ("run", "--", "--cache-dir", str(folder / "daemon"), *NAMES)
         daemon = sorted(said(folder, *status, *command, program=("mypy.dmypy",)))
+        if version.split(".")[0] != "1":  # mypy 1 has no worker processes
+            parallel = said(folder, "-n", "2", "--cache-dir", str(folder / "parallel"), *NAMES)
+            assert sorted(parallel) == cold, f"{step}: {what}: worker processes differ"
         text = "\n".join(cold)
         assert warm == cold, f"{step}: {what}: warm differs"
         assert daemon == cold, f"{step}: {what}: the daemon differs"

@@ -139,7 +139,7 @@ class Expression:
         return f"<{type(self).__name__} {self._kind.text()}>"
 
 
-def _advised(name: str, advice: str) -> property:
+def _advised(name: str, advice: str) -> Callable[[Expression], NoReturn]:
     """For an attribute that arrays and other libraries' tensors have: what to write here.
 
     A property each, because a `__getattr__` would make every attribute of every node slower by a third.
@@ -150,11 +150,12 @@ def _advised(name: str, advice: str) -> property:
             f"{self!r} has no {name}: write {advice}\n  at {user_position()}", name=name, obj=self
         )
 
-    return property(refuse)
+    return refuse
 
 
-for _name, _advice in _INSTEAD.items():
-    setattr(Expression, _name, _advised(_name, _advice))
+if not TYPE_CHECKING:  # hidden: checkers refuse these by themselves
+    for _name, _advice in _INSTEAD.items():
+        setattr(Expression, _name, property(_advised(_name, _advice)))
 
 
 class Node(Expression):

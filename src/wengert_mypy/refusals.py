@@ -1,0 +1,83 @@
+"""Why a value is no expression, and what to write instead.
+
+Knows: the texts and their error codes.
+Refuses to know: calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mypy.errorcodes import ErrorCode
+from mypy.options import Options
+from mypy.types import AnyType, Instance, Type, TypeVarType, get_proper_type
+
+from wengert_mypy.checker import accepts, mentioned, shown
+from wengert_mypy.evidence import Found
+from wengert_mypy.names import (
+    ANY_ARRAY,
+    ARRAY_LITERAL,
+    DTYPE,
+    NOT_DIFFERENTIABLE,
+    NUMPY_FLOATING,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One error."""
+
+    text: str
+    code: ErrorCode
+
+
+def _element_type(array: Instance) -> Type | None:
+    """The element type of a numpy array; None where it is not stated."""
+    dtype = get_proper_type(array.args[1])
+    element = get_proper_type(dtype.args[0]) if isinstance(dtype, Instance) and dtype.args else dtype
+    return None if isinstance(element, AnyType) else element
+
+
+def wrong_elements(array: Instance, literal: Instance, options: Options) -> Refusal | None:
+    """An array of numbers that are not floating, of another dtype, or of one that nobody knows."""
+    given, wanted = _element_type(array), get_proper_type(literal.args[0])
+    if given is None:
+        return Refusal(
+            "an array of unknown element type cannot be checked; state it, as in numpy.array(x, numpy.float32)",
+            ANY_ARRAY,
+        )
+    if isinstance(given, Instance) and not given.type.has_base(NUMPY_FLOATING):
+        why = "only arrays of floating-point elements are; write x.astype(numpy.float32)"
+        return Refusal(f"{shown(array, options)} is not a differentiable array: {why}", NOT_DIFFERENTIABLE)
+    if isinstance(wanted, TypeVarType | AnyType) or accepts(wanted, given):
+        return None
+    return Refusal(
+        f"dtypes {_dtype(wanted)} and {_dtype(given)} do not mix; "
+        f"make them one, as in x.astype(numpy.{_dtype(wanted)})",
+        DTYPE,
+    )
+
+
+def _dtype(element: Type) -> str:
+    """The name of an element type: numpy's stubs have float32 as floating[_32Bit]."""
+    t = get_proper_type(element)
+    bits = get_proper_type(t.args[0]) if isinstance(t, Instance) and t.args else t
+    name = bits.type.name if isinstance(bits, Instance) else "?"
+    return f"float{name.strip('_').removesuffix('Bit')}" if name.endswith("Bit") else name
+
+
+def not_differentiable(
+    t: Instance, formals: Sequence[Type], found: Sequence[Found], options: Options
+) -> Refusal:
+    """A value of a class without fitting evidence."""
+    what, name = shown(t, options), t.type.name
+    arrays = [mentioned(formal, ARRAY_LITERAL) is not None for formal in formals]
+    wanted = "array" if all(arrays) else "value" if any(arrays) else "scalar"
+    if len(found) > 1:
+        why = f"{len(found)} registrations are in scope ({', '.join(f.fullname for f in found)}); import one of them"
+    elif found:
+        why = f"{found[0].fullname} registers it as {shown(found[0].type, options)}"
+    else:
+        why = f"no Instance[{name}, ...] in scope (@register({name}) or import it)"
+    return Refusal(f"{what} is not a differentiable {wanted}: {why}", NOT_DIFFERENTIABLE)
