@@ -1,0 +1,120 @@
+"""Edges of the invariants: lazy sums, torn commits, products whose parts have structure, deltas that come late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import Do, Tape, UnitContinuation
+from wengert.extend import LazyDelta, Rows, kinds, operation
+from wengert.plugins import SGD, Names
+
+SETTINGS = SGD(learning_rate=1.0)
+
+
+def test_s2_a_sum_of_lazy_deltas_shares_one_list_of_terms() -> None:
+    row = LazyDelta([Rows(0, np.ones(2), (2, 2))])
+    total = row
+    for _ in range(1_000):
+        total = total + row
+    assert len(total.terms) == 1_001
+    assert len(row.terms) == 1, "what was added to is as it was"
+    assert (total.dense() == [[1001.0, 1001.0], [0.0, 0.0]]).all()
+    assert (total + np.ones((2, 2)) + np.ones((2, 2))).rest.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_s6_a_lazy_delta_that_does_not_fit_changes_no_weight() -> None:
+    a = SETTINGS.array_weight(np.zeros(3))
+    b = SETTINGS.array_weight(np.zeros(3))
+
+    def wrong(tape: Tape[Any, Any]) -> Tape[Any, Any]:
+        late = LazyDelta([Rows(np.array([7]), np.ones(1), (3,))])
+        return Tape(tape.data, lambda delta: tape.backward(Do.now(late)))
+
+    with pytest.raises(IndexError):
+        wg.sum(a + wg.ArrayLayer(b.forward.map(wrong))).train().run()
+    assert not a.data.any()
+    assert not b.data.any()
+
+
+def test_s11_a_weight_of_shape_0_stays_an_array_after_its_data_were_seen() -> None:
+    w = SETTINGS.array_weight(np.array(1.0))
+    assert w.data.shape == ()
+    for expected in (0.0, -1.0):
+        wg.train(w * 1.0).run()
+        assert isinstance(w.data, np.ndarray)
+        assert w.data == expected
+
+
+def test_s11_gradients_of_two_weights_are_two_arrays() -> None:
+    a, b = (SETTINGS.array_weight(np.zeros(2)) for _ in range(2))
+    of_a, of_b = wg.gradients(wg.sum(a + b), [a, b]).run()
+    assert not np.shares_memory(of_a, of_b)
+
+
+def test_d55_a_leafs_own_tuple_is_not_taken_apart() -> None:
+    received: list[object] = []
+
+    @dataclass(frozen=True)
+    class Value:
+        """Its Delta is a pair."""
+
+    @wg.register(Value)
+    def value(x: Value) -> Do[Tape[float, tuple[int, float]]]:
+        return Do.now(Tape(5.0, lambda delta: UnitContinuation.delay(lambda: received.append(delta.run()))))
+
+    w = SETTINGS.double_weight(1.0)
+    both = wg.lift((value(Value()), w))  # type: ignore[call-overload] # products are lifted with the mypy plugin
+
+    def send(tape: Tape[Any, Any]) -> Do[None]:
+        return Do.delay(lambda: tape.backward(Do.now(((1, 2.0), 3.0))).run())
+
+    both.forward.flat_map(send).run()
+    assert received == [(1, 2.0)]
+    assert w.data == -2.0
+
+
+def test_d6_a_delta_sent_below_a_bind_arrives_without_a_training() -> None:
+    w = SETTINGS.double_weight(1.0)
+
+    def send(tape: Tape[float, float]) -> Do[Tape[float, float]]:
+        return Do.delay(lambda: tape.backward(Do.now(1.0)).run()).map(lambda _: tape)
+
+    assert wg.DoubleLayer((w * 2.0).forward.flat_map(send)).as_do().run() == 2.0
+    assert w.data == -1.0
+
+
+def test_s4_a_derivative_that_nobody_wrote_is_an_error_and_not_zero() -> None:
+    @operation(kinds.elementwise, lambda case, x: x * x)
+    def forgotten(x: wg.DoubleExpression, /) -> wg.DoubleLayer:
+        raise NotImplementedError
+
+    assert forgotten(3.0).predict().run() == 9.0
+    with pytest.raises(wg.errors.NotDifferentiableError, match="no derivative is defined for operand 0"):
+        forgotten(SETTINGS.double_weight(3.0))
+
+
+def test_s12_a_masked_exponential_gives_no_nan() -> None:
+    w = SETTINGS.array_weight(np.array([1000.0, 1.0]))
+    loss = wg.sum(wg.where(wg.less(w, 100.0), wg.exp(w), 0.0))
+    found: Any = wg.gradients(loss, [w]).run()  # Any: a delta is typed by shape, dtype and device alone
+    assert np.allclose(found[0], [0.0, np.e])
+
+
+def test_d66_weights_made_on_one_line_are_told_apart() -> None:
+    class Settings(Names, SGD): ...
+
+    settings = Settings(learning_rate=1.0)
+    weights = [settings.double_weight(float(i)) for i in range(3)]
+    assert all(found is made for found, made in zip(settings.weights.values(), weights, strict=True))
+
+
+def test_an_attribute_of_another_type_is_another_signature() -> None:
+    x = SETTINGS.array_weight(np.ones((2, 3)))
+    assert wg.sum(x, axis=1).shape == (2,)
+    with pytest.raises(wg.errors.WengertError):
+        wg.sum(x, axis=1.0)  # type: ignore[call-overload] # an axis is an int, also after axis=1 was met
