@@ -60,7 +60,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "array loss that only the run knows": (
         lambda: later.train().run(),
-        "ShapeError: train: a loss is a scalar, <ArrayLayer forward ? ?, built at "
+        "ShapeError: a loss is a scalar, <ArrayLayer forward ? ?, built at "
         "test_losses.py:N> has shape (2, 3); reduce it with mean or sum",
     ),
     "tuple of losses": (

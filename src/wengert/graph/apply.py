@@ -77,8 +77,6 @@ def apply(
         given = ", ".join(f"{name}={shown(value)}" for name, value in attributes)
         wrong = ArgumentError(f"cannot be used with {given}: {error}")
         raise _refused(operation, wrong, described(values, kinds)) from error
-    if len(kinds) == 1 and not attributes:
-        operation.signatures[kinds[0]] = signature  # the key that `unary` asks for
     frame = user_frame()
     cls = signature.cls
     node = _new(cls)

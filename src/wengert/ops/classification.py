@@ -7,6 +7,7 @@ Refuses to know: how classes are encoded elsewhere; labels are integers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal, Protocol, overload
 
@@ -110,16 +111,9 @@ def _loss(c: Value, logits: Value, labels: Value, *, reduction: str) -> Value:
 def _loss_delta(c: Value, g: Value, y: Value, logits: Value, labels: Value, *, reduction: str) -> Value:
     xp, shape = c.xp, c.shape(0)
     if reduction == "mean":
-        g = g / max(1, _lines(shape))
+        g = g / max(1, math.prod(shape[:-1]))
     spread = xp.expand_dims(g, axis=-1) if reduction == "none" else g
     return spread * (xp.softmax(logits, axis=-1) - xp.one_hot(labels, shape[-1], c.result.dtype))
-
-
-def _lines(shape: tuple[int, ...]) -> int:
-    count = 1
-    for n in shape[:-1]:
-        count *= n
-    return count
 
 
 CROSS_ENTROPY: Final = Operation("cross_entropy", Rules(_infer_loss, _loss, (_loss_delta, None)))

@@ -6,6 +6,7 @@ Refuses to know: how a sum is computed.
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, cast, overload
@@ -161,12 +162,7 @@ def _mean_delta(
 ) -> Value:
     if _is_scalar(c):
         return g
-    return _spread(c, g / max_(_count(c, axis), 1), axis, keepdims)
-
-
-def max_(a: int, b: int) -> int:
-    """Python's own, whose name this module gives to the operation."""
-    return a if a > b else b
+    return _spread(c, g / builtins.max(_count(c, axis), 1), axis, keepdims)
 
 
 @_reduction(_infer, _mean_delta)

@@ -37,7 +37,7 @@ class FailOnNonFinite(Plugin):
     >>> w = Settings(learning_rate=0.1).double_weight(0.0, name="w")
     >>> (w / 0.0).train().run()
     Traceback (most recent call last):
-    wengert.errors.NonFiniteError: the loss is nan, so <DoubleWeight 'w' () float64> and all others stay
+    wengert.errors.NonFiniteError: the loss is nan, so <DoubleWeight 'w' () float64> and all other ...
     """
 
     optimizer: ClassVar[type[Optimizer]] = Refusing

@@ -117,7 +117,7 @@ class Evaluation:
         value, of = self.value(loss), loss.kind
         if of.shape is None and shape_of(value) != ():
             raise ShapeError(
-                f"train: a loss is a scalar, {loss!r} has shape {shape_of(value)}; reduce it with mean or sum"
+                f"a loss is a scalar, {loss!r} has shape {shape_of(value)}; reduce it with mean or sum"
             )
         if of.trainable:
             self.add(loss, one_like(value))

@@ -1,0 +1,126 @@
+"""D52: one operation, rules chosen by the types of all operands, and more rules for types of others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+import wengert as wg
+from wengert import Do, Tape, UnitContinuation
+from wengert.arrays import FLOAT64
+from wengert.extend import Column, Kind, kind, kinds, operation
+from wengert.plugins import SGD
+
+
+@dataclass(frozen=True)
+class Metres:
+    """A length: nothing that numbers or arrays know."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Millimetres(Metres):
+    """A finer length."""
+
+
+@wg.register(Metres)
+def metres(x: Metres) -> Do[Tape[Metres, float]]:
+    return Do.now(Tape(x, lambda delta: UnitContinuation.now(None)))
+
+
+@wg.register(Millimetres)
+def millimetres(x: Millimetres) -> Do[Tape[Millimetres, float]]:
+    return Do.now(Tape(x, lambda delta: UnitContinuation.now(None)))
+
+
+def a_double(operands: tuple[Kind, ...]) -> Kind:
+    return kind(Column.DOUBLE, (), FLOAT64)
+
+
+@operation(
+    kinds.broadcasting,
+    lambda case, a, b: a * b,
+    lambda case, g, y, a, b: g * b,
+    lambda case, g, y, a, b: g * a,
+)
+def area(a: object, b: object, /) -> wg.DoubleLayer:
+    """Width times height."""
+    raise NotImplementedError
+
+
+area.rule(
+    Metres,
+    float,
+    infer=a_double,
+    value=lambda case, a, b: a.value * b,
+    derivatives=(lambda case, g, y, a, b: g * b, lambda case, g, y, a, b: g * a.value),
+)
+
+
+def test_d52_numbers_take_the_operations_own_rule() -> None:
+    assert area(2.0, 3.0).predict().run() == 6.0
+
+
+def test_d52_an_added_rule_is_chosen_by_all_operands_and_has_its_own_derivative() -> None:
+    w = SGD(learning_rate=1.0).double_weight(3.0)
+    loss = area(Metres(2.0), w)
+    assert loss.predict().run() == 6.0
+    assert wg.gradients(loss, (w,)).run() == (2.0,)
+
+
+def test_d52_a_subclass_takes_its_bases_rule_until_it_has_one() -> None:
+    assert area(Millimetres(2.0), 3.0).predict().run() == 6.0
+    area.rule(
+        Millimetres,
+        float,
+        infer=a_double,
+        value=lambda case, a, b: a.value * b / 1000.0,
+        derivatives=(None, None),  # said, for a registered value may want one
+    )
+    try:
+        assert area(Millimetres(2.0), 3.0).predict().run() == 0.006
+        assert area(Metres(2.0), 3.0).predict().run() == 6.0
+    finally:
+        del area.operation.added[Millimetres, float]
+        area.operation.signatures.clear()
+
+
+def test_d52_a_pair_without_a_rule_is_refused_with_both_types() -> None:
+    with pytest.raises(wg.errors.NotDifferentiableError, match="area"):
+        area(Metres(2.0), Metres(3.0))
+
+
+def test_d52_two_rules_of_which_none_is_best_are_refused() -> None:
+    def value(case: Any, a: Metres, b: Metres) -> float:  # Any: a case
+        return a.value * b.value
+
+    area.rule(Millimetres, Metres, infer=a_double, value=value)
+    area.rule(Metres, Millimetres, infer=a_double, value=value)
+    try:
+        with pytest.raises(wg.errors.NotDifferentiableError, match="more than one rule fits"):
+            area(Millimetres(1.0), Millimetres(1.0))
+    finally:
+        del area.operation.added[Millimetres, Metres], area.operation.added[Metres, Millimetres]
+        area.operation.signatures.clear()
+
+
+def test_d16_a_failed_node_stops_only_what_needs_it() -> None:
+    ran: list[str] = []
+
+    def leaf(name: str, fails: bool) -> wg.DoubleLayer:
+        def make() -> Tape[float, float]:
+            ran.append(name)
+            if fails:
+                raise ValueError(name)
+            return Tape(1.0, lambda delta: UnitContinuation.now(None))
+
+        return wg.DoubleLayer(Do.delay(make))
+
+    loss = (leaf("first", True) + leaf("second", False)) * (leaf("third", True) + leaf("fourth", False))
+    with pytest.raises(ExceptionGroup) as caught:
+        loss.predict().run()
+    assert ran == ["first", "second", "third", "fourth"]
+    assert [str(e) for e in caught.value.exceptions] == ["first", "third"]
