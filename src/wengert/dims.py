@@ -1,7 +1,8 @@
 """Dimensions computed from others, in signatures: `ArrayLayer[tuple[Batch, Add[Features, Literal[1]]]]`.
 
-Knows: three names that the mypy plugin computes with; without it they are three kinds of int.
-Refuses to know: how. Nothing here is ever made at run time.
+Knows: three names that the mypy plugin computes with; without it they are three kinds of int. And what states
+a dimension where an array is at hand.
+Refuses to know: how to compute. Nothing here is ever made at run time.
 
 >>> from typing import Literal, TypeVar
 >>> Width = TypeVar("Width", bound=int)
@@ -11,9 +12,14 @@ tuple[wengert.dims.Add[~Width, typing.Literal[1]], wengert.dims.Mul[~Width, typi
 
 from __future__ import annotations
 
-from typing import Generic, NoReturn, TypeVar
+from collections.abc import Callable
+from typing import Generic, NoReturn, SupportsIndex, TypeAlias, TypeVar
 
-__all__ = ["Add", "FloorDiv", "Mul"]
+__all__ = ["Add", "Dimension", "FloorDiv", "Mul"]
+
+# what may state a dimension of an array: its size, or a class or NewType of int that names it; for pyrefly a
+# NewType is a function and no class
+Dimension: TypeAlias = SupportsIndex | type[int] | Callable[[int], int]
 
 A = TypeVar("A", bound=int)
 B = TypeVar("B", bound=int)

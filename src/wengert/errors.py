@@ -56,8 +56,39 @@ class CheckpointError(WengertError, ValueError):
     """A file of weights is broken or belongs to another model."""
 
 
+class CheckpointWriteError(CheckpointError, OSError):
+    """Weights could not be written: a full disk, a folder that is not there or closed."""
+
+
+class CheckpointPackageError(CheckpointError, ImportError):
+    """The package that reads and writes files of weights is not installed."""
+
+
 class BlockError(WengertError, TypeError):
     """Blocks of `wengert.fold` do not fit together."""
+
+
+class BlockValueError(BlockError, ValueError):
+    """A block got an argument, or was connected in a way, that has no meaning."""
+
+
+class BlockKeyError(BlockError, KeyError):
+    """A block has nothing under the key that the data have."""
+
+    def __str__(self) -> str:  # that of a KeyError is the `repr` of its text
+        return str(self.args[0])
+
+
+class BlockIndexError(BlockError, IndexError):
+    """A block was asked for an element that a sequence does not have."""
+
+
+class BlockStateError(BlockError, RuntimeError):
+    """A block is not ready for, or not of the kind for, what was asked of it."""
+
+
+class BlockUseError(BlockError, AssertionError):
+    """Blocks were used in an order or place in which they cannot be."""
 
 
 class NotAwaitableError(WengertError, TypeError):

@@ -37,6 +37,8 @@ def gpu() -> Iterator[Namespace]:
         if hasattr(np, name):
             setattr(stand_in, name, getattr(np, name))
     stand_in.asnumpy = np.asarray
+    # a kernel is compiled on a device; the function over numpy of the same name stands for it
+    stand_in.ElementwiseKernel = lambda given, made, source, name: getattr(HOST, name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", stand_in)
         patch.delitem(sys.modules, "wengert.arrays.gpu", raising=False)
@@ -49,7 +51,7 @@ X = np.random.default_rng(0).uniform(0.5, 2.0, (3, 4)).astype(np.float32)
 ROWS = np.array([0, 2, 2])
 CALLS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(["abs", "sign", "sqrt", "square", "exp", "log", "log1p", "expm1"], (X,)),
-    **dict.fromkeys(["sin", "cos", "tanh", "sigmoid", "relu", "zeros_like"], (X,)),
+    **dict.fromkeys(["sin", "cos", "tanh", "erf", "sigmoid", "relu", "zeros_like"], (X,)),
     **dict.fromkeys(["pow", "divide", "maximum", "minimum"], (X, X[::-1])),
     **dict.fromkeys(["greater", "greater_equal", "less", "less_equal"], (X, X[::-1])),
     **dict.fromkeys(["equal", "not_equal", "logical_and", "logical_or"], (X > 1, X < 1.5)),
@@ -58,8 +60,11 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "sum_to": (X, (1, 4)),
     "nonzero_safe": (X - X[0], (X - X[0]) * X),
     "matmul": (X, X.T),
+    "einsum": ("ij,kj->ki", X, X),
+    "flip": (X,),
+    "roll": (X, 1),
     "swap_last": (X,),
-    **dict.fromkeys(["sum", "mean", "max", "min"], (X, 0)),
+    **dict.fromkeys(["sum", "prod", "mean", "max", "min", "cumsum", "cumprod"], (X, 0)),
     **dict.fromkeys(["softmax", "log_softmax", "logsumexp", "expand_dims"], (X, 0)),
     "reshape": (X, (2, 6)),
     "permute_dims": (X, (1, 0)),
@@ -74,9 +79,13 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "ones": ((2, 3), np.float32),
     "full": ((2, 3), 0.5, np.float32),
     "astype": (X, np.float64),
+    "pad": (X, ((0, 1), (2, 0)), 0.5),
+    "windows": (X.reshape(1, 1, 3, 4), (2, 2), (1, 2), (2, 1)),
+    "unwindows": (np.ones((1, 1, 4, 1, 2), np.float32), (1, 1, 3, 4), (2, 2), (1, 2), (2, 1)),
     "add_at": ((3, 4), np.float32, ROWS, X),
     "one_hot": (np.array([[0, 3], [1, 0]]), 4, np.float32),
     "pick": (X, ROWS % 4),
+    "dropout_mask": ((3, 4), np.float32, 0.5, [1, 2]),
     "freeze": (X,),
     "as_readonly": (X,),
     "to_host": (X,),
@@ -115,10 +124,32 @@ def test_the_rest(gpu: Namespace) -> None:
         assert gpu.logsumexp(np.array([-np.inf, -np.inf])) == -np.inf
     assert not np.shares_memory(gpu.freeze(X), X)
     assert_array_equal(gpu.getitem(X, [0, 1]), X[:2])
+    for space in (gpu, HOST):
+        assert_array_equal(X[space.mesh(X.shape)], X)
 
 
 def test_every_function_is_there_and_compared(gpu: Namespace) -> None:
     wanted = {name for kind in Namespace.__mro__ for name in vars(kind) if not name.startswith("_")}
     assert wanted <= set(vars(HOST))
     assert wanted <= set(vars(gpu))
-    assert wanted - set(CALLS) == {"all_finite", "fused_update", "scaled_update", "subtract_at"}
+    alone = {"all_finite", "mesh", "fused_update", "scaled_update", "subtract_at", "from_host"}
+    assert wanted - set(CALLS) == alone
+
+
+def test_an_array_comes_to_the_device_that_is_asked_for(gpu: Namespace) -> None:
+    entered: list[object] = []
+
+    class Device:
+        id = 1
+
+        def __enter__(self) -> None:
+            entered.append(self)
+
+        def __exit__(self, *failure: object) -> None:
+            entered.append("left")
+
+    Device.__module__ = "cupy.cuda"
+    device: Any = Device()  # Any: stands for one of cupy's
+    assert_array_equal(gpu.from_host(X, device), X)
+    assert entered == [device, "left"]
+    assert HOST.from_host(X, "cpu") is X

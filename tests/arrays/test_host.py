@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "sin": np.sin,
     "cos": np.cos,
     "tanh": np.tanh,
+    "erf": np.vectorize(math.erf, otypes=[float]),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "relu": lambda x: np.where(x > 0, x, 0),
 }
@@ -111,6 +113,7 @@ def axes_of(x: Sample) -> st.SearchStrategy[Any]:
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {
     "sum": np.sum,
+    "prod": np.prod,
     "mean": np.mean,
     "max": np.max,
     "min": np.min,
@@ -207,6 +210,8 @@ def test_shapes(data: st.DataObject) -> None:
     if rank:
         axis = data.draw(st.integers(-rank, rank - 1))
         assert_array_equal(HOST.concat([x, x], axis), np.concatenate([x, x], axis))
+        assert_array_equal(HOST.cumsum(x, axis), np.cumsum(x, axis))
+        assert_array_equal(HOST.cumprod(x, axis), np.cumprod(x, axis))
         if x.shape[axis]:
             indices = data.draw(arrays_of_indices(x.shape[axis]))
             assert_array_equal(HOST.take(x, indices, axis), np.take(x, indices, axis))

@@ -28,6 +28,7 @@ UNARY = [
     "sin",
     "cos",
     "tanh",
+    "erf",
     "sigmoid",
     "relu",
 ]

@@ -201,7 +201,7 @@ def test_indexed_shape(data: st.DataObject) -> None:
         | npst.integer_array_indices(shape)
         | st.tuples(st.just(Ellipsis), st.just(zeros_of((2, 2))))
         | st.tuples(st.just(zeros_of((2, 1))), st.just(None), st.just(0))
-        | st.tuples(*[st.sampled_from([0, -1, slice(1, None), None, Ellipsis, zeros_of((2,)), 7])] * 3)
+        | st.tuples(*[st.sampled_from([0, -1, slice(1, None), None, Ellipsis, zeros_of((2,)), 7])] * 4)
     )
     try:
         wanted = np.zeros(shape)[key].shape
@@ -210,6 +210,11 @@ def test_indexed_shape(data: st.DataObject) -> None:
             indexed_shape(shape, key)
     else:
         assert indexed_shape(shape, key) == wanted
+
+
+def test_an_ellipsis_parts_index_arrays_even_where_it_stands_for_no_axis() -> None:
+    key = (slice(None), zeros_of((2,)), ..., zeros_of((2,)))
+    assert indexed_shape((5, 2, 2), key) == np.zeros((5, 2, 2))[key].shape == (2, 5)
 
 
 def test_indexed_shape_says_what_does_not_fit() -> None:

@@ -142,13 +142,15 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: (wg.sum(guarded) / 0.0 * 0.0).train().run(),
         "NonFiniteError: the loss is nan, so <ArrayWeight 'guarded' (2, 2) float32> and all "
         "other weights stay as they are\n"
-        "+ in the update of <ArrayWeight 'guarded' (2, 2) float32>, made at test_losses.py:N",
+        "+ in the update of <ArrayWeight 'guarded' (2, 2) float32>, made at test_losses.py:N\n"
+        "+ first not finite: divide(() float32, () float64), built at here",
     ),
     "delta that is infinite": (
         lambda: wg.sqrt(zero).train().run(),
         "NonFiniteError: the delta of <DoubleWeight 'zero' () float64> is not finite, so it "
         "and all other weights stay as they are\n"
-        "+ in the update of <DoubleWeight 'zero' () float64>, made at test_losses.py:N",
+        "+ in the update of <DoubleWeight 'zero' () float64>, made at test_losses.py:N\n"
+        "+ first not finite: backward of sqrt(() float64) with weight 'zero', built at here",
     ),
     "label out of range": (
         lambda: wg.cross_entropy(logits, np.array([0, 1, 2, 3])),

@@ -37,6 +37,11 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: sgd.array_weight(ones(2, 3), 2),
         "ShapeError: array_weight: the array has shape (2, 3), the stated dimensions are (2)\n  at here",
     ),
+    "a text for a dimension": (
+        lambda: sgd.array_weight(ones(2, 3), "2", 3),
+        "ArgumentError: array_weight: a dimension is an int, or a class or NewType of int that names it; "
+        "got '2'\n  at here",
+    ),
     "integer array": (
         lambda: sgd.array_weight(np.ones((2, 3), np.int64)),
         "DTypeError: array_weight: an array of int64 is not differentiable; write "

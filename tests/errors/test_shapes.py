@@ -306,6 +306,64 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "  operand 1: literal (1,) int64\n"
         "  at here",
     ),
+    "take_along_axis": (
+        lambda: wg.take_along_axis(w, np.zeros((3, 1), int)),
+        "ShapeError: take_along_axis: indices of shape (3, 1) do not fit shape (2, 3) along axis 1: 2 and 3 "
+        "differ on axis 0\n"
+        "  operand 0: weight 'w' (2, 3) float32\n"
+        "  operand 1: literal (3, 1) int64\n"
+        "  at here",
+    ),
+    "take_along_axis of another rank": (
+        lambda: wg.take_along_axis(w, np.zeros(3, int)),
+        "ShapeError: take_along_axis: the indices have 1 axes, and the array of shape (2, 3) has 2\n"
+        "  operand 0: weight 'w' (2, 3) float32\n"
+        "  operand 1: literal (3,) int64\n"
+        "  at here",
+    ),
+    "split": (
+        lambda: wg.split(w, 2, axis=1),
+        "ShapeError: split: cannot split axis 1 of shape (2, 3) into 2 equal parts: 3 is no multiple of 2\n"
+        "  operand 0: weight 'w' (2, 3) float32\n"
+        "  at here",
+    ),
+    "split into nothing": (
+        lambda: wg.split(w, 0),
+        "ShapeError: split: cannot split into 0 parts\n  operand 0: weight 'w' (2, 3) float32\n  at here",
+    ),
+    "flip": (
+        lambda: wg.flip(w, axis=(0, 0)),
+        "ShapeError: flip: axes (0, 0) name one axis of shape (2, 3) twice\n"
+        "  operand 0: weight 'w' (2, 3) float32\n"
+        "  at here",
+    ),
+    "roll": (
+        lambda: wg.roll(w, (1, 2)),
+        "ShapeError: roll: shift (1, 2) has 2 numbers, not 1: there is no axis\n"
+        "  operand 0: weight 'w' (2, 3) float32\n"
+        "  at here",
+    ),
+    "einsum": (
+        lambda: wg.einsum("ij,jk->ik", x, w),
+        'ShapeError: einsum: index "j" is both 5 and 2\n'
+        "  operand 0: literal (4, 5) float32\n"
+        "  operand 1: weight 'w' (2, 3) float32\n"
+        "  at here",
+    ),
+    "einsum of another rank": (
+        lambda: wg.einsum("bij->b", w),
+        'ShapeError: einsum: term "bij" has 3 indices, shape (2, 3) has 2 axes\n'
+        "  operand 0: weight 'w' (2, 3) float32\n"
+        "  at here",
+    ),
+    "tensordot": (
+        lambda: wg.tensordot(x, w, axes=((1,), (0,))),
+        "ShapeError: tensordot: cannot sum over axis 1 of shape (4, 5) and axis 0 of shape (2, 3): 5 and 2 "
+        "differ\n"
+        "  operand 0: literal (4, 5) float32\n"
+        "  operand 1: weight 'w' (2, 3) float32\n"
+        "  at here",
+    ),
     "broadcasting that changes the rank": (
         lambda: column + ones(3),
         "ShapeError: add: shapes (5, 1) and (3,) would broadcast to (5, 3), a shape of "
@@ -317,6 +375,10 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "literal": (
         lambda: wg.literal(x, 4, 6),
+        "ShapeError: literal: the array has shape (4, 5), the stated dimensions are (4, 6)\n  at here",
+    ),
+    "literal with numpy's integers": (
+        lambda: wg.literal(x, np.int64(4), np.int64(6)),
         "ShapeError: literal: the array has shape (4, 5), the stated dimensions are (4, 6)\n  at here",
     ),
     "literal of another rank": (

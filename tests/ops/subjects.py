@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from autograd.scipy.special import erf
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import wengert as wg
 
+from . import assorted, images, rearranged, summed
 from . import draw as d
+from .example import Example as Example
 
 Method = Literal["complex step", "differences"]
 Floats = tuple[st.SearchStrategy[float], ...]
-
-
-@dataclass(frozen=True)
-class Example:
-    """One call: `call(*operands)` is the expression, `plain(numpy, *operands)` the same in plain numpy."""
-
-    call: Callable[..., Any]  # Any: expressions of every column
-    plain: Callable[..., Any]  # Any: the first argument is numpy or autograd's numpy
-    operands: tuple[Any, ...]  # Any: float64 arrays and floats, those with a derivative
 
 
 @dataclass(frozen=True)
@@ -125,13 +119,15 @@ def reduction(draw: st.DrawFn, name: str) -> Example:
         shape = tuple(n or int(i in reduced or i - len(shape) in reduced) for i, n in enumerate(shape))
         x = draw(d.distinct(shape))
     else:
-        x = draw(d.arrays(shape, ANY))
+        x = draw(d.arrays(shape, GAP if name == "prod" else ANY))  # autograd divides by the elements
     call = getattr(wg, name)
     return Example(lambda x: call(x, **options), lambda xp, x: reduced_plainly(xp, name, x, options), (x,))
 
 
 def reduced_plainly(xp: Any, name: str, x: Any, options: dict[str, Any]) -> Any:
     """Any: values of numpy or of autograd. The mean is a quotient: numpy's warns of nothing to average."""
+    if name == "logsumexp":
+        return xp.log(xp.sum(xp.exp(x), **options))
     if name != "mean":
         return getattr(xp, name)(x, **options)
     axis = options.get("axis")
@@ -267,25 +263,43 @@ def compared(name: str) -> Subject:
 SUBJECTS: dict[str, Subject] = {
     "abs": unary("abs", lambda xp, x: xp.abs(x), GAP, "differences"),
     "add": binary("add", lambda xp, a, b: a + b, ANY, ANY),
+    "astype": Subject(assorted.astype(), "differences"),
+    "avg_pool2d": Subject(images.pool("avg_pool2d")),
     "broadcast_to": Subject(broadcast_to()),
+    "clip": Subject(assorted.clip(), floats=(assorted.INSIDE, assorted.LOW, assorted.HIGH)),
     "concat": Subject(concat()),
+    "conv2d": Subject(images.conv2d()),
+    "cos": unary("cos", lambda xp, x: xp.cos(x), ANY),
     "cross_entropy": Subject(cross_entropy()),
+    "cumsum": Subject(assorted.cumsum()),
     "divide": binary("divide", lambda xp, a, b: a / b, ANY, d.numbers(-4, 4, gap=0.25)),
+    "dropout": Subject(assorted.dropout()),
+    "einsum": Subject(summed.einsum()),
     "equal": compared("equal"),
+    "erf": unary("erf", lambda xp, x: erf(x), ANY, "differences"),
     "exp": unary("exp", lambda xp, x: xp.exp(x), ANY),
     "expand_dims": Subject(expand_dims()),
+    "expm1": unary("expm1", lambda xp, x: xp.expm1(x), ANY),
+    "flip": Subject(rearranged.flip()),
+    "gelu": replace(
+        unary("gelu", lambda xp, x: 0.5 * x * (1.0 + erf(x / math.sqrt(2.0))), ANY, "differences"),
+        floats=(POSITIVE,),  # below 0 the sum cancels: columns agree absolutely, as test_special says
+    ),
     "getitem": Subject(getitem()),
     "greater": compared("greater"),
     "greater_equal": compared("greater_equal"),
     "less": compared("less"),
     "less_equal": compared("less_equal"),
     "log": unary("log", lambda xp, x: xp.log(x), POSITIVE),
+    "log1p": unary("log1p", lambda xp, x: xp.log1p(x), d.numbers(-0.75, 4)),
     "log_softmax": Subject(along_axis("log_softmax")),
     "logical_and": Subject(logic("logical_and"), None),
     "logical_not": Subject(logic("logical_not"), None),
     "logical_or": Subject(logic("logical_or"), None),
+    "logsumexp": Subject(reduction("logsumexp"), floats=(ANY,)),
     "matmul": Subject(matmul()),
     "max": Subject(reduction("max"), floats=(ANY,)),
+    "max_pool2d": Subject(images.pool("max_pool2d")),
     "maximum": binary("maximum", lambda xp, a, b: xp.maximum(a, b), EVEN, ODD),
     "mean": Subject(reduction("mean"), floats=(ANY,)),
     "min": Subject(reduction("min"), floats=(ANY,)),
@@ -293,22 +307,33 @@ SUBJECTS: dict[str, Subject] = {
     "multiply": binary("multiply", lambda xp, a, b: a * b, ANY, ANY),
     "negative": unary("negative", lambda xp, x: -x, ANY),
     "not_equal": compared("not_equal"),
+    "pad": Subject(images.pad()),
     "permute_dims": Subject(permute_dims()),
     "pow": binary("pow", lambda xp, a, b: a**b, d.numbers(0.25, 3), d.numbers(-2, 3)),
+    "prod": Subject(reduction("prod"), floats=(ANY,)),
     "relu": unary("relu", lambda xp, x: xp.maximum(x, 0.0), GAP),
     "reshape": Subject(reshape()),
+    "roll": Subject(rearranged.roll()),
     "sigmoid": unary("sigmoid", lambda xp, x: 1.0 / (1.0 + xp.exp(-x)), ANY),
     "sign": unary("sign", lambda xp, x: xp.sign(x), GAP, None),
+    "silu": unary("silu", lambda xp, x: x / (1.0 + xp.exp(-x)), ANY),
+    "sin": unary("sin", lambda xp, x: xp.sin(x), ANY),
     "softmax": Subject(along_axis("softmax")),
+    "softplus": unary("softplus", lambda xp, x: xp.logaddexp(x, 0.0), ANY, "differences"),
+    "split": Subject(rearranged.split()),
     "sqrt": unary("sqrt", lambda xp, x: xp.sqrt(x), POSITIVE),
     "square": unary("square", lambda xp, x: x * x, ANY),
     "squeeze": Subject(squeeze()),
     "stack": Subject(stack()),
+    "std": Subject(assorted.moment("std"), floats=(ANY,)),
     "stop_gradient": unary("stop_gradient", lambda xp, x: x * 1.0, ANY, None),
     "subtract": binary("subtract", lambda xp, a, b: a - b, ANY, ANY),
     "sum": Subject(reduction("sum"), floats=(ANY,)),
     "take": Subject(take()),
+    "take_along_axis": Subject(rearranged.take_along_axis()),
     "tanh": unary("tanh", lambda xp, x: xp.tanh(x), ANY),
+    "tensordot": Subject(summed.tensordot()),
+    "var": Subject(assorted.moment("var"), floats=(ANY,)),
     "where": Subject(where()),
 }
 DIFFERENTIABLE = [name for name, subject in SUBJECTS.items() if subject.method]

@@ -22,7 +22,8 @@ from .test_gradients import weight_of
 A = weight_of(np.ones((2, 3)))
 B = weight_of(np.ones((2, 4)))
 SINGLE = weight_of(np.ones((2, 3), np.float32))
-INDEX = np.array([0, 1])
+IMAGE = weight_of(np.ones((2, 3, 8, 8)))
+INDEX: Any = np.array([0, 1])  # Any: misused on purpose, which a checker would refuse
 MASK = wg.greater(A, 0.0)
 PAIRS = [
     "add", "subtract", "multiply", "divide", "pow", "maximum", "minimum",
@@ -30,7 +31,11 @@ PAIRS = [
 ]  # fmt: skip
 UNARY = [
     "abs", "exp", "log", "negative", "relu", "sigmoid", "sign", "sqrt", "square", "stop_gradient", "tanh",
-    "mean", "max", "min",
+    "mean", "max", "min", "cos", "erf", "expm1", "gelu", "log1p", "logsumexp", "prod", "silu", "sin",
+    "softplus", "std", "var",
+]  # fmt: skip
+REDUCTIONS = [
+    "sum", "mean", "max", "min", "softmax", "log_softmax", "cumsum", "logsumexp", "prod", "std", "var",
 ]  # fmt: skip
 
 Case = tuple[Callable[[], Any], type[Exception], tuple[str, ...]]  # Any: an expression, had it been made
@@ -53,6 +58,14 @@ def of_integers(name: str) -> Case:
 
 
 SHAPES: dict[str, Case] = {
+    "avg_pool2d": (lambda: wg.avg_pool2d(IMAGE, 9), ShapeError, ("(2, 3, 8, 8)", "axis 2", "window of 9")),
+    "conv2d": (
+        lambda: wg.conv2d(IMAGE, weight_of(np.ones((5, 4, 3, 3)))),
+        ShapeError,
+        ("(2, 3, 8, 8)", "(5, 4, 3, 3)", "input has 3 channels, kernel expects 4"),
+    ),
+    "max_pool2d": (lambda: wg.max_pool2d(A, 2), ShapeError, ("(2, 3)", "(batch, channels, height, width)")),
+    "pad": (lambda: wg.pad(A, ((1, 1),)), ShapeError, ("(2, 3)", "2 axes", "((1, 1),)")),
     **{name: of_two_shapes(name) for name in PAIRS},
     "where": (lambda: wg.where(MASK, A, B), ShapeError, ("(2, 3)", "(2, 4)")),
     "logical_and": (lambda: wg.logical_and(MASK, wg.greater(B, 0.0)), ShapeError, ("(2, 3)", "(2, 4)")),
@@ -68,20 +81,48 @@ SHAPES: dict[str, Case] = {
     "squeeze": (lambda: wg.squeeze(A, axis=0), ShapeError, ("(2, 3)", "axis 0", "size 2")),
     "getitem": (lambda: wg.getitem(A, (0, 7)), ShapeError, ("(2, 3)", "7")),
     "take": (lambda: wg.take(A, INDEX, axis=2), ShapeError, ("(2, 3)", "axis 2")),
-    **{name: of_an_axis(name) for name in ("sum", "mean", "max", "min", "softmax", "log_softmax")},
+    "take_along_axis": (lambda: wg.take_along_axis(A, INDEX), ShapeError, ("(2, 3)", "1 axes")),
+    "einsum": (lambda: wg.einsum("ij,kj", A, B), ShapeError, ('index "j" is both 3 and 4',)),
+    "tensordot": (lambda: wg.tensordot(A, B), ShapeError, ("axis 1", "(2, 3)", "(2, 4)", "3 and 4 differ")),
+    "split": (lambda: wg.split(A, 2, axis=1), ShapeError, ("(2, 3)", "axis 1", "2 equal parts")),
+    "flip": (lambda: wg.flip(A, axis=2), ShapeError, ("(2, 3)", "axis 2")),
+    "roll": (lambda: wg.roll(A, 1, axis=2), ShapeError, ("(2, 3)", "axis 2")),
+    "clip": (
+        lambda: wg.clip(A, 0.0, B),
+        ShapeError,
+        ("(2, 3)", "(2, 4)", "3 and 4 differ", "operand 2: weight"),
+    ),
+    **{name: of_an_axis(name) for name in REDUCTIONS},
 }
 DTYPES: dict[str, Case] = {
+    "avg_pool2d": (lambda: wg.avg_pool2d(INDEX, 2), DTypeError, ("int64",)),
+    "conv2d": (lambda: wg.conv2d(A, SINGLE), DTypeError, ("float64 and float32",)),
+    "max_pool2d": (lambda: wg.max_pool2d(INDEX, 2), DTypeError, ("int64",)),
+    "pad": (lambda: wg.pad(INDEX, ((1, 1),)), DTypeError, ("int64",)),
     **{name: of_two_dtypes(name) for name in (*PAIRS, "matmul")},
-    **{name: of_integers(name) for name in (*UNARY, "sum", "softmax", "log_softmax")},
+    **{name: of_integers(name) for name in (*UNARY, "sum", "softmax", "log_softmax", "cumsum")},
+    "astype": (lambda: wg.astype(INDEX, np.float32), DTypeError, ("int64",)),
+    "clip": (lambda: wg.clip(A, SINGLE), DTypeError, ("float64 and float32", "astype")),
+    "dropout": (lambda: wg.dropout(INDEX, 0.5, seed=1), DTypeError, ("int64",)),
     "where": (lambda: wg.where(MASK, A, SINGLE), DTypeError, ("float64 and float32", "astype")),
     "concat": (lambda: wg.concat([A, SINGLE]), DTypeError, ("float64 and float32",)),
     "stack": (lambda: wg.stack([A, SINGLE]), DTypeError, ("float64 and float32",)),
     "logical_and": (lambda: wg.logical_and(MASK, A), DTypeError, ("mask", "float64")),
     "logical_or": (lambda: wg.logical_or(A, MASK), DTypeError, ("mask", "float64")),
     "logical_not": (lambda: wg.logical_not(A), DTypeError, ("mask", "float64")),
-    "cross_entropy": (lambda: wg.cross_entropy(A, np.zeros(2)), DTypeError, ("integers", "float64")),
-    "getitem": (lambda: wg.getitem(A, np.zeros(2)), DTypeError, ("integers", "float64")),
-    "take": (lambda: wg.take(A, np.zeros(2)), DTypeError, ("integers", "float64")),
+    "cross_entropy": (lambda: wg.cross_entropy(A, INDEX * 1.0), DTypeError, ("integers", "float64")),
+    "getitem": (lambda: wg.getitem(A, INDEX * 1.0), DTypeError, ("integers", "float64")),
+    "take": (lambda: wg.take(A, INDEX * 1.0), DTypeError, ("integers", "float64")),
+    "take_along_axis": (
+        lambda: wg.take_along_axis(A, INDEX * 1.0),
+        DTypeError,
+        ("integers", "float64"),
+    ),
+    "einsum": (lambda: wg.einsum("ij,ij", A, SINGLE), DTypeError, ("float64 and float32",)),
+    "tensordot": (lambda: wg.tensordot(A, SINGLE), DTypeError, ("float64 and float32",)),
+    "split": (lambda: wg.split(INDEX, 2), DTypeError, ("int64",)),
+    "flip": (lambda: wg.flip(INDEX), DTypeError, ("int64",)),
+    "roll": (lambda: wg.roll(INDEX, 1), DTypeError, ("int64",)),
     "reshape": (lambda: wg.reshape(INDEX, (1, 2)), DTypeError, ("int64",)),
     "broadcast_to": (lambda: wg.broadcast_to(INDEX, (2, 2)), DTypeError, ("int64",)),
     "permute_dims": (lambda: wg.permute_dims(INDEX, (0,)), DTypeError, ("int64",)),

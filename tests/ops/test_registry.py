@@ -16,7 +16,12 @@ from wengert import ops
 
 from .subjects import SUBJECTS
 
-INTERNAL = {"forward", "literal"}  # how values enter a graph; no function of theirs is public
+INTERNAL = {
+    "forward",
+    "literal",
+    "parameter",
+    "part",
+}  # how values enter a graph and leave a cell; not public
 
 
 def test_every_registered_operation_has_a_subject() -> None:

@@ -79,7 +79,7 @@ def test_d30_pow() -> None:
 
 
 def test_d30_the_derivative_of_a_literal_exponent_is_never_computed() -> None:
-    w = SETTINGS.array_weight(np.array([-2.0, 0.0, 3.0]))
+    w = SETTINGS.array_weight(np.array([-2.0, 0.0, 3.0], np.float64))
     result = w**2.0
     assert [index for index, _ in result._signature.pulls] == [0]
     assert deltas_of(wg.sum(result), w)[0].tolist() == [-4.0, 0.0, 6.0]
@@ -118,7 +118,7 @@ def test_indices_in_every_form() -> None:
     for rows in ([2, 0], np.array([2, 0], np.int8), np.array([2, 0], np.uint8), np.array([-1, -3])):
         assert wg.take(w, rows).predict().run().tolist() == [[4.0, 5.0], [0.0, 1.0]]
         assert w[rows].predict().run().tolist() == [[4.0, 5.0], [0.0, 1.0]]
-    (delta,) = deltas_of(wg.sum(w[1, ::-1] * np.array([2.0, 3.0])), w)
+    (delta,) = deltas_of(wg.sum(w[1, ::-1] * np.array([2.0, 3.0], np.float64)), w)
     assert delta.tolist() == [[0.0, 0.0], [3.0, 2.0], [0.0, 0.0]]
 
 
@@ -215,7 +215,7 @@ def test_d36_a_delta_of_zero_stays_zero(call: Any, numbers: tuple[float, ...]) -
 )
 def test_d36_inside_where(call: Any, derivative: Any) -> None:
     """Any: an operation and its derivative. `where(greater(x, 0), sqrt(x), 0)` and the like (S12)."""
-    x = np.array([4.0, 0.0, -1.0, 0.25])
+    x = np.array([4.0, 0.0, -1.0, 0.25], np.float64)
     w = SETTINGS.array_weight(x)
     (delta,) = deltas_of(wg.sum(wg.where(wg.greater(w, 0.0), call(w), 0.0)), w)
     assert delta.tolist() == [derivative(4.0), 0.0, 0.0, derivative(0.25)]
@@ -257,7 +257,7 @@ def test_a_label_that_is_no_class(label: int) -> None:
 
 
 def test_extreme_logits() -> None:
-    x = np.array([[1000.0, 0.0, -1000.0], [-INF, 0.0, 0.0]])
+    x = np.array([[1000.0, 0.0, -1000.0], [-INF, 0.0, 0.0]], np.float64)
     w = SETTINGS.array_weight(x)
     assert_allclose(wg.softmax(w).predict().run(), [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]])
     assert_allclose(wg.log_softmax(w).predict().run()[0], [0.0, -1000.0, -2000.0])
@@ -279,7 +279,7 @@ def test_sums_of_nothing() -> None:
 
 
 def test_a_mask_is_counted_in_float32() -> None:
-    w = SETTINGS.array_weight(np.array([-1.0, 2.0, 3.0]))
+    w = SETTINGS.array_weight(np.array([-1.0, 2.0, 3.0], np.float64))
     count = wg.sum(wg.greater(w, 0.0)).predict().run()
     assert count == 2.0
     assert (count.dtype, count.shape) == (np.dtype(np.float32), ())

@@ -7,10 +7,11 @@ Refuses to know: arrays.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
-from wengert.arrays.namespace import Axis, Shape
+from wengert.arrays.namespace import Axis, Pair, Shape
 
-__all__ = ["broadcast_axes", "count", "expanded"]
+__all__ = ["broadcast_axes", "count", "expanded", "taps", "window_counts"]
 
 
 @lru_cache(maxsize=4096)
@@ -56,3 +57,30 @@ def expanded(shape: Shape, axis: int | tuple[int, ...]) -> Shape:
         raise ValueError(f"axes {places} name one axis of the result twice")
     rest = iter(shape)
     return tuple(1 if i in ones else next(rest) for i in range(rank))
+
+
+def window_counts(shape: Shape, size: Pair, stride: Pair, dilation: Pair) -> Pair:
+    """How many windows fit along each of the last two axes.
+
+    >>> window_counts((1, 7, 6), (3, 2), (2, 1), (1, 2))
+    (3, 4)
+    """
+    rows, columns = (
+        (n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(shape[-2:], size, stride, dilation, strict=True)
+    )
+    return rows, columns
+
+
+@lru_cache(maxsize=4096)
+def taps(shape: Shape, size: Pair, stride: Pair, dilation: Pair) -> tuple[tuple[Any, ...], ...]:  # Any: keys
+    """For each place in a window, row by row, the key of what all windows see there.
+
+    >>> taps((1, 4), (1, 2), (1, 2), (1, 1))
+    ((Ellipsis, slice(0, 1, 1), slice(0, 3, 2)), (Ellipsis, slice(0, 1, 1), slice(1, 4, 2)))
+    """
+    counts = window_counts(shape, size, stride, dilation)
+    rows, columns = (
+        [slice(d * i, d * i + s * (n - 1) + 1, s) for i in range(k)]
+        for k, s, d, n in zip(size, stride, dilation, counts, strict=True)
+    )
+    return tuple((..., row, column) for row in rows for column in columns)

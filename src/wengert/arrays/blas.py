@@ -16,7 +16,7 @@ import numpy as np
 from wengert.arrays.namespace import Value
 from wengert.errors import ShapeError
 
-__all__ = ["fused_update", "two_step_update"]
+__all__ = ["fused_update", "own_library", "two_step_update"]
 
 _SMALL = 8192  # elements of w below which two calls of numpy cost less than one through ctypes
 _ROW_MAJOR = 101
@@ -32,15 +32,22 @@ def _address(x: Value) -> int:
     return _at(id(x) + _HEADER).value or 0
 
 
-def _find(letter: str, real: type[ctypes.c_float] | type[ctypes.c_double]) -> _Gemm | None:
-    """`gemm` of the BLAS that numpy has loaded already, or None. A second BLAS would bring a second pool."""
+def own_library() -> ctypes.CDLL | None:
+    """The BLAS that numpy has loaded already, or None. A second one would bring a second pool."""
     core = sys.modules.get("numpy._core._multiarray_umath")
     path = getattr(core, "__file__", None)
     if path is None or sys.implementation.name != "cpython":
         return None
     try:
-        library = ctypes.CDLL(path)  # the loader looks a name up in the libraries that this one needs, too
-    except OSError:  # numpy is linked statically or loaded from an archive: two steps then
+        return ctypes.CDLL(path)  # the loader looks a name up in the libraries that this one needs, too
+    except OSError:  # numpy is linked statically or loaded from an archive
+        return None
+
+
+def _find(letter: str, real: type[ctypes.c_float] | type[ctypes.c_double]) -> _Gemm | None:
+    """`gemm` of numpy's BLAS, or None: two steps then."""
+    library = own_library()
+    if library is None:
         return None
     for name, integer in (
         (f"scipy_cblas_{letter}gemm64_", ctypes.c_int64),

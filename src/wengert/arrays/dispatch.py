@@ -26,6 +26,7 @@ __all__ = [
     "is_integer",
     "namespace_for",
     "namespace_of",
+    "serve",
 ]
 
 HOST: Namespace = host
@@ -61,6 +62,11 @@ def namespace_of(x: object) -> Namespace:
     if found is None:
         found = _by_class[kind] = _find(kind)
     return found
+
+
+def serve(kind: type, namespace: Namespace) -> None:
+    """Have `namespace_of` answer with `namespace` for values of the class `kind`, which stand for arrays."""
+    _by_class[kind] = namespace
 
 
 def namespace_for(device: Cpu | Gpu, arrays: bool) -> Namespace:

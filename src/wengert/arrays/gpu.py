@@ -1,7 +1,7 @@
 """The functions of `Namespace` over cupy. Imported when the first of its arrays is met, and not before.
 
 Knows: cupy, and that its arrays have no read-only flag.
-Refuses to know: graphs, operations, numpy's arrays; only `to_host` makes one.
+Refuses to know: graphs, operations, numpy's arrays; only `to_host` makes one, and `from_host` takes one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 import cupy as cp
 import numpy as np
 
-from wengert.arrays.axes import broadcast_axes, expanded
-from wengert.arrays.namespace import Axis, Shape, Value
+from wengert.arrays.axes import broadcast_axes, expanded, taps
+from wengert.arrays.chance import dropout_mask as host_dropout_mask
+from wengert.arrays.namespace import Axis, Pair, Shape, Value
+from wengert.arrays.types import Cpu, Gpu
 
 _Unary = Callable[[Value], Value]
 _Binary = Callable[[Value, Value], Value]
@@ -29,6 +31,7 @@ expm1: _Unary = cp.expm1
 sin: _Unary = cp.sin
 cos: _Unary = cp.cos
 tanh: _Unary = cp.tanh
+erf: _Unary = cp.ElementwiseKernel("T x", "T y", "y = erf(x)", "erf")  # CUDA's own
 pow: _Binary = operator.pow
 divide: _Binary = cp.true_divide
 maximum: _Binary = cp.maximum
@@ -50,6 +53,11 @@ full: Callable[[Shape, Value, Value], Value] = cp.full
 to_host: _Unary = cp.asnumpy
 
 
+def from_host(x: Value, device: Cpu | Gpu, /) -> Value:
+    with device if isinstance(device, Gpu) else cp.cuda.Device():
+        return cp.asarray(x)
+
+
 def relu(x: Value, /) -> Value:
     return cp.maximum(x, 0.0)
 
@@ -58,12 +66,20 @@ def sigmoid(x: Value, /) -> Value:
     return cp.reciprocal(cp.exp(cp.negative(x)) + 1.0)
 
 
+def einsum(spec: str, /, *xs: Value) -> Value:
+    return cp.einsum(spec, *xs, optimize=len(xs) > 2)
+
+
 def swap_last(x: Value, /) -> Value:
     return x.swapaxes(-1, -2)
 
 
 def sum(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
     return cp.sum(x, axis=axis, keepdims=keepdims)
+
+
+def prod(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
+    return cp.prod(x, axis=axis, keepdims=keepdims)
 
 
 def mean(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
@@ -76,6 +92,14 @@ def max(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
 
 def min(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
     return cp.amin(x, axis=axis, keepdims=keepdims)
+
+
+def cumsum(x: Value, /, axis: int) -> Value:
+    return cp.cumsum(x, axis)
+
+
+def cumprod(x: Value, /, axis: int) -> Value:
+    return cp.cumprod(x, axis)
 
 
 def softmax(x: Value, /, axis: Axis = -1) -> Value:
@@ -121,6 +145,14 @@ def broadcast_to(x: Value, shape: Shape, /) -> Value:
     return cp.broadcast_to(x, shape).copy()
 
 
+def flip(x: Value, /, *, axis: Axis = None) -> Value:
+    return cp.flip(x, axis)
+
+
+def roll(x: Value, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Value:
+    return cp.roll(x, shift, axis)
+
+
 def concat(xs: Sequence[Value], /, axis: int = 0) -> Value:
     return cp.concatenate(xs, axis)
 
@@ -130,12 +162,35 @@ def stack(xs: Sequence[Value], /, axis: int = 0) -> Value:
     return cp.concatenate([x.reshape(shape) for x in xs], axis)
 
 
+def pad(x: Value, widths: tuple[Pair, ...], value: float, /) -> Value:
+    if not any(map(any, widths)):
+        return x
+    out = cp.full(tuple(a + n + b for n, (a, b) in zip(x.shape, widths, strict=True)), value, x.dtype)
+    out[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True))] = x
+    return out
+
+
+def windows(x: Value, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
+    return stack([x[key] for key in taps(x.shape, size, stride, dilation)], -3)
+
+
+def unwindows(g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
+    out = cp.zeros(shape, g.dtype)
+    for place, key in enumerate(taps(shape, size, stride, dilation)):
+        out[key] += g[..., place, :, :]
+    return out
+
+
 def take(x: Value, indices: Value, /, axis: int) -> Value:
     return cp.take(x, cp.asarray(indices), axis)
 
 
 def take_along_axis(x: Value, indices: Value, /, axis: int) -> Value:
     return cp.take_along_axis(x, cp.asarray(indices), axis)
+
+
+def mesh(shape: Shape, /) -> tuple[Value, ...]:
+    return cp.ix_(*map(cp.arange, shape))
 
 
 def _on_device(key: Value) -> Value:
@@ -192,6 +247,11 @@ def all_finite(x: Value, /) -> bool:
 def nonzero_safe(g: Value, r: Value, /) -> Value:
     # Asking first whether r is finite, as for numpy, would wait for the device.
     return cp.where(cp.equal(g, 0), 0.0, r)
+
+
+def dropout_mask(shape: Shape, dtype: Value, rate: float, seed: Value, /) -> Value:
+    # Drawn on the host: a device's own generator would keep other elements than the same run on the host.
+    return cp.asarray(host_dropout_mask(shape, dtype, rate, seed))
 
 
 def freeze(x: Value, /) -> Value:

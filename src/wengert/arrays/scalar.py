@@ -20,6 +20,7 @@ _pow = math.pow
 # Assigned as they are, because a Python function around each would double its cost.
 abs = builtins.abs
 tanh = math.tanh
+erf = math.erf
 greater = operator.gt
 greater_equal = operator.ge
 less = operator.lt

@@ -53,7 +53,7 @@ def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
     out = np.zeros((*labels.shape, classes), dtype)
-    out.reshape(-1)[_places(labels, classes)] = 1
+    out.reshape(-1)[places(labels, classes)] = 1
     return out
 
 
@@ -63,7 +63,7 @@ def pick(x: Value, labels: Value, /) -> Value:
     >>> pick(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0])).tolist()
     [2.0, 3.0]
     """
-    return x.reshape(-1)[_places(labels, x.shape[-1])].reshape(labels.shape)
+    return x.reshape(-1)[places(labels, x.shape[-1])].reshape(labels.shape)
 
 
 def within(indices: Value, count: int) -> bool:
@@ -81,7 +81,7 @@ def within(indices: Value, count: int) -> bool:
 _UNSIGNED = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
 
-def _places(labels: Value, classes: int) -> Value:
+def places(labels: Value, classes: int) -> Value:
     """Where the label of each line stands among all elements, row by row."""
     flat = labels.reshape(-1)
     if not within(flat, classes):

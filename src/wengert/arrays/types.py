@@ -6,6 +6,7 @@ Refuses to know: any function on arrays.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -33,6 +34,8 @@ __all__ = [
     "Host",
     "HostArray",
     "HostMask",
+    "IntegerArray",
+    "Integers",
     "S",
     "S_co",
     "T",
@@ -100,6 +103,7 @@ class Array(Protocol[S_co, T_co, Dv_co]):
     def dtype(self) -> np.dtype[T_co]: ...
     @property
     def device(self) -> Dv_co: ...
+    def __array__(self) -> np.ndarray[S_co, np.dtype[T_co]]: ...  # what makes numpy's functions take it
 
 
 class ArrayLiteral(Protocol[T_co, Dv_co]):
@@ -113,3 +117,17 @@ class ArrayLiteral(Protocol[T_co, Dv_co]):
     @property
     def __array__(self) -> Any: ...
     def __len__(self) -> int: ...
+
+
+class IntegerArray(Protocol):
+    """An array of integers: labels, or places in another array; `__len__` keeps numpy's scalars out."""
+
+    @property
+    def dtype(self) -> np.dtype[np.integer[Any]]: ...  # Any: the number of bits
+    @property
+    def __array__(self) -> Any: ...  # Any: as above
+    def __len__(self) -> int: ...
+
+
+# Any: the number of bits
+Integers: TypeAlias = IntegerArray | np.integer[Any] | int | Sequence[int] | Sequence[Sequence[int]]

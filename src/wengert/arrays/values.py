@@ -35,6 +35,8 @@ __all__ = [
     "zeros_of",
 ]
 
+_CONCRETE = frozenset(np.sctypeDict.values())  # not numpy.floating, which is many element types
+
 
 def device_of(x: Value) -> Cpu | Gpu:
     """The device that holds `x`: "cpu", or the one of cupy.
@@ -86,9 +88,7 @@ def dtype_from(annotation: object) -> np.dtype[np.generic] | None:
     kind = next(iter(get_args(annotation)), annotation)
     if isinstance(kind, np.dtype):
         return kind
-    if isinstance(kind, type) and issubclass(kind, np.generic) and not kind.__subclasses__():
-        return np.dtype(kind)
-    return None
+    return np.dtype(kind) if isinstance(kind, type) and kind in _CONCRETE else None
 
 
 def freeze(x: Value) -> Value:
@@ -157,12 +157,14 @@ def indexed_shape(shape: Shape, key: Value) -> Shape:
     taken = sum(part is not None and part is not Ellipsis for part in parts)
     if taken > len(shape):
         raise IndexError(f"too many indices: the array has {len(shape)} axes, {taken} were indexed")
-    rest = (slice(None),) * (len(shape) - taken)
+    rest: Value = (slice(None),) * (len(shape) - taken)
     places = [i for i, part in enumerate(parts) if part is Ellipsis] or [len(parts)]
     if len(places) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
-    full = (*parts[: places[0]], *rest, *parts[places[0] + 1 :])
+    if any(part is Ellipsis for part in parts):
+        rest = rest or (Ellipsis,)  # also where it stands for no axis it parts the arrays around it
     # With an axis of size 0 behind, numpy picks no element, and the shape costs no memory.
+    full = (*parts[: places[0]], *rest, *parts[places[0] + 1 :], slice(None))
     picked: Shape = np.empty((*shape, 0))[full].shape
     return picked[:-1]
 

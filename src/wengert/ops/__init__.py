@@ -6,7 +6,8 @@ Refuses to know: formulas, and who runs them.
 
 from __future__ import annotations
 
-from wengert.ops.arithmetic import abs, add, divide, maximum, minimum, multiply, negative, pow, subtract
+from wengert.ops.activation import erf, gelu, silu, softplus
+from wengert.ops.arithmetic import abs, add, clip, divide, maximum, minimum, multiply, negative, pow, subtract
 from wengert.ops.classification import cross_entropy, log_softmax, softmax
 from wengert.ops.comparison import (
     equal,
@@ -20,34 +21,72 @@ from wengert.ops.comparison import (
     not_equal,
     where,
 )
-from wengert.ops.elementary import exp, log, relu, sigmoid, sign, sqrt, square, stop_gradient, tanh
-from wengert.ops.indexing import getitem, take
+from wengert.ops.contraction import einsum, tensordot
+from wengert.ops.conversion import astype
+from wengert.ops.convolution import avg_pool2d, conv2d, max_pool2d
+from wengert.ops.cumulative import cumsum
+from wengert.ops.elementary import (
+    cos,
+    exp,
+    expm1,
+    log,
+    log1p,
+    relu,
+    sigmoid,
+    sign,
+    sin,
+    sqrt,
+    square,
+    stop_gradient,
+    tanh,
+)
+from wengert.ops.indexing import getitem, take, take_along_axis
+from wengert.ops.joining import concat, split, stack
 from wengert.ops.linear import matmul
-from wengert.ops.manipulation import broadcast_to, concat, expand_dims, permute_dims, reshape, squeeze, stack
-from wengert.ops.reduction import max, mean, min, sum
+from wengert.ops.manipulation import broadcast_to, expand_dims, permute_dims, reshape, squeeze
+from wengert.ops.moments import std, var
+from wengert.ops.noise import dropout
+from wengert.ops.padding import pad
+from wengert.ops.rearrangement import flip, roll
+from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
 
 __all__ = [
     "abs",
     "add",
+    "astype",
+    "avg_pool2d",
     "broadcast_to",
+    "clip",
     "concat",
+    "conv2d",
+    "cos",
     "cross_entropy",
+    "cumsum",
     "divide",
+    "dropout",
+    "einsum",
     "equal",
+    "erf",
     "exp",
     "expand_dims",
+    "expm1",
+    "flip",
+    "gelu",
     "getitem",
     "greater",
     "greater_equal",
     "less",
     "less_equal",
     "log",
+    "log1p",
     "log_softmax",
     "logical_and",
     "logical_not",
     "logical_or",
+    "logsumexp",
     "matmul",
     "max",
+    "max_pool2d",
     "maximum",
     "mean",
     "min",
@@ -55,21 +94,32 @@ __all__ = [
     "multiply",
     "negative",
     "not_equal",
+    "pad",
     "permute_dims",
     "pow",
+    "prod",
     "relu",
     "reshape",
+    "roll",
     "sigmoid",
     "sign",
+    "silu",
+    "sin",
     "softmax",
+    "softplus",
+    "split",
     "sqrt",
     "square",
     "squeeze",
     "stack",
+    "std",
     "stop_gradient",
     "subtract",
     "sum",
     "take",
+    "take_along_axis",
     "tanh",
+    "tensordot",
+    "var",
     "where",
 ]

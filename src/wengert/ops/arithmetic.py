@@ -1,4 +1,4 @@
-"""Arithmetic: the operations behind Python's operators on numbers.
+"""Arithmetic: the operations behind Python's operators on numbers, and bounds.
 
 Knows: formulas and derivatives; g is the delta that arrives at the result y.
 Refuses to know: how operands are broadcast and deltas summed back, which the family does.
@@ -7,8 +7,25 @@ Refuses to know: how operands are broadcast and deltas summed back, which the fa
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final, overload
 
+from wengert.arrays import Dv, S, T
+from wengert.errors import ArgumentError
+from wengert.graph.apply import apply
+from wengert.graph.expressions import (
+    ArrayExpression,
+    ArrayLayer,
+    DoubleExpression,
+    DoubleLayer,
+    FloatExpression,
+    FloatLayer,
+    ScalarOperand,
+)
+from wengert.graph.kinds import Kind
+from wengert.graph.operation import Operation, Rules
+from wengert.graph.site import user_position
+from wengert.ops import kinds
 from wengert.ops.families import broadcasting, elementwise
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
@@ -134,7 +151,10 @@ def _tie(wins: str) -> Value:
     return rule
 
 
-@broadcasting(_tie("greater"), _tie("less"))
+_to_greater, _to_less = _tie("greater"), _tie("less")
+
+
+@broadcasting(_to_greater, _to_less)
 def maximum(c: Value, a: Value, b: Value) -> Value:
     """The greater of a and b; NaN if either is.
 
@@ -148,7 +168,7 @@ def maximum(c: Value, a: Value, b: Value) -> Value:
     return c.xp.maximum(a, b)
 
 
-@broadcasting(_tie("less"), _tie("greater"))
+@broadcasting(_to_less, _to_greater)
 def minimum(c: Value, a: Value, b: Value) -> Value:
     """The smaller of a and b; NaN if either is.
 
@@ -160,3 +180,70 @@ def minimum(c: Value, a: Value, b: Value) -> Value:
     Source: Python array API standard, `minimum`.
     """
     return c.xp.minimum(a, b)
+
+
+_BOUNDS: Final = {"min": ("maximum", _to_greater), "max": ("minimum", _to_less)}
+
+
+def _infer_clip(operands: Sequence[Kind], *, ends: tuple[str, ...]) -> Kind:
+    return kinds.broadcasting(operands)
+
+
+def _within(c: Value, x: Value, *bounds: Value, ends: tuple[str, ...]) -> Value:
+    for end, bound in zip(ends, bounds, strict=True):
+        x = getattr(c.xp, _BOUNDS[end][0])(x, bound)
+    return x
+
+
+def _clip_delta(
+    index: int, c: Value, g: Value, y: Value, x: Value, *bounds: Value, ends: tuple[str, ...]
+) -> Value:
+    for i in reversed(range(len(ends))):
+        before = _within(c, x, *bounds[:i], ends=ends[:i])
+        share = _BOUNDS[ends[i]][1]
+        if index == i + 1:
+            return share(c, g, y, bounds[i], before)
+        g = share(c, g, y, before, bounds[i])
+    return g
+
+
+CLIP: Final = Operation("clip", Rules(_infer_clip, _within, _clip_delta, broadcasts=True))
+
+
+@overload
+def clip(
+    x: ArrayExpression[S, T, Dv], /, min: T | float | None = None, max: T | float | None = None
+) -> ArrayLayer[S, T, Dv]: ...
+@overload
+def clip(
+    x: ArrayExpression[Any, T, Dv],
+    /,
+    min: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float | None = None,
+    max: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float | None = None,
+) -> ArrayLayer[Any, T, Dv]: ...
+@overload
+def clip(
+    x: DoubleExpression, /, min: DoubleExpression | None = None, max: DoubleExpression | None = None
+) -> DoubleLayer: ...
+@overload
+def clip(
+    x: FloatExpression,
+    /,
+    min: FloatExpression | float | None = None,
+    max: FloatExpression | float | None = None,
+) -> FloatLayer: ...
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:  # Any: typed by the overloads
+    """x, but min where it is less and max where it is greater; None bounds nothing. NaN stays.
+
+    Derivative: g to what was chosen, x or a bound; half to each at a tie, as minimum(maximum(x, min), max) has it.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call, ArgumentError
+    for two numbers of which min is the greater.
+    >>> clip(3.0, 0.0, 1.0).predict().run()
+    1.0
+
+    Source: Python array API standard, `clip`.
+    """
+    if isinstance(min, (float, int)) and isinstance(max, (float, int)) and min > max:
+        raise ArgumentError(f"clip: min {min} is greater than max {max}\n  at {user_position()}")
+    given = {end: bound for end, bound in (("min", min), ("max", max)) if bound is not None}
+    return apply(CLIP, (x, *given.values()), (("ends", tuple(given)),))

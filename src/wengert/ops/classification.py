@@ -11,14 +11,14 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal, Protocol, overload
 
-from wengert.arrays import Dv, S, T, integer_array, is_array, within
+from wengert.arrays import Dv, Integers, S, T, integer_array, is_array, within
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.site import user_position
-from wengert.ops.kinds import array_of, axis_in
+from wengert.ops.kinds import along_axis, array_of
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 
@@ -29,19 +29,12 @@ class AlongAxis(Protocol):
     def __call__(self, x: ArrayExpression[S, T, Dv], /, *, axis: int = -1) -> ArrayLayer[S, T, Dv]: ...
 
 
-def _infer(kinds: Sequence[Kind], *, axis: int) -> Kind:
-    shape, dtype, device = array_of(kinds)
-    if shape is not None:
-        axis_in(axis, len(shape), shape)
-    return kind(Column.ARRAY, shape, dtype, device)
-
-
 def _softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Value:
     return y * (g - c.xp.sum(g * y, axis=axis, keepdims=True))
 
 
 SOFTMAX: Final = Operation(
-    "softmax", Rules(_infer, lambda c, x, *, axis: c.xp.softmax(x, axis=axis), (_softmax_delta,))
+    "softmax", Rules(along_axis, lambda c, x, *, axis: c.xp.softmax(x, axis=axis), (_softmax_delta,))
 )
 
 
@@ -65,7 +58,8 @@ def _log_softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> 
 
 
 LOG_SOFTMAX: Final = Operation(
-    "log_softmax", Rules(_infer, lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis), (_log_softmax_delta,))
+    "log_softmax",
+    Rules(along_axis, lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis), (_log_softmax_delta,)),
 )
 
 
@@ -117,16 +111,15 @@ def _loss_delta(c: Value, g: Value, y: Value, logits: Value, labels: Value, *, r
 
 
 CROSS_ENTROPY: Final = Operation("cross_entropy", Rules(_infer_loss, _loss, (_loss_delta, None)))
-Labels = Any  # an integer array of numpy or cupy; checked when the node is built
 
 
 @overload
 def cross_entropy(
-    logits: ArrayExpression[Any, T, Dv], labels: Labels, /, *, reduction: Literal["mean", "sum"] = "mean"
+    logits: ArrayExpression[Any, T, Dv], labels: Integers, /, *, reduction: Literal["mean", "sum"] = "mean"
 ) -> ArrayLayer[tuple[()], T, Dv]: ...
 @overload
 def cross_entropy(
-    logits: ArrayExpression[Any, T, Dv], labels: Labels, /, *, reduction: Literal["none"]
+    logits: ArrayExpression[Any, T, Dv], labels: Integers, /, *, reduction: Literal["none"]
 ) -> ArrayLayer[Any, T, Dv]: ...
 def cross_entropy(
     logits: Any, labels: Any, /, *, reduction: str = "mean"

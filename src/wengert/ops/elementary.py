@@ -1,4 +1,4 @@
-"""Elementary functions and activations of one operand.
+"""Elementary functions of one operand, and the two oldest activations.
 
 Knows: formulas and derivatives; g is the delta that arrives at the result y.
 Refuses to know: shapes, which no function here changes.
@@ -90,6 +90,62 @@ def log(c: Value, x: Value) -> Value:
     Source: Python array API standard, `log`.
     """
     return c.xp.log(x)
+
+
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * c.xp.exp(x)))
+def expm1(c: Value, x: Value) -> Value:
+    """e to the power x, minus 1, exact near 0 too.
+
+    Derivative: g exp(x).
+    Shapes: that of x.
+    >>> expm1(1e-12).predict().run()
+    1.0000000000005e-12
+
+    Source: Python array API standard, `expm1`.
+    """
+    return c.xp.expm1(x)
+
+
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, 1.0 + x)))
+def log1p(c: Value, x: Value) -> Value:
+    """The natural logarithm of 1 + x, exact near 0 too; -infinity at -1, NaN below.
+
+    Derivative: g / (1 + x); 0 where g is 0.
+    Shapes: that of x.
+    >>> log1p(1e-12).predict().run()
+    9.999999999995e-13
+
+    Source: Python array API standard, `log1p`.
+    """
+    return c.xp.log1p(x)
+
+
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * c.xp.cos(x)))
+def sin(c: Value, x: Value) -> Value:
+    """The sine of an angle in radians; NaN for infinities.
+
+    Derivative: g cos(x).
+    Shapes: that of x.
+    >>> sin(0.0).predict().run()
+    0.0
+
+    Source: Python array API standard, `sin`.
+    """
+    return c.xp.sin(x)
+
+
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, -g * c.xp.sin(x)))
+def cos(c: Value, x: Value) -> Value:
+    """The cosine of an angle in radians; NaN for infinities.
+
+    Derivative: -g sin(x).
+    Shapes: that of x.
+    >>> cos(0.0).predict().run()
+    1.0
+
+    Source: Python array API standard, `cos`.
+    """
+    return c.xp.cos(x)
 
 
 @elementwise(lambda c, g, y, x: g * c.xp.sign(y))

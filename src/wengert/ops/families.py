@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Protocol, cast, overload
+from typing import Any, Literal, Protocol, cast, overload
 
-from wengert.arrays import Dv, S, T
-from wengert.graph.apply import binary, unary
+from wengert.arrays import Axis, Dv, S, T
+from wengert.graph.apply import apply, binary, unary
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -23,8 +23,10 @@ from wengert.graph.expressions import (
     Mask,
     ScalarOperand,
 )
-from wengert.graph.operation import OPERATIONS, Operation, Rule, Rules
+from wengert.graph.operation import OPERATIONS, Attributes, Infer, Operation, Rule, Rules
 from wengert.ops import kinds
+
+Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
 class Elementwise(Protocol):
@@ -76,6 +78,23 @@ class Comparison(Protocol):
     def __call__(self, a: float, b: FloatExpression, /) -> Mask[tuple[()]]: ...
 
 
+class Reduction(Protocol):
+    """One operand, reduced over `axis` (all axes if None); reduced axes stay as size 1 with `keepdims`."""
+
+    @overload
+    def __call__(
+        self, x: ArrayExpression[Any, T, Dv], /, *, axis: None = None, keepdims: Literal[False] = False
+    ) -> ArrayLayer[tuple[()], T, Dv]: ...
+    @overload
+    def __call__(
+        self, x: ArrayExpression[Any, T, Dv], /, *, axis: Axis = None, keepdims: bool = False
+    ) -> ArrayLayer[Any, T, Dv]: ...
+    @overload
+    def __call__(self, x: DoubleExpression, /) -> DoubleLayer: ...
+    @overload
+    def __call__(self, x: FloatExpression, /) -> FloatLayer: ...
+
+
 def defined(rule: Rule, rules: Rules) -> Operation:
     """The operation named like the function `rule`, which Python's operators may have declared already."""
     name, module = rule.__name__, rule.__module__
@@ -123,3 +142,31 @@ def comparison(rule: Rule) -> Comparison:
     """A rule (case, a, b) as a comparison; no delta passes it."""
     operation = defined(rule, Rules(kinds.comparison, rule, detached=True))
     return cast(Comparison, dressed(lambda a, b, /: binary(operation, a, b), rule, operation))
+
+
+def reduction(derivative: Rule, infer: Infer = kinds.reduction) -> Callable[[Rule], Reduction]:
+    """A rule (case, x, *, axis, keepdims) as a reduction; on scalars there are no axes, and no keywords."""
+
+    def make(rule: Rule) -> Reduction:
+        operation = defined(rule, Rules(infer, rule, (derivative,)))
+
+        def public(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:  # Any: typed by Reduction
+            return apply(operation, (x,), reduced_by(axis, keepdims))
+
+        return cast(Reduction, dressed(public, rule, operation))
+
+    return make
+
+
+def reduced_by(axis: Axis, keepdims: bool) -> Attributes:
+    """The attributes of a reduction; none where they are the default, as on scalars."""
+    axis = tuple(axis) if isinstance(axis, (list, tuple)) else axis
+    return () if axis is None and not keepdims else (("axis", axis), ("keepdims", keepdims))
+
+
+def spread(case: Value, g: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """A value of the reduced shape, stretched over the shape of operand 0: the delta of a sum."""
+    shape = case.shape(0)
+    if not keepdims:
+        g = case.xp.reshape(g, kinds.reduced_shape(shape, axis, True))
+    return case.xp.broadcast_to(g, shape)

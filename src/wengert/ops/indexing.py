@@ -1,4 +1,4 @@
-"""Indexing: `x[key]` and `take`, whose delta is sparse at a weight.
+"""Indexing: `x[key]`, `take` and `take_along_axis`, whose delta is sparse at a weight.
 
 Knows: the shape of an indexed array, and that a delta is added at the index, repeated indices adding up.
 Refuses to know: how rows are added.
@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from wengert.arrays import Dv, T, indexed_shape, integer_array, is_array, zeros_of
+from wengert.arrays import Dv, Integers, T, indexed_shape, integer_array, is_array, zeros_of
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
 from wengert.graph.index import Part, index_of, key_of
-from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.kinds import array_of, axis_in
 
 Value = Any  # arrays, or expressions: a rule is written once for both
-Integers = Any  # an array, a list or one integer; checked when the node is built
 
 
 def _infer_getitem(kinds: Sequence[Kind], *, key: tuple[Part, ...]) -> Kind:
@@ -35,7 +34,7 @@ def _infer_getitem(kinds: Sequence[Kind], *, key: tuple[Part, ...]) -> Kind:
     try:
         result = indexed_shape(shape, key_of(key, tuple(zeros_of(k.shape or ()) for k in kinds[1:])))
     except IndexError as error:
-        raise ShapeError(f"cannot index shape {shape}: {error}") from None
+        raise ShapeError(f"cannot index shape {shape}: {str(error).strip()}") from None
     return kind(Column.ARRAY, result, dtype, device)
 
 
@@ -120,4 +119,73 @@ def take(x: ArrayExpression[Any, T, Dv], indices: Integers, /, *, axis: int = 0)
     """
     positions = indices if is_array(indices) else integer_array(indices)
     layer: ArrayLayer[Any, T, Dv] = apply(TAKE, (x, positions), (("axis", axis),))
+    return layer
+
+
+def _infer_along(kinds: Sequence[Kind], *, axis: int) -> Kind:
+    shape, dtype, device = array_of(kinds[:1])
+    if kinds[1].column is not Column.INDEX:
+        raise DTypeError(f"indices are integers, not {kinds[1].text()}")
+    if shape is None or kinds[1].shape is None:
+        return kind(Column.ARRAY, None, dtype, device)
+    return kind(Column.ARRAY, _shape_along(shape, kinds[1].shape, axis), dtype, device)
+
+
+def _shape_along(shape: Shape, indices: Shape, axis: int) -> Shape:
+    at = axis_in(axis, len(shape), shape)
+    if len(indices) != len(shape):
+        raise ShapeError(
+            f"the indices have {len(indices)} axes, and the array of shape {shape} has {len(shape)}"
+        )
+    for i, (n, m) in enumerate(zip(shape, indices, strict=True)):
+        if i != at and 1 not in (n, m) and n != m:
+            raise ShapeError(
+                f"indices of shape {indices} do not fit shape {shape} along axis {at}: "
+                f"{n} and {m} differ on axis {i}"
+            )
+    return tuple(m if i == at or n == 1 else n for i, (n, m) in enumerate(zip(shape, indices, strict=True)))
+
+
+def _key_along(c: Value, indices: Value, axis: int) -> Value:
+    key = list(c.xp.mesh(c.shape(0)))
+    key[axis] = indices
+    return tuple(key)
+
+
+def _along_delta(c: Value, g: Value, y: Value, x: Value, indices: Value, *, axis: int) -> Value:
+    return c.xp.add_at(c.shape(0), c.result.dtype, _key_along(c, indices, axis), g)
+
+
+def _along_rows(c: Value, g: Value, y: Value, x: Value, indices: Value, *, axis: int) -> Value:
+    return LazyDelta([Rows(_key_along(c, indices, axis), g, c.shape(0))])
+
+
+TAKE_ALONG_AXIS: Final = Operation(
+    "take_along_axis",
+    Rules(
+        _infer_along,
+        lambda c, x, indices, *, axis: c.xp.take_along_axis(x, indices, axis=axis),
+        (_along_delta, None),
+        at_weight={0: _along_rows},
+    ),
+)
+
+
+def take_along_axis(
+    x: ArrayExpression[Any, T, Dv], indices: Integers, /, *, axis: int = -1
+) -> ArrayLayer[Any, T, Dv]:
+    """The elements of each line of x along an axis that the same line of `indices` names.
+
+    Derivative: g added at the indices, equal ones of a line adding up; at a weight it stays (indices, g).
+    Shapes: `axis` gets the size that it has in `indices`, the other axes broadcast; the ranks are equal. Raises
+    ShapeError, DTypeError for indices that are no integers, IndexError in the run for an index out of range.
+    >>> import numpy as np
+    >>> x = np.array([[1.0, 3.0, 2.0], [6.0, 4.0, 5.0]])
+    >>> take_along_axis(x, np.argmax(x, axis=1)[:, None]).predict().run().tolist()
+    [[3.0], [6.0]]
+
+    Source: Python array API standard, `take_along_axis`.
+    """
+    positions = indices if is_array(indices) else integer_array(indices)
+    layer: ArrayLayer[Any, T, Dv] = apply(TAKE_ALONG_AXIS, (x, positions), (("axis", axis),))
     return layer

@@ -7,14 +7,14 @@ Refuses to know: which operation asks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.arrays import FLOAT64, MASK
+from wengert.arrays import FLOAT64, MASK, Axis, is_integer
 from wengert.errors import ArgumentError, DeviceError, DTypeError, NotDifferentiableError, ShapeError
 from wengert.graph.kinds import Column, Kind, Shape, kind
-
-_DIFFERENTIABLE = (Column.DOUBLE, Column.FLOAT, Column.ARRAY)
+from wengert.graph.site import user_position
 
 
 def common(kinds: Sequence[Kind]) -> tuple[Column, Any, Any]:  # Any: dtype and device, as kinds keep them
@@ -69,6 +69,12 @@ def broadcast(*shapes: Shape) -> Shape:
             f" say which axes you mean with expand_dims or broadcast_to"
         )
     return made
+
+
+def broadcast_batch(*shapes: Shape) -> Shape:
+    """The common batch shape; here ranks may differ freely, as the standard has it."""
+    rank = max(map(len, shapes), default=0)
+    return broadcast(*((1,) * (rank - len(s)) + s for s in shapes))
 
 
 def _listed(shapes: Sequence[Shape]) -> str:
@@ -132,6 +138,16 @@ def array_of(kinds: Sequence[Kind]) -> tuple[Shape | None, Any, Any]:  # Any: dt
     return kinds[0].shape, dtype, device
 
 
+def arrays_of(kinds: Sequence[Kind]) -> tuple[list[Shape], Any, Any]:  # Any: dtype and device
+    """The shapes that are known, dtype and device of operands that have to be arrays."""
+    if not kinds:
+        raise ShapeError("expected at least one array")
+    column, dtype, device = common(kinds)
+    if column is not Column.ARRAY or any(k.column is not Column.ARRAY for k in kinds):
+        raise ShapeError("expected arrays, got a scalar")
+    return [k.shape for k in kinds if k.shape is not None], dtype, device
+
+
 def axis_in(axis: int, rank: int, shape: Shape) -> int:
     """A non-negative axis; `ShapeError` for one out of range."""
     if not hasattr(axis, "__index__"):
@@ -150,3 +166,44 @@ def axes_in(axis: int | tuple[int, ...] | None, shape: Shape) -> tuple[int, ...]
     if len(set(axes)) != len(axes):
         raise ShapeError(f"axes {axis} name one axis of shape {shape} twice")
     return axes
+
+
+def count(axis: Axis, shape: Shape) -> int:
+    """How many elements a reduction over `axis` joins into one."""
+    return math.prod(shape[a] for a in axes_in(axis, shape))
+
+
+def reduced_shape(shape: Shape, axis: Axis, keepdims: bool) -> Shape:
+    """The shape that a reduction over `axis` leaves."""
+    axes = axes_in(axis, shape)
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+def reduction(kinds: Sequence[Kind], *, axis: Axis = None, keepdims: bool = False) -> Kind:
+    """One operand without the axes `axis`, or with size 1 there; a scalar has none to name."""
+    column, dtype, device = common(kinds)
+    shape = kinds[0].shape
+    if column is not Column.ARRAY:
+        if axis is not None or keepdims:
+            raise ShapeError(f"axis {axis} is out of range for a scalar")
+        return kind(column, (), dtype, device)
+    return kind(Column.ARRAY, None if shape is None else reduced_shape(shape, axis, keepdims), dtype, device)
+
+
+def along_axis(kinds: Sequence[Kind], *, axis: int) -> Kind:
+    """One array, each line along `axis` on its own."""
+    shape, dtype, device = array_of(kinds)
+    if shape is not None:
+        axis_in(axis, len(shape), shape)
+    return kind(Column.ARRAY, shape, dtype, device)
+
+
+def integers(x: object, what: str) -> tuple[int, ...]:
+    """A static argument that is an int or a tuple of ints, as a tuple; errors name `what` takes it."""
+    if is_integer(x):
+        return (int(x),)
+    if isinstance(x, (tuple, list)) and all(hasattr(n, "__index__") for n in x):
+        return tuple(int(n) for n in x)
+    raise ArgumentError(f"{what}: expected an int or a tuple of ints, got {x!r:.60}\n  at {user_position()}")

@@ -18,7 +18,7 @@ from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Rules
 from wengert.graph.operators import MATMUL
 from wengert.lazy import LazyDelta, Product
-from wengert.ops.kinds import broadcast, common
+from wengert.ops.kinds import broadcast_batch, common
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 
@@ -42,12 +42,6 @@ def _product_shape(a: Shape, b: Shape) -> Shape:
     rows = a[-2:-1]
     columns = b[-1:] if len(b) > 1 else ()
     return broadcast_batch(a[:-2], b[:-2]) + rows + columns
-
-
-def broadcast_batch(a: Shape, b: Shape) -> Shape:
-    """The common batch shape; here ranks may differ freely, as the standard has it."""
-    rank = max(len(a), len(b))
-    return broadcast((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b)
 
 
 def _left(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:

@@ -1,4 +1,4 @@
-"""Operations that move elements without changing them: reshape, permute, stretch, join.
+"""Operations that give an array another shape: reshape, permute, add or remove axes, stretch.
 
 Knows: each one's inverse, which is its derivative.
 Refuses to know: whether a view or a copy is made.
@@ -11,23 +11,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from wengert.arrays import Dv, T
-from wengert.errors import ArgumentError, ShapeError
+from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
-from wengert.graph.site import user_position
-from wengert.ops.kinds import array_of, axes_in, axis_in, common
+from wengert.ops.kinds import array_of, axes_in, axis_in, integers
 
 Value = Any  # arrays, or expressions: a rule is written once for both
-
-
-def _as_tuple(x: object, what: str) -> tuple[int, ...]:
-    if isinstance(x, int):
-        return (x,)
-    if isinstance(x, (tuple, list)) and all(hasattr(n, "__index__") for n in x):
-        return tuple(int(n) for n in x)
-    raise ArgumentError(f"{what}: expected an int or a tuple of ints, got {x!r:.60}\n  at {user_position()}")
 
 
 def _infer_reshape(kinds: Sequence[Kind], *, shape: Shape) -> Kind:
@@ -67,7 +58,7 @@ def reshape(x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...]) -> ArrayL
 
     Source: Python array API standard, `reshape`.
     """
-    layer: ArrayLayer[Any, T, Dv] = apply(RESHAPE, (x,), (("shape", _as_tuple(shape, "reshape")),))
+    layer: ArrayLayer[Any, T, Dv] = apply(RESHAPE, (x,), (("shape", integers(shape, "reshape")),))
     return layer
 
 
@@ -104,7 +95,7 @@ def permute_dims(x: ArrayExpression[Any, T, Dv], /, axes: tuple[int, ...]) -> Ar
 
     Source: Python array API standard, `permute_dims`.
     """
-    layer: ArrayLayer[Any, T, Dv] = apply(PERMUTE_DIMS, (x,), (("axes", _as_tuple(axes, "permute_dims")),))
+    layer: ArrayLayer[Any, T, Dv] = apply(PERMUTE_DIMS, (x,), (("axes", integers(axes, "permute_dims")),))
     return layer
 
 
@@ -141,7 +132,7 @@ def expand_dims(x: ArrayExpression[Any, T, Dv], /, axis: int | tuple[int, ...]) 
 
     Source: Python array API standard, `expand_dims`.
     """
-    layer: ArrayLayer[Any, T, Dv] = apply(EXPAND_DIMS, (x,), (("axis", _as_tuple(axis, "expand_dims")),))
+    layer: ArrayLayer[Any, T, Dv] = apply(EXPAND_DIMS, (x,), (("axis", integers(axis, "expand_dims")),))
     return layer
 
 
@@ -177,7 +168,7 @@ def squeeze(x: ArrayExpression[Any, T, Dv], /, axis: int | tuple[int, ...]) -> A
 
     Source: Python array API standard, `squeeze`.
     """
-    layer: ArrayLayer[Any, T, Dv] = apply(SQUEEZE, (x,), (("axis", _as_tuple(axis, "squeeze")),))
+    layer: ArrayLayer[Any, T, Dv] = apply(SQUEEZE, (x,), (("axis", integers(axis, "squeeze")),))
     return layer
 
 
@@ -214,93 +205,5 @@ def broadcast_to(x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...]) -> A
 
     Source: Python array API standard, `broadcast_to`.
     """
-    layer: ArrayLayer[Any, T, Dv] = apply(BROADCAST_TO, (x,), (("shape", _as_tuple(shape, "broadcast_to")),))
-    return layer
-
-
-def _shapes_of(kinds: Sequence[Kind]) -> tuple[list[Shape], Any, Any]:  # Any: dtype and device
-    if not kinds:
-        raise ShapeError("expected at least one array")
-    column, dtype, device = common(kinds)
-    if column is not Column.ARRAY or any(k.column is not Column.ARRAY for k in kinds):
-        raise ShapeError("expected arrays, got a scalar")
-    return [k.shape for k in kinds if k.shape is not None], dtype, device
-
-
-def _infer_concat(kinds: Sequence[Kind], *, axis: int) -> Kind:
-    shapes, dtype, device = _shapes_of(kinds)
-    if len(shapes) < len(kinds):
-        return kind(Column.ARRAY, None, dtype, device)
-    first = shapes[0]
-    at = axis_in(axis, len(first), first)
-    for shape in shapes[1:]:
-        if len(shape) != len(first):
-            raise ShapeError(f"shapes {first} and {shape} differ in rank")
-        for i, (n, m) in enumerate(zip(first, shape, strict=True)):
-            if i != at and n != m:
-                raise ShapeError(f"shapes {first} and {shape} differ on axis {i}, not only on axis {at}")
-    total = sum(shape[at] for shape in shapes)
-    return kind(Column.ARRAY, (*first[:at], total, *first[at + 1 :]), dtype, device)
-
-
-def _concat_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:
-    at = axis % len(c.shape(0))
-    start = sum(c.shape(i)[at] for i in range(index))
-    return g[(*(slice(None),) * at, slice(start, start + c.shape(index)[at]))]
-
-
-CONCAT: Final = Operation(
-    "concat", Rules(_infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta)
-)
-
-
-def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
-    """Arrays joined along an existing axis.
-
-    Derivative: each operand gets its part of g.
-    Shapes: equal but for `axis`, whose sizes add. Raises ShapeError, DTypeError, DeviceError.
-    >>> import numpy as np
-    >>> concat([np.ones((2, 3)), np.ones((4, 3))]).shape
-    (6, 3)
-
-    Source: Python array API standard, `concat`.
-    """
-    layer: ArrayLayer[Any, T, Dv] = apply(CONCAT, tuple(xs), (("axis", axis),))
-    return layer
-
-
-def _infer_stack(kinds: Sequence[Kind], *, axis: int) -> Kind:
-    shapes, dtype, device = _shapes_of(kinds)
-    if len(shapes) < len(kinds):
-        return kind(Column.ARRAY, None, dtype, device)
-    first = shapes[0]
-    for shape in shapes[1:]:
-        if shape != first:
-            raise ShapeError(f"shapes {first} and {shape} differ")
-    at = axis_in(axis, len(first) + 1, first)
-    return kind(Column.ARRAY, (*first[:at], len(shapes), *first[at:]), dtype, device)
-
-
-def _stack_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:
-    at = axis % (len(c.shape(0)) + 1)
-    return g[(*(slice(None),) * at, index)]
-
-
-STACK: Final = Operation(
-    "stack", Rules(_infer_stack, lambda c, *xs, axis: c.xp.stack(xs, axis=axis), _stack_delta)
-)
-
-
-def stack(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
-    """Arrays of one shape joined along a new axis.
-
-    Derivative: each operand gets its slice of g.
-    Shapes: a new axis as long as the list. Raises ShapeError, DTypeError, DeviceError.
-    >>> import numpy as np
-    >>> stack([np.ones(3), np.ones(3)], axis=1).shape
-    (3, 2)
-
-    Source: Python array API standard, `stack`.
-    """
-    layer: ArrayLayer[Any, T, Dv] = apply(STACK, tuple(xs), (("axis", axis),))
+    layer: ArrayLayer[Any, T, Dv] = apply(BROADCAST_TO, (x,), (("shape", integers(shape, "broadcast_to")),))
     return layer

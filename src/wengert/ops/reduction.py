@@ -1,4 +1,4 @@
-"""Reductions: sum, mean, max and min over all or some axes.
+"""Reductions: sum, product, mean, extrema and their smooth maximum over all or some axes.
 
 Knows: that a reduction's delta is spread over what was reduced, and among tied extrema equally.
 Refuses to know: how a sum is computed.
@@ -7,13 +7,11 @@ Refuses to know: how a sum is computed.
 from __future__ import annotations
 
 import builtins
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, cast, overload
 
-from wengert.arrays import FLOAT32, Dv, Float32, T
+from wengert.arrays import FLOAT32, Axis, Dv, Float32, T
 from wengert.errors import DTypeError, ShapeError
-from wengert.graph.apply import apply
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -23,37 +21,24 @@ from wengert.graph.expressions import (
     FloatLayer,
     Mask,
 )
-from wengert.graph.kinds import Column, Kind, Shape, kind
-from wengert.graph.operation import Rule, Rules
-from wengert.ops.families import defined, dressed
-from wengert.ops.kinds import axes_in, common
+from wengert.graph.kinds import Column, Kind, kind
+from wengert.ops import kinds
+from wengert.ops.families import Reduction, reduction, spread
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
-Axis = int | tuple[int, ...] | None
-
-
-class Reduction(Protocol):
-    """One operand, reduced over `axis` (all axes if None); reduced axes stay as size 1 with `keepdims`."""
-
-    @overload
-    def __call__(
-        self, x: ArrayExpression[Any, T, Dv], /, *, axis: None = None, keepdims: Literal[False] = False
-    ) -> ArrayLayer[tuple[()], T, Dv]: ...
-    @overload
-    def __call__(
-        self, x: ArrayExpression[Any, T, Dv], /, *, axis: Axis = None, keepdims: bool = False
-    ) -> ArrayLayer[Any, T, Dv]: ...
-    @overload
-    def __call__(self, x: DoubleExpression, /) -> DoubleLayer: ...
-    @overload
-    def __call__(self, x: FloatExpression, /) -> FloatLayer: ...
 
 
 class Sum(Reduction, Protocol):
     """A reduction that also counts the true elements of a mask, in float32."""
 
     @overload
-    def __call__(self, x: Mask[Any, Dv], /, *, axis: None = None) -> ArrayLayer[tuple[()], Float32, Dv]: ...
+    def __call__(
+        self, x: Mask[Any, Dv], /, *, axis: None = None, keepdims: Literal[False] = False
+    ) -> ArrayLayer[tuple[()], Float32, Dv]: ...
+    @overload
+    def __call__(
+        self, x: Mask[Any, Dv], /, *, axis: Axis = None, keepdims: bool = False
+    ) -> ArrayLayer[Any, Float32, Dv]: ...
     @overload
     def __call__(
         self, x: ArrayExpression[Any, T, Dv], /, *, axis: None = None, keepdims: Literal[False] = False
@@ -68,65 +53,29 @@ class Sum(Reduction, Protocol):
     def __call__(self, x: FloatExpression, /) -> FloatLayer: ...
 
 
-def reduced_shape(shape: Shape, axis: Axis, keepdims: bool) -> Shape:
-    """The shape that is left."""
-    axes = axes_in(axis, shape)
-    if keepdims:
-        return tuple(1 if i in axes else n for i, n in enumerate(shape))
-    return tuple(n for i, n in enumerate(shape) if i not in axes)
+def _infer_sum(operands: Sequence[Kind], *, axis: Axis = None, keepdims: bool = False) -> Kind:
+    (operand,) = operands
+    if operand.column is not Column.MASK:
+        return kinds.reduction(operands, axis=axis, keepdims=keepdims)
+    shape = None if operand.shape is None else kinds.reduced_shape(operand.shape, axis, keepdims)
+    return kind(Column.ARRAY, shape, FLOAT32, operand.device)
 
 
-def _infer(kinds: Sequence[Kind], *, axis: Axis = None, keepdims: bool = False) -> Kind:
-    (operand,) = kinds
-    if operand.column is Column.MASK:
-        dtype, device = FLOAT32, operand.device
-    else:
-        column, dtype, device = common(kinds)
-        if column is not Column.ARRAY:
-            if axis is not None or keepdims:
-                raise ShapeError(f"axis {axis} is out of range for a scalar")
-            return kind(column, (), dtype, device)
-    shape = operand.shape
-    return kind(Column.ARRAY, None if shape is None else reduced_shape(shape, axis, keepdims), dtype, device)
-
-
-def _infer_extremum(kinds: Sequence[Kind], *, axis: Axis = None, keepdims: bool = False) -> Kind:
-    if kinds[0].column is Column.MASK:
+def _infer_extremum(operands: Sequence[Kind], *, axis: Axis = None, keepdims: bool = False) -> Kind:
+    if operands[0].column is Column.MASK:
         raise DTypeError("a mask has no extremum")
-    shape = kinds[0].shape
-    if shape is not None and any(shape[a] == 0 for a in axes_in(axis, shape)):
+    shape = operands[0].shape
+    if shape is not None and any(shape[a] == 0 for a in kinds.axes_in(axis, shape)):
         raise ShapeError(f"no element to choose from along axis {axis} of shape {shape}")
-    return _infer(kinds, axis=axis, keepdims=keepdims)
-
-
-def _spread(c: Value, g: Value, axis: Axis, keepdims: bool) -> Value:
-    """A value of the reduced shape, stretched over the operand's shape."""
-    shape = c.shape(0)
-    if not keepdims:
-        g = c.xp.reshape(g, reduced_shape(shape, axis, True))
-    return c.xp.broadcast_to(g, shape)
+    return kinds.reduction(operands, axis=axis, keepdims=keepdims)
 
 
 def _is_scalar(c: Value) -> bool:
     return c.result.column is not Column.ARRAY
 
 
-def _reduction(infer: Callable[..., Kind], derivative: Rule) -> Callable[[Rule], Reduction]:
-    def make(rule: Rule) -> Reduction:
-        operation = defined(rule, Rules(infer, rule, (derivative,)))
-
-        def public(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:  # Any: typed by Reduction
-            axis = tuple(axis) if isinstance(axis, (list, tuple)) else axis
-            attributes = () if axis is None and not keepdims else (("axis", axis), ("keepdims", keepdims))
-            return apply(operation, (x,), attributes)
-
-        return cast(Reduction, dressed(public, rule, operation))
-
-    return make
-
-
 def _sum_delta(c: Value, g: Value, y: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
-    return g if _is_scalar(c) else _spread(c, g, axis, keepdims)
+    return g if _is_scalar(c) else spread(c, g, axis, keepdims)
 
 
 def _sum(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
@@ -149,12 +98,7 @@ def _sum(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Va
 
 
 _sum.__name__ = "sum"
-sum = cast(Sum, _reduction(_infer, _sum_delta)(_sum))
-
-
-def _count(c: Value, axis: Axis) -> int:
-    shape = c.shape(0)
-    return math.prod(shape[a] for a in axes_in(axis, shape))
+sum = cast(Sum, reduction(_sum_delta, _infer_sum)(_sum))
 
 
 def _mean_delta(
@@ -162,10 +106,10 @@ def _mean_delta(
 ) -> Value:
     if _is_scalar(c):
         return g
-    return _spread(c, g / builtins.max(_count(c, axis), 1), axis, keepdims)
+    return spread(c, g / builtins.max(kinds.count(axis, c.shape(0)), 1), axis, keepdims)
 
 
-@_reduction(_infer, _mean_delta)
+@reduction(_mean_delta)
 def mean(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
     """The arithmetic mean over `axis`; NaN over nothing.
 
@@ -185,12 +129,12 @@ def _extremum_delta(
 ) -> Value:
     if _is_scalar(c):
         return g
-    tied = c.xp.equal(x, _spread(c, y, axis, keepdims))
+    tied = c.xp.equal(x, spread(c, y, axis, keepdims))
     counts = c.xp.sum(c.xp.astype(tied, c.result.dtype), axis=axis, keepdims=keepdims)
-    return c.xp.where(tied, _spread(c, g / counts, axis, keepdims), 0.0)
+    return c.xp.where(tied, spread(c, g / counts, axis, keepdims), 0.0)
 
 
-@_reduction(_infer_extremum, _extremum_delta)
+@reduction(_extremum_delta, _infer_extremum)
 def max(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
     """The greatest element over `axis`.
 
@@ -206,7 +150,7 @@ def max(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Val
     return x if _is_scalar(c) else c.xp.max(x, axis=axis, keepdims=keepdims)
 
 
-@_reduction(_infer_extremum, _extremum_delta)
+@reduction(_extremum_delta, _infer_extremum)
 def min(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
     """The smallest element over `axis`.
 
@@ -220,3 +164,73 @@ def min(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Val
     Source: Python array API standard, `min`.
     """
     return x if _is_scalar(c) else c.xp.min(x, axis=axis, keepdims=keepdims)
+
+
+def _prod_delta(
+    c: Value, g: Value, y: Value, x: Value, *, axis: Axis = None, keepdims: bool = False
+) -> Value:
+    if _is_scalar(c):
+        return g
+    xp, shape = c.xp, c.shape(0)
+    axes = kinds.axes_in(axis, shape)
+    order = (*(i for i in range(len(shape)) if i not in axes), *axes)
+    moved = xp.permute_dims(x, order)
+    lines = xp.reshape(moved, (*kinds.reduced_shape(shape, axis, False), kinds.count(axis, shape)))
+    others = xp.reshape(_product_of_others(c, lines), tuple(shape[i] for i in order))
+    back = tuple(order.index(i) for i in range(len(shape)))
+    g = spread(c, g, axis, keepdims)
+    return xp.nonzero_safe(g, g * xp.permute_dims(others, back))
+
+
+def _product_of_others(c: Value, x: Value) -> Value:
+    """For each element of a line the product of what stands before and after it: no division, so zeros may be."""
+    xp, shape = c.xp, x.shape
+    one = xp.ones((*shape[:-1], builtins.min(shape[-1], 1)), c.result.dtype)
+    before = xp.cumprod(xp.concat([one, x[..., :-1]], axis=-1), axis=-1)
+    after = xp.cumprod(xp.concat([one, xp.flip(x[..., 1:], axis=-1)], axis=-1), axis=-1)
+    return before * xp.flip(after, axis=-1)
+
+
+@reduction(_prod_delta)
+def prod(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
+    """The product over `axis`; 1 over nothing.
+
+    Derivative: g times the product of all other elements, which a zero makes 0 for the others only.
+    Shapes: the axes that are multiplied go, or stay as 1 with keepdims. Raises ShapeError for an axis out of range.
+    >>> import numpy as np
+    >>> prod(np.array([2.0, 3.0, 4.0])).predict().run().item()
+    24.0
+
+    Source: Python array API standard, `prod`.
+    """
+    return x if _is_scalar(c) else c.xp.prod(x, axis=axis, keepdims=keepdims)
+
+
+def _logsumexp_delta(
+    c: Value, g: Value, y: Value, x: Value, *, axis: Axis = None, keepdims: bool = False
+) -> Value:
+    xp = c.xp
+    if _is_scalar(c):
+        return g
+    if not kinds.count(None, c.shape(0)):
+        return xp.zeros(c.shape(0), c.result.dtype)
+    top = xp.max(x, axis=axis, keepdims=True)
+    parts = xp.where(xp.equal(x, top), 1.0, xp.exp(x - top))  # 1 also where both are infinite
+    parts = parts / xp.sum(parts, axis=axis, keepdims=True)
+    g = spread(c, g, axis, keepdims)
+    return xp.nonzero_safe(g, g * parts)
+
+
+@reduction(_logsumexp_delta)
+def logsumexp(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
+    """log Σ exp(x) over `axis`, without overflow; -infinity over nothing.
+
+    Derivative: g softmax(x); where the sum is infinite, g / k to each of the k elements that are greatest, as max.
+    Shapes: the axes that are summed go, or stay as 1 with keepdims. Raises ShapeError for an axis out of range.
+    >>> import numpy as np
+    >>> logsumexp(np.array([1000.0, 1000.0])).predict().run().round(6).item()
+    1000.693147
+
+    Source: P. Blanchard, D. Higham, N. Higham, "Accurately computing the log-sum-exp and softmax functions", 2021.
+    """
+    return x if _is_scalar(c) else c.xp.logsumexp(x, axis=axis, keepdims=keepdims)

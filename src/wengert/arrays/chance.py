@@ -1,0 +1,31 @@
+"""The one random thing that an operation computes: which elements a dropout keeps.
+
+Knows: numpy's generators, and that a mask is a pure function of shape, rate and seed, so that a run can be
+repeated and float32 and float64 lose the same elements.
+Refuses to know: what is masked, and where seeds come from.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from wengert.arrays.namespace import Shape, Value
+
+__all__ = ["dropout_mask"]
+
+
+def dropout_mask(shape: Shape, dtype: Value, rate: float, seed: Value, /) -> Value:
+    """0 with probability `rate`, else 1 / (1 - rate); `seed` is one or more integers ≥ 0.
+
+    >>> dropout_mask((6,), "float64", 0.5, [1, 2]).tolist()
+    [2.0, 0.0, 2.0, 0.0, 0.0, 0.0]
+    """
+    if not rate:
+        return np.ones(shape, dtype)
+    # The bits themselves, not a distribution made of them: their stream is the same in every version of numpy.
+    size = math.prod(shape)
+    bits = np.random.PCG64(seed).random_raw((size + 1) // 2).view(np.uint32)[:size].reshape(shape)
+    scale = np.dtype(dtype).type(1.0 / (1.0 - rate))
+    return np.multiply(bits >= np.uint32(rate * 2.0**32), scale, dtype=dtype)

@@ -1,0 +1,80 @@
+"""The threads that numpy's BLAS brings along, kept to one while somebody else's threads are at work.
+
+Knows: OpenBLAS, through ctypes; that several may ask at once, the first of whom changes the number and the last
+puts it back. Not through threadpoolctl, which from 3.8 on listens to one thread of a process only.
+Refuses to know: who needs the threads. Another BLAS keeps its number: an environment variable of its own has to
+say it before numpy is imported.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Generator
+from threading import Lock
+from typing import Any, Final, TypeVar
+
+from wengert.arrays.blas import own_library
+
+__all__ = ["BLAS_THREADS", "on_one_blas_thread"]
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+_Get = Callable[[], int]
+_Set = Callable[[int], object]
+
+
+def _find() -> tuple[_Get, _Set] | None:
+    library = own_library()
+    for name in ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads"):
+        get, put = (getattr(library, name.format(verb), None) for verb in ("get", "set"))
+        if get is not None and put is not None:
+            get.argtypes, get.restype = (), ctypes.c_int
+            put.argtypes, put.restype = (ctypes.c_int,), None
+            return get, put
+    return None
+
+
+BLAS_THREADS: Final = _find()  # how to read and to set their number, where that is known
+
+
+class _Limit:
+    """Who needs one thread now, and how many there were before."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users: set[object] = set()
+        self._before = 1
+
+    def enter(self, user: object) -> None:
+        """One thread until `leave(user)`."""
+        if BLAS_THREADS is None:
+            return
+        get, put = BLAS_THREADS
+        with self._lock:
+            if not self._users:
+                self._before = get()
+            self._users.add(user)
+            if self._before != 1:
+                put(1)
+
+    def leave(self, user: object) -> None:
+        """As many as before when the last user leaves."""
+        with self._lock:
+            if user in self._users:
+                self._users.remove(user)
+                if not self._users and self._before != 1 and BLAS_THREADS is not None:
+                    BLAS_THREADS[1](self._before)
+
+
+_LIMIT: Final = _Limit()
+
+
+def on_one_blas_thread(steps: Generator[A, B, Any]) -> Generator[A, B, Any]:  # Any: what the steps give
+    """The same steps; as long as they go on, BLAS has one thread."""
+    user = object()
+    try:
+        _LIMIT.enter(user)
+        return (yield from steps)
+    finally:
+        _LIMIT.leave(user)

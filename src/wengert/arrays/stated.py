@@ -1,0 +1,66 @@
+"""A person's data as an array of a stated element type.
+
+Knows: which data are numbers, and that neither a text nor a fraction becomes an integer silently.
+Refuses to know: what the array is for, and whose data they are.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from wengert.arrays.dispatch import is_host_array
+from wengert.arrays.namespace import Value
+
+__all__ = ["dtype_name", "stated_array"]
+
+_NUMBERS = "fiub"
+_FITS = {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}  # of each kind of element, what may become it
+
+
+def dtype_name(x: object) -> str | None:
+    """The name of an element type of numbers or truth values, None for anything else.
+
+    >>> dtype_name("float32"), dtype_name(np.int64), dtype_name("string"), dtype_name(None)
+    ('float32', 'int64', None, None)
+    """
+    if x is None:
+        return None
+    try:
+        found = np.dtype(x)  # type: ignore[call-overload] # whatever numpy takes for an element type
+    except TypeError:
+        return None
+    name: str = found.name
+    return name if found.kind in _NUMBERS else None
+
+
+def stated_array(x: Value, dtype: str) -> Value:
+    """`x` as an array that nobody can write to, None where it is not of such numbers.
+
+    >>> stated_array([1, 2], "float32").dtype.name, stated_array("1", "float32"), stated_array(1.5, "int32")
+    ('float32', None, None)
+    """
+    kind = np.dtype(dtype).kind
+    if kind != "f" and type(x) is int:
+        return _integer(x, dtype)
+    try:
+        array = np.asarray(x)
+    except (TypeError, ValueError):
+        return None
+    if array.dtype.kind not in _FITS[kind] and array.size:
+        return None
+    copied = array.astype(dtype)
+    copied.flags.writeable = False
+    return copied
+
+
+@functools.lru_cache(maxsize=4096)
+def _integer(x: int, dtype: str) -> Value:
+    """Equal integers are one array, so that they are one operand to whoever compares operands."""
+    wanted = np.dtype(dtype)
+    if wanted.kind == "b" or not np.iinfo(wanted).min <= x <= np.iinfo(wanted).max:
+        return None
+    array = np.array(x, wanted)
+    array.flags.writeable = False
+    return array if is_host_array(array) else None

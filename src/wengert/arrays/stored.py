@@ -1,0 +1,89 @@
+"""Values as bytes and back, bit for bit: what a file holds of numbers and arrays.
+
+Knows: element types that a file may have, C order and little-endian bytes; that a Python float, a scalar of
+numpy and an array of shape () are three things.
+Refuses to know: files, and whose value it is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from wengert.arrays.dispatch import HOST, is_array, namespace_for, namespace_of
+from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.types import Cpu, Gpu
+
+__all__ = ["Form", "Sort", "Stored", "form_of", "restored", "stored"]
+
+Sort: TypeAlias = Literal["float", "scalar", "array"]
+_ITEMS: Final = {
+    np.dtype(name).name: np.dtype(name).newbyteorder("<")
+    for name in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
+}
+
+
+class Form(NamedTuple):
+    """What kind of value it is: all but the numbers."""
+
+    sort: Sort
+    dtype: str
+    shape: Shape
+
+    @property
+    def size(self) -> int | None:
+        """How many bytes it has; None for an element type that a file may not have."""
+        item = _ITEMS.get(self.dtype)
+        return None if item is None else math.prod(self.shape) * item.itemsize
+
+    def __str__(self) -> str:
+        return f"{self.sort} of {self.dtype}" + (f" and shape {self.shape}" if self.sort == "array" else "")
+
+
+class Stored(NamedTuple):
+    """A value as bytes."""
+
+    form: Form
+    data: bytes
+
+
+def form_of(x: object) -> Form | None:
+    """The form of a number or array; None for anything else, also for elements that a file may not have.
+
+    >>> form_of(1.0), form_of(np.float32(1)), form_of(np.zeros((2, 3))), form_of("x")
+    (Form(sort='float', dtype='float64', shape=()), Form(sort='scalar', dtype='float32', shape=()), \
+Form(sort='array', dtype='float64', shape=(2, 3)), None)
+    """
+    if type(x) is float:
+        return Form("float", "float64", ())
+    if not (is_array(x) or isinstance(x, np.generic)):
+        return None
+    value: Any = x  # Any: an array of either library, or a scalar
+    form = Form("array" if is_array(x) else "scalar", value.dtype.name, tuple(value.shape))
+    return None if form.size is None or value.dtype.names else form
+
+
+def stored(x: Value) -> Stored | None:
+    """A number or array as bytes, whatever its strides and its device; None where it has no form."""
+    form = form_of(x)
+    if form is None:
+        return None
+    host = (namespace_of(x) if is_array(x) else HOST).to_host(x)
+    data: bytes = host.astype(_ITEMS[form.dtype], copy=False).tobytes("C")
+    return Stored(form, data)
+
+
+def restored(x: Stored, device: Cpu | Gpu) -> Value:
+    """The value: a number, or a new array on `device`.
+
+    >>> restored(stored(np.float32(0.5)), "cpu"), restored(stored(np.arange(3)[::-1]), "cpu")
+    (np.float32(0.5), array([2, 1, 0]))
+    """
+    item = _ITEMS[x.form.dtype]
+    # A copy in the machine's own byte order: memory of `bytes` can never be written to.
+    array = np.frombuffer(x.data, item).astype(item.newbyteorder("=")).reshape(x.form.shape)
+    if x.form.sort == "array":
+        return namespace_for(device, True).from_host(array, device)
+    return float(array[()]) if x.form.sort == "float" else array[()]

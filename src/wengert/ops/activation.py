@@ -1,0 +1,141 @@
+"""Smooth activations and the error function that one of them is made of.
+
+Knows: formulas and derivatives; that a factor of exactly 0 wins over an infinite operand, as the limit does.
+Refuses to know: shapes, which no function here changes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, Literal, overload
+
+from wengert.arrays import Dv, S, T
+from wengert.errors import ArgumentError
+from wengert.graph.apply import apply, unary
+from wengert.graph.expressions import (
+    ArrayExpression,
+    ArrayLayer,
+    DoubleExpression,
+    DoubleLayer,
+    FloatExpression,
+    FloatLayer,
+)
+from wengert.graph.operation import Operation, Rules
+from wengert.graph.site import user_position
+from wengert.ops.families import elementwise
+from wengert.ops.kinds import elementwise as same_shape
+
+Value = Any  # data of any column, or an expression: a rule is written once for all of them
+
+_FAR: Final = 1e4  # beyond it the gates below are 0 or 1 to the last bit, in both element types
+
+
+def _bounded(c: Value, x: Value) -> Value:
+    """x where a gate is neither 0 nor 1: instead of infinity, which times 0 is no number."""
+    return c.xp.minimum(c.xp.maximum(x, -_FAR), _FAR)
+
+
+@elementwise(lambda c, g, y, x: g * (2.0 / math.sqrt(math.pi) * c.xp.exp(-x * x)))
+def erf(c: Value, x: Value) -> Value:
+    """The error function 2/√π ∫ exp(-t²) dt from 0 to x.
+
+    Derivative: g 2/√π exp(-x²).
+    Shapes: that of x.
+    >>> erf(0.5).predict().run()
+    0.5204998778130465
+
+    Source: M. Abramowitz, I. Stegun, "Handbook of Mathematical Functions", 1964, 7.1.1.
+    """
+    return c.xp.erf(x)
+
+
+@elementwise(lambda c, g, y, x: g * c.xp.sigmoid(x))
+def softplus(c: Value, x: Value) -> Value:
+    """log(1 + exp(x)), without overflow.
+
+    Derivative: g / (1 + exp(-x)).
+    Shapes: that of x.
+    >>> softplus(0.0).predict().run()
+    0.6931471805599453
+
+    Source: C. Dugas et al., "Incorporating Second-Order Functional Knowledge for Better Option Pricing", 2000.
+    """
+    return c.xp.maximum(x, 0.0) + c.xp.log1p(c.xp.exp(-c.xp.abs(x)))
+
+
+def _silu_delta(c: Value, g: Value, y: Value, x: Value) -> Value:
+    gate = c.xp.sigmoid(x)
+    return g * (gate + _bounded(c, x) * (gate * (1.0 - gate)))
+
+
+@elementwise(_silu_delta)
+def silu(c: Value, x: Value) -> Value:
+    """x / (1 + exp(-x)), also called swish.
+
+    Derivative: g (s + x s (1 - s)) with s = 1 / (1 + exp(-x)).
+    Shapes: that of x.
+    >>> silu(0.0).predict().run()
+    0.0
+
+    Source: D. Hendrycks, K. Gimpel, "Gaussian Error Linear Units", 2016.
+    """
+    return c.xp.maximum(x, -_FAR) * c.xp.sigmoid(x)
+
+
+_SLOPE: Final = math.sqrt(2.0 / math.pi)
+_CUBIC: Final = 0.044715
+
+
+def _gate(c: Value, x: Value, approximate: str) -> Value:
+    """The probability that a standard normal number is less than x."""
+    xp = c.xp
+    if approximate == "tanh":
+        return 0.5 + 0.5 * xp.tanh(_SLOPE * (x + _CUBIC * (x * x * x)))
+    return 0.5 + 0.5 * xp.erf(math.sqrt(0.5) * x)
+
+
+def _gelu_delta(c: Value, g: Value, y: Value, x: Value, *, approximate: str = "none") -> Value:
+    x = _bounded(c, x)
+    gate = _gate(c, x, approximate)
+    if approximate == "tanh":
+        density = gate * (1.0 - gate) * ((2.0 * _SLOPE) * (1.0 + (3.0 * _CUBIC) * (x * x)))
+    else:
+        density = (0.5 * _SLOPE) * c.xp.exp(-0.5 * (x * x))
+    return g * (gate + x * density)
+
+
+GELU: Final = Operation(
+    "gelu",
+    Rules(
+        lambda kinds, *, approximate="none": same_shape(kinds),
+        lambda c, x, *, approximate="none": c.xp.maximum(x, -_FAR) * _gate(c, x, approximate),
+        (_gelu_delta,),
+    ),
+)
+Approximation = Literal["none", "tanh"]
+
+
+@overload
+def gelu(x: ArrayExpression[S, T, Dv], /, *, approximate: Approximation = "none") -> ArrayLayer[S, T, Dv]: ...
+@overload
+def gelu(x: DoubleExpression, /, *, approximate: Approximation = "none") -> DoubleLayer: ...
+@overload
+def gelu(x: FloatExpression, /, *, approximate: Approximation = "none") -> FloatLayer: ...
+def gelu(x: Any, /, *, approximate: str = "none") -> Any:  # Any: typed by the overloads
+    """x Φ(x), Φ being the distribution function of the standard normal distribution.
+
+    Φ(x) = (1 + erf(x/√2)) / 2; with approximate="tanh" it is (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2.
+    Derivative: g (Φ(x) + x Φ'(x)), of the form that is computed.
+    Shapes: that of x. Raises ArgumentError for another approximation.
+    >>> gelu(1.0).predict().run()
+    0.841344746068543
+
+    Source: D. Hendrycks, K. Gimpel, "Gaussian Error Linear Units", 2016.
+    """
+    if approximate == "none":
+        return unary(GELU, x)
+    if approximate != "tanh":
+        raise ArgumentError(
+            f"gelu: approximate is 'none' or 'tanh', got {approximate!r:.60}\n  at {user_position()}"
+        )
+    return apply(GELU, (x,), (("approximate", approximate),))

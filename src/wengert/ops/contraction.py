@@ -1,0 +1,256 @@
+"""Sums of products over named axes: einsum, tensordot.
+
+Knows: how a specification names axes, and that the derivative of a sum of products is one too.
+Refuses to know: in which order products are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from string import ascii_letters
+from typing import Any, Final
+
+from wengert.arrays import Dv, T, is_integer
+from wengert.errors import ArgumentError, ShapeError
+from wengert.graph.apply import apply
+from wengert.graph.expressions import ArrayExpression, ArrayLayer
+from wengert.graph.kinds import Column, Kind, Shape, kind
+from wengert.graph.operation import Operation, Rules
+from wengert.graph.site import user_position
+from wengert.ops.kinds import arrays_of, axes_in, broadcast_batch, integers
+
+Value = Any  # arrays, or expressions: a rule is written once for both
+Axes = int | tuple[tuple[int, ...], tuple[int, ...]]
+_DOTS: Final = "…"  # one character for "..."
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """A specification for operands of known shapes: one letter an axis, equal letters of equal sizes.
+
+    `shapes` are the operands' shapes without the axes of size 1 that `...` stretches; those have no letter.
+    """
+
+    terms: tuple[str, ...]
+    out: str
+    shapes: tuple[Shape, ...]
+    sizes: dict[str, int]
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the result."""
+        return self.shape_of(self.out)
+
+    def shape_of(self, letters: str) -> Shape:
+        return tuple(self.sizes[letter] for letter in letters)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(spec: str, count: int) -> tuple[tuple[str, ...], str]:
+    """The terms of the operands and that of the result, which is worked out if `spec` has no arrow."""
+    left, arrow, out = spec.replace(" ", "").replace("...", _DOTS).partition("->")
+    terms = tuple(left.split(","))
+    for letter in left.replace(",", "") + out:
+        if letter not in ascii_letters and letter != _DOTS:
+            raise ShapeError(f'"{spec}" has {letter!r}; indices are letters, as in "ij,jk->ik"')
+    if any(term.count(_DOTS) > 1 for term in (*terms, out)):
+        raise ShapeError(f'"{spec}" has "..." twice in one term')
+    if len(terms) != count:
+        raise ShapeError(f'"{spec}" has {len(terms)} terms, and there are {count} operands')
+    if not arrow:
+        once = sorted(letter for letter in set(left) & set(ascii_letters) if left.count(letter) == 1)
+        return terms, "".join([_DOTS] * (_DOTS in left) + once)
+    for letter in out.replace(_DOTS, ""):
+        if letter not in left:
+            raise ShapeError(f'index "{letter}" of the result is in no operand')
+        if out.count(letter) > 1:
+            raise ShapeError(f'index "{letter}" is twice in the result')
+    return terms, out
+
+
+@lru_cache(maxsize=4096)
+def contraction(spec: str, shapes: tuple[Shape, ...]) -> Contraction:
+    """What a specification means for these shapes; `ShapeError` where they do not fit."""
+    terms, out = _parsed(spec, len(shapes))
+    stretched = [_stretched(term, shape) for term, shape in zip(terms, shapes, strict=True)]
+    joint = broadcast_batch(*(shape for shape in stretched if shape is not None))
+    if joint and _DOTS not in out:
+        raise ShapeError(f'"..." stands for axes of sizes {joint}, and the result has no "..."')
+    names = "".join(letter for letter in ascii_letters if letter not in spec)[: len(joint)]
+    sizes = dict(zip(names, joint, strict=True))
+    named: list[str] = []
+    kept: list[Shape] = []
+    for term, shape in zip(terms, shapes, strict=True):
+        dots = names[len(names) - (len(shape) - len(term) + 1) :] if _DOTS in term else ""
+        pairs = list(zip(term.replace(_DOTS, dots), shape, strict=True))
+        for letter, n in pairs:
+            if letter not in names and sizes.setdefault(letter, n) != n:
+                raise ShapeError(f'index "{letter}" is both {sizes[letter]} and {n}')
+        pairs = [(letter, n) for letter, n in pairs if n == sizes[letter]]
+        named.append("".join(letter for letter, _ in pairs))
+        kept.append(tuple(n for _, n in pairs))
+    return Contraction(tuple(named), out.replace(_DOTS, names), tuple(kept), sizes)
+
+
+def _stretched(term: str, shape: Shape) -> Shape | None:
+    """The axes of one operand that "..." stands for; None where its term has none."""
+    before, dots, after = term.partition(_DOTS)
+    letters = len(before) + len(after)
+    if len(shape) < letters or (not dots and len(shape) > letters):
+        shown = term.replace(_DOTS, "...")
+        raise ShapeError(f'term "{shown}" has {letters} indices, shape {shape} has {len(shape)} axes')
+    return shape[len(before) : len(shape) - len(after)] if dots else None
+
+
+def _infer(kinds: Sequence[Kind], *, spec: str) -> Kind:
+    shapes, dtype, device = arrays_of(kinds)
+    _parsed(spec, len(kinds))
+    known = len(shapes) == len(kinds)
+    return kind(Column.ARRAY, contraction(spec, tuple(shapes)).shape if known else None, dtype, device)
+
+
+def _case(c: Value, spec: str) -> Contraction:
+    return contraction(spec, tuple(c.shape(i) for i in range(len(c.kinds))))
+
+
+def _operands(c: Value, of: Contraction, xs: Sequence[Value]) -> list[Value]:
+    """The operands without the axes that are stretched."""
+    return [
+        x if c.shape(i) == shape else c.xp.reshape(x, shape)
+        for i, (x, shape) in enumerate(zip(xs, of.shapes, strict=True))
+    ]
+
+
+def _value(c: Value, *xs: Value, spec: str) -> Value:
+    of = _case(c, spec)
+    return c.xp.einsum(f"{','.join(of.terms)}->{of.out}", *_operands(c, of, xs))
+
+
+def _delta(index: int, c: Value, g: Value, y: Value, *xs: Value, spec: str) -> Value:
+    """g times the other operands, by the indices of this one."""
+    xp, of = c.xp, _case(c, spec)
+    term = of.terms[index]
+    terms = [of.out, *of.terms[:index], *of.terms[index + 1 :]]
+    operands = _operands(c, of, xs)
+    letters = "".join(dict.fromkeys(term))
+    found = "".join(letter for letter in letters if letter in "".join(terms))
+    delta = xp.einsum(f"{','.join(terms)}->{found}", g, *operands[:index], *operands[index + 1 :])
+    if found != letters:  # the rest was summed before anything else
+        spread = tuple(of.sizes[letter] if letter in found else 1 for letter in letters)
+        delta = xp.broadcast_to(xp.reshape(delta, spread), of.shape_of(letters))
+    if letters != term:  # a diagonal was taken before anything else
+        places = dict(zip(letters, xp.mesh(of.shape_of(letters)), strict=True))
+        key = tuple(places[letter] for letter in term)
+        delta = xp.add_at(of.shapes[index], c.result.dtype, key, delta)
+    return delta if of.shapes[index] == c.shape(index) else xp.reshape(delta, c.shape(index))
+
+
+EINSUM: Final = Operation("einsum", Rules(_infer, _value, _delta))
+
+
+def einsum(spec: str, /, *xs: ArrayExpression[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
+    """The sum of products that a specification such as "ij,jk->ik" names, index by index.
+
+    Each operand has a term of letters, one an axis, and so has the result. A letter that the result lacks is
+    summed over; one that an operand has twice takes its diagonal; "..." stands for axes that broadcast. Without
+    an arrow the result has the letters that occur once, in order.
+    Derivative: g times the other operands, by the indices of this one.
+    Shapes: one size for each letter. Raises ShapeError where a letter has two, DTypeError, DeviceError.
+    >>> import numpy as np
+    >>> einsum("bthd,bshd->bhts", np.ones((2, 5, 3, 4)), np.ones((2, 6, 3, 4))).shape
+    (2, 3, 5, 6)
+    >>> einsum("ii", np.array([[1.0, 2.0], [3.0, 4.0]])).predict().run().item()
+    5.0
+
+    Source: A. Einstein, "Die Grundlage der allgemeinen Relativitätstheorie", 1916, section 5; numpy, `einsum`.
+    """
+    if not isinstance(spec, str):
+        raise ArgumentError(
+            f'einsum: the first argument says what to sum, as in einsum("ij,jk->ik", a, b); '
+            f"got {type(spec).__name__}\n  at {user_position()}"
+        )
+    layer: ArrayLayer[Any, T, Dv] = apply(EINSUM, xs, (("spec", spec),))
+    return layer
+
+
+def _pairs(a: Shape, b: Shape, axes: Axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes of a and of b that are summed over together."""
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(len(a), len(b)):
+            raise ShapeError(f"cannot sum over {axes} axes of shapes {a} and {b}")
+        return tuple(range(len(a) - axes, len(a))), tuple(range(axes))
+    left, right = axes_in(axes[0], a), axes_in(axes[1], b)
+    if len(left) != len(right):
+        raise ShapeError(f"axes {axes[0]} and {axes[1]} are not as many in both operands")
+    return left, right
+
+
+@lru_cache(maxsize=1024)
+def _spec(a: Shape, b: Shape, axes: Axes) -> str:
+    """The specification of a `tensordot`."""
+    summed, with_ = _pairs(a, b, axes)
+    for i, j in zip(summed, with_, strict=True):
+        if a[i] != b[j]:
+            raise ShapeError(
+                f"cannot sum over axis {i} of shape {a} and axis {j} of shape {b}: {a[i]} and {b[j]} differ"
+            )
+    left, free = ascii_letters[: len(a)], ascii_letters[len(a) :]
+    right = "".join(left[summed[with_.index(j)]] if j in with_ else free[j] for j in range(len(b)))
+    out = [letter for letter in left + right if (letter in left) != (letter in right)]
+    return f"{left},{right}->{''.join(out)}"
+
+
+def _infer_tensordot(kinds: Sequence[Kind], *, axes: Axes) -> Kind:
+    shapes, dtype, device = arrays_of(kinds)
+    if len(shapes) < 2:
+        return kind(Column.ARRAY, None, dtype, device)
+    a, b = shapes
+    return kind(Column.ARRAY, contraction(_spec(a, b, axes), (a, b)).shape, dtype, device)
+
+
+def _of_pair(c: Value, axes: Axes) -> str:
+    return _spec(c.shape(0), c.shape(1), axes)
+
+
+TENSORDOT: Final = Operation(
+    "tensordot",
+    Rules(
+        _infer_tensordot,
+        lambda c, a, b, *, axes: _value(c, a, b, spec=_of_pair(c, axes)),
+        lambda index, c, g, y, a, b, *, axes: _delta(index, c, g, y, a, b, spec=_of_pair(c, axes)),
+    ),
+)
+
+
+def tensordot(
+    a: ArrayExpression[Any, T, Dv],
+    b: ArrayExpression[Any, T, Dv],
+    /,
+    *,
+    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+) -> ArrayLayer[Any, T, Dv]:
+    """The product of a and b summed over pairs of axes: the last n of a with the first n of b, or those named.
+
+    y[i..., j...] = Σ_k a[i..., k...] b[k..., j...], the axes k being those that are summed over.
+    Derivative: g times the other operand, summed over its other axes.
+    Shapes: the other axes of a, then those of b. Raises ShapeError where axes of a pair differ, DTypeError,
+    DeviceError.
+    >>> import numpy as np
+    >>> tensordot(np.ones((2, 3, 4)), np.ones((4, 3, 5)), axes=((1, 2), (1, 0))).shape
+    (2, 5)
+
+    Source: Python array API standard, `tensordot`.
+    """
+    if is_integer(axes):
+        pairs: Axes = int(axes)
+    elif isinstance(axes, (tuple, list)) and len(axes) == 2:
+        pairs = (integers(axes[0], "tensordot"), integers(axes[1], "tensordot"))
+    else:
+        raise ArgumentError(
+            f"tensordot: axes are a number or a pair of tuples, as in ((1,), (0,)); got {axes!r:.60}\n"
+            f"  at {user_position()}"
+        )
+    layer: ArrayLayer[Any, T, Dv] = apply(TENSORDOT, (a, b), (("axes", pairs),))
+    return layer

@@ -1,0 +1,175 @@
+"""Operations that join arrays, and the one that takes an array apart.
+
+Knows: that each is the other's derivative.
+Refuses to know: whether a view or a copy is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from wengert.arrays import Dv, T, is_integer
+from wengert.errors import ShapeError
+from wengert.graph.apply import apply
+from wengert.graph.expressions import ArrayExpression, ArrayLayer
+from wengert.graph.kinds import Column, Kind, Shape, kind
+from wengert.graph.operation import Operation, Rules
+from wengert.lazy import LazyDelta, Rows
+from wengert.ops.kinds import array_of, arrays_of, axis_in, integers
+
+Value = Any  # arrays, or expressions: a rule is written once for both
+
+
+def _infer_concat(kinds: Sequence[Kind], *, axis: int) -> Kind:
+    shapes, dtype, device = arrays_of(kinds)
+    if len(shapes) < len(kinds):
+        return kind(Column.ARRAY, None, dtype, device)
+    first = shapes[0]
+    at = axis_in(axis, len(first), first)
+    for shape in shapes[1:]:
+        if len(shape) != len(first):
+            raise ShapeError(f"shapes {first} and {shape} differ in rank")
+        for i, (n, m) in enumerate(zip(first, shape, strict=True)):
+            if i != at and n != m:
+                raise ShapeError(f"shapes {first} and {shape} differ on axis {i}, not only on axis {at}")
+    total = sum(shape[at] for shape in shapes)
+    return kind(Column.ARRAY, (*first[:at], total, *first[at + 1 :]), dtype, device)
+
+
+def _concat_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:
+    at = axis % len(c.shape(0))
+    start = sum(c.shape(i)[at] for i in range(index))
+    return g[(*(slice(None),) * at, slice(start, start + c.shape(index)[at]))]
+
+
+CONCAT: Final = Operation(
+    "concat", Rules(_infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta)
+)
+
+
+def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
+    """Arrays joined along an existing axis.
+
+    Derivative: each operand gets its part of g.
+    Shapes: equal but for `axis`, whose sizes add. Raises ShapeError, DTypeError, DeviceError.
+    >>> import numpy as np
+    >>> concat([np.ones((2, 3)), np.ones((4, 3))]).shape
+    (6, 3)
+
+    Source: Python array API standard, `concat`.
+    """
+    layer: ArrayLayer[Any, T, Dv] = apply(CONCAT, tuple(xs), (("axis", axis),))
+    return layer
+
+
+def _infer_stack(kinds: Sequence[Kind], *, axis: int) -> Kind:
+    shapes, dtype, device = arrays_of(kinds)
+    if len(shapes) < len(kinds):
+        return kind(Column.ARRAY, None, dtype, device)
+    first = shapes[0]
+    for shape in shapes[1:]:
+        if shape != first:
+            raise ShapeError(f"shapes {first} and {shape} differ")
+    at = axis_in(axis, len(first) + 1, first)
+    return kind(Column.ARRAY, (*first[:at], len(shapes), *first[at:]), dtype, device)
+
+
+def _stack_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:
+    at = axis % (len(c.shape(0)) + 1)
+    return g[(*(slice(None),) * at, index)]
+
+
+STACK: Final = Operation(
+    "stack", Rules(_infer_stack, lambda c, *xs, axis: c.xp.stack(xs, axis=axis), _stack_delta)
+)
+
+
+def stack(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
+    """Arrays of one shape joined along a new axis.
+
+    Derivative: each operand gets its slice of g.
+    Shapes: a new axis as long as the list. Raises ShapeError, DTypeError, DeviceError.
+    >>> import numpy as np
+    >>> stack([np.ones(3), np.ones(3)], axis=1).shape
+    (3, 2)
+
+    Source: Python array API standard, `stack`.
+    """
+    layer: ArrayLayer[Any, T, Dv] = apply(STACK, tuple(xs), (("axis", axis),))
+    return layer
+
+
+Sections = int | tuple[int, ...]  # how many equal parts, or the indices at which to cut
+
+
+def _cut(shape: Shape, axis: int, sections: Sections, part: int) -> tuple[slice, ...]:
+    """The key of one part."""
+    at = axis % len(shape)
+    if isinstance(sections, int):
+        size = shape[at] // sections
+        place = slice(part * size, (part + 1) * size)
+    else:
+        edges = (0, *sections, shape[at])
+        place = slice(edges[part], edges[part + 1])
+    return (*(slice(None),) * at, place)
+
+
+def _infer_split(kinds: Sequence[Kind], *, axis: int, sections: Sections, part: int) -> Kind:
+    shape, dtype, device = array_of(kinds)
+    if isinstance(sections, int) and sections < 1:
+        raise ShapeError(f"cannot split into {sections} parts")
+    if shape is None:
+        return kind(Column.ARRAY, None, dtype, device)
+    at = axis_in(axis, len(shape), shape)
+    if isinstance(sections, int) and shape[at] % sections:
+        raise ShapeError(
+            f"cannot split axis {at} of shape {shape} into {sections} equal parts: "
+            f"{shape[at]} is no multiple of {sections}"
+        )
+    place = _cut(shape, axis, sections, part)[-1]
+    size = len(range(*place.indices(shape[at])))
+    return kind(Column.ARRAY, (*shape[:at], size, *shape[at + 1 :]), dtype, device)
+
+
+def _part_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int, sections: Sections, part: int) -> Value:
+    return c.xp.add_at(c.shape(0), c.result.dtype, _cut(c.shape(0), axis, sections, part), g)
+
+
+def _part_rows(c: Value, g: Value, y: Value, x: Value, *, axis: int, sections: Sections, part: int) -> Value:
+    return LazyDelta([Rows(_cut(c.shape(0), axis, sections, part), g, c.shape(0))])
+
+
+SPLIT: Final = Operation(  # one part; `split` gives all
+    "split",
+    Rules(
+        _infer_split,
+        lambda c, x, *, axis, sections, part: x[_cut(c.shape(0), axis, sections, part)],
+        (_part_delta,),
+        at_weight={0: _part_rows},
+    ),
+)
+
+
+def split(
+    x: ArrayExpression[Any, T, Dv], sections: int | Sequence[int], /, *, axis: int = 0
+) -> tuple[ArrayLayer[Any, T, Dv], ...]:
+    """An array taken apart along an axis: into n equal parts, or before each index of a tuple.
+
+    Derivative: each part's g goes to its place.
+    Shapes: that of x but for `axis`; `split(x, (2, 5))` gives x[:2], x[2:5] and x[5:]. Raises ShapeError where
+    n does not divide the axis.
+    >>> import numpy as np
+    >>> [part.shape for part in split(np.ones((6, 2)), 3)]
+    [(2, 2), (2, 2), (2, 2)]
+    >>> [part.shape for part in split(np.ones((6, 2)), (1, 4))]
+    [(1, 2), (3, 2), (2, 2)]
+
+    Source: numpy, `split`; the inverse of the array API standard's `concat`.
+    """
+    cuts: Sections = int(sections) if is_integer(sections) else integers(sections, "split")
+    count = cuts if isinstance(cuts, int) else len(cuts) + 1
+    given = (("axis", axis), ("sections", cuts))
+    first: ArrayLayer[Any, T, Dv] = apply(SPLIT, (x,), (*given, ("part", 0)))
+    whole = first._operands  # a literal is copied, and a value of a user's type computed, once for all parts
+    return (first, *(apply(SPLIT, whole, (*given, ("part", part))) for part in range(1, count)))

@@ -1,0 +1,70 @@
+"""Noise for training: dropout.
+
+Knows: that a mask is drawn in the run, from nothing but a shape, a rate and a seed, once for forward and backward.
+Refuses to know: where seeds come from, and whether this is a training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Final
+
+from wengert.arrays import Dv, S, T, integer_array, is_integer
+from wengert.errors import ArgumentError
+from wengert.graph.apply import apply, binary
+from wengert.graph.expressions import ArrayExpression, ArrayLayer
+from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.operation import Operation, Rules
+from wengert.graph.operators import MULTIPLY
+from wengert.graph.site import user_position
+from wengert.ops.kinds import array_of
+
+Value = Any  # arrays, or expressions: a rule is written once for both
+
+
+def _infer(kinds: Sequence[Kind]) -> Kind:
+    shape, dtype, device = array_of(kinds[:1])
+    return kind(Column.ARRAY, shape, dtype, device)
+
+
+# The seed is an operand and no attribute: one signature serves every step of a training.
+DROPOUT: Final = Operation(
+    "dropout",
+    Rules(
+        _infer,
+        lambda c, x, rate, seed: c.xp.dropout_mask(c.shape(0), c.result.dtype, rate, seed),
+        detached=True,
+    ),
+)
+
+
+def dropout(
+    x: ArrayExpression[S, T, Dv], rate: float, /, *, seed: int | tuple[int, ...]
+) -> ArrayLayer[S, T, Dv]:
+    """x m, where each element of m is 0 with probability `rate`, else 1 / (1 - rate).
+
+    The mask m is a function of the shape and the seed: equal seeds give equal masks, in every run and in both
+    element types. Give each layer and each step its own, as in seed=(step, 1). Without a rate, m is 1.
+    Derivative: g m.
+    Shapes: that of x. Raises ArgumentError for a rate outside [0, 1), or a seed that is no integer ≥ 0.
+    >>> import numpy as np
+    >>> dropout(np.ones(6), 0.5, seed=(1, 2)).predict().run().tolist()
+    [2.0, 0.0, 2.0, 0.0, 0.0, 0.0]
+
+    Source: N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", 2014.
+    """
+    if not isinstance(rate, Real) or not 0.0 <= rate < 1.0:
+        raise ArgumentError(
+            f"dropout: the rate is a number from 0 to less than 1, the part that is dropped; got {rate!r:.60}\n"
+            f"  at {user_position()}"
+        )
+    seeds = seed if isinstance(seed, tuple) else (seed,)
+    if not seeds or not all(is_integer(n) and 0 <= int(n) < 2**63 for n in seeds):
+        raise ArgumentError(
+            f"dropout: the seed is an integer from 0 to 2**63 - 1, or a tuple of them; got {seed!r:.60}\n"
+            f"  at {user_position()}"
+        )
+    mask = apply(DROPOUT, (x, float(rate), integer_array(seeds)))
+    layer: ArrayLayer[S, T, Dv] = binary(MULTIPLY, mask._operands[0], mask)
+    return layer

@@ -1,0 +1,76 @@
+"""Padding: more of an array on every side, all of one number.
+
+Knows: that the delta of what was there is that part of the result's delta.
+Refuses to know: who needs the room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Final
+
+from wengert.arrays import Dv, T, is_integer
+from wengert.errors import ArgumentError, ShapeError
+from wengert.graph.apply import apply
+from wengert.graph.expressions import ArrayExpression, ArrayLayer
+from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.operation import Operation, Rules
+from wengert.ops.kinds import array_of
+
+Value = Any  # arrays, or expressions: a rule is written once for both
+Widths = tuple[tuple[int, int], ...]
+
+
+def _infer(kinds: Sequence[Kind], *, widths: Widths, value: float) -> Kind:
+    shape, dtype, device = array_of(kinds)
+    if not isinstance(widths, tuple) or not all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(map(is_integer, pair)) for pair in widths
+    ):
+        raise ArgumentError(f"widths are one pair (before, after) of ints an axis; got {widths!r:.60}")
+    if not isinstance(value, Real):
+        raise ArgumentError(f"the value around an array is a number; got {value!r:.60}")
+    for pair in widths:
+        if min(pair) < 0:
+            raise ShapeError(f"widths {pair}: each has to be at least 0")
+    if shape is None:
+        return kind(Column.ARRAY, None, dtype, device)
+    if len(widths) != len(shape):
+        raise ShapeError(
+            f"shape {shape} has {len(shape)} axes, widths {widths} are for {len(widths)}; give one pair an axis"
+        )
+    padded = tuple(before + n + after for n, (before, after) in zip(shape, widths, strict=True))
+    return kind(Column.ARRAY, padded, dtype, device)
+
+
+def _delta(c: Value, g: Value, y: Value, x: Value, *, widths: Widths, value: float) -> Value:
+    sizes = zip(c.shape(0), widths, strict=True)
+    return g[tuple(slice(before, before + n) for n, (before, _) in sizes)]
+
+
+PAD: Final = Operation(
+    "pad", Rules(_infer, lambda c, x, *, widths, value: c.xp.pad(x, widths, value), (_delta,))
+)
+
+
+def pad(
+    x: ArrayExpression[Any, T, Dv], /, widths: tuple[tuple[int, int], ...], *, value: float = 0.0
+) -> ArrayLayer[Any, T, Dv]:
+    """x with `value` around it: widths[i] = (before, after) elements more on axis i.
+
+    Derivative: the part of g where x is.
+    Shapes: before + n + after for each axis of n. Raises ShapeError for a negative width or another number of
+    axes.
+    >>> import numpy as np
+    >>> pad(np.ones((1, 2)), ((0, 1), (1, 0))).predict().run().tolist()
+    [[0.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+
+    Source: numpy, `pad` with mode "constant".
+    """
+    pairs = tuple(map(_as_pair, widths)) if isinstance(widths, (tuple, list)) else widths
+    layer: ArrayLayer[Any, T, Dv] = apply(PAD, (x,), (("widths", pairs), ("value", value)))
+    return layer
+
+
+def _as_pair(x: object) -> object:
+    return tuple(x) if isinstance(x, list) else x
