@@ -6,13 +6,15 @@ Refuses to know: who extends.
 
 from __future__ import annotations
 
+from wengert.arrays import HOST, Namespace
 from wengert.delta import Additive, zero
 from wengert.graph import index
 from wengert.graph.apply import apply, binary, unary
 from wengert.graph.expressions import ArrayOperand, Index, ScalarOperand
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operation import Case, Operation, Rule, Rules
-from wengert.graph.weights import Weight
+from wengert.graph.site import user_position
+from wengert.graph.weights import Update, Weight, data_of
 from wengert.lazy import LazyDelta, Product, Rows, dense, scaled
 from wengert.ops import kinds
 from wengert.ops.custom import Custom, operation
@@ -20,17 +22,23 @@ from wengert.ops.families import (
     Broadcasting,
     Comparison,
     Elementwise,
+    Reduction,
     broadcasting,
     comparison,
     defined,
     dressed,
     elementwise,
+    reduced_by,
+    reduction,
+    spread,
 )
 from wengert.plugins.inject import provide
 from wengert.plugins.making import WeightPart
 from wengert.plugins.optimizer import Optimizer
+from wengert.plugins.rate import Rated
 
 __all__ = [
+    "HOST",
     "Additive",
     "ArrayOperand",
     "Broadcasting",
@@ -42,21 +50,26 @@ __all__ = [
     "Index",
     "Kind",
     "LazyDelta",
+    "Namespace",
     "Operation",
     "Optimizer",
     "Product",
+    "Rated",
+    "Reduction",
     "Role",
     "Rows",
     "Rule",
     "Rules",
     "ScalarOperand",
     "Shape",
+    "Update",
     "Weight",
     "WeightPart",
     "apply",
     "binary",
     "broadcasting",
     "comparison",
+    "data_of",
     "defined",
     "dense",
     "dressed",
@@ -66,7 +79,11 @@ __all__ = [
     "kinds",
     "operation",
     "provide",
+    "reduced_by",
+    "reduction",
     "scaled",
+    "spread",
     "unary",
+    "user_position",
     "zero",
 ]

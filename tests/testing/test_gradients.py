@@ -16,7 +16,7 @@ from wengert.plugins import SGD
 from wengert.testing import Checked, check_gradients
 from wengert.testing.numerical import complex_step, differences
 
-X = np.array([[0.5, 1.0, 2.0], [3.0, 0.25, 1.5]])
+X = np.array([[0.5, 1.0, 2.0], [3.0, 0.25, 1.5]], np.float64)
 Rule = Callable[..., Any]  # Any: rules take data of every column
 
 

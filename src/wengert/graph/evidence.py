@@ -10,18 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar, overload
 
-from wengert.arrays import ARRAY_CLASS, Array, ArrayLiteral, Cpu, Dv, Float32, Floating, Host, S, T
+from wengert.arrays import ARRAY_CLASS, Array, Cpu, Dv, Float32, Floating, Host, S, T
 from wengert.control import Do
 from wengert.differentiable import DeepLearning, Implementation, Tape, enrol
 from wengert.graph.apply import apply
 from wengert.graph.declared import kind_from_data
 from wengert.graph.expressions import (
+    ArrayExpression,
     ArrayLayer,
-    ArrayOperand,
+    DoubleExpression,
     DoubleLayer,
-    DoubleOperand,
+    FloatExpression,
     FloatLayer,
-    FloatOperand,
     Layer,
 )
 from wengert.graph.kinds import Role
@@ -87,11 +87,13 @@ def register(cls: type[X]) -> Callable[[Callable[[X], Do[Tape[D, E]]]], Instance
 
 
 @overload
-def lift(x: DoubleOperand | float, /) -> DoubleLayer: ...
+def lift(x: DoubleExpression, /) -> DoubleLayer: ...
 @overload
-def lift(x: FloatOperand | Float32, /) -> FloatLayer: ...
+def lift(x: FloatExpression, /) -> FloatLayer: ...
 @overload
-def lift(x: ArrayOperand[S, T, Dv] | ArrayLiteral[T, Dv], /) -> ArrayLayer[S, T, Dv]: ...
+def lift(x: ArrayExpression[S, T, Dv], /) -> ArrayLayer[S, T, Dv]: ...
+@overload
+def lift(x: Layer[D, E], /) -> Layer[D, E]: ...
 def lift(
     x: Any, /
 ) -> Any:  # Any: typed by the overloads; a registered value is accepted with the mypy plugin

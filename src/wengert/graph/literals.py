@@ -7,10 +7,12 @@ Refuses to know: how shapes are computed with.
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from operator import index
+from typing import Any, NewType, SupportsIndex
 
 from wengert.arrays import ArrayLiteral, Dv, T, Value, freeze, is_array
-from wengert.errors import DTypeError, NotDifferentiableError, ShapeError
+from wengert.dims import Dimension
+from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayLayer
 from wengert.graph.operand import LITERAL, shown
@@ -24,7 +26,19 @@ def checked_number(what: str, data: object) -> float:
     raise DTypeError(f"{what}: expected a number, got {data!r:.60}\n  at {user_position()}")
 
 
-def checked_shape(what: str, array: Value, dims: tuple[object, ...]) -> None:
+def _size(what: str, dim: Dimension) -> int | None:
+    """The size that is stated for a dimension; None where it is only named."""
+    if isinstance(dim, NewType) or (isinstance(dim, type) and issubclass(dim, int)):
+        return None
+    if isinstance(dim, SupportsIndex):
+        return index(dim)
+    raise ArgumentError(
+        f"{what}: a dimension is an int, or a class or NewType of int that names it; got {dim!r:.60}\n"
+        f"  at {user_position()}"
+    )
+
+
+def checked_shape(what: str, array: Value, dims: tuple[Dimension, ...]) -> None:
     """Refuse what is no floating array, or has not the shape `dims`; a class of int is of any size."""
     if not is_array(array):
         raise DTypeError(f"{what}: expected an array, got {shown(array)}\n  at {user_position()}")
@@ -39,11 +53,13 @@ def checked_shape(what: str, array: Value, dims: tuple[object, ...]) -> None:
         raise NotDifferentiableError(f"{what}: {error}\n  at {user_position()}") from None
     if not dims:
         return
-    stated = tuple(d if isinstance(d, int) else None for d in dims)
+    stated = tuple(_size(what, d) for d in dims)
     if len(stated) != array.ndim or any(
         d is not None and d != n for d, n in zip(stated, array.shape, strict=True)
     ):
-        named = ", ".join(str(d) if isinstance(d, int) else getattr(d, "__name__", "?") for d in dims)
+        named = ", ".join(
+            getattr(d, "__name__", "?") if n is None else str(n) for d, n in zip(dims, stated, strict=True)
+        )
         raise ShapeError(
             f"{what}: the array has shape {array.shape}, the stated dimensions are ({named})\n"
             f"  at {user_position()}"
@@ -51,7 +67,7 @@ def checked_shape(what: str, array: Value, dims: tuple[object, ...]) -> None:
 
 
 # Any, as the shape: the mypy plugin puts the stated dimensions there
-def literal(array: ArrayLiteral[T, Dv], *dims: object) -> ArrayLayer[Any, T, Dv]:
+def literal(array: ArrayLiteral[T, Dv], *dims: Dimension) -> ArrayLayer[Any, T, Dv]:
     """An array as an expression, kept as a private copy, with its shape stated and checked.
 
     Shapes: `array` has one axis for each of `dims`: an int, or a class or NewType of int that names a

@@ -11,9 +11,10 @@ import itertools
 from collections.abc import Callable
 from functools import partial
 from types import CodeType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Protocol
 
 from wengert.control import Context, Do, Steps
+from wengert.differentiable import Data_co, Delta_contra, Differentiable
 from wengert.errors import LazyError, NotDifferentiableError, ShapeError
 from wengert.graph.kinds import Column, DeviceLike, DTypeLike, Kind, Role, Shape
 from wengert.graph.site import position, user_position
@@ -58,7 +59,7 @@ _INSTEAD: Final = {
     "min": "min(x)",
     "reshape": "reshape(x, shape)",
     "transpose": "permute_dims(x, axes)",
-    "astype": "the dtype you want where the array is made",
+    "astype": "astype(x, dtype)",
     "data": "layer.predict().run() for its value",
     "item": "layer.predict().run()",
     "numpy": "layer.predict().run()",
@@ -112,7 +113,11 @@ class Expression:
     def _device(self) -> DeviceLike:
         return self._kind.device
 
-    if not TYPE_CHECKING:  # hidden: a visible one would make checkers accept what is refused here
+    if TYPE_CHECKING:
+
+        def __format__(self, form: Literal[""], /) -> str: ...  # type: ignore[override] # no other has a meaning
+
+    else:  # hidden: a visible one would make checkers accept what is refused here
         __bool__ = _refused(
             "the truth", "use `where(greater(layer, 0), ...)`, or `await` it and ask its value"
         )
@@ -139,6 +144,15 @@ class Expression:
         return f"<{type(self).__name__} {self._kind.text()}>"
 
 
+class Foreign(Differentiable[Data_co, Delta_contra], Protocol):
+    """A user's own class with `forward`: a layer is none, because it has no format but the empty one.
+
+    Where a function takes layers and these by overloads, mypy answers `Any` if a layer's type fits both.
+    """
+
+    def __format__(self, form: str, /) -> str: ...
+
+
 def _advised(name: str, advice: str) -> Callable[[Expression], NoReturn]:
     """For an attribute that arrays and other libraries' tensors have: what to write here.
 
@@ -161,7 +175,8 @@ if not TYPE_CHECKING:  # hidden: checkers refuse these by themselves
 class Node(Expression):
     """An operation applied to operands, or a `Do` of a tape: what the interpreters order and run."""
 
-    __slots__ = ("_operands", "_serial", "_signature")
+    __slots__ = ("_kept", "_operands", "_serial", "_signature")
+    _kept: object  # what an interpreter remembers of an expression that is run again; unset until then
     _signature: Signature
     _operands: tuple[
         Any, ...

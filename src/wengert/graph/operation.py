@@ -36,6 +36,7 @@ CONSTANT_NODE: Final = 3
 GENERAL: Final = 4
 EXTERNAL: Final = 5  # one operand: what makes a tape
 UNRESOLVED: Final = 6  # kinds are known only in the run
+CELL: Final = 7  # a template of nodes
 _MODES: Final[dict[tuple[int, tuple[int, ...]], int]] = {
     (1, (0,)): UNARY,
     (2, (0, 1)): NODE_NODE,
@@ -102,13 +103,14 @@ class Rules:
 class Operation:
     """A name, its rules for numbers and arrays, and rules for whatever other types somebody has added."""
 
-    def __init__(self, name: str, rules: Rules | None, module: str = "") -> None:
+    def __init__(self, name: str, rules: Rules | None, module: str = "", listed: bool = True) -> None:
         self.name = name
         self.module = module  # of an operation that is not Wengert's own
         self.rules = rules
         self.added: dict[tuple[type, ...], Rules] = {}
         self.signatures: dict[object, Signature] = {}
-        OPERATIONS[self.key] = self
+        if listed:
+            OPERATIONS[self.key] = self
 
     @property
     def key(self) -> str:
@@ -221,9 +223,18 @@ class Signature:
             self.value = rules.value
             return
         self.mode = _mode(kinds, self.nodes)
-        case = Case(kinds, result)
-        self.value = _bound(rules.value, case, options)
-        self.pulls = () if rules.detached else tuple(self._pulls(rules, case, options))
+        self.value, self.pulls = self.bound_to(Case(kinds, result))
+
+    @property
+    def own(self) -> bool:
+        """Whether the rules are Wengert's: pure, and written with their operands and namespace only."""
+        return not self.operation.module and self.operation.rules_for(self.kinds) is self.operation.rules
+
+    def bound_to(self, case: Case) -> tuple[Rule, tuple[tuple[int, Rule], ...]]:
+        """The value rule and the derivative rules by operand, with `case` and the attributes filled in."""
+        options, rules = dict(self.attributes), self.operation.rules_for(self.kinds)
+        pulls = () if rules.detached else tuple(self._pulls(rules, case, options))
+        return _bound(rules.value, case, options), pulls
 
     def _pulls(self, rules: Rules, case: Case, options: dict[str, Any]) -> Iterator[tuple[int, Rule]]:
         for index, k in enumerate(self.kinds):

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from types import CodeType, FrameType
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
 
 
 def position(code: CodeType | str, offset: int) -> str:
@@ -26,8 +25,12 @@ def position(code: CodeType | str, offset: int) -> str:
 
 
 def is_ours(frame: FrameType) -> bool:
-    """Whether a frame runs this package's own code."""
-    return frame.f_code.co_filename.startswith(_PACKAGE)
+    """Whether a frame runs this package's own code, or what `dataclass` has written for a class of it."""
+    file = frame.f_code.co_filename
+    if file == "<string>":
+        name: str = frame.f_globals.get("__name__", "")
+        return name.startswith("wengert.")
+    return file.startswith(_PACKAGE)
 
 
 def user_frame() -> FrameType:

@@ -102,22 +102,42 @@ class Store:
     def publish(self, snapshot: int, changes: Sequence[tuple[Cell, Callable[[Value, bool], Value]]]) -> None:
         """All changes as one version; a change takes (data, whether it may work in place), gives new data."""
         with self.lock:
-            others = list(self.readers.values())
-            if snapshot in others:
-                others.remove(snapshot)  # who commits
+            others = self._others(snapshot)
             # All are found before any is kept, those that work in place last: they are the ones that stay if
             # another fails.
             made: list[tuple[Cell, Value]] = []
             for cell, change in sorted(changes, key=lambda pair: not (others or pair[0].exposed)):
                 made.append((cell, change(cell.data, not others and not cell.exposed)))
-            self._version += 1
-            for cell, data in made:
-                if others:
-                    cell.history = _still_seen([*cell.history, (cell.version, cell.data)], others)
-                elif cell.history:
-                    cell.history = []
-                cell.version = self._version  # before the data: see `at`
-                cell.data, cell.exposed = data, False
+            self._keep(made, others)
+
+    def targets(self, snapshot: int, cells: Sequence[Cell]) -> list[Value]:
+        """Arrays with the cells' data to be changed in place: the data themselves where nobody else sees them.
+
+        For one who holds the lock, and hands the same arrays to `replace` before letting go of it.
+        """
+        others = self._others(snapshot)
+        return [cell.data.copy() if others or cell.exposed else cell.data for cell in cells]
+
+    def replace(self, snapshot: int, made: Sequence[tuple[Cell, Value]]) -> None:
+        """New data of several weights as one version; for one who holds the lock."""
+        self._keep(made, self._others(snapshot))
+
+    def _others(self, snapshot: int) -> list[int]:
+        """The snapshots that other readers see, when the reader of `snapshot` commits."""
+        others = list(self.readers.values())
+        if snapshot in others:
+            others.remove(snapshot)
+        return others
+
+    def _keep(self, made: Sequence[tuple[Cell, Value]], others: list[int]) -> None:
+        self._version += 1
+        for cell, data in made:
+            if others:
+                cell.history = _still_seen([*cell.history, (cell.version, cell.data)], others)
+            elif cell.history:
+                cell.history = []
+            cell.version = self._version  # before the data: see `at`
+            cell.data, cell.exposed = data, False
 
 
 def _nothing() -> None:

@@ -7,9 +7,11 @@ Refuses to know: any optimizer, and when a commit happens.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self
 
 from wengert.arrays import FLOAT32, FLOAT64, Cpu, Dv, Float32, Gpu, GpuArray, HostArray, S, T, Value
+from wengert.dims import Dimension
 from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
 from wengert.graph.literals import checked_number, checked_shape
@@ -33,8 +35,29 @@ class Updates(Protocol):
         """Raise to refuse the whole update; called for every weight before any step."""
         ...
 
+    def together(self, updates: Sequence[Update]) -> None:
+        """Called once a commit for all weights of one settings object, before any of their steps."""
+        ...
+
     def step(self, delta: Value, weight: Weight) -> Value:
         """What is subtracted from the weight for its whole delta of one run."""
+        ...
+
+    def committed(self, weights: Sequence[Weight]) -> None:
+        """Called once after a commit that has changed these weights of one settings object."""
+        ...
+
+    def loaded(self, weights: Sequence[Weight]) -> None:
+        """Called once after these weights of one settings object have got their states from a file."""
+        ...
+
+    def state(self) -> dict[str, Value] | None:
+        """What steps change, by name, if a step depends on that, delta, data and settings alone; else None."""
+        ...
+
+    @property
+    def settings(self) -> object:
+        """What does not change from step to step."""
         ...
 
 
@@ -58,6 +81,30 @@ class Weight(Expression):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} {self._kind.text()}>"
+
+
+class Update(NamedTuple):
+    """What one weight brings to a commit: its whole delta, and the copy of its optimizer that will step."""
+
+    weight: Weight
+    delta: Value
+    optimizer: Updates
+
+
+def by_settings(weights: Iterable[Weight]) -> list[list[Weight]]:
+    """The weights of each settings object, which is one by identity."""
+    groups: dict[int, list[Weight]] = {}
+    for weight in weights:
+        groups.setdefault(id(weight._optimizer.settings), []).append(weight)
+    return list(groups.values())
+
+
+def data_of(weight: Weight) -> Value:
+    """The present data, for a step to read and not to keep.
+
+    `weight.data` would be kept by whoever asked for it, so the commit could not change it in place (S11).
+    """
+    return weight._cell.data
 
 
 class DoubleWeight(DoubleOperand, Weight):
@@ -113,7 +160,7 @@ class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
     data = _Data()
 
     def __init__(
-        self, data: Value, dims: tuple[object, ...], optimizer: Updates, name: str | None = None
+        self, data: Value, dims: tuple[Dimension, ...], optimizer: Updates, name: str | None = None
     ) -> None:
         checked_shape("array_weight", data, dims)
         self._kind = array_kind(data, Role.WEIGHT)

@@ -16,13 +16,18 @@ Each top-level `case_*` is a test. A line marked `# E[code]: regex` (code and re
 so, every other line accepted; what stands outside the cases has to be clean. mypy runs once for all files, with
 the project's own configuration and `--strict`, in the folder where pytest found its configuration.
 
-Knows: how cases become items of pytest.
+A folder of cases with a `mypy.ini` of its own is checked with that configuration in a run of its own:
+`typecheck/plain/mypy.ini` without the line `plugins = wengert_mypy` is for what holds without the plugin. Give
+such a file a `cache_dir` of its own too, or the runs forget each other's answers. A relative `mypy_path` in it
+starts where mypy runs; `$MYPY_CONFIG_FILE_DIR` is the folder of the file.
+
+Knows: how cases become items of pytest, and which of them share a run of mypy.
 Refuses to know: how mypy's answer is read and compared; `typecases` does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -31,10 +36,12 @@ import pytest
 from wengert.testing.typecases import Case, Error, cases_in, check, outside, problems
 
 Answers = dict[Path, list[Error]]
+Configuration = Path | None  # None: the project's own, which mypy finds by itself
 
-_FILES: Final = pytest.StashKey[Sequence[Path]]()
-_ANSWERS: Final = pytest.StashKey[Answers]()
+_FILES: Final = pytest.StashKey[dict[Configuration, list[Path]]]()
+_ANSWERS: Final = pytest.StashKey[dict[Configuration, Answers]]()
 FOLDER: Final = "typecheck"
+CONFIGURATION: Final = "mypy.ini"
 
 
 class TypeProblem(Exception):
@@ -46,8 +53,8 @@ class TypeFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """An item a case, and one for what stands outside them."""
-        stash = self.config.stash
-        stash[_FILES] = [*stash.get(_FILES, ()), self.path]
+        files = self.config.stash.setdefault(_FILES, {})
+        files.setdefault(configuration(self.path, self.config.rootpath), []).append(self.path)
         for case in cases_in(self.path):
             yield TypeCase.from_parent(self, name=case.name, case=case)
         yield Outside.from_parent(self, name="outside the cases")
@@ -55,11 +62,14 @@ class TypeFile(pytest.File):
 
 class _Item(pytest.Item):
     def answers(self) -> Answers:
-        """mypy's answer for all collected files; asked for once."""
-        stash = self.config.stash
-        if _ANSWERS not in stash:
-            stash[_ANSWERS] = check(stash[_FILES], self.config.rootpath)
-        return stash[_ANSWERS]
+        """mypy's answer for all collected files of one configuration; asked for once."""
+        root = self.config.rootpath
+        known = self.config.stash.setdefault(_ANSWERS, {})
+        by = configuration(self.path, root)
+        if by not in known:
+            options = [] if by is None else ["--config-file", str(by)]
+            known[by] = check(self.config.stash[_FILES][by], root, *options)
+        return known[by]
 
     def found(self) -> list[str]:
         """What is wrong, a line each."""
@@ -100,6 +110,16 @@ class Outside(_Item):
         if not cases_in(self.path):
             return ["a file without cases in a folder of cases"]
         return outside(self.path, self.answers())
+
+
+def configuration(path: Path, root: Path) -> Configuration:
+    """The nearest `mypy.ini` from the folder of a file of cases up to the folder `typecheck` that it is in."""
+    for folder in path.parents:
+        if FOLDER not in folder.relative_to(root).parts:
+            return None
+        if (folder / CONFIGURATION).is_file():
+            return folder / CONFIGURATION
+    return None
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from wengert.arrays import Value
 from wengert.graph.node import Expression
-from wengert.graph.operation import EXTERNAL, UNRESOLVED
+from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED
 from wengert.graph.order import below
 
 
@@ -22,7 +22,7 @@ class Replay:
         self.root = root
         self.nodes, weights = below(root, frozenset(leaves))
         self.weights: dict[Expression, Value] = {weight: weight._cell.data for weight in weights}
-        self.possible = all(node._signature.mode not in (EXTERNAL, UNRESOLVED) for node in self.nodes)
+        self.possible = all(node._signature.mode not in (CELL, EXTERNAL, UNRESOLVED) for node in self.nodes)
 
     def __call__(self, at: Mapping[Expression, Value]) -> Value:
         """The value with the leaves `at` these values."""

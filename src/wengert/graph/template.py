@@ -1,0 +1,133 @@
+"""What a function of expressions does, traced once: a small graph with parameters in place of operands.
+
+Knows: parameters, the nodes between them and the results, and which weights the function reads besides.
+Refuses to know: how a template is run, and when it is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from wengert.errors import ArgumentError, WengertError
+from wengert.graph.kinds import Column, Kind, Role, kind, with_role
+from wengert.graph.node import Expression, Node, layer_class, new_node
+from wengert.graph.operand import lift_any, shown
+from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Attributes, Operation, Rules, Signature
+from wengert.graph.order import below
+from wengert.graph.products import Rebuild, is_product, leaves_of
+from wengert.graph.site import user_frame
+from wengert.graph.weights import Weight
+
+# it stands for what each call gives
+PARAMETER: Final = Operation("parameter", Rules(lambda kinds: kinds[0], lambda case, x: x, external=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """`nodes` lead from `parameters` to `results`; `rebuild` makes of those what the function returned."""
+
+    parameters: tuple[Node, ...]
+    captured: tuple[Weight, ...]
+    nodes: list[Node]
+    results: tuple[Expression, ...]
+    rebuild: Rebuild
+    single: bool
+
+    @property
+    def inputs(self) -> tuple[Expression, ...]:
+        """What the operands of a call are the values of."""
+        return (*self.parameters, *self.captured)
+
+    @property
+    def kind(self) -> Kind:
+        """Of the node that a call makes."""
+        if self.single:
+            return self.results[0].kind
+        trainable = any(x.kind.trainable for x in self.results)
+        return kind(Column.OTHER, None, tuple, "cpu", Role.LAYER if trainable else Role.CONSTANT)
+
+
+class CellSignature(Signature):
+    """One cell on operands of known kinds; the weights that it captured are operands, too."""
+
+    __slots__ = ("template",)
+
+    def __init__(
+        self, operation: Operation, kinds: Sequence[Kind], template: Template, attributes: Attributes
+    ) -> None:
+        self.operation = operation
+        self.template = template
+        self.attributes = attributes
+        self.kinds = (*kinds, *(w.kind for w in template.captured))
+        self.nodes = tuple(i for i, k in enumerate(self.kinds) if k.role is not Role.LITERAL)
+        self.kind = template.kind
+        self.cls = layer_class(self.kind)
+        self.mode = CELL
+        self.value = _no_rule
+        self.pulls = ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        given = self.kinds[: len(self.template.parameters)]
+        return _unpickled, (self.operation.name, self.operation.module, given, self.template, self.attributes)
+
+
+def _unpickled(
+    name: str, module: str, kinds: tuple[Kind, ...], template: Template, attributes: Attributes
+) -> CellSignature:
+    return CellSignature(Operation(name, None, module, listed=False), kinds, template, attributes)
+
+
+def template_of(node: Node) -> Template:
+    """What a call of a cell does."""
+    signature = node._signature
+    assert isinstance(signature, CellSignature), "asked of the calls of cells only"
+    return signature.template
+
+
+def _no_rule(*operands: object) -> object:
+    raise AssertionError("a cell is run by its nodes")
+
+
+def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild, name: str) -> Template:
+    """The template of `function` for operands of these kinds; `fill` makes the call's arguments of them."""
+    frame = user_frame()
+    parameters = tuple(_parameter(k, frame.f_code, frame.f_lasti) for k in kinds)
+    args, kwargs = fill(parameters)
+    made = function(*args, **dict(kwargs))
+    leaves, rebuild = leaves_of(made)
+    if not leaves:
+        raise ArgumentError(f"{name} returned {shown(made)}; a cell returns an expression or a tuple of them")
+    results = tuple(_result(x, name) for x in leaves)
+    met: dict[Expression, None] = dict.fromkeys(parameters)
+    nodes: list[Node] = []
+    weights: list[Weight] = []
+    for x in results:
+        inner, read = below(x, met)
+        met |= dict.fromkeys((*inner, *read))
+        nodes += inner
+        weights += read
+    nodes.sort(key=lambda x: x._serial)
+    for node in nodes:
+        if node._signature.mode in (EXTERNAL, UNRESOLVED):
+            raise ArgumentError(
+                f"{name} is a cell, which is traced before any run, and cannot wait for {node!r}; "
+                f"give that layer to the cell as an argument"
+            )
+    return Template(parameters, tuple(weights), nodes, results, rebuild, not is_product(made))
+
+
+def _parameter(of: Kind, code: Any, offset: int) -> Node:  # Any: a code object
+    role = Role.CONSTANT if of.role is Role.LITERAL else of.role
+    signature = PARAMETER.signature((with_role(of, Role.LITERAL),), ())
+    return new_node(layer_class(of), with_role(of, role), signature, (), code, offset)
+
+
+def _result(x: object, name: str) -> Expression:
+    try:
+        return lift_any(x, name)
+    except WengertError as error:
+        raise ArgumentError(
+            f"{name} returned {shown(x)}; a cell returns an expression or a tuple of them"
+        ) from error
