@@ -47,7 +47,7 @@ class TestS10:
 
     def test_trainings_that_depend_on_the_value_are_serial(self) -> None:
         """w -> w / 2 in each of 40 runs: any other order of reading and writing ends elsewhere."""
-        w = SGD(learning_rate=0.25).array_weight(np.full((3,), 2.0**60))
+        w = SGD(learning_rate=0.25).array_weight(np.full((3,), 2.0**60, np.float64))
         train = wg.sum(w * w).train()
         at_once(*[lambda: repeat(train, 10)] * 4)
         assert w.data.tolist() == [2.0**20] * 3

@@ -18,7 +18,7 @@ Scalar = ArrayLayer[tuple[()], np.float64]
 
 
 def full(data: float = 1.0, rate: float = 1.0) -> Weight:
-    return SGD(learning_rate=rate).array_weight(np.full((4, 4), data))
+    return SGD(learning_rate=rate).array_weight(np.full((4, 4), data, np.float64))
 
 
 def counted(*shape: int, rate: float = 1.0) -> Weight:
@@ -138,7 +138,7 @@ def test_d198_many_trainings(loss: Callable[[Weight], Layer]) -> None:
 
 
 def test_d199_a_weight_twice() -> None:
-    w = SGD(learning_rate=1.0).array_weight(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    w = SGD(learning_rate=1.0).array_weight(np.array([[1.0, 2.0], [3.0, 4.0]], np.float64))
     layer = w + w
     assert layer.predict().run().tolist() == [[2.0, 4.0], [6.0, 8.0]]
     wg.sum(layer).train().run()

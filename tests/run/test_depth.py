@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import wengert as wg
@@ -123,5 +125,5 @@ class TestS8:
 
     def test_a_product_of_10000_fields(self) -> None:
         w = weight()
-        fields = tuple(w * float(i) for i in range(10_000))
+        fields: Any = tuple(w * float(i) for i in range(10_000))  # Any: a tuple whose length its type has not
         assert sum(wg.predict(fields).run()) == sum(range(10_000))

@@ -42,7 +42,7 @@ def test_s6_a_lazy_delta_that_does_not_fit_changes_no_weight() -> None:
 
 
 def test_s11_a_weight_of_shape_0_stays_an_array_after_its_data_were_seen() -> None:
-    w = SETTINGS.array_weight(np.array(1.0))
+    w = SETTINGS.array_weight(np.array(1.0, np.float64))
     assert w.data.shape == ()
     for expected in (0.0, -1.0):
         wg.train(w * 1.0).run()
@@ -99,7 +99,7 @@ def test_s4_a_derivative_that_nobody_wrote_is_an_error_and_not_zero() -> None:
 
 
 def test_s12_a_masked_exponential_gives_no_nan() -> None:
-    w = SETTINGS.array_weight(np.array([1000.0, 1.0]))
+    w = SETTINGS.array_weight(np.array([1000.0, 1.0], np.float64))
     loss = wg.sum(wg.where(wg.less(w, 100.0), wg.exp(w), 0.0))
     found: Any = wg.gradients(loss, [w]).run()  # Any: a delta is typed by shape, dtype and device alone
     assert np.allclose(found[0], [0.0, np.e])

@@ -34,7 +34,9 @@ class Network:
     def __init__(self, left: float = 2.0, right: float = 1.0) -> None:
         settings = Settings(learning_rate=0.1)
         self.scores = [settings.double_weight(score) for score in (left, right)]
-        self.subs = [settings.array_weight(np.array(data)) for data in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])]
+        self.subs = [
+            settings.array_weight(np.array(data, np.float64)) for data in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+        ]
         self.below = settings.double_weight(1.0)
         self.counted = {name: Counted(name) for name in ("x", "gate", "left", "right")}
         self.x: DoubleLayer = self.counted["x"].apply(self.below * 1.0)

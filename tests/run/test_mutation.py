@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,8 @@ class Scene:
         self.inside: Callable[[Layer], Layer] = lambda h: h
         self.before_run: Callable[[], None] = lambda: None
 
-    def loss(self, x: ArrayExpression[tuple[int, ...], np.float64] | None = None) -> Scalar:
+    # Any: an operand of any shape, stated or not
+    def loss(self, x: ArrayExpression[Any, np.float64] | None = None) -> Scalar:
         return wg.sum(self.inside(wg.multiply(self.x if x is None else x, self.w)) * self.w)
 
 
@@ -165,7 +167,7 @@ def what_await_of_a_literal_gives(scene: Scene) -> Scalar:
 
 
 def what_a_bind_gives_and_then_writes_to(scene: Scene) -> Scalar:
-    mine = np.array(X)
+    mine: Array = np.array(X)
 
     @wg.differentiable
     async def network(h: Layer) -> Layer:
@@ -262,7 +264,7 @@ def the_data_of_the_tape_of_the_weight(scene: Scene) -> Scalar:
 
 
 def the_array_in_a_users_own_tape(scene: Scene) -> Scalar:
-    mine = np.array(X)
+    mine: Array = np.array(X)
     own: Layer = ArrayLayer(Do.delay(lambda: Tape(mine, lambda delta: UnitContinuation.now(None))))
 
     @wg.differentiable
@@ -405,17 +407,18 @@ class TestViewsAndCommits:
         assert max(w.data.tolist()) < 0.0
 
     def test_the_loss_of_a_training_is_no_view_of_the_weight(self) -> None:
-        w = SGD(learning_rate=1.0).array_weight(np.array(5.0))
+        w = SGD(learning_rate=1.0).array_weight(np.array(5.0, np.float64))
         loss = w.train().run()
         assert float(loss) == 5.0
         assert float(w.data) == 4.0
-        loss2 = wg.reshape(SGD(learning_rate=1.0).array_weight(np.array([7.0])), ()).train().run()
+        v = SGD(learning_rate=1.0).array_weight(np.array([7.0], np.float64))
+        loss2 = wg.reshape(v, ()).train().run()
         assert float(loss2) == 7.0
 
     def test_the_delta_of_one_weight_is_the_data_of_another(self) -> None:
         """Both updates use the values before the commit, in whatever order they are carried out."""
-        a = SGD(learning_rate=1.0).array_weight(np.array([[1.0, 2.0], [3.0, 4.0]]))
-        b = SGD(learning_rate=1.0).array_weight(np.array([[5.0, 6.0], [7.0, 8.0]]))
+        a = SGD(learning_rate=1.0).array_weight(np.array([[1.0, 2.0], [3.0, 4.0]], np.float64))
+        b = SGD(learning_rate=1.0).array_weight(np.array([[5.0, 6.0], [7.0, 8.0]], np.float64))
         a0, b0 = a.data.copy(), b.data.copy()
         ones = np.ones((2, 2))
         for _ in range(2):
@@ -425,7 +428,7 @@ class TestViewsAndCommits:
             assert b.data.tolist() == b0.tolist()
 
     def test_an_in_place_update_of_a_weight_whose_delta_reads_itself(self) -> None:
-        a = SGD(learning_rate=1.0).array_weight(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        a = SGD(learning_rate=1.0).array_weight(np.array([[1.0, 2.0], [3.0, 4.0]], np.float64))
         a0, ones = a.data.copy(), np.ones((2, 2))
         wg.sum(a @ a).train().run()
         assert a.data.tolist() == (a0 - ones @ a0.T - a0.T @ ones).tolist()

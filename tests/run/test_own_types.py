@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import wengert as wg
 from wengert import Do, DoubleExpression, DoubleLayer, DoubleWeight, Tape, UnitContinuation
@@ -47,7 +48,7 @@ class TestD20Table:
     def test_arrays_of_both_element_types(
         self, dtype: type[np.floating[Any]]
     ) -> None:  # Any: the number of bits
-        data = np.ones((2, 2), dtype)
+        data: NDArray[np.floating[Any]] = np.ones((2, 2), dtype)
         w = SGD(learning_rate=1.0).array_weight(data)
         loss = wg.sum(wg.multiply(data, w) + wg.lift(data) * w + w)
         assert loss.dtype == dtype
@@ -68,9 +69,9 @@ class TestD20Table:
         assert wg.sum(single * narrow).train().run() == 6.0
         assert double.data == single.data == -1.0
         with pytest.raises(DTypeError, match="float64 and float32"):
-            double * narrow  # type: ignore[operator] # refused by checkers as well, which is what is tested
+            double * narrow  # type: ignore[dtype] # refused by checkers as well, which is what is tested
         with pytest.raises(DTypeError, match="float32 and float64"):
-            single * wide  # type: ignore[operator] # as above
+            single * wide  # type: ignore[dtype] # as above
 
     def test_d24_a_delta_has_its_datas_shape_and_dtype(self) -> None:
         column = SGD(learning_rate=1.0).array_weight(np.ones((3, 1), np.float32))
@@ -151,7 +152,7 @@ class TestD50Registered:
 
     def test_a_raw_value_is_accepted_in_the_run_too(self) -> None:
         w = weight(3.0)
-        mixed: DoubleLayer = wg.multiply(Fraction(1, 2), w)  # type: ignore[call-overload] # only the mypy plugin knows
+        mixed: DoubleLayer = wg.multiply(Fraction(1, 2), w)  # pyrefly: ignore[no-matching-overload] # only the mypy plugin knows
         assert mixed.train().run() == 1.5
         assert w.data == 2.5
 
@@ -162,13 +163,13 @@ class TestD50Registered:
     def test_subclasses_are_found(self) -> None:
         class Half(Fraction): ...
 
-        assert wg.lift(Half(1, 2)).predict().run() == 0.5  # type: ignore[call-overload] # only the mypy plugin knows
+        assert wg.lift(Half(1, 2)).predict().run() == 0.5  # pyrefly: ignore[no-matching-overload] # as above
 
     def test_d51_an_unregistered_type_names_the_missing_line(self) -> None:
         with pytest.raises(
             NotDifferentiableError, match=r"Decimal[\s\S]*@wengert.register\(Decimal\)"
         ) as caught:
-            wg.multiply(Decimal(), 2.0)  # type: ignore[call-overload] # refused by checkers as well
+            wg.multiply(Decimal(), 2.0)  # type: ignore[not-differentiable] # refused by checkers as well
         assert "complex" not in str(caught.value)
 
 
@@ -316,7 +317,7 @@ class TestS12NoSilentNumerics:
             assert (delta == 0.0) == (point <= 0.0)
 
     def test_masked_out_points_of_arrays(self) -> None:
-        w = SGD(learning_rate=1.0).array_weight(np.array([0.0, -1.0, 4.0]))
+        w = SGD(learning_rate=1.0).array_weight(np.array([0.0, -1.0, 4.0], np.float64))
         safe = wg.where(wg.greater(w, 0.0), wg.sqrt(w), 0.0)
         (delta,) = wg.gradients(wg.sum(safe), (w,)).run()
         assert np.asarray(delta).tolist() == [0.0, 0.0, 0.25]
@@ -325,7 +326,7 @@ class TestS12NoSilentNumerics:
         a, b = weight(2.0), weight(2.0)
         for extreme in (wg.maximum, wg.minimum):
             assert wg.gradients(extreme(a, b), (a, b)).run() == (0.5, 0.5)
-        v = SGD(learning_rate=1.0).array_weight(np.array([2.0, 2.0, 1.0, 2.0]))
+        v = SGD(learning_rate=1.0).array_weight(np.array([2.0, 2.0, 1.0, 2.0], np.float64))
         (delta,) = wg.gradients(wg.max(v), (v,)).run()
         assert np.asarray(delta).tolist() == pytest.approx([1 / 3, 1 / 3, 0.0, 1 / 3])
 
@@ -339,4 +340,4 @@ class TestS12NoSilentNumerics:
         settings = SGD(learning_rate=1.0)
         wide, narrow = settings.array_weight(np.ones(2)), settings.array_weight(np.ones(2, np.float32))
         with pytest.raises(DTypeError, match="float64 and float32"):
-            wide + narrow  # type: ignore[operator] # refused by checkers as well, which is what is tested
+            wide + narrow  # type: ignore[dtype] # refused by checkers as well, which is what is tested

@@ -179,7 +179,7 @@ class TestTape:
     def test_d7_literals_weights_and_layers_have_a_forward(self) -> None:
         w = weight(2.0)
         assert wg.lift(2.0).forward.run().data == w.forward.run().data == (w * 1.0).forward.run().data == 2.0
-        array = SGD(learning_rate=1.0).array_weight(np.full((), 2.0))
+        array = SGD(learning_rate=1.0).array_weight(np.full((), 2.0, np.float64))
         assert array.forward.map(lambda tape: np.asarray(tape.data).item()).run() == 2.0
 
 
@@ -256,7 +256,7 @@ class TestQuestions:
         assert w.data.tolist() == [1.0, 1.0]
 
     def test_d87_an_array_of_shape_nothing_is_a_loss(self) -> None:
-        w = SGD(learning_rate=1.0).array_weight(np.array(3.0))
+        w = SGD(learning_rate=1.0).array_weight(np.array(3.0, np.float64))
         assert float(wg.train(w).run()) == 3.0
         assert float(w.data) == 2.0
 

@@ -1,18 +1,20 @@
 """What every optimizer is: a chain of parts through which a weight's whole delta goes, leftmost plugin first.
 
 Knows: that a part changes the delta and hands it to `super()`, and that its state is assigned, never changed
-in place, so that a copy can be stepped and thrown away (S6).
+in place, so that a copy can be stepped and thrown away (S6); that a commit asks all optimizers of one settings
+object together.
 Refuses to know: any particular step.
 """
 
 from __future__ import annotations
 
-from typing import Any, Generic, Self
+from collections.abc import Sequence
+from typing import Any, Final, Generic, Self
 
 from typing_extensions import TypeVar
 
 from wengert.arrays import Value
-from wengert.graph.weights import Weight
+from wengert.graph.weights import Update, Weight
 
 P = TypeVar("P", default=Any)  # Any: parts of different plugins stand in one chain
 
@@ -21,7 +23,8 @@ class Optimizer(Generic[P]):
     """The end of the chain; a part is a subclass that a plugin names as its `optimizer`.
 
     `Optimizer[SomePlugin]` is a part whose `settings` are at least that plugin. Whatever else a part keeps
-    is the weight's state: it starts at the first step and is saved with the weight.
+    is the weight's state: it starts at the first step and is saved with the weight. Names with an underscore are
+    for one commit only.
     """
 
     def __init__(self, settings: P) -> None:
@@ -38,9 +41,44 @@ class Optimizer(Generic[P]):
         copy.__dict__.update(self.__dict__)
         return copy
 
+    def state(self) -> dict[str, Value] | None:
+        """What the steps so far have left, by name; None if a part is not Wengert's own.
+
+        A part of somebody else may look at more than the delta, the weight and its settings, or keep what it
+        is given, so a plan does not reuse its steps; nor those of a part that looks at other weights, or does
+        something besides.
+        """
+        if any(c.__module__.partition(".")[0] != "wengert" for c in type(self).__mro__ if "step" in vars(c)):
+            return None
+        if any(getattr(type(self), hook) is not getattr(Optimizer, hook) for hook in _HOOKS):
+            return None
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
     def admit(self, loss: Value, delta: Value, weight: Weight) -> None:
         """Called for every weight before any step; raise to refuse the update of all."""
 
+    def together(self, updates: Sequence[Update]) -> None:
+        """Called once a commit, before any step, with all weights of this settings object that have a delta.
+
+        Raise to refuse the update of all. What a part has to tell the optimizers that will step, it sets
+        there, under a name with an underscore.
+        """
+
     def step(self, delta: Value, weight: Weight) -> Value:
-        """What is subtracted from the weight; `delta` may be lazy: `wengert.extend.dense` makes it an array."""
+        """What is subtracted from the weight; `delta` may be lazy: `wengert.extend.dense` makes it an array.
+
+        A part that needs the weight's data asks `wengert.extend.data_of`.
+        """
         return delta
+
+    def committed(self, weights: Sequence[Weight]) -> None:
+        """Called once after a commit that has changed these weights of this settings object.
+
+        What it raises reaches the caller of the run; the commit stays.
+        """
+
+    def loaded(self, weights: Sequence[Weight]) -> None:
+        """Called once after these weights of this settings object have got their states from a file."""
+
+
+_HOOKS: Final = ("admit", "together", "committed")

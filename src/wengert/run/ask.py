@@ -6,25 +6,32 @@ Refuses to know: who answers; the executor of the run does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import Field
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, ClassVar, Protocol, TypeAlias, overload
 
-from wengert.arrays import Dv, Float32, HostArray, T
+from typing_extensions import TypeVar
+
+from wengert.arrays import Array, ArrayLiteral, Cpu, Float32, Float64, Gpu, GpuArray, Host, HostArray, T
 from wengert.control import Context, Do, Steps
 from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError, NotDifferentiableError, ShapeError
 from wengert.graph.expressions import ArrayOperand, DoubleExpression, FloatExpression
 from wengert.graph.kinds import Column
-from wengert.graph.node import Expression, asked, check_scalar_loss
+from wengert.graph.node import Expression, Foreign, asked, check_scalar_loss
 from wengert.graph.operand import lift_any, shown
 from wengert.graph.products import is_product
 from wengert.graph.site import user_position
+from wengert.graph.weights import Weight
 
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
+E = TypeVar("E")
+G = TypeVar(
+    "G", default=Any
+)  # Any: of weights of several classes in a list each delta is what its weight's is
 P = TypeVar("P", covariant=True)
 Loss: TypeAlias = (
     ArrayOperand[tuple[()], Any, Any] | DoubleExpression | FloatExpression
@@ -37,12 +44,20 @@ class Predictable(Protocol[P]):
     def predict(self) -> Do[P]: ...
 
 
+class Several(Protocol[P]):
+    """A list: `reverse` keeps tuples out, whose overloads say what is at each place."""
+
+    def __iter__(self) -> Iterator[P]: ...
+    def reverse(self) -> None: ...
+
+
 class Structure(Protocol):
     """A frozen dataclass of expressions."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # Any: as typeshed declares it
 
 
+# No two of these fit one layer: where a type holds `Any`, mypy answers `Any` to two matches.
 @overload
 def predict(x: Predictable[A], /) -> Do[A]: ...
 @overload
@@ -50,13 +65,43 @@ def predict(x: tuple[Predictable[A], Predictable[B]], /) -> Do[tuple[A, B]]: ...
 @overload
 def predict(x: tuple[Predictable[A], Predictable[B], Predictable[C]], /) -> Do[tuple[A, B, C]]: ...
 @overload
-def predict(x: tuple[Predictable[A], ...], /) -> Do[tuple[A, ...]]: ...
+def predict(
+    x: tuple[Predictable[A], Predictable[B], Predictable[C], Predictable[D]], /
+) -> Do[tuple[A, B, C, D]]: ...
 @overload
-def predict(x: float, /) -> Do[float]: ...
+def predict(
+    x: tuple[
+        Predictable[A],
+        Predictable[B],
+        Predictable[C],
+        Predictable[D],
+        Predictable[E],
+        *tuple[Predictable[E], ...],
+    ],
+    /,
+) -> Do[tuple[A, B, C, D, E, *tuple[E, ...]]]: ...
 @overload
-def predict(x: Float32, /) -> Do[Float32]: ...
+def predict(x: tuple[Predictable[A]], /) -> Do[tuple[A]]: ...
 @overload
-def predict(x: Differentiable[A, Any], /) -> Do[A]: ...
+def predict(x: tuple[()], /) -> Do[tuple[()]]: ...
+@overload  # Any: the same tuples with data in them; annotate what you get
+def predict(
+    x: tuple[tuple[Any, ...], *tuple[object, ...]], /
+) -> Do[tuple[tuple[Any, ...], *tuple[Any, ...]]]: ...
+@overload
+def predict(
+    x: tuple[Predictable[A], tuple[Any, ...], *tuple[object, ...]], /
+) -> Do[tuple[A, tuple[Any, ...], *tuple[Any, ...]]]: ...
+@overload
+def predict(x: DoubleExpression, /) -> Do[float]: ...
+@overload
+def predict(x: FloatExpression, /) -> Do[Float32]: ...
+@overload
+def predict(x: ArrayLiteral[T, Cpu] | Differentiable[Host[T], Host[T]], /) -> Do[Host[T]]: ...
+@overload
+def predict(x: ArrayLiteral[T, Gpu], /) -> Do[GpuArray[Any, T]]: ...  # Any: the shape
+@overload
+def predict(x: Foreign[A, Any], /) -> Do[A]: ...  # Any: its Delta, which does not matter here
 @overload
 def predict(
     x: Structure, /
@@ -65,6 +110,8 @@ def predict(
     x: Any, /
 ) -> Do[Any]:  # Any: typed by the overloads; products of other forms give their structure
     """The data of an expression, or of a tuple or frozen dataclass of expressions; weights stay as they are.
+
+    Layers whose number a checker does not know are a list: `gather(*layers)` gives their data as well.
 
     >>> from wengert.plugins import SGD
     >>> w = SGD(learning_rate=0.1).double_weight(2.0)
@@ -75,7 +122,9 @@ def predict(
 
 
 @overload
-def train(loss: ArrayOperand[tuple[()], T, Dv], /) -> Do[HostArray[tuple[()], T]]: ...
+def train(loss: ArrayOperand[tuple[()], T, Cpu], /) -> Do[HostArray[tuple[()], T]]: ...
+@overload
+def train(loss: ArrayOperand[tuple[()], T, Gpu], /) -> Do[GpuArray[tuple[()], T]]: ...
 @overload
 def train(loss: DoubleExpression, /) -> Do[float]: ...
 @overload
@@ -128,9 +177,32 @@ def gradients(
     /,
 ) -> Do[tuple[A, B, C, D]]: ...
 @overload
-def gradients(loss: Loss, wrt: Sequence[Differentiable[Any, A]], /) -> Do[tuple[A, ...]]: ...
-@overload  # weights of several columns in one list: each delta is what its weight's is
-def gradients(loss: Loss, wrt: Sequence[Expression], /) -> Do[tuple[Any, ...]]: ...
+def gradients(
+    loss: Loss,
+    wrt: tuple[
+        Differentiable[Any, A],
+        Differentiable[Any, B],
+        Differentiable[Any, C],
+        Differentiable[Any, D],
+        Differentiable[E, Any],
+        *tuple[Differentiable[E, Any], ...],
+    ],
+    /,
+) -> Do[tuple[A, B, C, D, E, *tuple[E, ...]]]: ...
+@overload
+def gradients(loss: Loss, wrt: Several[Differentiable[Any, A]], /) -> Do[tuple[A, ...]]: ...
+@overload  # a list of weights of several classes too; of one class the same as above, or mypy answers Any
+def gradients(
+    loss: Loss, wrt: Several[Differentiable[Any, G]] | list[Expression] | list[Weight], /
+) -> Do[tuple[G, ...]]: ...
+@overload  # arrays of several shapes in a list, of which mypy makes a list of `object` unless it is told
+def gradients(
+    loss: Loss, wrt: list[ArrayOperand[Any, Float32, Cpu]], /
+) -> Do[tuple[Array[Any, Float32, Cpu], ...]]: ...
+@overload
+def gradients(
+    loss: Loss, wrt: list[ArrayOperand[Any, Float64, Cpu]], /
+) -> Do[tuple[Array[Any, Float64, Cpu], ...]]: ...
 def gradients(loss: Loss, wrt: Any, /) -> Do[Any]:  # Any: typed by the overloads
     """The derivative of a scalar loss with respect to each of `wrt`, 0 where it does not depend; no update.
 

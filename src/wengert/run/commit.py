@@ -1,22 +1,23 @@
 """The commit phase: every weight's whole delta through its optimizer, then all updates at once (S5, S6).
 
-Knows: that optimizers step copies of themselves, that nothing is kept until all have succeeded, and that a
-lazy delta may be applied in place unless it reads a buffer that this commit writes.
+Knows: that optimizers step copies of themselves, those of one settings object after a word with each other; that
+nothing is kept until all have succeeded; that a lazy delta may be applied in place unless it reads a buffer that
+this commit writes.
 Refuses to know: what any optimizer does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wengert.arrays import Float32, Value, dtype_of, shape_of
+from wengert.arrays import Float32, Value, all_quiet, dtype_of, shape_of
 from wengert.errors import ShapeError
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.store import STORE, Cell
-from wengert.graph.weights import Updates, Weight
+from wengert.graph.weights import Update, Weight, by_settings
 from wengert.lazy import LazyDelta, dense
 from wengert.run.notes import raise_all
 
@@ -24,32 +25,67 @@ _SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.F
 Change = tuple[Cell, Callable[[Value, bool], Value]]
 
 
-def commit(deltas: Mapping[Expression, Value], snapshot: int, loss: Value = 0.0) -> None:
-    """Update every weight that has a delta; if an optimizer raises, nothing has changed."""
+def commit(
+    deltas: Mapping[Expression, Value],
+    snapshot: int,
+    loss: Value = 0.0,
+    refused: Callable[[Exception], None] | None = None,
+) -> None:
+    """Update every weight that has a delta; if an optimizer raises, nothing has changed.
+
+    `refused` is told of a refusal, before any step, on its way out.
+    """
     weights = [(x, delta) for x, delta in deltas.items() if isinstance(x, Weight)]
-    written = {id(weight._cell.data) for weight, _ in weights}
-    kept: list[tuple[Weight, Updates]] = []
-    changes: list[Change] = []
-    failures: list[Exception] = []
     for weight, delta in weights:
         try:
             weight._optimizer.admit(loss, delta, weight)
         except Exception as refusal:  # the first stands for all
             refusal.add_note(_where(weight))
+            if refused is not None:
+                refused(refusal)
             raise
+    with all_quiet():  # as forward and backward are
+        updates = _staged(weights)
+        of = {update.weight: update for update in updates}
+        groups = [[of[weight] for weight in group] for group in by_settings(of)]
+        for group in groups:
+            group[0].optimizer.together(group)
+        STORE.publish(snapshot, _changes(updates))
+    for weight, _, optimizer in updates:
+        weight._optimizer = optimizer
+    failures: list[Exception] = []
+    for group in groups:
+        try:
+            group[0].optimizer.committed([update.weight for update in group])
+        except Exception as failure:
+            failures.append(failure)
+    raise_all(failures)
+
+
+def _staged(weights: Sequence[tuple[Weight, Value]]) -> list[Update]:
+    updates = []
     for weight, delta in weights:
         try:
-            optimizer = weight._optimizer.staged()
-            step = optimizer.step(delta, weight)
-            changes.append((weight._cell, _change(weight, step, written)))
-            kept.append((weight, optimizer))
+            updates.append(Update(weight, delta, weight._optimizer.staged()))
+        except Exception as failure:
+            failure.add_note(_where(weight))
+            raise
+    return updates
+
+
+def _changes(updates: Sequence[Update]) -> list[Change]:
+    """What each step changes; all are tried, so that every failure is told."""
+    written = {id(weight._cell.data) for weight, _, _ in updates}
+    changes: list[Change] = []
+    failures: list[Exception] = []
+    for weight, delta, optimizer in updates:
+        try:
+            changes.append((weight._cell, _change(weight, optimizer.step(delta, weight), written)))
         except Exception as failure:
             failure.add_note(_where(weight))
             failures.append(failure)
     raise_all(failures)
-    STORE.publish(snapshot, changes)
-    for weight, optimizer in kept:
-        weight._optimizer = optimizer
+    return changes
 
 
 def _where(weight: Weight) -> str:

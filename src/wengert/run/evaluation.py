@@ -22,11 +22,13 @@ from wengert.errors import ShapeError, TapeReleasedError, combine
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
-from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
+from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below
 from wengert.graph.store import Cell
+from wengert.graph.watchers import WATCHERS, watchers_of
 from wengert.graph.weights import Weight
-from wengert.run.loops import Failure, arguments_of, backward, forward, pulled, summed
+from wengert.lazy import dense
+from wengert.run.loops import ONE_THREAD, Failure, Loops, arguments_of, entered, left, pulled, summed
 from wengert.run.notes import noted, raise_all
 from wengert.run.received import OwnTape, checked, checked_delta, received
 
@@ -39,6 +41,7 @@ class Evaluation:
         "deltas",
         "failed",
         "lazy",
+        "loops",
         "opened",
         "opening",
         "order",
@@ -50,8 +53,9 @@ class Evaluation:
         "wanted",
     )
 
-    def __init__(self, snapshot: int) -> None:
+    def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
         self.snapshot = snapshot
+        self.loops = loops
         self.values: dict[Expression, Value] = {}
         self.buffers: dict[int, Cell] = {}  # of the weights read, by the identity of their data
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
@@ -72,17 +76,20 @@ class Evaluation:
         """Let go of what holds this evaluation: failures by their tracebacks, tapes by where they send."""
         for table in (self.failed, self.tapes, self.pending, self.lazy):
             table.clear()
+        if WATCHERS and len(failure) == 3 and isinstance(failure[1], Exception):
+            for watcher in watchers_of(x for x in self.values if isinstance(x, Weight)):
+                watcher.failed(failure[1])
 
     # -- forward ------------------------------------------------------------------------------------
 
-    def evaluate(self, root: Expression, context: Context) -> Steps[Value]:
-        """The value of `root`; everything below it that has no value yet gets one."""
+    def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
+        """The value of `root`; everything below it that has no value yet gets one: `nodes`, if known."""
         if root not in self.values and root not in self.failed:
-            nodes = self._below(root)
+            nodes = self.begin(root) if nodes is None else nodes
             context.run.on_cancel(nodes.clear)
             try:
                 with all_quiet():
-                    done = forward(nodes, self.values, self.failed)
+                    done = self.loops.forward(nodes, self.values, self.failed)
             finally:
                 context.run.discard(nodes.clear)
             context.run.check()
@@ -90,23 +97,22 @@ class Evaluation:
             yield from self.carefully(nodes[done:], context)
         return self.value(root)
 
-    def there_and_back(self, loss: Expression, run: Run) -> list[Node]:
+    def there_and_back(self, loss: Expression, run: Run, nodes: list[Node]) -> list[Node]:
         """Forward, and backward with seed 1 unless a node needs care; the nodes from the first such one on.
 
         For an evaluation that begins: all of it in one go, as almost every training is.
         """
-        nodes = self._below(loss)
         run.on_cancel(nodes.clear)
         failures: list[Exception] = []
         try:
             with all_quiet():
-                done = forward(nodes, self.values, self.failed)
+                done = self.loops.forward(nodes, self.values, self.failed)
                 run.check()
                 self.order += nodes[:done]
                 if done < len(nodes):
                     return nodes[done:]
                 self.seed(loss)
-                backward(nodes, self.values, self.deltas, failures)
+                self.loops.backward(nodes, self.values, self.deltas, failures)
         finally:
             run.discard(nodes.clear)
         raise_all(failures)
@@ -128,7 +134,7 @@ class Evaluation:
             raise combine(self.failed[root])
         return self.values[root]
 
-    def _below(self, root: Expression) -> list[Node]:
+    def begin(self, root: Expression) -> list[Node]:
         """The nodes below `root` that have no value yet, in order; the weights among them get theirs."""
         values = self.values
         nodes, weights = below(root, values)
@@ -168,8 +174,14 @@ class Evaluation:
         arguments = arguments_of(node, signature, self.values)
         if signature.mode == UNRESOLVED:
             self.resolved[node] = signature = resolve(node, arguments)
+        meaning = self.loops.meaning(signature)
+        if meaning is not signature:
+            self.resolved[node] = signature = meaning
         with all_quiet():
-            self.values[node] = signature.value(*arguments)
+            if signature.mode == CELL:
+                self.values[node] = entered(node, arguments, self.values)
+            else:
+                self.values[node] = signature.value(*arguments)
 
     def _open(self, node: Node, context: Context) -> Steps[None]:
         """Run what makes a node's tape; a user's value that stands in two places is asked once (S2)."""
@@ -179,7 +191,7 @@ class Evaluation:
             raise combine(self.failed[first])
         if first is not node and first in self.values:
             self.values[node] = self.values[first]
-            self.tapes[node] = OwnTape(self.values[node], partial(self.receive, first))
+            self.tapes[node] = OwnTape(self.values[node], partial(self.receive, first), first)
             return
         if node in self.opening:
             raise RecursionError(f"{node!r} waits for itself: its own Do uses it")
@@ -205,7 +217,7 @@ class Evaluation:
             context.run.on_cancel(order.clear)
             try:
                 with all_quiet():
-                    backward(order, self.values, self.deltas, failures)
+                    self.loops.backward(order, self.values, self.deltas, failures)
             finally:
                 context.run.discard(order.clear)
             raise_all(failures)
@@ -243,6 +255,14 @@ class Evaluation:
 
     def _pull(self, node: Node, g: Value) -> None:
         signature = self.resolved.get(node) or node._signature
+        if signature.mode == CELL:
+            with all_quiet():
+                for x, d in left(node, g, self.values):
+                    if x in self.tapes and x not in self.wanted:
+                        self.lazy.setdefault(x, []).append(partial(dense, d))
+                    else:
+                        self.add(x, d)
+            return
         arguments = arguments_of(node, signature, self.values)
         for index, pull in signature.pulls:
             x = node._operands[index]

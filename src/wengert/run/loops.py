@@ -8,14 +8,26 @@ Refuses to know: binds, open kinds, who waits; a node that needs such care stops
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from wengert.arrays import Value, all_quiet
+from wengert.errors import combine
 from wengert.graph.node import Expression, Node
-from wengert.graph.operation import CONSTANT_NODE, GENERAL, NODE_CONSTANT, NODE_NODE, UNARY, Rule, Signature
-from wengert.run.notes import noted
+from wengert.graph.operation import (
+    CELL,
+    CONSTANT_NODE,
+    GENERAL,
+    NODE_CONSTANT,
+    NODE_NODE,
+    UNARY,
+    Rule,
+    Signature,
+)
+from wengert.graph.template import template_of
+from wengert.run.notes import noted, raise_all
 
-Values = dict[Expression, Value]
+Values = dict[Any, Value]  # Any: expressions, and `Inside` a call
 Failure = tuple[Exception, ...]
 
 
@@ -40,6 +52,8 @@ def forward(nodes: list[Node], values: Values, failed: dict[Expression, Failure]
                 values[node] = signature.value(a, values[b])
             elif mode == GENERAL:
                 values[node] = signature.value(*arguments_of(node, signature, values))
+            elif mode == CELL:
+                values[node] = entered(node, arguments_of(node, signature, values), values)
             else:
                 break
         else:
@@ -81,6 +95,9 @@ def backward(nodes: list[Node], values: Values, deltas: Values, failures: list[E
                     for _, pull in signature.pulls:
                         d = pull(g, values[node], values[a])
                         deltas[a] = deltas[a] + d if a in deltas else d
+                elif mode == CELL:
+                    for x, d in left(node, g, values):
+                        deltas[x] = deltas[x] + d if x in deltas else d
                 else:
                     arguments = arguments_of(node, signature, values)
                     for index, pull in signature.pulls:
@@ -93,6 +110,58 @@ def backward(nodes: list[Node], values: Values, deltas: Values, failures: list[E
                 raise
             operands = arguments_of(node, node._signature, values)
             failures.append(noted(failure, node, operands, "backward of "))
+
+
+class Inside(NamedTuple):
+    """What a call of a cell computed on its way: backward goes through it again. It stands among the values."""
+
+    node: Node
+
+
+def entered(node: Node, arguments: tuple[Value, ...], values: Values) -> Value:
+    """The value of a call of a cell: that of its result, or a tuple of those of all results."""
+    template = template_of(node)
+    inner: Values = dict(zip(template.inputs, arguments, strict=True))
+    failed: dict[Expression, Failure] = {}
+    if forward(template.nodes, inner, failed) < len(template.nodes):
+        raise combine(next(iter(failed.values())))
+    values[Inside(node)] = inner
+    return inner[template.results[0]] if template.single else tuple(inner[x] for x in template.results)
+
+
+def left(node: Node, g: Value, values: Values) -> Iterator[tuple[Expression, Value]]:
+    """The deltas of a call's operands."""
+    template = template_of(node)
+    inner: Values = values[Inside(node)]
+    deltas: Values = {}
+    for index, delta in ({0: g} if template.single else g.arrived).items():
+        x = template.results[index]
+        deltas[x] = deltas[x] + delta if x in deltas else delta
+    failures: list[Exception] = []
+    backward(template.nodes, inner, deltas, failures)
+    raise_all(failures)
+    for index, x in enumerate(template.inputs):
+        if x in deltas and index in node._signature.nodes:
+            yield node._operands[index], deltas[x]
+
+
+class Loops:
+    """Both loops as an evaluation takes them: here one thread, one node after the other."""
+
+    def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
+        """Values of nodes."""
+        return forward(nodes, values, failed)
+
+    def backward(self, nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:
+        """Deltas of what is below them."""
+        backward(nodes, values, deltas, failures)
+
+    def meaning(self, signature: Signature) -> Signature:
+        """What stands for a signature in these runs, where a node is computed with care."""
+        return signature
+
+
+ONE_THREAD: Final = Loops()
 
 
 def arguments_of(node: Node, signature: Signature, values: Mapping[Expression, Value]) -> tuple[Value, ...]:

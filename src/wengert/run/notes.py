@@ -19,10 +19,15 @@ from wengert.graph.weights import Weight
 
 def noted(failure: Exception, node: Node, operands: Sequence[Value], part: str = "") -> Exception:
     """The same exception with a note, unless it has that very note from another branch."""
-    note = f"in {part}{_what(node, operands)}, built at {node.site}"
+    note = f"in {part}{located(node, operands)}"
     if note not in getattr(failure, "__notes__", ()):
         failure.add_note(note)
     return failure
+
+
+def located(node: Node, operands: Sequence[Value]) -> str:
+    """An operation, its operands, and where it was written."""
+    return f"{_what(node, operands)}, built at {node.site}"
 
 
 def _what(node: Node, operands: Sequence[Value]) -> str:

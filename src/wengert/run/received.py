@@ -8,6 +8,7 @@ Refuses to know: how values are computed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -22,8 +23,11 @@ from wengert.graph.store import Cell
 from wengert.lazy import LazyDelta
 
 
+@dataclass(frozen=True)
 class OwnTape(Tape[Any, Any]):  # Any: of expressions with Data of every type
     """A tape that an evaluation made: its data need no copy."""
+
+    source: Expression | None = None
 
 
 def checked(tape: object, node: Node) -> Tape[Any, Any]:

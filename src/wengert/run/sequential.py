@@ -7,12 +7,13 @@ Refuses to know: how an evaluation computes.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from types import TracebackType
 from typing import Any
 
-from wengert.arrays import is_array
+from wengert.arrays import Namespace, is_array
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
 from wengert.differentiable import Tape
 from wengert.errors import TapeReleasedError
@@ -22,9 +23,15 @@ from wengert.graph.products import zero_of
 from wengert.graph.store import STORE
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
+from wengert.run.changed import Changed, Changes
 from wengert.run.commit import commit
 from wengert.run.evaluation import Evaluation
+from wengert.run.loops import ONE_THREAD, Loops
+from wengert.run.nonfinite import explain
+from wengert.run.plan import Interrupted
+from wengert.run.plans import Plans
 from wengert.run.received import OwnTape, given, handed_over, nowhere
+from wengert.run.watched import watched
 
 _KEY = "the evaluation of a run"
 
@@ -32,86 +39,131 @@ _KEY = "the evaluation of a run"
 class Sequential:
     """One thread, in order: what every other interpreter has to agree with.
 
-    >>> from wengert import lift, run
-    >>> (lift(2.0) * 3.0).predict().run(run.Sequential())
+    A structure that comes back often is run by a plan made of it, which gives the same; `compiled=False`
+    leaves every run to the interpreter.
+    `rules` are other rules for operations in the runs of this executor: a value rule, or all of `extend.Rules`.
+    `arrays` has the array functions for them: any object with those of `wengert.arrays.Namespace`, in place of
+    numpy's. Both make a run go node by node.
+    >>> from wengert import lift, relu, run
+    >>> (lift(2.0) * 3.0).predict().run(run.Sequential(compiled=False))
     6.0
+    >>> relu(lift(-2.0)).predict().run(run.Sequential(rules={relu: lambda case, x: abs(x)}))
+    2.0
     """
+
+    def __init__(
+        self, compiled: bool = True, *, rules: Changes | None = None, arrays: Namespace | None = None
+    ) -> None:
+        changed = bool(rules) or arrays is not None
+        self._plans = Plans() if compiled and not changed else None
+        self._loops = Changed(rules, arrays) if changed else ONE_THREAD
+        self._evaluations: Callable[[int, Loops], Evaluation] = Evaluation
 
     # Any in the answers: an expression's Data is known to its own type, not here
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """The tape of an expression, alive until the run or the `nested` part around it ends."""
-        evaluation = _evaluation(context)
+        evaluation = _evaluation(context, self._loops)
         x = lift_any(expression)
         if isinstance(evaluation, _RunsOwn) and x.kind.trainable:
             evaluation.may_train(context.run)
         value = yield from evaluation.evaluate(x, context)
         if not x.kind.trainable:
-            return OwnTape(given(value, x.kind, evaluation.buffers), nowhere)
+            return OwnTape(given(value, x.kind, evaluation.buffers), nowhere, x)
         hold = _Hold(evaluation, x)
         if isinstance(evaluation, _RunsOwn) and context.environment is evaluation:
             context.run.on_close(hold.release)  # below a bind: what arrives at that still has to get here
         else:
             yield Do.resource(lambda: hold)
-        return OwnTape(given(value, x.kind, evaluation.buffers), hold.backward)
+        return OwnTape(given(value, x.kind, evaluation.buffers), hold.backward, x)
 
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """The data of an expression in the present run: what `await` gives."""
         x = lift_any(expression)
-        evaluation = _evaluation(context)
+        evaluation = _evaluation(context, self._loops)
         value = yield from evaluation.evaluate(x, context)
         return given(value, x.kind, evaluation.buffers)
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """The data of an expression, evaluated by itself."""
-        return STORE.reading(partial(_predict, lift_any(expression), context))
+        return STORE.reading(partial(_predict, lift_any(expression), context, watched(self)))
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """The loss before the update; then one commit for every weight that a delta reached."""
-        return STORE.training(partial(_train, lift_any(loss), context))
+        return STORE.training(partial(_train, lift_any(loss), context, watched(self, trains=True)))
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
         x = lift_any(loss)
         targets: tuple[Expression, ...] = tuple(map(lift_any, wrt))  # type: ignore[call-overload] # `gradients` gives a tuple
-        return STORE.reading(partial(_gradients, x, targets, context))
+        return STORE.reading(partial(_gradients, x, targets, context, watched(self)))
 
 
-def _predict(x: Expression, context: Context, snapshot: int) -> Steps[Any]:
-    with Evaluation(snapshot) as evaluation:
-        value = yield from evaluation.evaluate(x, context)
-        return handed_over(value, x.kind, evaluation.buffers)
+def _predict(x: Expression, context: Context, executor: Sequential, snapshot: int) -> Steps[Any]:
+    plans = executor._plans
+    bound = None if plans is None else plans.find(x, "predict")
+    if bound is not None:
+        with suppress(Interrupted):
+            return bound.predict(x, snapshot)
+    with executor._evaluations(snapshot, executor._loops) as evaluation:
+        nodes = evaluation.begin(x)
+        if (
+            plans is None
+            or not plans.earned(nodes, "predict")
+            or not plans.make(evaluation, nodes, "predict")
+        ):
+            yield from evaluation.evaluate(x, context, nodes)
+        return handed_over(evaluation.value(x), x.kind, evaluation.buffers)
 
 
 def _gradients(
-    loss: Expression, targets: tuple[Expression, ...], context: Context, snapshot: int
+    loss: Expression, targets: tuple[Expression, ...], context: Context, executor: Sequential, snapshot: int
 ) -> Steps[tuple[Any, ...]]:
-    with Evaluation(snapshot) as evaluation:
-        evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
-        yield Do.program(partial(_there_and_back, evaluation, loss)).nested()
+    plans = executor._plans
+    bound = None if plans is None else plans.find(loss, "gradients", targets)
+    if bound is not None:
+        with suppress(Interrupted):
+            return bound.gradients(snapshot)
+    with executor._evaluations(snapshot, executor._loops) as evaluation:
+        nodes = evaluation.begin(loss)
+        if not _planned(plans, evaluation, nodes, targets):
+            evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
+            yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
         found: list[Any] = []  # Any: deltas of every type
         for target in targets:
-            at = evaluation.deltas if isinstance(target, Weight) else evaluation.wanted
-            delta = at.get(target)
+            at = evaluation.wanted if target in evaluation.wanted else evaluation.deltas
             value = yield from evaluation.evaluate(target, context)
+            delta = at.get(target)
             delta = zero_of(value) if delta is None else dense(delta)
-            given_away = any(delta is other for other in found)
-            found.append(
-                delta.copy()
-                if given_away and is_array(delta)
-                else handed_over(delta, target.kind, evaluation.buffers)
-            )
+            given_away = is_array(delta) and any(delta is other for other in found)
+            found.append(delta.copy() if given_away else handed_over(delta, target.kind, evaluation.buffers))
         return tuple(found)
 
 
-def _train(loss: Expression, context: Context, snapshot: int) -> Steps[Any]:
-    with Evaluation(snapshot) as evaluation:
-        rest = evaluation.there_and_back(loss, context.run)
-        if rest:  # a scope for what it opens, left before the commit
-            yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
+def _planned(
+    plans: Plans | None, evaluation: Evaluation, nodes: list[Node], targets: tuple[Expression, ...]
+) -> bool:
+    """Whether this run of `gradients` was one that made a plan; targets outside the loss are not planned."""
+    if plans is None or not {*nodes, *evaluation.values}.issuperset(targets):
+        return False
+    return plans.earned(nodes, "gradients") and plans.make(evaluation, nodes, "gradients", targets)
+
+
+def _train(loss: Expression, context: Context, executor: Sequential, snapshot: int) -> Steps[Any]:
+    plans = executor._plans
+    bound = None if plans is None else plans.find(loss, "train")
+    if bound is not None:
+        with suppress(Interrupted):
+            return bound.train(loss, context.run, snapshot)
+    with executor._evaluations(snapshot, executor._loops) as evaluation:
+        nodes = evaluation.begin(loss)
+        if plans is None or not plans.earned(nodes, "train") or not plans.make(evaluation, nodes, "train"):
+            rest = evaluation.there_and_back(loss, context.run, nodes)
+            if rest:  # a scope for what it opens, left before the commit
+                yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         context.run.settle()  # the last moment at which a cancelled run can stop with nothing changed (D18)
-        commit(evaluation.deltas, snapshot, value)
+        commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
         return value
 
 
@@ -123,17 +175,19 @@ def _rest_and_back(
     yield from evaluation.backward(context)
 
 
-def _there_and_back(evaluation: Evaluation, loss: Expression, context: Context) -> Steps[None]:
-    yield from evaluation.evaluate(loss, context)
+def _there_and_back(
+    evaluation: Evaluation, loss: Expression, nodes: list[Node], context: Context
+) -> Steps[None]:
+    yield from evaluation.evaluate(loss, context, nodes)
     evaluation.seed(loss)
     yield from evaluation.backward(context)
 
 
-def _evaluation(context: Context) -> Evaluation:
+def _evaluation(context: Context, loops: Loops) -> Evaluation:
     """The evaluation that this part of the run belongs to; a run without one gets its own."""
     if isinstance(context.environment, Evaluation):
         return context.environment
-    return context.run.local(_KEY, lambda: _RunsOwn(context.run))
+    return context.run.local(_KEY, lambda: _RunsOwn(context.run, loops))
 
 
 class _RunsOwn(Evaluation):
@@ -141,9 +195,9 @@ class _RunsOwn(Evaluation):
 
     __slots__ = ("executor", "live", "trains")
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, loops: Loops) -> None:
         run.on_close(partial(STORE.end, self))
-        super().__init__(STORE.begin(self))
+        super().__init__(STORE.begin(self), loops)
         run.on_close(self.__exit__)
         run.on_success(self.finish)
         self.executor = run.executor

@@ -1,0 +1,73 @@
+"""Runs in which operations mean something else: another rule, or the functions of another array library.
+
+Knows: that a node's signature stands for its meaning, so that another meaning is another signature, made once; that
+fast loops and plans know the usual one only, so such runs go node by node.
+Refuses to know: who wants the change, and what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from wengert.arrays import HOST, Namespace
+from wengert.errors import ArgumentError
+from wengert.graph.node import Expression, Node
+from wengert.graph.operand import shown
+from wengert.graph.operation import CELL, EXTERNAL, OPERATIONS, UNRESOLVED, Case, Operation, Rules, Signature
+from wengert.run.loops import Failure, Loops, Values
+
+Changes: TypeAlias = Mapping[
+    Callable[..., Any], Callable[..., Any] | Rules
+]  # Any: operations and rules of all types
+
+
+class Changed(Loops):
+    """Leaves every node to the careful part of an evaluation, which asks for its meaning."""
+
+    def __init__(self, rules: Changes | None, arrays: Namespace | None) -> None:
+        self._rules = {_operation_of(public): rule for public, rule in (rules or {}).items()}
+        self._arrays = arrays
+        self._made: dict[Signature, Signature] = {}
+
+    def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
+        return 0
+
+    def meaning(self, signature: Signature) -> Signature:
+        if signature.mode in (EXTERNAL, UNRESOLVED):
+            return signature
+        found = self._made.get(signature)
+        if found is None:
+            found = self._made[signature] = self._changed(signature)
+        return found
+
+    def _changed(self, signature: Signature) -> Signature:
+        if signature.mode == CELL:
+            raise ArgumentError(
+                f"{signature.operation.name} is a cell, whose inside an executor with `rules` or `arrays` does "
+                "not see; call the function without @cell in such a run"
+            )
+        operation, rule = signature.operation, self._rules.get(signature.operation)
+        if rule is not None:
+            usual = operation.rules_for(signature.kinds)
+            rules = rule if isinstance(rule, Rules) else replace(usual, value=rule)
+            operation = Operation(operation.name, rules, operation.module, listed=False)
+        elif self._arrays is None:
+            return signature
+        made = Signature(operation, signature.kinds, signature.attributes)
+        case = Case(made.kinds, made.kind)
+        if self._arrays is not None and case.xp is HOST:
+            case.xp = self._arrays
+            made.value, made.pulls = made.bound_to(case)
+        return made
+
+
+def _operation_of(public: object) -> Operation:
+    """The operation behind a public function of Wengert's, or one made by `extend.operation`."""
+    found = getattr(public, "operation", None)
+    if found is None and getattr(public, "__module__", "").startswith("wengert."):
+        found = OPERATIONS.get(getattr(public, "__name__", ""))
+    if not isinstance(found, Operation):
+        raise ArgumentError(f"`rules` has operations as keys, as in {{wg.relu: rule}}; got {shown(public)}")
+    return found

@@ -1,0 +1,197 @@
+"""A plan: the program of a structure, bound to an expression, and run once with present weights.
+
+Knows: that weights, literals and the states of optimizers are the inputs of a program, and how the results
+become new data of weights: all under the store's lock, after the last step (S6, S10).
+Refuses to know: when a plan is made, and how a program is made of rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+from wengert.arrays import Value, all_quiet, is_array, is_host_array
+from wengert.control import Run
+from wengert.graph.kinds import Column
+from wengert.graph.node import Expression, Node
+from wengert.graph.store import STORE
+from wengert.graph.weights import Weight
+from wengert.run.binder import binder
+from wengert.run.commit import commit
+from wengert.run.program import Program
+from wengert.run.received import handed_over
+from wengert.run.tracer import Tracer
+
+
+class Interrupted(Exception):
+    """A program failed before anything had changed: the interpreter runs the expression, and says why."""
+
+
+class Plan:
+    """The program of one structure, for every expression that has it."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        tracer: Tracer,
+        targets: Sequence[Expression] | None = None,
+        program: Callable[..., Program] = Program,
+    ) -> None:
+        self.bind = binder(nodes, tracer.weights, targets or ())
+        value, trained = tracer.table[nodes[-1]], [w for w in tracer.deltas if isinstance(w, Weight)]
+        place = {w: i for i, w in enumerate(tracer.weights)}
+        self.places = [place[w] for w in trained]
+        self.arrays = [place[w] for w in trained if w.kind.column is Column.ARRAY]
+        self.numbers = [place[w] for w in trained if w.kind.column is not Column.ARRAY]
+        updating = tracer.updates() if trained and targets is None else None
+        self.updating = updating is not None
+        self.fixed = [(type(w._optimizer), w._optimizer.settings) for w in trained if updating is not None]
+        self.names = [] if updating is None else updating.names
+        self.states = any(self.names)
+        if updating is not None:
+            outputs = [updating.apart(value), *updating.scalars, *updating.states]
+            self.program = program(tracer.trace, outputs, updating.targets)
+        else:
+            self.program = program(tracer.trace, [value, *tracer.sent()] if targets is None else tracer.asked)
+
+    def bound(self, root: Node) -> Bound | None:
+        """The plan with the weights and literals of `root`; None where it does not fit."""
+        found = self.bind(root)
+        if found is None or not self.updates(found[0]):
+            return None
+        return Bound(self, *found)
+
+    def updates(self, weights: Sequence[Weight]) -> bool:
+        """Whether the optimizers of these weights make the steps that the program makes."""
+        for place, (cls, settings) in zip(self.places, self.fixed, strict=False):  # none if it makes no steps
+            optimizer = weights[place]._optimizer
+            if type(optimizer) is not cls or optimizer.settings is not settings:
+                return False
+        return True
+
+
+class Bound:
+    """A plan for one expression."""
+
+    __slots__ = ("cells", "literals", "plan", "targets", "weights")
+
+    def __init__(
+        self,
+        plan: Plan,
+        weights: tuple[Weight, ...],
+        literals: tuple[Any, ...],  # Any: of every type
+        targets: tuple[Expression, ...],
+    ) -> None:
+        self.plan = plan
+        self.weights = weights
+        self.literals = literals
+        self.targets = targets
+        self.cells = [w._cell for w in weights]
+
+    def predict(self, root: Expression, snapshot: int) -> Value:
+        """The data of the expression."""
+        (value,) = self._outputs(snapshot)
+        return self._handed_over(root, value, snapshot)
+
+    def gradients(self, snapshot: int) -> tuple[Value, ...]:
+        """The delta of each target, each an object of its own."""
+        found: list[Value] = []
+        for x, delta in zip(self.targets, self._outputs(snapshot), strict=True):
+            again = is_array(delta) and any(delta is other for other in found)
+            found.append(delta.copy() if again else self._handed_over(x, delta, snapshot))
+        return tuple(found)
+
+    def _outputs(self, snapshot: int) -> tuple[Value, ...]:
+        """What a program gives that changes nothing."""
+        program = self.plan.program
+        buffers = program.take()
+        inputs = (*[cell.at(snapshot) for cell in self.cells], *self.literals)
+        try:
+            with all_quiet():
+                outputs: tuple[Value, ...] = program.run(inputs, buffers)
+        except Exception as failure:
+            raise Interrupted from failure
+        program.give(buffers)
+        return outputs
+
+    def train(self, root: Expression, run: Run, snapshot: int) -> Value:
+        """The loss; then the weights change."""
+        return self._update(root, run, snapshot) if self.plan.updating else self._send(root, run, snapshot)
+
+    def _send(self, root: Expression, run: Run, snapshot: int) -> Value:
+        """Forward and backward; the optimizers are asked in the usual commit."""
+        value, *deltas = self._outputs(snapshot)
+        value = self._handed_over(root, value, snapshot)
+        run.settle()
+        trained: list[Expression] = [self.weights[i] for i in self.plan.places]
+        commit(dict(zip(trained, deltas, strict=True)), snapshot, value, _interrupt)
+        return value
+
+    def _update(self, root: Expression, run: Run, snapshot: int) -> Value:
+        """Forward, backward, steps and changes in one program."""
+        plan = self.plan
+        states = self._states() if plan.states else ()
+        inputs = (*[cell.at(snapshot) for cell in self.cells], *self.literals, *states)
+        program = plan.program
+        buffers = program.take()
+        try:
+            with all_quiet():
+                changing = program.run(inputs, buffers)
+                next(changing)
+        except Exception as failure:
+            if run.cancelled:
+                raise
+            raise Interrupted from failure
+        run.settle()  # the last moment at which a cancelled run can stop with nothing changed (D18)
+        with STORE.lock:
+            targets = STORE.targets(snapshot, [self.cells[i] for i in plan.arrays])
+            with all_quiet():
+                value, *made = _sent(changing, targets)
+            self._keep(targets, snapshot, made)
+        program.give(buffers)
+        return handed_over(value, root._kind, {})  # its memory is no weight's: see `apart`
+
+    def _states(self) -> list[Value]:
+        """What the optimizers' steps so far have left."""
+        found: list[Value] = []
+        for place, names in zip(self.plan.places, self.plan.names, strict=True):
+            state = vars(self.weights[place]._optimizer)
+            if not all(name in state for name in names):
+                raise Interrupted  # the weight's first step makes the state
+            found += [state[name] for name in names]
+        return found
+
+    def _keep(self, targets: list[Value], snapshot: int, made: list[Value]) -> None:
+        """The new data of all weights as one version, and the new states."""
+        plan, cells = self.plan, self.cells
+        data = [(cells[i], x) for i, x in zip(plan.arrays, targets, strict=True)]
+        if plan.numbers:
+            data += [(cells[i], x) for i, x in zip(plan.numbers, made, strict=False)]  # states follow them
+        STORE.replace(snapshot, data)
+        if plan.states:
+            states = iter(made[len(plan.numbers) :])
+            for place, names in zip(plan.places, plan.names, strict=True):
+                weight = self.weights[place]
+                weight._optimizer = optimizer = weight._optimizer.staged()
+                vars(optimizer).update(zip(names, states))  # noqa: B905 # as many of the states as there are names
+
+    def _handed_over(self, root: Expression, value: Value, snapshot: int) -> Value:
+        """A result that may be the data of a weight, as they were at the snapshot."""
+        read = {id(cell.at(snapshot)): cell for cell in self.cells} if is_host_array(value) else {}
+        return handed_over(value, root._kind, read)
+
+
+def _interrupt(refusal: Exception) -> None:
+    raise Interrupted from refusal
+
+
+def _sent(
+    changing: Generator[None, list[Value], tuple[Value, ...]], targets: list[Value]
+) -> tuple[Value, ...]:
+    """The outputs of a program that has changed its targets."""
+    try:
+        changing.send(targets)
+    except StopIteration as end:
+        outputs: tuple[Value, ...] = end.value
+        return outputs
+    raise AssertionError("a program asks for its targets once")

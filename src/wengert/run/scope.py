@@ -1,0 +1,137 @@
+"""The rules of nodes, traced: forward and backward, and through the calls of cells into their nodes.
+
+Knows: that Wengert's own rules are traced through, while a rule of a user is called as it is, so that no plan can
+hold on to something that the rule reads elsewhere; that a literal outside a cell is an input of the program, and
+one inside a constant.
+Refuses to know: where values come from and what becomes of deltas.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import CELL, Case, Rule, Signature
+from wengert.graph.template import template_of
+from wengert.lazy import LazyDelta, Product, Rows, Term
+from wengert.run.tracing import Trace, Traced, Tracing
+
+Bound = tuple[Rule, tuple[tuple[int, Rule], ...]]
+Rulebook = dict[Signature, Bound | None]  # None: of somebody else
+Table = dict[Expression, Any]  # Any: traced, lazy or constant values and deltas, and tuples of values
+
+
+class Scope:
+    """Nodes and the values that they have in one evaluation, or in one call of a cell within it."""
+
+    def __init__(self, trace: Trace, table: Table, rules: Rulebook | None = None) -> None:
+        self.trace = trace
+        self.table = table
+        self.rules: Rulebook = {} if rules is None else rules
+        self._within = rules is not None
+        self._arguments: dict[Node, list[Any]] = {}  # Any: as in Table
+        self._calls: dict[Node, Scope] = {}
+
+    @property
+    def foreign(self) -> bool:
+        """Whether a rule of somebody else was called."""
+        return None in self.rules.values()
+
+    def forward(self, nodes: Sequence[Node]) -> None:
+        """Every node's value."""
+        for node in nodes:
+            signature, given = node._signature, node._signature.nodes
+            arguments = self._arguments[node] = [
+                self.table[x] if i in given else self._literal(x) for i, x in enumerate(node._operands)
+            ]
+            if signature.mode == CELL:
+                self.table[node] = self._enter(node, arguments)
+            else:
+                rules = self._rules_of(signature)
+                self.table[node] = self._applied(rules and rules[0], signature.value, arguments)
+
+    def backward(self, nodes: Sequence[Node], deltas: Table, passed: Table) -> None:
+        """Every delta sent on its way, until only what has no rule holds any; `passed` keeps those of its nodes."""
+        for node in reversed(nodes):
+            g = deltas.pop(node, None)
+            if g is None:
+                continue
+            if node in passed:
+                passed[node] = g
+            for x, d in self._sent(node, g):
+                deltas[x] = self._sum(deltas[x], d) if x in deltas else d
+
+    def _literal(self, x: Any) -> Any:  # Any: as in Table
+        return x if self._within else self.trace.input(x)
+
+    def _sent(self, node: Node, g: Any) -> list[tuple[Expression, Any]]:  # Any: as in Table
+        signature = node._signature
+        if signature.mode == CELL:
+            return self._leave(node, g)
+        rules = self._rules_of(signature)
+        sent = []
+        for at, (index, pull) in enumerate(signature.pulls):
+            arguments = [g, self.table[node], *self._arguments[node]]
+            sent.append((node._operands[index], self._applied(rules and rules[1][at][1], pull, arguments)))
+        return sent
+
+    def _enter(self, node: Node, arguments: list[Any]) -> Any:  # Any: as in Table
+        template = template_of(node)
+        table = dict(zip(template.inputs, arguments, strict=True))
+        inner = self._calls[node] = Scope(self.trace, table, self.rules)
+        inner.forward(template.nodes)
+        found = tuple(table[x] for x in template.results)
+        return found[0] if template.single else found
+
+    def _leave(self, node: Node, g: Any) -> list[tuple[Expression, Any]]:  # Any: as in Table
+        template, inner = template_of(node), self._calls[node]
+        deltas: Table = {}
+        for index, delta in ({0: g} if template.single else g.arrived).items():
+            x = template.results[index]
+            deltas[x] = self._sum(deltas[x], delta) if x in deltas else delta
+        inner.backward(template.nodes, deltas, {})
+        given = node._signature.nodes
+        return [
+            (node._operands[i], deltas[x])
+            for i, x in enumerate(template.inputs)
+            if i in given and x in deltas
+        ]
+
+    def _sum(self, a: Any, b: Any) -> Any:  # Any: as in Table
+        if any(isinstance(x, Traced) and isinstance(x.value, LazyDelta) for x in (a, b)):
+            return self.trace.call(operator.add, leaving(self.trace, a), leaving(self.trace, b))
+        return a + b
+
+    def _rules_of(self, signature: Signature) -> Bound | None:
+        """The rules bound to a namespace that writes down; None for those of others."""
+        if signature not in self.rules:
+            case = Case(signature.kinds, signature.kind)
+            case.xp = Tracing(self.trace, case.xp)
+            self.rules[signature] = signature.bound_to(case) if signature.own else None
+        return self.rules[signature]
+
+    def _applied(self, rule: Rule | None, plain: Rule, arguments: list[Any]) -> Any:  # Any: as in Table
+        if rule is not None:
+            try:
+                return rule(*arguments)
+            except (TypeError, AttributeError):  # it decides by a value, or goes round its namespace
+                pass
+        return self.trace.opaque(plain, *arguments)
+
+
+def leaving(trace: Trace, delta: Any) -> Any:  # Any: as in Table
+    """A delta as one value that may leave the program."""
+    if not isinstance(delta, LazyDelta):
+        return delta
+    terms = tuple(term_of(trace, term) for term in delta.terms)
+    return trace.opaque(LazyDelta, terms, delta.factor, delta.rest)
+
+
+def term_of(trace: Trace, term: Term) -> Any:  # Any: a traced term
+    """A term of traced values as a traced value."""
+    if isinstance(term, Product):
+        return trace.call(Product, term.left, term.right)
+    assert isinstance(term, Rows), "the rules of operations make these two"
+    return trace.call(Rows, term.key, term.values, term.shape)

@@ -1,0 +1,245 @@
+"""Values that write down what is done to them: how the rules of operations become a program of array functions.
+
+Knows: that a traced value holds the real value of this run, so that tracing *is* running, and shapes need no
+second set of rules; that functions which come in pieces are traced piece by piece, and equal calls are made once.
+Refuses to know: nodes, deltas, weights, and what becomes of the program.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, NoReturn, cast
+
+from wengert.arrays import HOST, Namespace, Value, dtype_of, is_array, namespace_of, serve, shape_of
+from wengert.arrays.kernels import EFFECTS, subtract_into
+from wengert.arrays.pieces import PIECES, REWRITES
+from wengert.lazy import LazyDelta
+
+Function = Callable[..., Any]  # Any: functions of an array library, and rules of users
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One line of a program: `slot = function(*arguments, **options)`; slots stand in it as `Traced`."""
+
+    function: Function
+    arguments: tuple[Any, ...]  # Any: traced values, constants, and tuples of them
+    options: dict[str, Any]  # Any: constants
+    result: Traced | None  # None: called for its effect
+    pure: bool  # may be left out where nobody needs the result
+
+    @property
+    def opaque(self) -> bool:
+        """Whether nothing is known of the function, so that it may keep and change what it is given."""
+        return not self.pure and self.result is not None
+
+
+class Trace:
+    """The calls of one evaluation, in order."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.inputs: list[Traced] = []
+        self._made: dict[object, Traced] = {}
+
+    def input(self, value: Value) -> Traced:
+        """A value that each run of the program is given."""
+        self.inputs.append(traced := Traced(self, value))
+        return traced
+
+    def call(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
+        """What a pure function gives; an equal call before this one has given it already."""
+        key = (function, _key(arguments), *((name, _key(value)) for name, value in options.items()))
+        try:
+            found = self._made.get(key)
+        except TypeError:  # a constant that has no hash
+            return self._called(function, arguments, options, pure=True)
+        if found is None:
+            found = self._called(function, arguments, options, pure=True)
+            if isinstance(found, Traced):
+                self._made[key] = found
+        return found
+
+    def opaque(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
+        """What a function gives of which nothing is known: it is called anew, here and in each run."""
+        return self._called(function, arguments, options, pure=False)
+
+    def _called(
+        self, function: Function, arguments: Any, options: Any, pure: bool
+    ) -> Any:  # Any: as in `Call`
+        value = function(*map(concrete if pure else given, arguments), **options)
+        if pure and next(traced_in(arguments), None) is None:
+            return value  # of constants: a constant
+        result = Traced(self, value, function, arguments)
+        self.calls.append(Call(function, arguments, options, result, pure))
+        return result
+
+    def close(self) -> None:
+        """Let go of all values; traced values and their trace hold each other."""
+        self.calls.clear()
+        self.inputs.clear()
+        self._made.clear()
+
+    def effect(self, function: Function, *arguments: Any, **options: Any) -> None:  # Any: as in `Call`
+        """A call that changes an array in place: not made now, only in the runs of the program."""
+        self.calls.append(Call(function, arguments, options, None, pure=False))
+
+
+def _refuse(self: object, *others: object) -> NoReturn:
+    raise TypeError("the value of this run decides here: it cannot be traced")
+
+
+def _operator(function: Function) -> Callable[[Traced, Value], Value]:
+    def method(self: Traced, other: Value) -> Value:
+        if isinstance(other, LazyDelta):
+            return NotImplemented
+        if isinstance(other, Traced) and (function, other.function) in REWRITES and other.shape == self.shape:
+            return self.trace.call(REWRITES[function, other.function], self, other.arguments[0])
+        return self.trace.call(function, self, other)
+
+    return method
+
+
+def _reflected(function: Function) -> Callable[[Traced, Value], Value]:
+    return lambda self, other: self.trace.call(function, other, self)
+
+
+def _times(self: Traced, other: Value) -> Value:
+    """A product; by a constant 1, such as the delta that a loss begins with, it is `self`."""
+    if isinstance(other, LazyDelta):
+        return NotImplemented
+    if not isinstance(other, Traced) and shape_of(other) == () and other == 1:
+        product = other * self.value
+        if type(product) is type(self.value) and dtype_of(product) == dtype_of(self.value):
+            return self
+    return self.trace.call(operator.mul, self, other)
+
+
+class Traced:
+    """The value of this run, and the function and arguments that made it (None: it was given)."""
+
+    __slots__ = ("arguments", "function", "trace", "value")
+    __array_ufunc__: ClassVar[None] = None  # numpy's operators come to ours, its functions refuse
+
+    def __init__(
+        self, trace: Trace, value: Value, function: Function | None = None, arguments: tuple[Any, ...] = ()
+    ) -> None:  # Any: as in `Call`
+        self.trace = trace
+        self.value = value
+        self.function = function
+        self.arguments = arguments
+
+    __add__, __radd__ = _operator(operator.add), _reflected(operator.add)
+    __sub__, __rsub__ = _operator(operator.sub), _reflected(operator.sub)
+    __mul__ = __rmul__ = _times
+    __truediv__, __rtruediv__ = _operator(operator.truediv), _reflected(operator.truediv)
+    __pow__, __rpow__ = _operator(operator.pow), _reflected(operator.pow)
+    __getitem__ = _operator(operator.getitem)
+
+    def __isub__(self, other: Value) -> Traced:
+        """Only for the data of a weight in a commit: other arrays are changed in place by nobody."""
+        self.trace.effect(subtract_into, self, other)
+        return self
+
+    def __neg__(self) -> Value:
+        return self.trace.call(operator.neg, self)
+
+    def __abs__(self) -> Value:
+        return self.trace.call(operator.abs, self)
+
+    # what a rule of an operation must not decide by a value, or do outside its namespace
+    __bool__ = __float__ = __int__ = __index__ = __len__ = __iter__ = __array__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __eq__ = __ne__ = _refuse
+    __hash__ = object.__hash__
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As in every run of the program: kinds fix it."""
+        shape: tuple[int, ...] = self.value.shape
+        return shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> Any:  # Any: numpy's or cupy's
+        return self.value.dtype
+
+    @property
+    def T(self) -> Value:
+        return self.trace.call(_transposed, self)
+
+
+def _transposed(x: Value) -> Value:
+    return x.T
+
+
+def concrete(x: Any) -> Any:  # Any: as in `Call`
+    """`x` with the values of this run."""
+    if isinstance(x, Traced):
+        return x.value
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(concrete, x))
+    return x
+
+
+def given(x: Any) -> Any:  # Any: as in `Call`
+    """`x` for somebody who may write to it: of a constant array, which later runs share, a copy."""
+    return x.copy() if is_array(x) else concrete(x)
+
+
+def traced_in(x: object) -> Iterator[Traced]:
+    """The traced values in an argument."""
+    if isinstance(x, Traced):
+        yield x
+    elif isinstance(x, (tuple, list)):
+        for item in x:
+            yield from traced_in(item)
+
+
+def _key(x: object) -> object:
+    """What makes two arguments the same: 1, 1.0 and True are not, and neither are two arrays."""
+    if isinstance(x, Traced) or is_array(x):
+        return id(x)
+    if isinstance(x, tuple):
+        return tuple(map(_key, x))
+    return type(x), x
+
+
+class Tracing:
+    """The namespace that rules find while they are traced: every function of `xp` is written down."""
+
+    def __init__(self, trace: Trace | None, xp: Any) -> None:  # Any: a Namespace, or None to find one a call
+        self._trace = trace
+        self._xp = xp
+
+    def call(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
+        """Write down a call of a function that no namespace has."""
+        return self._trace_of(arguments).call(function, *arguments, **options)
+
+    def _trace_of(self, arguments: tuple[Any, ...]) -> Trace:  # Any: as in `Call`
+        return self._trace or next(traced_in(arguments)).trace
+
+    def __getattr__(self, name: str) -> Function:
+        return partial(self._named, name)
+
+    def _named(self, name: str, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
+        xp = self._xp
+        if xp is None:
+            xp = namespace_of(next(traced_in(arguments)).value)
+        pieces = PIECES.get(name) if xp is HOST else None
+        if pieces is not None:
+            return pieces(Tracing(self._trace_of(arguments), xp), *arguments, **options)
+        function = getattr(xp, name)
+        if function in EFFECTS:
+            return self._trace_of(arguments).effect(function, *arguments, **options)
+        return self._trace_of(arguments).call(function, *arguments, **options)
+
+
+# by `__getattr__` it has whatever a namespace has
+serve(Traced, cast(Namespace, Tracing(None, None)))

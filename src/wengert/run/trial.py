@@ -1,0 +1,197 @@
+"""Programs that find out whether threads make them faster: their calls are timed, and their tasks tried.
+
+Knows: that what counts is the clock: tasks that are not faster than the straight line are not taken; that the
+cores may have been busy then, so that the question is asked again.
+Refuses to know: how a program is put into tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from threading import Lock
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+from wengert.arrays import Value, is_host_array
+from wengert.arrays.kernels import new_buffer
+from wengert.run.crew import Crew
+from wengert.run.program import _NUMBERS, Program, _Layout, _Text, needed
+from wengert.run.regions import Listing, Regions
+from wengert.run.tracing import Trace, Traced
+
+
+class Terms(NamedTuple):
+    """When a program is worth threads."""
+
+    handoff: float = 125e-6  # seconds: a region pays two, and is worth a thread from twice that on
+    timed: int = 3  # runs in which each call is timed
+    tried: int = 7  # runs of either program, in turn, before one is chosen
+    gain: float = 0.95  # of the straight line's time, which the tasks have to stay below
+    again: int = 500  # runs after which they are tried again
+
+
+TERMS: Final = Terms()
+
+
+class Divided(Program):
+    """A program that times itself, and then becomes tasks or a straight line, whichever has been faster."""
+
+    def __init__(
+        self,
+        crew: Crew,
+        terms: Terms,
+        trace: Trace,
+        outputs: Sequence[Any],  # Any: as in `Listing`
+        targets: Sequence[Traced] | None = None,
+    ) -> None:
+        calls = sorted(needed(trace.calls, outputs), key=lambda call: call.result is None)
+        self._listing: Listing | None = _without_values(Listing(calls, trace.inputs, outputs, targets))
+        self._crew = crew
+        self._terms = terms
+        self._lock = Lock()
+        self._marks: list[Sequence[float]] = []  # of each timed run: when each call began and ended
+        self._changes = targets is not None
+        self._straight = Program(trace, outputs, targets)
+        self._ways: tuple[Program, ...] = ()  # the straight line and the tasks, if these may be worth a try
+        self._times: tuple[list[float], list[float]] = ([], [])  # of the runs of either in a trial
+        # None: a trial goes on, and the ways take turns
+        self._way: Program | None = _Timed(self._listing, self._marks.append)
+        self._turn = 0
+        self.source = self._straight.source
+
+    def take(self) -> tuple[Any, ...]:  # Any: the way that this run takes, and its buffers
+        """What one run uses."""
+        if len(self._marks) >= self._terms.timed:
+            self._divide()  # here, where nothing has changed yet should it fail
+        self._turn = turn = self._turn + 1
+        if turn >= self._terms.again and self._ways:
+            self._try()
+        way = self._way or self._ways[turn % 2]
+        return way, way.take()
+
+    def give(self, buffers: tuple[Any, ...]) -> None:  # Any: as in `take`
+        """What a run used is free again."""
+        way, own = buffers
+        way.give(own)
+
+    def run(
+        self, inputs: Sequence[Value], buffers: tuple[Any, ...]
+    ) -> Any:  # Any: as in `take`; and `Program.run`
+        """The outputs, or what asks for targets and then gives them."""
+        way, own = buffers
+        if self._changes:
+            return self._asking(way, inputs, own)
+        begun = perf_counter()
+        outputs = way.run(inputs, own)
+        if self._way is None:
+            self._learn(way, perf_counter() - begun)
+        return outputs
+
+    def _asking(
+        self, way: Program, inputs: Sequence[Value], buffers: tuple[Any, ...]
+    ) -> Generator[Any, Any, tuple[Value, ...]]:  # Any: as in `take`
+        begun = perf_counter()
+        outputs: tuple[Value, ...] = yield from way.run(inputs, buffers)
+        if self._way is None:
+            self._learn(way, perf_counter() - begun)
+        return outputs
+
+    def _learn(self, way: Program, seconds: float) -> None:
+        """Choose, if this run of the trial has told enough."""
+        with self._lock:
+            if self._way is None and way in self._ways:
+                self._times[self._ways.index(way)].append(seconds)
+                if min(map(len, self._times)) >= self._terms.tried:
+                    straight, tasks = map(_median, self._times)
+                    self._choose(self._ways[tasks < straight * self._terms.gain])
+
+    def _divide(self) -> None:
+        with self._lock:
+            listing = self._listing
+            if listing is not None:
+                self._divided(listing)
+
+    def _divided(self, listing: Listing) -> None:
+        costs = [min(times) for times in zip(*map(_differences, self._marks), strict=True)]
+        self._listing = None
+        self._marks.clear()
+        if sum(costs) <= 2 * self._terms.handoff:
+            self._choose(self._straight)
+            return
+        pure = sum(call.result is not None for call in listing.calls)
+        tasks = Regions(listing, costs[:pure] + costs[pure + 1 :], self._crew, self._terms.handoff)
+        if tasks.pays and self._terms.tried:
+            self._ways = (self._straight, tasks)
+            self._try()
+        else:
+            self._choose(tasks if tasks.pays else self._straight)
+
+    def _try(self) -> None:
+        """Begin a trial. What was chosen while other programs kept the cores busy is not chosen for ever."""
+        self._turn = 0
+        self._times = ([], [])
+        self._way = None
+
+    def _choose(self, way: Program) -> None:
+        self._way = way
+        self.source = way.source
+        for other in self._ways:
+            if other is not way:
+                other.forget()
+
+
+def _without_values(listing: Listing) -> Listing:
+    """The same, of which only shapes are kept: nothing of the traced run stays alive (S13)."""
+    slots = _Slots()
+    calls = [replace(c, arguments=slots.of(c.arguments), result=slots.of(c.result)) for c in listing.calls]
+    return Listing(calls, *map(slots.of, listing[1:]))
+
+
+class _Slots:
+    """For each traced value another one."""
+
+    def __init__(self) -> None:
+        self._trace = Trace()
+        self._slots: dict[Traced, Traced] = {}
+
+    def of(self, x: Any) -> Any:  # Any: as in `Call`
+        """`x` with the other values in it."""
+        if isinstance(x, (tuple, list)):
+            return type(x)(map(self.of, x))
+        if not isinstance(x, Traced):
+            return x
+        if x not in self._slots:
+            self._slots[x] = Traced(self._trace, _shape_only(x.value))
+        return self._slots[x]
+
+
+def _shape_only(value: Value) -> Value:
+    """What a layout asks of a value: a number, or an array that could lie in a buffer."""
+    if is_host_array(value):
+        return new_buffer(value.shape, value.dtype) if value.flags.c_contiguous else None
+    return value if isinstance(value, _NUMBERS) else None
+
+
+def _median(times: Sequence[float]) -> float:
+    return sorted(times)[len(times) // 2]  # `statistics` takes 4 ms to import
+
+
+def _differences(marks: Sequence[float]) -> list[float]:
+    return [b - a for a, b in pairwise(marks)]
+
+
+class _Timed(Program):
+    """The straight line, with a look at the clock after each call."""
+
+    def __init__(self, listing: Listing, note: Callable[[Sequence[float]], None]) -> None:
+        layout = _Layout(listing.calls, listing.outputs)
+        text = _Text(listing.inputs, listing.targets, layout)
+        text.globals |= {"clock": perf_counter, "note": note}
+        marked = [(text._line(call), "marks.append(clock())") for call in listing.calls]
+        pure = sum(call.result is not None for call in listing.calls)
+        settled = (text.settle or "", "marks.append(clock())")
+        lines = [*text.head(), "marks = [clock()]"]
+        lines += [line for pair in (*marked[:pure], settled, *marked[pure:]) for line in pair]
+        self._compile(text, [*lines, "note(marks)", f"return {text._leaving(listing.outputs)}"])

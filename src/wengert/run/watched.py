@@ -1,0 +1,99 @@
+"""Runs that somebody watches: operations and updates are told one by one, and failures.
+
+Knows: that watching means going node by node without a plan, and is asked for by settings of weights; that a run
+which nobody watches must not pay for it.
+Refuses to know: what a watcher does with what it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from typing import Protocol, TypeVar
+
+from wengert.arrays import Value
+from wengert.control import Context, Steps
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import Signature
+from wengert.graph.watchers import WATCHERS, Watcher, present, watchers_of
+from wengert.graph.weights import Weight
+from wengert.run.evaluation import Evaluation
+from wengert.run.loops import Failure, Loops, Values, arguments_of
+from wengert.run.notes import located
+from wengert.run.plans import Plans
+
+
+class Interpreting(Protocol):
+    """What an interpreter decides about its evaluations."""
+
+    _plans: Plans | None
+    _loops: Loops
+    _evaluations: Callable[[int, Loops], Evaluation]
+
+
+E = TypeVar("E", bound=Interpreting)
+
+
+def watched(executor: E, trains: bool = False) -> E:
+    """The executor, or while somebody watches one like it that tells."""
+    if not WATCHERS or not any(watcher.detailed for watcher in present()):
+        return executor
+    executor = copy(executor)
+    executor._plans = None
+    executor._loops = _Careful(executor._loops)
+    executor._evaluations = partial(Watched, trains)
+    return executor
+
+
+class _Careful(Loops):
+    """Leaves every node to the careful part of an evaluation, which takes them one by one."""
+
+    def __init__(self, usual: Loops) -> None:
+        self._usual = usual
+
+    def meaning(self, signature: Signature) -> Signature:
+        return self._usual.meaning(signature)
+
+    def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
+        return 0
+
+
+class Watched(Evaluation):
+    """An evaluation that tells each node."""
+
+    __slots__ = ("trains", "watchers")
+
+    def __init__(self, trains: bool, snapshot: int, loops: Loops) -> None:
+        super().__init__(snapshot, loops)
+        self.trains = trains
+        self.watchers: list[Watcher] = []  # of the weights that have been met
+
+    def __exit__(self, *failure: object) -> None:
+        super().__exit__(*failure)
+        if self.trains and failure[1] is None:
+            for weight in [x for x in self.deltas if isinstance(x, Weight)]:
+                for watcher in watchers_of([weight]):
+                    watcher.updated(weight)
+
+    def begin(self, root: Expression) -> list[Node]:
+        nodes = super().begin(root)
+        self.watchers = watchers_of(x for x in self.values if isinstance(x, Weight))
+        return nodes
+
+    def backward(self, context: Context) -> Steps[None]:
+        return self._backward_carefully(context)
+
+    def _compute(self, node: Node, signature: Signature) -> None:
+        super()._compute(node, signature)
+        self._tell("forward", node)
+
+    def _pull(self, node: Node, g: Value) -> None:
+        super()._pull(node, g)
+        self._tell("backward", node)
+
+    def _tell(self, direction: str, node: Node) -> None:
+        signature = self.resolved.get(node) or node._signature
+        what = located(node, arguments_of(node, signature, self.values))
+        for watcher in self.watchers:
+            watcher.operation(direction, what)

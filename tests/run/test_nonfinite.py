@@ -1,0 +1,93 @@
+"""D68: what is not finite is refused, and the first operation that gave it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import NonFiniteError
+from wengert.extend import Optimizer
+from wengert.plugins import SGD, FailOnNonFinite
+from wengert.run import Sequential
+
+
+class Settings(FailOnNonFinite, SGD): ...
+
+
+settings = Settings(learning_rate=0.1)
+w = settings.array_weight(np.array([1.0, 0.0], np.float64), name="w")
+d = settings.double_weight(0.0, name="d")
+broken = settings.double_weight(float("nan"), name="broken")
+
+
+@wg.differentiable
+async def below(x: wg.DoubleLayer) -> wg.DoubleLayer:
+    await x
+    return wg.log(x) + 1.0
+
+
+@wg.differentiable
+async def root(x: wg.DoubleLayer) -> wg.DoubleLayer:
+    await x
+    return wg.sqrt(x) + 1.0
+
+
+@wg.run.cell
+def inside(x: Any) -> Any:  # Any: a cell is traced once for each kind
+    return wg.exp(x) / x
+
+
+CASES: dict[str, tuple[Callable[[], Any], str]] = {  # Any: losses of every column
+    "forward": (lambda: wg.sum(wg.exp(wg.log(w) * 2.0) / 0.0), "divide((2,) float64, () float64)"),
+    "the loss itself": (lambda: d / 0.0, "divide(() float64, () float64) with weight 'd'"),
+    "infinity that nobody sees": (
+        lambda: wg.sum(wg.where(wg.greater(w, 0.5), w, wg.log(w))) * 0.0 + wg.log(d),
+        "log((2,) float64) with weight 'w'",
+    ),
+    "masked before it": (
+        lambda: wg.sum(wg.where(wg.greater(w, 0.5), wg.log(w), 0.0)) + wg.log(d),
+        "log(() float64) with weight 'd'",
+    ),
+    "a weight": (lambda: broken * 2.0, "<DoubleWeight 'broken' () float64>"),
+    "below a bind": (lambda: below(d * 1.0) * 2.0, "log(() float64)"),
+    "backward below a bind": (lambda: root(d * 1.0) * 2.0, "backward of sqrt(() float64)"),
+    "in a cell": (lambda: inside(d * 1.0), "inside(() float64)"),
+    "backward": (lambda: wg.sqrt(d) * 3.0, "backward of sqrt(() float64) with weight 'd'"),
+    "backward of several": (
+        lambda: wg.sum(wg.sqrt(w) * 2.0) + wg.sum(wg.square(w)),
+        "backward of sqrt((2,) float64) with weight 'w'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_first_is_named(name: str, compiled: bool) -> None:
+    make, text = CASES[name]
+    executor = Sequential(compiled)
+    for _ in range(10 if compiled else 1):  # the interpreter, the run that makes a plan, the plan
+        with pytest.raises(NonFiniteError) as failure:
+            make().train().run(executor)
+        (note,) = (n for n in failure.value.__notes__ if n.startswith("first not finite"))
+        what, _, place = note.removeprefix("first not finite: ").partition(", built at ")
+        assert what == text
+        assert place.startswith(__file__) or name == "a weight"
+    assert (d.data, w.data.tolist()) == (0.0, [1.0, 0.0])
+
+
+def test_other_refusals_have_no_such_note() -> None:
+    class Refusing(Optimizer):
+        def admit(self, loss: Any, delta: Any, weight: Any) -> None:
+            raise ValueError("not today")
+
+    class Refused(Settings):
+        optimizer: ClassVar[type[Optimizer]] = Refusing
+
+    x = Refused(learning_rate=0.1).double_weight(1.0)
+    with pytest.raises(ValueError, match="not today") as failure:
+        (x / 0.0).train().run()
+    assert not any(note.startswith("first") for note in failure.value.__notes__)

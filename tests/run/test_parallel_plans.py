@@ -1,0 +1,136 @@
+"""Plans in tasks give what plans in a line give, bit for bit, and are taken where they are faster (S6, S9, S10)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.run.attacked import none_interrupted
+from tests.run.divided import F32, FREE, columns, dividing, identical, programs, switching
+from tests.run.drawn import network
+from tests.run.planned import eager, trained
+from wengert.plugins import SGD, Adam, LearningRate, Momentum
+from wengert.run import Sequential
+from wengert.run.regions import Regions
+from wengert.run.trial import Terms
+
+
+class WithAdam(Adam, LearningRate): ...
+
+
+class WithMomentum(Momentum, LearningRate): ...
+
+
+SETTINGS: dict[str, Callable[[], Any]] = {  # Any: settings classes take different keywords
+    "SGD": lambda: SGD(learning_rate=0.1),
+    "Adam": lambda: WithAdam(learning_rate=0.01),
+    "Momentum": lambda: WithMomentum(learning_rate=0.05),
+}
+
+
+class TestPlans:
+    @pytest.mark.parametrize("optimizer", SETTINGS)
+    def test_200_steps_are_those_of_one_thread_bit_for_bit(self, optimizer: str) -> None:
+        made = lambda: columns(SETTINGS[optimizer]())  # noqa: E731 # each run makes its own
+        wanted = trained(made, eager(2)[0], 200)
+        executor = dividing(worth=2)
+        with switching():
+            identical(trained(made, executor, 200), wanted)  # type: ignore[arg-type] # an executor as good
+        (program,) = programs(executor)
+        assert isinstance(program._way, Regions)
+        assert program.source.count("def ") > 4
+
+    @pytest.mark.parametrize("seed", range(60))
+    def test_random_graphs_are_those_of_one_thread_bit_for_bit(self, seed: int) -> None:
+        drawn = network(seed, SETTINGS[sorted(SETTINGS)[seed % len(SETTINGS)]])
+        wanted = trained(drawn, eager(2)[0], 6)
+        executor = dividing(2 + seed % 3, worth=2)
+        with switching(), none_interrupted():
+            identical(trained(drawn, executor, 6), wanted)  # type: ignore[arg-type] # as above
+        (program,) = programs(executor)
+        assert isinstance(program._way, Regions)
+
+    @pytest.mark.parametrize("threads", [1, 3, 5])
+    def test_any_number_of_threads(self, threads: int) -> None:
+        made = lambda: columns(SETTINGS["SGD"](), 5)  # noqa: E731 # as above
+        wanted = trained(made, eager()[0], 8)
+        identical(trained(made, dividing(threads), 8), wanted)  # type: ignore[arg-type] # as above
+
+    def test_predictions_and_gradients(self) -> None:
+        executor, (weights, loss) = dividing(), columns(SETTINGS["SGD"]())
+        one = eager()[0]
+        for i in range(6):
+            identical([loss(i).predict().run(executor)], [loss(i).predict().run(one)])
+            asked = wg.gradients(loss(i), [*weights])
+            identical(list(map(np.asarray, asked.run(executor))), list(map(np.asarray, asked.run(one))))
+        assert any(isinstance(p._way, Regions) for p in programs(executor))
+
+    def test_callers_on_many_threads(self) -> None:
+        executor, (_, loss) = dividing(), columns(SETTINGS["SGD"]())
+        wanted = [loss(i).predict().run(Sequential(compiled=False)).tobytes() for i in range(10)]
+        wrong: list[int] = []
+
+        def asks(i: int) -> None:
+            for _ in range(30):
+                if not np.allclose(loss(i).predict().run(executor), np.frombuffer(wanted[i], F32), 1e-5):
+                    wrong.append(i)
+
+        callers = [threading.Thread(target=asks, args=(i,)) for i in range(6)]
+        with switching():
+            for caller in callers:
+                caller.start()
+            for caller in callers:
+                caller.join()
+        assert not wrong
+
+    def test_trainings_on_many_threads_lose_no_update(self) -> None:
+        executor = dividing()
+        a, b = (SGD(learning_rate=1.0).array_weight(np.zeros((4, 4))) for _ in range(2))
+
+        def trains() -> None:
+            for _ in range(100):
+                (wg.sum(a * -1.0) + wg.sum(b * -1.0)).train().run(executor)
+
+        callers = [threading.Thread(target=trains) for _ in range(4)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        assert (a.data == 400.0).all()
+        assert (b.data == 400.0).all()
+
+    def test_small_regions_stay_on_one_thread(self) -> None:
+        executor = dividing(terms=Terms())
+        trained(lambda: columns(SETTINGS["SGD"](), 2, 4), executor, 8)  # type: ignore[arg-type] # as above
+        (program,) = programs(executor)
+        assert not isinstance(program._way, Regions)
+
+    @pytest.mark.parametrize(("gain", "chosen"), [(0.0, False), (1e9, True)])
+    def test_the_clock_chooses(self, gain: float, chosen: bool) -> None:
+        executor = dividing(terms=FREE._replace(tried=3, gain=gain))
+        trained(lambda: columns(SETTINGS["SGD"]()), executor, 12)  # type: ignore[arg-type] # as above
+        (program,) = programs(executor)
+        assert isinstance(program._way, Regions) == chosen
+        assert program._way is not None
+
+    def test_a_choice_is_made_again(self) -> None:
+        executor = dividing(terms=FREE._replace(tried=2, gain=0.0, again=20))
+        _, loss = columns(SETTINGS["SGD"]())
+
+        def steps(count: int) -> None:
+            for i in range(count):
+                loss(i).train().run(executor)
+
+        steps(10)
+        (program,) = programs(executor)
+        assert program._way is program._straight
+        program._terms = program._terms._replace(gain=1e9)  # as if the cores were idle now
+        steps(8)
+        assert program._way is program._straight
+        steps(16)
+        assert isinstance(program._way, Regions)

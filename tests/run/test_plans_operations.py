@@ -1,0 +1,94 @@
+"""Every operation by a plan and by the interpreter: the same data, the same weights, in every column and layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wengert as wg
+from tests.ops.subjects import DIFFERENTIABLE, SUBJECTS
+from tests.run.attacked import OPTIMIZERS, alike, predicted, weights_of
+
+FLOATS = [name for name in DIFFERENTIABLE if SUBJECTS[name].floats]
+
+
+def layer(weight: Any) -> Any:  # Any: of every column
+    """The same data as something that is computed, and so may lie in a buffer."""
+    return weight * 1.5
+
+
+def network(call: Any, operands: Any, optimizer: str, role: Any = lambda w: w) -> Any:
+    """A loss in which each element of the result counts, and that changes from step to step."""
+
+    def made() -> Any:
+        weights = weights_of(OPTIMIZERS[optimizer](), operands)
+        parts = list(map(role, weights))
+
+        def loss(i: int) -> Any:
+            y = call(*parts)
+            if y.kind.column is not wg.extend.Column.ARRAY:
+                return y * (1.0 + i)
+            return wg.sum(
+                y * np.linspace(1.0 + i, 2.0, np.prod(y.shape, dtype=int)).reshape(y.shape).astype(y.dtype)
+            )
+
+        return weights, loss
+
+    return made
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_predictions_agree(name: str, data: st.DataObject) -> None:
+    example = data.draw(SUBJECTS[name].examples)
+    weights = weights_of(OPTIMIZERS["SGD"](), example.operands)
+    predicted(example.call(*example.operands))
+    if weights:
+        predicted(example.call(*weights))
+        predicted(example.call(*map(layer, weights)))
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+@settings(max_examples=10, deadline=None)
+@given(
+    data=st.data(), optimizer=st.sampled_from(sorted(OPTIMIZERS)), role=st.sampled_from((layer, lambda w: w))
+)
+def test_trainings_agree(name: str, data: st.DataObject, optimizer: str, role: Any) -> None:
+    example = data.draw(SUBJECTS[name].examples)
+    alike(network(example.call, example.operands, optimizer, role))
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+@settings(max_examples=5, deadline=None)
+@given(data=st.data())
+def test_trainings_of_float32_agree(name: str, data: st.DataObject) -> None:
+    example = data.draw(SUBJECTS[name].examples)
+    alike(network(example.call, [x.astype(np.float32) for x in example.operands], "SGD", layer))
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+@settings(max_examples=5, deadline=None)
+@given(data=st.data())
+def test_each_operand_may_be_the_only_weight(name: str, data: st.DataObject) -> None:
+    example = data.draw(SUBJECTS[name].examples)
+    for at in range(len(example.operands)):
+
+        def call(w: Any, at: int = at) -> Any:
+            return example.call(*example.operands[:at], w, *example.operands[at + 1 :])
+
+        alike(network(call, example.operands[at : at + 1], "SGD"))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@settings(max_examples=5, deadline=None)
+@given(
+    data=st.data(), optimizer=st.sampled_from(sorted(OPTIMIZERS)), column=st.sampled_from((float, np.float32))
+)
+def test_trainings_of_numbers_agree(name: str, data: st.DataObject, optimizer: str, column: Any) -> None:
+    numbers = [column(data.draw(x)) for x in SUBJECTS[name].floats or ()]
+    alike(network(getattr(wg, name), numbers, optimizer))

@@ -1,0 +1,100 @@
+"""A plan trains as the interpreter does with every optimizer, whether the plan has its steps or asks for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.run.planned import eager, plain, same, trained
+from tests.run.test_plans import NETWORKS
+from wengert.plugins import (
+    Adagrad,
+    AdamW,
+    ClipByGlobalNorm,
+    FailOnNonFinite,
+    L1Regularization,
+    L2Regularization,
+    LearningRate,
+    LearningRateSchedule,
+    Logging,
+    Nesterov,
+    RMSprop,
+    WeightDecay,
+)
+
+
+class WithL1(L1Regularization, LearningRate): ...
+
+
+class WithL2(L2Regularization, LearningRate): ...
+
+
+class WithDecay(LearningRate, WeightDecay): ...
+
+
+class WithNesterov(Nesterov, LearningRate): ...
+
+
+class WithAdagrad(Adagrad, LearningRate): ...
+
+
+class WithRMSprop(RMSprop, LearningRate): ...
+
+
+class WithAdamW(AdamW, LearningRate): ...
+
+
+class Logged(Logging, AdamW, LearningRate): ...
+
+
+class Clipped(L2Regularization, ClipByGlobalNorm, Nesterov, LearningRate): ...
+
+
+class Everything(
+    FailOnNonFinite, Logging, ClipByGlobalNorm, L1Regularization, AdamW, LearningRateSchedule
+): ...
+
+
+PLANNED: dict[str, Any] = {  # Any: settings classes take different keywords
+    "L1": lambda: WithL1(learning_rate=0.05, l1=0.01),
+    "L2": lambda: WithL2(learning_rate=0.05, l2=0.1),
+    "WeightDecay": lambda: WithDecay(learning_rate=0.05, weight_decay=0.1),
+    "Nesterov": lambda: WithNesterov(learning_rate=0.02),
+    "Adagrad": lambda: WithAdagrad(learning_rate=0.1),
+    "RMSprop": lambda: WithRMSprop(learning_rate=0.01),
+    "AdamW": lambda: WithAdamW(learning_rate=0.01, weight_decay=0.1),
+    "Logging": lambda: Logged(learning_rate=0.01, weight_decay=0.1),
+}
+ASKED: dict[str, Any] = {  # Any: as above
+    "schedule": lambda: LearningRateSchedule(schedule=lambda t: 0.1 / (1 + t)),
+    "clip": lambda: Clipped(learning_rate=0.02, l2=0.1, max_norm=0.5),
+    "everything": lambda: Everything(
+        max_norm=0.5, l1=0.01, weight_decay=0.1, schedule=lambda t: 0.1 / (1 + t)
+    ),
+}
+
+
+@pytest.mark.parametrize("optimizer", [*PLANNED, *ASKED])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_training_is_that_of_the_interpreter(name: str, optimizer: str) -> None:
+    executor, plans = eager(worth=2)
+    make = {**PLANNED, **ASKED}[optimizer]
+    network = lambda: NETWORKS[name](make())  # noqa: E731 # both runs make their own
+    same(trained(network, plain(), 8), trained(network, executor, 8))
+    assert plans.made == 1
+    (plan,) = (plan for plans_ in plans._plans.values() for plan in plans_)
+    assert plan.updating is (optimizer in PLANNED)
+
+
+def test_reading_data_in_a_step_leaves_the_weight_its_buffer() -> None:
+    """A step that asked for `weight.data` would make every commit copy the weight."""
+    executor, _ = eager(worth=2)
+    for by in (plain(), executor):
+        weights, loss = NETWORKS["classifier"](
+            Everything(max_norm=0.5, l1=0.01, weight_decay=0.1, schedule=lambda t: 0.1)
+        )
+        buffers = [w._cell.data for w in weights]
+        for i in range(4):
+            loss(i).train().run(by)
+        assert all(w._cell.data is buffer for w, buffer in zip(weights, buffers, strict=True))
