@@ -13,7 +13,8 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.rate import LearningRate
+from wengert.plugins.ranges import check_number
+from wengert.plugins.schedule import RATES
 
 
 class Moments(Optimizer["Adam"]):
@@ -36,6 +37,7 @@ class Moments(Optimizer["Adam"]):
 class Adam(Plugin):
     """t ← t + 1; m ← β₁m + (1-β₁)d; v ← β₂v + (1-β₂)d²; d becomes (m/(1-β₁ᵗ)) / (√(v/(1-β₂ᵗ)) + ε).
 
+    >>> from wengert.plugins import LearningRate
     >>> class Settings(Adam, LearningRate): ...
     >>> w = Settings(learning_rate=1.0, eps=0.0).double_weight(1.0)
     >>> [(w * d).train().run() for d in (1.0, 2.0)], round(w.data, 6)
@@ -48,4 +50,9 @@ class Adam(Plugin):
     beta2: float = 0.999
     eps: float = 1e-8
     optimizer: ClassVar[type[Optimizer]] = Moments
-    acts_before: ClassVar[tuple[type[Plugin], ...]] = (LearningRate,)
+    acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
+
+    def __post_init__(self) -> None:
+        check_number(self, "beta1", below=1.0)
+        check_number(self, "beta2", below=1.0)
+        check_number(self, "eps")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeVar, cast
 
 from wengert.arrays import ArrayLiteral, Dv, Float32, T
+from wengert.dims import Dimension
 from wengert.errors import PluginError
 from wengert.graph.weights import ArrayWeight, DoubleWeight, FloatWeight, Weight
 from wengert.plugins.optimizer import Optimizer
@@ -39,7 +40,7 @@ class Maker:
 
     # Any, as the shape: the mypy plugin puts the stated dimensions there
     def array_weight(
-        self, data: ArrayLiteral[T, Dv], /, *dims: object, name: str | None = None, **members: object
+        self, data: ArrayLiteral[T, Dv], /, *dims: Dimension, name: str | None = None, **members: object
     ) -> ArrayWeight[Any, T, Dv]:
         """A trainable array with this object's optimizer: a copy of `data`, checked against `dims` if stated."""
         made: Any = self._make(

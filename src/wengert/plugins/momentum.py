@@ -13,6 +13,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
+from wengert.plugins.ranges import check_number
 
 
 class Remembering(Optimizer["Momentum"]):
@@ -39,3 +40,6 @@ class Momentum(Plugin):
 
     momentum: float = 0.9
     optimizer: ClassVar[type[Optimizer]] = Remembering
+
+    def __post_init__(self) -> None:
+        check_number(self, "momentum")

@@ -47,7 +47,7 @@ class Names(Plugin):
         return {**vars(self), "_named": dict(self._named)}  # weak references cannot be pickled
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        vars(self).update(state)
+        super().__setstate__(state)
         vars(self)["_named"] = WeakValueDictionary(self._named)
 
     @property

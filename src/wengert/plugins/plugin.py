@@ -104,6 +104,10 @@ class Plugin(Maker, ABC):
     def __post_init__(self) -> None:  # most plugins compute nothing
         """Computes from members when all are set; needs no call to `super()`, each plugin's own runs once."""
 
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Take up what was pickled; a plugin that has more to do calls `super()`, as there may be others."""
+        vars(self).update(state)
+
     # Hidden from checkers: for a class without members mypy would take this `__init__` for its signature, and
     # pyrefly this `__new__` for that of any class passed as a function; a visible `__setattr__` lets mypy
     # accept assignments to names that do not exist.

@@ -1,28 +1,44 @@
 """The learning rate: the last factor of a step.
 
-Knows: D74 and the order that it asks for.
+Knows: D74, and that others may ask what the rate is now, whoever says it.
 Refuses to know: what stands to its left.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
+
+from typing_extensions import TypeVar
 
 from wengert.arrays import Value
 from wengert.graph.weights import Weight
 from wengert.lazy import scaled
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
+from wengert.plugins.ranges import check_number
 
 
-class Scaled(Optimizer["LearningRate"]):
-    """step = learning_rate · d, which stays lazy if d is."""
+class Rated(Plugin):
+    """What a plugin inherits that needs "the rate now": exactly one other plugin has to say it (D63)."""
+
+    @property
+    @abstractmethod
+    def rate(self) -> float:
+        """The factor of the present step."""
+
+
+R = TypeVar("R", bound=Rated, default=Rated)
+
+
+class Scaled(Optimizer[R]):
+    """step = rate · d, which stays lazy if d is."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
-        return super().step(scaled(delta, self.settings.learning_rate), weight)
+        return super().step(scaled(delta, self.settings.rate), weight)
 
 
-class LearningRate(Plugin):
+class LearningRate(Rated):
     """w ← w - learning_rate · d.
 
     >>> w = LearningRate(learning_rate=0.5).double_weight(2.0)
@@ -34,6 +50,13 @@ class LearningRate(Plugin):
 
     learning_rate: float
     optimizer: ClassVar[type[Optimizer]] = Scaled
+
+    @property
+    def rate(self) -> float:
+        return self.learning_rate
+
+    def __post_init__(self) -> None:
+        check_number(self, "learning_rate")
 
 
 class SGD(LearningRate):

@@ -1,0 +1,49 @@
+"""Adagrad: steps scaled by the root of all squares so far.
+
+Knows: D81, and that a learning rate to its left would have no effect.
+Refuses to know: the learning rate.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from wengert.arrays import Value, root
+from wengert.graph.weights import Weight
+from wengert.lazy import dense
+from wengert.plugins.optimizer import Optimizer
+from wengert.plugins.plugin import Plugin
+from wengert.plugins.ranges import check_number
+from wengert.plugins.schedule import RATES
+
+
+class Accumulating(Optimizer["Adagrad"]):
+    """c ← c + d²; hands on d / (√c + ε)."""
+
+    squares: Value = 0.0
+
+    def step(self, delta: Value, weight: Weight) -> Value:
+        d = dense(delta)
+        self.squares = self.squares + d * d
+        return super().step(d / (root(self.squares) + self.settings.eps), weight)
+
+
+class Adagrad(Plugin):
+    """c ← c + d², and d becomes d / (√c + ε).
+
+    >>> from wengert.plugins import LearningRate
+    >>> class Settings(Adagrad, LearningRate): ...
+    >>> w = Settings(learning_rate=1.0, eps=0.0).double_weight(1.0)
+    >>> [(w * d).train().run() for d in (1.0, 2.0)], round(w.data, 6)
+    ([1.0, 0.0], -0.894427)
+
+    Source: J. Duchi, E. Hazan, Y. Singer, "Adaptive Subgradient Methods for Online Learning and Stochastic
+    Optimization", 2011.
+    """
+
+    eps: float = 1e-8
+    optimizer: ClassVar[type[Optimizer]] = Accumulating
+    acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
+
+    def __post_init__(self) -> None:
+        check_number(self, "eps")

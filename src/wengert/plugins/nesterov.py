@@ -1,0 +1,46 @@
+"""Nesterov's momentum: a step that looks ahead along the velocity.
+
+Knows: D80.
+Refuses to know: the learning rate.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from wengert.arrays import Value
+from wengert.graph.weights import Weight
+from wengert.lazy import dense
+from wengert.plugins.optimizer import Optimizer
+from wengert.plugins.plugin import Plugin
+from wengert.plugins.ranges import check_number
+
+
+class LookingAhead(Optimizer["Nesterov"]):
+    """v ← momentum · v + d; hands on d + momentum · v."""
+
+    ahead: Value = 0.0  # the velocity; `Momentum`, which may stand beside this, has its own
+
+    def step(self, delta: Value, weight: Weight) -> Value:
+        d, momentum = dense(delta), self.settings.momentum
+        self.ahead = momentum * self.ahead + d
+        return super().step(d + momentum * self.ahead, weight)
+
+
+class Nesterov(Plugin):
+    """v ← momentum · v + d, and d becomes d + momentum · v.
+
+    >>> from wengert.plugins import LearningRate
+    >>> class Settings(Nesterov, LearningRate): ...
+    >>> w = Settings(learning_rate=1.0).double_weight(1.0)
+    >>> [(w * d).train().run() for d in (1.0, 2.0)][0], round(w.data, 6)
+    (1.0, -5.51)
+
+    Source: I. Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013.
+    """
+
+    momentum: float = 0.9
+    optimizer: ClassVar[type[Optimizer]] = LookingAhead
+
+    def __post_init__(self) -> None:
+        check_number(self, "momentum")

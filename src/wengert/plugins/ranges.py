@@ -1,0 +1,34 @@
+"""Hyperparameters that are no numbers, or outside the range where a formula means anything.
+
+Knows: how a range is checked and described.
+Refuses to know: which hyperparameters there are.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+
+from wengert.errors import PluginError
+
+
+def check_number(
+    settings: object, name: str, *, least: float = 0.0, below: float = math.inf, open_below: bool = False
+) -> None:
+    """`PluginError` unless the member is a finite number from `least`, itself included or not, to `below`.
+
+    >>> class Settings:
+    ...     momentum = 1.5
+    >>> check_number(Settings(), "momentum", below=1.0)
+    Traceback (most recent call last):
+    wengert.errors.PluginError: Settings: momentum is 1.5; it has to be a number with 0 <= momentum < 1
+    """
+    value: object = getattr(settings, name)
+    number = float(value) if isinstance(value, Real) else math.nan
+    if not (least < number if open_below else least <= number) or not number < below:
+        limit = "" if below == math.inf else f" < {below:g}"
+        kind = "finite number" if below == math.inf else "number"
+        raise PluginError(
+            f"{type(settings).__name__}: {name} is {value!r}; it has to be a {kind} with "
+            f"{least:g} {'<' if open_below else '<='} {name}{limit}"
+        )

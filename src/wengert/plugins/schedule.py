@@ -1,0 +1,95 @@
+"""A learning rate that changes with time.
+
+Knows: D75; that time is the number of commits of one settings object, which only a commit changes (S6).
+Refuses to know: any particular schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from numbers import Real
+from typing import ClassVar, Final
+
+from wengert.arrays import Value
+from wengert.errors import PluginError
+from wengert.graph.weights import Update, Weight
+from wengert.plugins.optimizer import Optimizer
+from wengert.plugins.plugin import Plugin
+from wengert.plugins.rate import LearningRate, Rated, Scaled
+
+
+class Timed(Scaled["LearningRateSchedule"]):
+    """Keeps the time with each weight, so that it is saved, and is taken up where weights are loaded."""
+
+    commits: int = 0
+
+    def together(self, updates: Sequence[Update]) -> None:
+        super().together(updates)
+        _ = self.settings.rate  # where it is none, the run fails once and not with every weight
+
+    def step(self, delta: Value, weight: Weight) -> Value:
+        self.commits = self.settings.commits + 1
+        return super().step(delta, weight)
+
+    def committed(self, weights: Sequence[Weight]) -> None:
+        self.settings.go_on(self.settings.commits + 1)
+        super().committed(weights)
+
+    def loaded(self, weights: Sequence[Weight]) -> None:
+        self.settings.go_on(max(getattr(weight._optimizer, "commits", 0) for weight in weights))
+        super().loaded(weights)
+
+
+class LearningRateSchedule(Rated):
+    """w ← w - schedule(t) · d, where t is how many commits this settings object has had before: 0, 1, 2, ...
+
+    `schedule` is called once a commit. `PluginError` if it gives no finite number, or one below 0; no weight
+    changes then. Weights that are loaded from a file together bring their time along.
+
+    >>> w = LearningRateSchedule(schedule=lambda t: 0.5**t).double_weight(2.0)
+    >>> [(w * 1.0).train().run() for _ in range(3)], w.data
+    ([2.0, 1.0, 0.5], 0.25)
+
+    Source: H. Robbins, S. Monro, "A Stochastic Approximation Method", 1951: steps a₁, a₂, ...
+    """
+
+    schedule: Callable[[int], float]
+    optimizer: ClassVar[type[Optimizer]] = Timed
+
+    def __post_init__(self) -> None:
+        if not callable(self.schedule):
+            raise PluginError(
+                f"{type(self).__name__}: schedule is {self.schedule!r}; it has to be a function of the number "
+                "of earlier commits, as in schedule=lambda t: 0.1 / (1 + t)"
+            )
+        self._commits = 0
+        self._rates: dict[int, float] = {}  # of the present commit
+
+    @property
+    def commits(self) -> int:
+        """How many commits there have been."""
+        return self._commits
+
+    @property
+    def rate(self) -> float:
+        t = self._commits
+        if t not in self._rates:
+            self._rates.clear()
+            self._rates[t] = self._checked(self.schedule(t), t)
+        return self._rates[t]
+
+    def _checked(self, rate: object, t: int) -> float:
+        if isinstance(rate, Real) and 0.0 <= float(rate) < inf:
+            return float(rate)
+        raise PluginError(
+            f"{type(self).__name__}: schedule({t}) is {rate!r}; a rate has to be a finite number, at least 0"
+        )
+
+    def go_on(self, commits: int) -> None:
+        """From now on there have been so many commits."""
+        self._rates.clear()
+        vars(self)["_commits"] = commits
+
+
+RATES: Final[tuple[type[Plugin], ...]] = (LearningRate, LearningRateSchedule)  # what has to come last

@@ -1,0 +1,175 @@
+"""The ready plugins put together: ranges, order, and who says the rate (D57, D62 to D64, D70, D78, D84)."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import PluginError
+from wengert.extend import Optimizer, Rated
+from wengert.plugins import (
+    SGD,
+    Adagrad,
+    Adam,
+    AdamW,
+    ClipByGlobalNorm,
+    L1Regularization,
+    L2Regularization,
+    LearningRate,
+    LearningRateSchedule,
+    Logging,
+    Momentum,
+    Names,
+    Nesterov,
+    Plugin,
+    RMSprop,
+    WeightDecay,
+)
+from wengert.plugins.rate import Scaled
+
+
+class All(
+    Names, Logging, ClipByGlobalNorm, L1Regularization, L2Regularization, Momentum, AdamW, LearningRate
+): ...
+
+
+class Decayed(WeightDecay, LearningRate): ...
+
+
+GOOD = {"learning_rate": 0.1, "max_norm": 1.0, "l1": 0.0, "l2": 0.0, "weight_decay": 0.1}
+every: Callable[..., Plugin] = All  # misuses below are meant for the run time
+
+
+def test_all_keywords_are_those_of_the_list() -> None:
+    keywords = set(inspect.signature(All).parameters)
+    assert keywords == {*GOOD, "momentum", "beta1", "beta2", "eps", "logger"}
+    every(**GOOD)
+
+
+RANGES: dict[str, tuple[list[object], str]] = {
+    "learning_rate": (
+        [-0.1, float("inf"), float("nan"), "fast", None],
+        "a finite number with 0 <= learning_rate",
+    ),
+    "max_norm": ([0.0, -1.0, float("nan")], "a finite number with 0 < max_norm"),
+    "l1": ([-1e-9, "0"], "a finite number with 0 <= l1"),
+    "l2": ([-1e-9, 1j], "a finite number with 0 <= l2"),
+    "weight_decay": ([-1e-9], "a finite number with 0 <= weight_decay"),
+    "momentum": ([-0.9, float("inf")], "a finite number with 0 <= momentum"),
+    "beta1": ([1.0, -0.1, float("nan")], "a number with 0 <= beta1 < 1"),
+    "beta2": ([1.0, 2], "a number with 0 <= beta2 < 1"),
+    "eps": ([-1e-8, float("inf")], "a finite number with 0 <= eps"),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in RANGES for value in RANGES[name][0]])
+def test_what_is_out_of_range_is_refused(name: str, value: object) -> None:
+    text = f"All: {name} is {value!r}; it has to be {RANGES[name][1]}"
+    with pytest.raises(PluginError, match=re.escape(text) + "$"):
+        every(**{**GOOD, name: value})
+
+
+@pytest.mark.parametrize("make", [Nesterov, Momentum])
+def test_rho_and_momentum_have_ranges_wherever_they_are(make: Callable[..., Plugin]) -> None:
+    with pytest.raises(PluginError, match="momentum is -1"):
+        make(momentum=-1)
+    with pytest.raises(PluginError, match=r"RMSprop: rho is 1\.5; it has to be a number with 0 <= rho < 1"):
+        RMSprop(rho=1.5)
+
+
+def test_numbers_of_numpy_and_integers_are_numbers() -> None:
+    for rate in (1, np.float32(0.5), np.float64(0.5), np.int64(1)):
+        every(**{**GOOD, "learning_rate": rate})
+
+
+def test_missing_and_unknown_ones_are_one_error() -> None:
+    with pytest.raises(PluginError) as error:
+        every(learning_rate=0.1, max_norm=1.0, l1=0.1, l2=0.1, weight_decays=0.1)
+    assert str(error.value) == (
+        "All misses weight_decay: float and got unknown weight_decays (did you mean weight_decay?); its "
+        "keywords: learning_rate: float, weight_decay: float, beta1: float = 0.9, beta2: float = 0.999, "
+        "eps: float = 1e-08, momentum: float = 0.9, l2: float, l1: float, max_norm: float, "
+        f"logger: Logger = {All.logger!r}"
+    )
+
+
+@pytest.mark.parametrize("plugin", [Adagrad, RMSprop, Adam, AdamW, L1Regularization, L2Regularization])
+@pytest.mark.parametrize("rate", [LearningRate, LearningRateSchedule, SGD])
+def test_a_rate_to_the_left_is_refused_with_the_right_order(plugin: type, rate: type) -> None:
+    with pytest.raises(PluginError) as error:
+        type("Wrong", (rate, plugin), {})
+    first = "Adam" if plugin is AdamW else plugin.__name__
+    then = "LearningRate" if rate is SGD else rate.__name__
+    assert f"{then} stands left of {first}" in str(error.value)
+    assert f"write `class Wrong({plugin.__name__}, {rate.__name__})`" in str(error.value)
+    type("Right", (plugin, rate), {})
+
+
+def test_decay_needs_a_rate() -> None:
+    alone: Callable[..., Plugin] = WeightDecay
+    with pytest.raises(PluginError) as error:
+        alone(weight_decay=0.1)
+    said, _, advice = str(error.value).partition("; add ")
+    assert said == "WeightDecay cannot be made: no plugin supplies rate, which Rated declares"
+    assert {"LearningRate", "LearningRateSchedule"} <= set(
+        advice.split(" or ")
+    )  # and whoever else defines one
+
+
+def test_two_rates_are_refused() -> None:
+    with pytest.raises(
+        PluginError, match="Two: LearningRate and LearningRateSchedule supply rate, which Rated"
+    ):
+        type("Two", (LearningRate, LearningRateSchedule), {})
+    with pytest.raises(PluginError, match="supply rate"):
+        type("Three", (WeightDecay, LearningRateSchedule, LearningRate), {})
+
+
+def test_a_rate_of_somebody_else_is_one() -> None:
+    class Halved(Rated):
+        optimizer: ClassVar[type[Optimizer]] = Scaled
+
+        @property
+        def rate(self) -> float:
+            return 0.5
+
+    class Settings(WeightDecay, Halved): ...
+
+    w = Settings(weight_decay=0.5).double_weight(4.0)
+    (w * 1.0).train().run()
+    assert w.data == 4.0 - 0.5 * 1.0 - 0.5 * 0.5 * 4.0
+
+
+def test_two_families_of_hyperparameters_in_one_network() -> None:  # D70
+    class Slow(L2Regularization, SGD): ...
+
+    class Fast(Adam, LearningRate): ...
+
+    slow, fast = Slow(learning_rate=0.5, l2=0.25), Fast(learning_rate=0.1, eps=0.0)
+    a, b = slow.array_weight(np.ones((2, 2))), slow.array_weight(np.ones(2))
+    c, d = fast.array_weight(np.ones((2, 2))), fast.double_weight(3.0)
+    network = wg.sum(a @ c @ b) + wg.sum(b) * d
+    network.train().run()
+    assert (a.data == 1.0 - 0.5 * (2.0 + 0.25)).all()
+    assert np.allclose(c.data, 1.0 - 0.1)
+    assert d.data == pytest.approx(3.0 - 0.1)
+    assert (b.data == 1.0 - 0.5 * (4.0 + 3.0 + 0.25)).all()
+
+
+def test_the_sides_of_momentum_and_nesterov_have_their_own_state() -> None:
+    class Both(Momentum, Nesterov, LearningRate): ...
+
+    w = Both(learning_rate=1.0, momentum=0.5).double_weight(0.0)
+    (w * 1.0).train().run()
+    (w * 1.0).train().run()
+    v = [1.0, 1.5]
+    ahead = [1.0, 0.5 * 1.0 + 1.5]
+    assert w.data == -sum(x + 0.5 * a for x, a in zip(v, ahead, strict=True))
+    state: Any = vars(w._optimizer)
+    assert (state["velocity"], state["ahead"]) == (v[1], ahead[1])
