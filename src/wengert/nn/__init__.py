@@ -1,0 +1,35 @@
+"""Ready-made networks: frozen values that hold weights, called like functions.
+
+Knows: their public names.
+Refuses to know: interpreters' insides. Layers are made of public operations and of what settings make.
+"""
+
+from __future__ import annotations
+
+from wengert.nn.attention import MultiHeadAttention
+from wengert.nn.convolution import Conv2d
+from wengert.nn.dropout import Dropout
+from wengert.nn.embedding import Embedding
+from wengert.nn.linear import Linear
+from wengert.nn.normalization import LayerNorm
+from wengert.nn.recurrent import GRUCell, LSTMCell
+from wengert.nn.seeded import Seeded
+from wengert.nn.sequential import Sequential
+from wengert.nn.summary import summary, weights
+from wengert.nn.tree import TreeLSTM
+
+__all__ = [
+    "Conv2d",
+    "Dropout",
+    "Embedding",
+    "GRUCell",
+    "LSTMCell",
+    "LayerNorm",
+    "Linear",
+    "MultiHeadAttention",
+    "Seeded",
+    "Sequential",
+    "TreeLSTM",
+    "summary",
+    "weights",
+]

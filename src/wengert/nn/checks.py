@@ -1,0 +1,57 @@
+"""What layers ask of their operands before they build anything, so that an error names the layer.
+
+Knows: the words, which are the mypy plugin's too.
+Refuses to know: any layer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.arrays import Dv, Shape, T
+from wengert.errors import ShapeError
+from wengert.graph import ArrayExpression, ArrayLayer, lift
+from wengert.graph.site import user_position
+
+
+def as_layer(x: ArrayExpression[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
+    """Any array expression, a registered value among them, as a layer."""
+    value: Any = x  # Any: `lift` is typed for what is built in
+    layer: ArrayLayer[Any, T, Dv] = lift(value)
+    return layer
+
+
+def shape_of(x: ArrayLayer[Any, T, Dv]) -> Shape | None:
+    """The shape, None where only the run will know it."""
+    return x.kind.shape
+
+
+def misfit(layer: str, text: str) -> ShapeError:
+    """The error of a layer, with the line that called it."""
+    return ShapeError(f"{layer}: {text}\n  at {user_position()}")
+
+
+def with_last_axis(layer: str, x: ArrayExpression[Any, T, Dv], size: int) -> ArrayLayer[Any, T, Dv]:
+    """`x` as a layer, if its last axis has that size."""
+    made = as_layer(x)
+    shape = shape_of(made)
+    if shape is not None and shape[-1:] != (size,):
+        raise misfit(layer, f"expected last axis {size}, got {shape}")
+    return made
+
+
+def with_shape(
+    layer: str, what: str, x: ArrayExpression[Any, T, Dv], wanted: Shape | None
+) -> ArrayLayer[Any, T, Dv]:
+    """`x` as a layer, if it has that shape; a shape that only the run will know is not asked for."""
+    made = as_layer(x)
+    shape = shape_of(made)
+    if shape is not None and wanted is not None and shape != wanted:
+        raise misfit(layer, f"expected {what} of shape {wanted}, got {shape}")
+    return made
+
+
+def check_weight(layer: str, what: str, shape: Shape, wanted: Shape) -> None:
+    """Refuse a layer put together from weights that do not belong together."""
+    if shape != wanted:
+        raise misfit(layer, f"expected {what} of shape {wanted}, got {shape}")

@@ -1,0 +1,95 @@
+"""`Conv2d`: a convolution of images with learnt kernels.
+
+Knows: its weights and how they begin, and what "same" is.
+Refuses to know: how a convolution is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, final
+
+from wengert.arrays import Dv, T
+from wengert.errors import ArgumentError
+from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
+from wengert.graph.site import user_position
+from wengert.nn.checks import check_weight
+from wengert.nn.dims import In, Kernel, N, Out, Padding, Stride
+from wengert.nn.making import Beginning, Seed
+from wengert.ops import conv2d, expand_dims
+from wengert.plugins import Plugin
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Conv2d(Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
+    """Square kernels over images of `In` channels, to `Out` channels.
+
+    y[b, o] = Σ_c x[b, c] ⋆ kernel[o, c] + bias[o], as `conv2d` has it.
+    Shapes: (B, In, H, W) to (B, Out, (H + 2 Padding - Kernel) // Stride + 1, and W likewise). Raises ShapeError.
+    >>> import numpy as np
+    >>> from wengert.plugins import SGD
+    >>> layer = Conv2d.make(SGD(learning_rate=0.1), 3, 8, 5, padding="same", seed=0)
+    >>> layer(np.ones((2, 3, 32, 32), np.float32)).shape
+    (2, 8, 32, 32)
+
+    Source: LeCun et al. 1989; a cross-correlation, as everywhere in the field.
+    """
+
+    kernel: ArrayWeight[tuple[Out, In, Kernel, Kernel], T, Dv]
+    bias: ArrayWeight[tuple[Out], T, Dv] | None
+    stride: Stride
+    padding: Padding
+
+    def __post_init__(self) -> None:
+        shape = self.kernel.shape
+        check_weight("Conv2d", "a kernel", shape, (*shape[:3], shape[2]))
+        if self.bias is not None:
+            check_weight("Conv2d", "a bias", self.bias.shape, shape[:1])
+
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Plugin,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int | Literal["same"] = 0,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+    ) -> Conv2d[Any, Any, Any, Any, Any, N]:
+        """A layer of new weights: He's normal distribution, the bias 0.
+
+        A padding "same" keeps the size of the image: half of an odd kernel, at a stride of 1. Raises ArgumentError
+        for an even kernel or another stride there, and for a size below 1.
+        Source: He et al. 2015, "Delving Deep into Rectifiers", equation 10.
+        """
+        begin = Beginning("Conv2d", settings, seed, name, dtype)
+        shape = begin.size("outputs", outputs), begin.size("inputs", inputs)
+        side = begin.size("kernel", kernel)
+        deviation = math.sqrt(2.0 / (shape[1] * side * side))
+        return Conv2d(
+            begin.normal("kernel", (*shape, side, side), deviation),
+            begin.constant("bias", (0.0, shape[0])) if bias else None,
+            begin.size("stride", stride),
+            _same(side, stride) if padding == "same" else padding,
+        )
+
+    def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
+        y = conv2d(x, self.kernel, stride=self.stride, padding=self.padding)
+        return y if self.bias is None else y + expand_dims(self.bias, axis=(1, 2))
+
+
+def _same(kernel: int, stride: int) -> int:
+    if kernel % 2 == 0 or stride != 1:
+        raise ArgumentError(
+            f'Conv2d: padding "same" needs an odd kernel and a stride of 1, got {kernel} and {stride}\n'
+            f"  at {user_position()}"
+        )
+    return kernel // 2

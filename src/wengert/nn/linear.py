@@ -1,0 +1,77 @@
+"""`Linear`: an affine map of the last axis.
+
+Knows: its formula, its weights and how they begin.
+Refuses to know: what comes before and after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, final
+
+from wengert.arrays import Dv, T
+from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
+from wengert.nn.checks import check_weight, shape_of, with_last_axis
+from wengert.nn.dims import In, N, Out
+from wengert.nn.making import Beginning, Seed
+from wengert.ops import matmul, reshape
+from wengert.plugins import Plugin
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Linear(Generic[In, Out, T, Dv]):
+    """x W + b on the last axis: features `In` to `Out`.
+
+    y[..., j] = Σ_i x[..., i] W[i, j] + b[j].
+    Shapes: (..., In) to (..., Out). Raises ShapeError for another last axis.
+    >>> import numpy as np
+    >>> from wengert.plugins import SGD
+    >>> layer = Linear.make(SGD(learning_rate=0.1), 3, 2, seed=0, name="hidden")
+    >>> layer(np.ones((5, 3), np.float32)).shape, layer.weight.name
+    ((5, 2), 'hidden.weight')
+
+    Source: as in every textbook; W is (In, Out), not the transpose that PyTorch keeps.
+    """
+
+    weight: ArrayWeight[tuple[In, Out], T, Dv]
+    bias: ArrayWeight[tuple[Out], T, Dv] | None = None
+
+    def __post_init__(self) -> None:
+        if self.bias is not None:
+            check_weight("Linear", "a bias", self.bias.shape, self.weight.shape[1:])
+
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Plugin,
+        inputs: int,
+        outputs: int,
+        /,
+        *,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+    ) -> Linear[Any, Any, N]:
+        """A layer of new weights: Glorot's uniform distribution, the bias 0.
+
+        Raises ArgumentError for a size below 1. Source: Glorot and Bengio 2010, equation 16.
+        """
+        begin = Beginning("Linear", settings, seed, name, dtype)
+        rows, columns = begin.size("inputs", inputs), begin.size("outputs", outputs)
+        weight = begin.glorot("weight", (rows, columns), rows, columns)
+        return Linear(weight, begin.constant("bias", (0.0, columns)) if bias else None)
+
+    def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
+        rows, columns = self.weight.shape
+        layer = with_last_axis("Linear", x, rows)
+        shape = shape_of(layer)
+        if shape is None or len(shape) < 3:
+            return self._affine(layer)
+        # one product of matrices, and one of its derivative, instead of one for each element of the batch
+        return reshape(self._affine(reshape(layer, (-1, rows))), (*shape[:-1], columns))
+
+    def _affine(self, x: ArrayLayer[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
+        y = matmul(x, self.weight)
+        return y if self.bias is None else y + self.bias

@@ -1,0 +1,82 @@
+"""The weights that a layer begins with: sizes checked, numbers drawn from a seed, parts named.
+
+Knows: the two usual distributions, and that a layer's parts are named after it: `hidden.weight`.
+Refuses to know: layers, and what their weights are for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Generic
+
+from wengert.arrays import FLOAT32, HOST, Cpu, DType, Floating, Shape, dtype_from, is_integer
+from wengert.arrays.draws import Generator, generator, normal, uniform
+from wengert.errors import ArgumentError, DTypeError
+from wengert.graph import ArrayWeight
+from wengert.graph.site import user_position
+from wengert.nn.dims import N
+from wengert.plugins import Plugin
+
+Seed = int | Generator
+
+
+class Beginning(Generic[N]):
+    """Makes the weights of one layer, in the order in which they are asked for."""
+
+    def __init__(
+        self, layer: str, settings: Plugin, seed: Seed, name: str | None, dtype: type[N] | None
+    ) -> None:
+        self._layer = layer
+        self._settings = settings
+        self.chance = generator(self._checked_seed(seed))
+        self._name = name
+        self._dtype = self._checked_dtype(dtype)
+
+    def size(self, what: str, n: int) -> int:
+        """A size as a number, if it is one of at least 1."""
+        size = int(n) if is_integer(n) else 0
+        if size < 1:
+            raise self._wrong(f"{what} is a positive integer; got {n!r:.60}")
+        return size
+
+    def name_of(self, part: str) -> str | None:
+        """The name of a part, None where the layer has none."""
+        return None if self._name is None else f"{self._name}.{part}"
+
+    def glorot(self, part: str, shape: Shape, fan_in: int, fan_out: int) -> ArrayWeight[Any, N, Cpu]:
+        """Uniform up to sqrt(6 / (fan_in + fan_out)): keeps variances alike forward and backward."""
+        limit = math.sqrt(6.0 / (fan_in + fan_out))
+        return self._weight(part, uniform(self.chance, shape, limit, self._dtype))
+
+    def normal(self, part: str, shape: Shape, deviation: float) -> ArrayWeight[Any, N, Cpu]:
+        """Normal with a standard deviation."""
+        return self._weight(part, normal(self.chance, shape, deviation, self._dtype))
+
+    def constant(self, part: str, *values: tuple[float, int]) -> ArrayWeight[Any, N, Cpu]:
+        """A vector of runs of equal numbers, each given as (number, how often)."""
+        runs = [HOST.full((count,), value, self._dtype) for value, count in values]
+        return self._weight(part, HOST.concat(runs))
+
+    def _weight(self, part: str, data: Any) -> ArrayWeight[Any, N, Cpu]:  # Any: as arrays come from `draws`
+        weight: ArrayWeight[Any, N, Cpu] = self._settings.array_weight(data, name=self.name_of(part))
+        return weight
+
+    def _checked_seed(self, seed: Seed) -> Seed:
+        if isinstance(seed, Generator):
+            return seed
+        if is_integer(seed) and int(seed) >= 0:
+            return int(seed)
+        raise self._wrong(f"seed is an integer from 0 on, or a generator; got {seed!r:.60}")
+
+    def _checked_dtype(self, dtype: type[N] | None) -> DType[Floating]:
+        found: Any = FLOAT32 if dtype is None else dtype_from(dtype)  # Any: an element type of any kind
+        if found is None or found.kind != "f":
+            raise DTypeError(
+                f"{self._layer}: weights are floating; dtype is numpy.float32 or numpy.float64, got {dtype!r:.60}"
+                f"\n  at {user_position()}"
+            )
+        checked: DType[Floating] = found
+        return checked
+
+    def _wrong(self, text: str) -> ArgumentError:
+        return ArgumentError(f"{self._layer}: {text}\n  at {user_position()}")

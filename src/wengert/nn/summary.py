@@ -1,0 +1,80 @@
+"""`summary`: the weights of a model as a table, and how many numbers they hold.
+
+Knows: where weights are in a model: in attributes of objects, in lists, tuples and dictionaries.
+Refuses to know: what a model computes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from wengert.errors import ArgumentError
+from wengert.graph import Weight
+
+Found: TypeAlias = dict[str, Weight]
+
+
+def weights(model: object) -> Found:
+    """The weights of a model by their place in it, each once, in the order in which they are written.
+
+    Raises ArgumentError where two have one place, as in `{"a.b": w, "a": {"b": v}}`.
+
+    >>> from wengert.nn import Linear
+    >>> from wengert.plugins import SGD
+    >>> list(weights({"head": Linear.make(SGD(learning_rate=0.1), 3, 2, seed=0)}))
+    ['head.weight', 'head.bias']
+    """
+    found: Found = {}
+    met: set[int] = set()
+    waiting: list[tuple[str, object]] = [("", model)]
+    while waiting:
+        place, part = waiting.pop()
+        if id(part) in met:
+            continue
+        met.add(id(part))
+        if isinstance(part, Weight):
+            other = found.setdefault(place or "weight", part)
+            if other is not part:
+                raise ArgumentError(
+                    f"two weights stand at {place!r}: one made at {other.site}, one at {part.site}; rename a key, or "
+                    "an attribute, on the way to one of them"
+                )
+        else:
+            inner = [(f"{place}.{name}" if place else name, x) for name, x in _parts(part)]
+            waiting += reversed(inner)
+    return found
+
+
+def _parts(x: object) -> Iterator[tuple[str, object]]:
+    """What a part of a model holds, by name; values of other libraries hold nothing."""
+    if isinstance(x, Mapping):
+        yield from ((str(key), part) for key, part in x.items())
+    elif isinstance(x, list | tuple):
+        yield from ((str(i), part) for i, part in enumerate(x))
+    elif not isinstance(x, type) and not callable(getattr(type(x), "__get__", None)):
+        yield from getattr(x, "__dict__", {}).items()
+
+
+def summary(model: object) -> str:
+    """A line a weight with its place, shape, dtype and number of elements, and a line with the sums.
+
+    >>> from wengert.nn import Linear
+    >>> from wengert.plugins import SGD
+    >>> print(summary(Linear.make(SGD(learning_rate=0.1), 784, 64, seed=0)))
+    weight  (784, 64)  float32  50,176
+    bias    (64,)      float32      64
+    2 weights, 50,240 elements, 200,960 bytes
+    """
+    found = weights(model)
+    rows = [(place, str(w.kind.shape), str(w.kind.dtype), f"{_count(w):,}") for place, w in found.items()]
+    places, shapes, dtypes, counts = (max((len(row[i]) for row in rows), default=0) for i in range(4))
+    lines = [f"{a:{places}}  {b:{shapes}}  {c:{dtypes}}  {d:>{counts}}" for a, b, c, d in rows]
+    size = sum(_count(w) * w.kind.dtype.itemsize for w in found.values())
+    elements = sum(map(_count, found.values()))
+    return "\n".join([*lines, f"{len(found)} weights, {elements:,} elements, {size:,} bytes"])
+
+
+def _count(w: Weight) -> int:
+    return math.prod(w.kind.shape or ())
