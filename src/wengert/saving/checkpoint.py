@@ -1,0 +1,173 @@
+"""`save` and `load`: weights and what goes with them, into one file and back.
+
+Knows: that all is taken between two trainings and given back in one commit, or not at all (S6, D65).
+Refuses to know: the layout of the file, and which optimizers there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from wengert.arrays import Form, Stored, Value, form_of, restored, stored
+from wengert.errors import CheckpointError
+from wengert.graph import Weight
+from wengert.graph.store import STORE, Cell
+from wengert.graph.weights import Updates, by_settings, data_of
+from wengert.saving.container import encoded, opened
+from wengert.saving.files import replace
+from wengert.saving.manifest import Broken, Manifest, Plain, Saved, state_name
+from wengert.saving.naming import weights_by_name
+from wengert.saving.states import check_state, parts_of, state_of, with_state
+
+Path: TypeAlias = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a file says besides its weights: the step and the seed that `save` was given, the version that saved."""
+
+    step: int | None
+    seed: int | None
+    version: str
+
+
+# object: a dictionary of weights, an iterable of named ones, or a model of any class
+def save(
+    path: Path,
+    weights: object,
+    *,
+    step: int | None = None,
+    seed: int | None = None,
+    optimizer: bool = True,
+) -> None:
+    """Write weights, the state of their optimizers, `step` and `seed` to a file, which is replaced at once.
+
+    `weights` is a model, by whose attributes they are named, a dictionary, or an iterable of weights with names of
+    their own. All are as they were between two trainings. Raises CheckpointError for names that a file cannot have
+    and state that is neither number nor array; CheckpointWriteError, an OSError too, if the file cannot be written.
+    After both, and after a kill at any moment, the old file is there as it was.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from wengert.plugins import SGD
+    >>> w = SGD(learning_rate=0.5).double_weight(2.0, name="w")
+    >>> with TemporaryDirectory() as folder:
+    ...     save(f"{folder}/model.safetensors", [w], step=7)
+    ...     before = (w * w).train().run(), w.data
+    ...     found = load(f"{folder}/model.safetensors", [w])
+    >>> before, w.data, found.step
+    ((4.0, 0.0), 2.0, 7)
+
+    Source: the safetensors format, https://huggingface.co/docs/safetensors.
+    """
+    for what, number in (("step", step), ("seed", seed)):
+        if number is not None and type(number) is not int:
+            raise CheckpointError(
+                f"{what} is {number!r}, a {type(number).__name__}; it has to be an int or None"
+            )
+    named = weights_by_name(weights)
+    release = STORE.hold()
+    try:
+        manifest, values = _taken(named, step, seed, optimizer)
+    finally:
+        release()
+    replace(os.fspath(path), encoded(manifest, values))
+
+
+def _taken(
+    named: Mapping[str, Weight], step: int | None, seed: int | None, optimizer: bool
+) -> tuple[Manifest, dict[str, Stored]]:
+    """Everything as bytes, which no later training changes."""
+    weights: dict[str, Saved] = {}
+    values: dict[str, Stored] = {}
+    for name, weight in named.items():
+        values[name] = data = _stored(data_of(weight))
+        state: dict[str, Form | Plain] = {}
+        for key, value in (state_of(weight, name) if optimizer else {}).items():
+            if form_of(value) is None:
+                state[key] = value
+            else:
+                values[state_name(name, key)] = entry = _stored(value)
+                state[key] = entry.form
+        weights[name] = Saved(data.form, parts_of(weight) if optimizer else (), state)
+    return Manifest(step, seed, weights), values
+
+
+def _stored(x: Value) -> Stored:
+    found = stored(x)
+    assert found is not None, "weights hold floats, and other state was refused"
+    return found
+
+
+def load(path: Path, weights: object, *, optimizer: bool = True) -> Checkpoint:
+    """Give weights and their optimizers what `save` wrote, all at once; `weights` as for `save`.
+
+    The file must have these weights and no others, with their shapes and dtypes, and state of the same optimizers,
+    which `optimizer=False` leaves as it is. Raises CheckpointError, after which no weight has changed, for a file
+    that is of another model or is broken in whatever way; OSError where there is none. Nothing in a file is ever
+    run.
+
+    Example: see `save`. Source: as for `save`.
+    """
+    place = os.fspath(path)
+    named = weights_by_name(weights)
+    try:
+        manifest, values = opened(place, lambda found: _agree(found, named, optimizer))
+    except Broken as reason:
+        raise CheckpointError(f"{place} cannot be loaded, and no weight has changed: {reason}") from reason
+    _give(named, manifest, values, optimizer)
+    return Checkpoint(manifest.step, manifest.seed, manifest.version)
+
+
+def _agree(manifest: Manifest, named: Mapping[str, Weight], optimizer: bool) -> None:
+    """Broken if a file is of another model."""
+    missing, unexpected = named.keys() - manifest.weights.keys(), manifest.weights.keys() - named.keys()
+    if missing or unexpected:
+        raise Broken(f"it is of another model: it {_lacks(missing, unexpected)}")
+    for name, weight in named.items():
+        saved, form = manifest.weights[name], form_of(data_of(weight))
+        if saved.data != form:
+            raise Broken(f"it is of another model: {name!r} is {saved.data} there, and {form} here")
+        if optimizer:
+            check_state(weight, name, saved)
+
+
+def _lacks(missing: set[str], unexpected: set[str]) -> str:
+    said = [f"lacks {_listed(missing)}"] * bool(missing) + [f"has {_listed(unexpected)}"] * bool(unexpected)
+    return " and ".join(said)
+
+
+def _listed(names: set[str]) -> str:
+    shown = sorted(names)[:10]
+    return ", ".join(map(repr, shown)) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+def _give(
+    named: Mapping[str, Weight], manifest: Manifest, values: Mapping[str, Stored], optimizer: bool
+) -> None:
+    """All data as one version, then the optimizers, between two trainings."""
+    data: list[tuple[Cell, Value]] = []
+    states: list[dict[str, Value]] = []
+    for name, weight in named.items():
+        device = weight._device
+        data.append((weight._cell, restored(values[name], device)))
+        state = manifest.weights[name].state.items()
+        states.append(
+            {k: restored(values[state_name(name, k)], device) if isinstance(x, Form) else x for k, x in state}
+        )
+    release, reader = STORE.hold(), object()
+    try:
+        optimizers: list[tuple[Weight, Updates]] = []
+        if optimizer:
+            optimizers = [(w, with_state(w, s)) for w, s in zip(named.values(), states, strict=True)]
+        with STORE.lock:
+            STORE.replace(STORE.begin(reader), data)
+        for weight, stepped in optimizers:
+            weight._optimizer = stepped
+        for group in by_settings(weight for weight, _ in optimizers):
+            group[0]._optimizer.loaded(group)
+    finally:
+        STORE.end(reader)
+        release()

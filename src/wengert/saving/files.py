@@ -1,0 +1,59 @@
+"""One file replaced at once: there is always the old content or the new one, whole, whatever is killed when.
+
+Knows: a file beside it, fsync, rename, and fsync of the folder.
+Refuses to know: what is in the file.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+
+from wengert.errors import CheckpointWriteError
+
+
+def replace(path: str, content: bytes) -> None:
+    """Make `content` that of the file at `path`; CheckpointWriteError leaves what was there.
+
+    A process that is killed in between leaves a file `.NAME.HEX.partial` in the folder, which may be deleted.
+    """
+    place = os.path.realpath(path)  # of a link, what it points to
+    folder, name = os.path.split(place)
+    beside = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.partial")
+    try:
+        _write(beside, content)
+        os.replace(beside, place)
+    except BaseException as error:
+        with suppress(OSError):  # it was not made, or is another name by now
+            os.unlink(beside)
+        if isinstance(error, OSError):
+            raise _failure(path, error, "nothing was saved, and what was there is as it was") from error
+        raise
+    try:
+        _sync_folder(folder)
+    except OSError as error:
+        raise _failure(path, error, "it was replaced, but may be as it was after a loss of power") from error
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: str) -> None:
+    if not hasattr(os, "O_DIRECTORY"):
+        return  # a system where folders cannot be opened
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _failure(path: str, error: OSError, so: str) -> CheckpointWriteError:
+    failure = CheckpointWriteError(f"{path} could not be written: {error.strerror or error}; {so}")
+    failure.errno = error.errno
+    return failure

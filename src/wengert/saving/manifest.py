@@ -1,0 +1,160 @@
+"""The manifest: what a file says about its weights, and how much of that is believed.
+
+Knows: names, forms, optimizer state, step, seed and version as JSON; that JSON of a stranger may be anything.
+Refuses to know: how bytes are laid out in a file, and which model is there.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, get_args
+
+from wengert.arrays import Form, Sort
+from wengert.version import __version__
+
+A = TypeVar("A")
+Plain: TypeAlias = int | bool | str | None  # what JSON has exactly; a float goes as bytes, bit for bit
+STATES: Final = "optimizer/"
+_FORMAT: Final = 1
+_LARGEST: Final = 2**63  # elements along an axis, as in numpy
+
+
+class Broken(Exception):
+    """Why a file cannot be loaded; whoever knows its path makes a `CheckpointError` of it."""
+
+
+class Saved(NamedTuple):
+    """One weight: the form of its data, the parts of its optimizer, and the state that their steps have left."""
+
+    data: Form
+    parts: tuple[str, ...]
+    state: dict[str, Form | Plain]
+
+
+class Manifest(NamedTuple):
+    """What a file says about its weights."""
+
+    step: int | None
+    seed: int | None
+    weights: dict[str, Saved]
+    version: str = __version__
+
+    def forms(self) -> dict[str, Form]:
+        """Everything that the file has as bytes, by name."""
+        found = {name: saved.data for name, saved in self.weights.items()}
+        for name, saved in self.weights.items():
+            states = {n: x for n, x in saved.state.items() if isinstance(x, Form)}
+            found.update({state_name(name, state): form for state, form in states.items()})
+        return found
+
+
+def state_name(weight: str, state: str) -> str:
+    """The name that a part of an optimizer's state has in a file."""
+    return f"{STATES}{state}/{weight}"
+
+
+def written(manifest: Manifest) -> str:
+    """The manifest as JSON."""
+    weights = {
+        name: {**_form(saved.data), "optimizer": list(saved.parts), "state": _state(saved)}
+        for name, saved in manifest.weights.items()
+    }
+    return json.dumps(
+        {
+            "format": _FORMAT,
+            "version": manifest.version,
+            "step": manifest.step,
+            "seed": manifest.seed,
+            "weights": weights,
+        }
+    )
+
+
+def _form(form: Form) -> dict[str, object]:
+    return {"sort": form.sort, "dtype": form.dtype, "shape": list(form.shape)}
+
+
+def _state(saved: Saved) -> dict[str, dict[str, object]]:
+    return {n: _form(x) if isinstance(x, Form) else {"value": x} for n, x in saved.state.items()}
+
+
+def parsed(text: bytes, what: str) -> dict[str, Any]:  # Any: JSON of a stranger
+    """A JSON object in which no name stands twice; Broken if that is not what it is."""
+    try:
+        found = json.loads(text.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise Broken(f"{what} is no JSON: {error}") from error
+    return _is(dict, found, what)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Broken(f"the name {twice!r} stands there twice")
+    return found
+
+
+def _no_number(text: str) -> object:
+    raise Broken(f"{text} stands where a number has to be")
+
+
+def read(text: str) -> Manifest:
+    """The manifest that `written` wrote; Broken for anything else."""
+    found = parsed(text.encode("utf-8", "surrogatepass"), "its manifest")
+    number = found.get("format")
+    if number != _FORMAT:
+        raise Broken(
+            f"its manifest is of format {number!r}; this is version {__version__}, which reads {_FORMAT}"
+        )
+    weights = {name: _saved(x, name) for name, x in _is(dict, found.get("weights"), "weights").items()}
+    return Manifest(
+        _number(found.get("step"), "step"),
+        _number(found.get("seed"), "seed"),
+        weights,
+        _is(str, found.get("version"), "version"),
+    )
+
+
+def _is(kind: type[A], x: object, what: str) -> A:
+    if type(x) is not kind:  # exactly: True is no number here
+        raise Broken(f"{what} is no {kind.__name__}: {str(x)[:40]!r}")
+    return x
+
+
+def _number(x: object, what: str) -> int | None:
+    return None if x is None else _is(int, x, what)
+
+
+def _saved(x: object, name: str) -> Saved:
+    found = _is(dict, x, name)
+    parts = tuple(_is(str, part, "an optimizer") for part in _is(list, found.get("optimizer"), "optimizer"))
+    states = _is(dict, found.get("state"), "state").items()
+    return Saved(_read_form(found, name), parts, {state: _entry(y, state) for state, y in states})
+
+
+def _entry(x: object, state: str) -> Form | Plain:
+    found = _is(dict, x, state)
+    if not state.isidentifier() or state.startswith("_"):
+        raise Broken(f"{state!r} is no name of an optimizer's state")
+    if "value" not in found:
+        return _read_form(found, state)
+    value = found["value"]
+    if type(value) in (int, bool, str) or value is None:
+        plain: Plain = value
+        return plain
+    raise Broken(f"{state} is neither a number nor a text: {str(value)[:40]!r}")
+
+
+def _read_form(found: dict[str, object], name: str) -> Form:
+    shape = tuple(_is(int, n, f"the shape of {name!r}") for n in _is(list, found.get("shape"), "a shape"))
+    sort = next((sort for sort in get_args(Sort) if sort == found.get("sort")), None)
+    form = Form(sort or "array", _is(str, found.get("dtype"), "a dtype"), shape)
+    if sort is None or form.size is None or (shape and sort != "array"):
+        raise Broken(f"{name!r} is of an unknown form: {str(found)[:80]}")
+    if not all(0 <= n < _LARGEST for n in shape) or len(shape) > 64:
+        raise Broken(f"{name!r} has the impossible shape {str(shape)[:80]}")
+    if sort == "float" and form.dtype != "float64":
+        raise Broken(f"{name!r} is of an unknown form: {form}")
+    return form

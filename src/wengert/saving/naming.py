@@ -1,0 +1,66 @@
+"""The weights of whatever is to be saved, each under one name.
+
+Knows: that weights come with names of their own or at places in a model, and which names a file can have.
+Refuses to know: files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from wengert.errors import CheckpointError
+from wengert.graph import Weight
+from wengert.nn import weights as weights_at
+from wengert.saving.manifest import STATES
+
+
+def weights_by_name(given: object) -> dict[str, Weight]:
+    """What `save` and `load` take, by name: a model or mapping by place, an iterable of weights by their names."""
+    if isinstance(given, Iterable) and not isinstance(given, Mapping | str | Weight):
+        members = list(given)
+        found = _by_own_names(members) if _are_weights(members) else weights_at(members)
+    else:
+        found = weights_at(given)
+    if not found:
+        raise CheckpointError(
+            f"no weight in {type(given).__name__!s} {_short(given)}; give a dictionary of weights, an iterable of "
+            "named weights, or a model that has weights in its attributes"
+        )
+    for name, weight in found.items():
+        _check(name, weight)
+    return found
+
+
+def _are_weights(members: list[object]) -> bool:
+    return all(isinstance(member, Weight) for member in members)
+
+
+def _by_own_names(members: list[object]) -> dict[str, Weight]:
+    found: dict[str, Weight] = {}
+    for weight in members:
+        assert isinstance(weight, Weight), "only weights come here"
+        if weight._name is None:
+            raise CheckpointError(
+                f"the weight made at {weight.site} has no name, and a place in a source file is none that lasts; "
+                'make it with name="...", or give a dictionary of weights'
+            )
+        other = found.setdefault(weight._name, weight)
+        if other is not weight:
+            raise CheckpointError(
+                f"two weights are named {weight.name!r}: one made at {other.site}, one at {weight.site}; give one "
+                "of them another `name=`, or give a dictionary of weights"
+            )
+    return found
+
+
+def _check(name: str, weight: Weight) -> None:
+    if not name or name.startswith((STATES, "__metadata__")) or not name.isprintable():
+        raise CheckpointError(
+            f"a file of weights cannot have the name {name!r}, that of the weight made at {weight.site}; names are "
+            f"printable, not empty, and begin neither with {STATES!r} nor with '__metadata__'"
+        )
+
+
+def _short(x: object) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."

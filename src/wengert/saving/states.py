@@ -1,0 +1,81 @@
+"""The state of optimizers, out of a weight and into one.
+
+Knows: that state is what an optimizer keeps under names without an underscore, and which of it a file may have.
+Refuses to know: any optimizer's formula, and files.
+"""
+
+from __future__ import annotations
+
+from wengert.arrays import Form, Value, form_of
+from wengert.errors import CheckpointError
+from wengert.graph import Weight
+from wengert.graph.weights import Updates
+from wengert.plugins.optimizer import Optimizer
+from wengert.saving.manifest import Broken, Plain, Saved
+
+
+def parts_of(weight: Weight) -> tuple[str, ...]:
+    """The parts of its optimizer that make steps, in their order: state is of use to the same ones only."""
+    return tuple(part.__qualname__ for part in _parts(weight))
+
+
+def _parts(weight: Weight) -> list[type]:
+    chain = type(weight._optimizer).__mro__
+    return [part for part in chain if "step" in vars(part) and part is not Optimizer]
+
+
+def state_of(weight: Weight, name: str) -> dict[str, Value]:
+    """What the steps so far have left, by name; CheckpointError for what no file can have."""
+    found = _public(weight._optimizer)
+    for key, value in found.items():
+        if form_of(value) is None and not (type(value) in (int, bool, str) or value is None):
+            raise CheckpointError(
+                f"the optimizer of {name!r} keeps {key!r}, a {type(value).__name__}, and a file of weights has "
+                "numbers, texts and arrays of numbers only; keep it under a name with an underscore if it is no "
+                "state, or save the data alone with optimizer=False"
+            )
+    return found
+
+
+def _public(optimizer: Updates) -> dict[str, Value]:
+    return {name: x for name, x in getattr(optimizer, "__dict__", {}).items() if not name.startswith("_")}
+
+
+def check_state(weight: Weight, name: str, saved: Saved) -> None:
+    """Broken if the optimizer of this weight cannot go on from this state."""
+    parts = parts_of(weight)
+    if saved.parts != parts:
+        raise Broken(
+            f"the optimizer of {name!r} was {_chain(saved.parts)}, and is {_chain(parts)} here; write "
+            "load(..., optimizer=False) for the data alone"
+        )
+    ours = all(part.__module__.startswith("wengert.") for part in _parts(weight))
+    cls = type(weight._optimizer)
+    for state, entry in saved.state.items():
+        default = getattr(cls, state, None)
+        if callable(default) or isinstance(default, property) or (ours and not hasattr(cls, state)):
+            raise Broken(f"the optimizer of {name!r}, {_chain(parts)}, has no state {state!r}")
+        if ours and not _fits(entry, default, weight):
+            raise Broken(f"the state {state!r} of {name!r} is {entry}, which its optimizer never has")
+
+
+def _chain(parts: tuple[str, ...]) -> str:
+    return " with ".join(parts) or "none"
+
+
+def _fits(entry: Form | Plain, default: object, weight: Weight) -> bool:
+    if type(default) is int:
+        return type(entry) is int and entry >= 0
+    if not isinstance(entry, Form) or not entry.dtype.startswith("float"):
+        return False
+    return entry.shape in ((), weight.kind.shape)
+
+
+def with_state(weight: Weight, state: dict[str, Value]) -> Updates:
+    """A copy of the optimizer that goes on from this state."""
+    copy = weight._optimizer.staged()
+    for name in _public(copy):
+        delattr(copy, name)
+    for name, value in state.items():
+        setattr(copy, name, value)
+    return copy

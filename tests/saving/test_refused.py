@@ -1,0 +1,369 @@
+"""Whatever is wrong with a file, the names or the disk: one clear error, and nothing has changed."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from tests.saving.models import adam, network, step, told
+from wengert import nn
+from wengert.errors import ArgumentError, CheckpointError, CheckpointPackageError, CheckpointWriteError
+from wengert.extend import Optimizer
+from wengert.plugins import SGD, LearningRate, Momentum
+from wengert.saving import container, files, load, save
+
+safetensors: Any = importlib.import_module("safetensors")  # Any: its stubs leave functions without types
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    model = network(adam())
+    step(model)
+    save(tmp_path / "model", model, step=3)
+    return tmp_path / "model"
+
+
+def refused(path: Path, words: str, model: Any = None, **options: bool) -> None:
+    """Loading raises a CheckpointError that names the file and has these words; nothing has changed."""
+    if model is None:
+        model = network(adam(), seed=1)
+        step(model)
+    before = told(model)
+    with pytest.raises(CheckpointError) as caught:
+        load(path, model, **options)
+    assert told(model) == before
+    assert type(caught.value) is CheckpointError
+    assert words in str(caught.value) and str(path) in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+
+
+def split(path: Path) -> tuple[dict[str, Any], bytes]:
+    content = path.read_bytes()
+    length = struct.unpack("<Q", content[:8])[0]
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
+
+
+def join(path: Path, header: object, rest: bytes) -> None:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + rest)
+
+
+def changed(path: Path, change: Callable[[dict[str, Any], dict[str, Any]], object]) -> None:
+    """The file with another header and manifest."""
+    header, rest = split(path)
+    manifest = json.loads(header["__metadata__"]["wengert"])
+    change(header, manifest)
+    if "__metadata__" in header:
+        header["__metadata__"] = {"wengert": json.dumps(manifest)}
+    join(path, header, rest)
+
+
+def test_a_file_that_was_taken_apart_and_put_together_again_loads(path: Path) -> None:
+    changed(path, lambda header, manifest: None)
+    load(path, network(adam()))
+
+
+# -- broken files ---------------------------------------------------------------------------------
+
+
+def test_every_truncation_and_every_addition_is_refused(path: Path) -> None:
+    content = path.read_bytes()
+    for length in [*range(0, len(content), 7), len(content) - 1]:
+        path.write_bytes(content[:length])
+        refused(path, "cut short")
+    path.write_bytes(content + b"\0")
+    refused(path, "cut short or added to")
+
+
+def test_a_huge_header_is_not_read(path: Path) -> None:
+    path.write_bytes(struct.pack("<Q", 2**63) + b"{}")
+    refused(path, "less than its header needs")
+    with path.open("wb") as file:  # sparse: no disk is used
+        file.write(struct.pack("<Q", 200_000_000))
+        file.truncate(300_000_000)
+    refused(path, "200,000,000 bytes; no more than")
+
+
+DEEP = 100_000
+HEADERS = {
+    "no JSON": (b"{", "no JSON"),
+    "no text": (b"\xff\xfe{}", "no JSON"),
+    "no object": (b"[]", "its header is no dict"),
+    "deep": (b"[" * DEEP + b"]" * DEEP, "no JSON"),
+    "twice": (b'{"a": 1, "a": 2}', "'a' stands there twice"),
+    "NaN": (b'{"a": {"shape": [NaN]}}', "NaN stands where a number has to be"),
+    "no manifest": (b"{}", "no manifest"),
+    "a manifest that is none": (b'{"__metadata__": {"wengert": 1}}', "no manifest"),
+    "a long number": (b'{"__metadata__": {"wengert": "' + b"9" * 5000 + b'"}}', "no JSON"),
+    "a deep manifest": (b'{"__metadata__": {"wengert": "' + b"[" * DEEP + b'"}}', "no JSON"),
+    "a surrogate": (b'{"__metadata__": {"wengert": "\\ud800"}}', "no JSON"),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_a_header_that_is_none_is_refused(path: Path, name: str) -> None:
+    header, words = HEADERS[name]
+    join(path, header, b"")
+    refused(path, words)
+
+
+def in_weight(**entries: object) -> Callable[[Any, Any], None]:
+    return lambda header, manifest: manifest["weights"]["layers.0.bias"].update(entries)
+
+
+def in_state(name: str, value: object) -> Callable[[Any, Any], None]:
+    return lambda header, manifest: manifest["weights"]["layers.0.bias"]["state"].update({name: value})
+
+
+def in_header(**entries: object) -> Callable[[Any, Any], None]:
+    return lambda header, manifest: header["layers.0.bias"].update(entries)
+
+
+def in_manifest(**entries: object) -> Callable[[Any, Any], None]:
+    return lambda header, manifest: manifest.update(entries)
+
+
+ARRAY = {"sort": "array", "dtype": "float32", "shape": [4]}
+CHANGES = {
+    "dtype": (in_weight(dtype="float64"), "'layers.0.bias' is array of float64"),
+    "unknown dtype": (in_weight(dtype="object"), "unknown form"),
+    "dtype is no text": (in_weight(dtype=[]), "a dtype is no str"),
+    "shape": (in_weight(shape=[5]), "there, and array of float32 and shape (4,) here"),
+    "negative shape": (in_weight(shape=[-4]), "impossible shape"),
+    "shape of a truth value": (in_weight(shape=[True]), "is no int"),
+    "fractional shape": (in_weight(shape=[4.0]), "is no int"),
+    "huge shape": (in_weight(shape=[2**70]), "impossible shape"),
+    "many axes": (in_weight(shape=[1] * 65), "impossible shape"),
+    "sort": (in_weight(sort="scalar"), "unknown form"),
+    "header dtype": (in_header(dtype="I32"), "its header says that 'layers.0.bias' is I32"),
+    "header shape": (in_header(shape=[2, 2]), "its header says that"),
+    "header shape that does not fit": (in_header(shape=[40]), "safetensors refuses it"),
+    "header dtype of another size": (in_header(dtype="F64"), "safetensors refuses it"),
+    "unknown header dtype": (in_header(dtype="F99"), "safetensors refuses it"),
+    "offsets outside": (in_header(data_offsets=[0, 10**15]), "safetensors refuses it"),
+    "offsets backwards": (in_header(data_offsets=[16, 0]), "safetensors refuses it"),
+    "negative offsets": (in_header(data_offsets=[-16, 0]), "safetensors refuses it"),
+    "overlap": (in_header(data_offsets=[4, 20]), "safetensors refuses it"),
+    "optimizer": (in_weight(optimizer=["Remembering"]), "was Remembering, and is Moments with Scaled here"),
+    "optimizer is no list": (in_weight(optimizer="Moments"), "optimizer is no list"),
+    "state of no optimizer": (in_state("velocity", ARRAY), "has no state 'velocity'"),
+    "a method": (in_state("step", {"value": 1}), "has no state 'step'"),
+    "a property": (in_state("settings", {"value": 1}), "has no state 'settings'"),
+    "dunder": (in_state("__class__", {"value": 1}), "is no name of an optimizer's state"),
+    "state is no number": (in_state("count", {"value": [1]}), "neither a number nor a text"),
+    "count is a text": (in_state("count", {"value": "1"}), "which its optimizer never has"),
+    "count is negative": (in_state("count", {"value": -1}), "which its optimizer never has"),
+    "mean is a number": (in_state("mean", {"value": 1}), "which its optimizer never has"),
+    "mean of another shape": (in_state("mean", {**ARRAY, "shape": [2]}), "which its optimizer never has"),
+    "mean of integers": (in_state("mean", {**ARRAY, "dtype": "int32"}), "which its optimizer never has"),
+    "step": (in_manifest(step="3"), "step is no int"),
+    "version": (in_manifest(version=None), "version is no str"),
+    "format": (in_manifest(format=2), "of format 2"),
+    "weights": (in_manifest(weights=[]), "weights is no dict"),
+    "weight": (in_manifest(weights={"layers.0.bias": 1}), "layers.0.bias is no dict"),
+    "name": (
+        lambda header, manifest: header.update(x=header.pop("layers.0.bias")),
+        "not have the same names",
+    ),
+    "metadata": (lambda header, manifest: header.pop("__metadata__"), "no manifest"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_hostile_or_mismatched_file_is_refused(path: Path, name: str) -> None:
+    change, words = CHANGES[name]
+    changed(path, change)
+    refused(path, words)
+
+
+def test_a_name_that_stands_twice_in_a_real_header_is_refused(path: Path) -> None:
+    header, rest = split(path)
+    text = json.dumps(header)
+    entry = json.dumps(header["layers.0.bias"])
+    join(path, (text[:-1] + f', "layers.0.bias": {entry}}}').encode(), rest)
+    refused(path, "'layers.0.bias' stands there twice")
+
+
+def test_a_file_of_another_library_is_refused(tmp_path: Path) -> None:
+    save_file({"layers.0.bias": np.zeros(4, np.float32)}, tmp_path / "other")
+    refused(tmp_path / "other", "no manifest")
+
+
+def test_a_file_that_is_not_there_is_the_usual_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none", network(adam()))
+
+
+# -- other models ---------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_of_another_model_names_what_is_missing_and_unexpected(path: Path) -> None:
+    settings = adam()
+    other = {"layers": [network(settings).layers[0]], "more": settings.double_weight(1.0)}
+    refused(path, "lacks 'more' and has 'layers.2.bias', 'layers.2.weight'", other)
+    many = [settings.double_weight(1.0, name=f"w{i:02}") for i in range(12)]
+    refused(path, "'w08', 'w09' and 2 more", many)
+
+
+def test_the_state_of_another_optimizer_is_refused_and_data_alone_are_not(path: Path) -> None:
+    class Other(Momentum, LearningRate): ...
+
+    other = network(Other(learning_rate=0.1))
+    refused(
+        path, "was Moments with Scaled, and is Remembering with Scaled here; write load(..., optim", other
+    )
+    load(path, other, optimizer=False)
+
+
+# -- what cannot be saved -------------------------------------------------------------------------
+
+
+def unsaved(path: Path, weights: object, words: str, **options: Any) -> None:
+    with pytest.raises(CheckpointError, match=words):
+        save(path, weights, **options)
+    assert not path.exists()
+
+
+def test_names_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
+    settings, path = SGD(learning_rate=0.1), tmp_path / "w"
+    w, v = settings.double_weight(1.0, name="w"), settings.double_weight(1.0, name="w")
+    unsaved(path, [w, v], "two weights are named 'w': one made at .*test_refused")
+    unsaved(path, [settings.double_weight(1.0)], "has no name")
+    for name in ("optimizer/a", "__metadata__", "a\0", "\ud800"):
+        unsaved(path, {name: w}, "a file of weights cannot have the name")
+    nothings: list[object] = [[], {}, nn.Dropout(0.5), 3, "w"]
+    for nothing in nothings:
+        unsaved(path, nothing, "no weight in")
+    with pytest.raises(ArgumentError, match=r"two weights stand at 'a\.b'"):
+        save(path, {"a.b": w, "a": {"b": v}})
+    unsaved(path, [w], "step is 1.0, a float", step=1.0)
+    unsaved(path, [w], "seed is True, a bool", seed=True)
+
+
+class Odd(Optimizer):
+    def __init__(self, settings: Any) -> None:
+        super().__init__(settings)
+        self.log = [1]
+
+
+class OddSGD(SGD):
+    optimizer = Odd
+
+
+def test_state_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    w = OddSGD(learning_rate=0.1).double_weight(1.0, name="w")
+    unsaved(tmp_path / "w", [w], "the optimizer of 'w' keeps 'log', a list")
+    save(tmp_path / "w", [w], optimizer=False)
+
+
+def test_a_package_that_writes_other_bytes_is_found_out(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, good = path.read_bytes(), safetensors.serialize
+
+    def transposing(tensors: Any, metadata: Any) -> bytes:
+        data = tensors["layers.0.weight"]["data"]
+        tensors["layers.0.weight"]["data"] = data[4:] + data[:4]
+        content: bytes = good(tensors, metadata)
+        return content
+
+    monkeypatch.setattr(safetensors, "serialize", transposing)
+    with pytest.raises(CheckpointError, match="did not write what it was given"):
+        save(path, network(adam()))
+    assert path.read_bytes() == before
+
+
+def test_without_the_package_the_error_says_what_to_install(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    with pytest.raises(CheckpointPackageError, match=r"pip install 'wengert\[saving\]'") as caught:
+        save(path, network(adam()))
+    assert isinstance(caught.value, ImportError)
+
+
+# -- disks ----------------------------------------------------------------------------------------
+
+FULL = """
+import resource, sys
+from wengert.errors import CheckpointWriteError
+from wengert.plugins import SGD
+from wengert.saving import save
+import numpy as np
+w = SGD(learning_rate=0.1).array_weight(np.ones(1000), name="w")
+save(sys.argv[1], [w], step=1)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    save(sys.argv[1], [w], step=2)
+except CheckpointWriteError as error:
+    print(isinstance(error, OSError), error.errno, error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of file sizes there")
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True)
+    assert f"True 27 {path} could not be written: File too large; nothing was saved" in done.stdout, done
+    w = SGD(learning_rate=0.1).array_weight(np.zeros(1000), name="w")
+    assert load(path, [w]).step == 1
+    assert os.listdir(tmp_path) == ["w"]
+
+
+@pytest.mark.parametrize("name", ["open", "fsync", "replace"])
+def test_every_step_of_writing_may_fail(path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def full(*given: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "open", full, raising=False) if name == "open" else patch.setattr(os, name, full)
+        with pytest.raises(
+            CheckpointWriteError, match="No space left on device; nothing was saved"
+        ) as caught:
+            save(path, network(adam()))
+    assert caught.value.errno == 28
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_an_interrupt_in_the_middle_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "fsync", stop)
+    with pytest.raises(KeyboardInterrupt):
+        save(path, network(adam()))
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_folder_that_cannot_be_synchronized_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unable(folder: str) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(files, "_sync_folder", unable)
+    with pytest.raises(CheckpointWriteError, match="it was replaced, but"):
+        save(path, network(adam()), step=4)
+    assert load(path, network(adam())).step == 4
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointWriteError, match="No such file or directory"):
+        save(tmp_path / "no" / "w", network(adam()))
+
+
+def test_the_header_that_is_read_is_no_longer_than_the_package_reads() -> None:
+    text = b"{}" + b" " * container._LONGEST
+    with pytest.raises(safetensors.SafetensorError):
+        safetensors.deserialize(struct.pack("<Q", len(text)) + text)
