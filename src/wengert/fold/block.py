@@ -1,0 +1,279 @@
+"""What every block is: a typed function from data to layers, as a value.
+
+Knows: how blocks are joined by `>>`, named, shown, asked for their types, and how an error of one is worded.
+Refuses to know: any single block.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, Final, Generic, Literal, Self, TypeAlias, overload
+
+from typing_extensions import TypeVar
+
+from wengert.control import Executor
+from wengert.errors import BlockError
+from wengert.fold.convert import canonicalize_type, convert_to_type
+from wengert.fold.machine import Run, built, evaluated, planned
+from wengert.fold.solver import Solver, Use, known
+from wengert.fold.types import ResultType, Value
+from wengert.fold.wires import Scope, Wire
+from wengert.graph import ArrayLayer
+from wengert.graph.operand import shown
+from wengert.graph.site import position, user_frame, user_position
+from wengert.run.ask import Predictable
+
+A = TypeVar("A", contravariant=True)
+B = TypeVar("B", covariant=True)
+C = TypeVar("C")
+D = TypeVar("D")
+X = TypeVar("X")
+Y = TypeVar("Y")
+Z = TypeVar("Z")
+V = TypeVar("V")
+U = TypeVar("U")
+
+# Any: data, shapes and dtypes of every kind, where nothing is said
+K = TypeVar("K", contravariant=True, default=Any)
+Q = TypeVar("Q", covariant=True, default=Any)
+Several: TypeAlias = Iterable[X]
+Tensors: TypeAlias = ArrayLayer[Any, Any, Any]
+
+Steps: TypeAlias = Generator[tuple[Use, Value], Value, Value]  # asks for a value of a part, gives the own one
+Sides: TypeAlias = tuple[ResultType | None, ResultType | None]
+
+# entered by the modules of the blocks: the chain of two, what a tuple or dict is, what a constant is
+CONVERSIONS: Final[dict[str, Callable[..., Any]]] = {}  # Any: blocks of every type
+
+
+class Block(ABC, Generic[A, B]):
+    """A typed function from data to layers.
+
+    `build` computes nothing: its result runs under any executor. A block is never changed once it is made, has
+    no parent, and may stand in any number of places, each with types of its own.
+    >>> from wengert import fold as td
+    >>> block = td.Scalar() >> td.Function(lambda x: x * 2.0)
+    >>> block.eval(21).item(), block.input_type, block.output_type
+    (42.0, PyObjectType(), TensorType((), 'float32'))
+
+    Source: M. Looks et al., "Deep Learning with Dynamic Computation Graphs", 2017.
+    """
+
+    def __init__(self, name: str | None = None, /, **arguments: object) -> None:
+        if name is not None and not isinstance(name, str):
+            raise BlockError(
+                f"td.{type(self).__name__}: a name is a string; got {shown(name)}\n  at {user_position()}"
+            )
+        frame = user_frame()
+        while frame.f_globals.get("__name__") == "typing" and frame.f_back is not None:
+            frame = frame.f_back  # `td.Nth[int]()` calls through there
+        self._code, self._offset = frame.f_code, frame.f_lasti
+        self.name: Final = name
+        self._arguments = arguments
+        self.declared: Sides = (None, None)
+        self.known_input: ResultType | None = None
+        self.known_output: ResultType | None = None
+        self._plans: dict[ResultType | None, Use] = {}
+
+    # what a block says of itself
+
+    @abstractmethod
+    def constrain(self, solver: Solver, use: Use) -> None:
+        """Say what is known of the types of one use, and use the blocks inside."""
+
+    def same_input(self) -> Iterable[AnyBlock]:
+        """The blocks inside that always get the very input of this one."""
+        return ()
+
+    @property
+    def site(self) -> str:
+        """`file:line` where it was made."""
+        return position(self._code, self._offset)
+
+    def __repr__(self) -> str:
+        given = [("", repr(self.name))] * (self.name is not None)
+        given += [(f"{key}=", brief(x)) for key, x in self._arguments.items()]
+        return f"<td.{' '.join([type(self).__name__, *(key + text for key, text in given)])}>"
+
+    def fault(self, text: str, *, shown: bool = True) -> str:
+        """The text of an error: the block, what happened, the line that made the block."""
+        return f"{self!r}: {text}\n  at {self.site}"
+
+    # types
+
+    def settled(self) -> Self:
+        """Find out what is known of the types now; raises BlockError where blocks inside do not fit."""
+        solver = Solver(whole=False)
+        use = Use(self)
+        for side, of in zip((use.input, use.output), self.declared, strict=True):
+            if of is not None:
+                solver.equal(use, "the type", side, "the declared type", of)
+        self.constrain(solver, use)
+        solver.solve()
+        self.known_input, self.known_output = known(use.input), known(use.output)
+        return self
+
+    @property
+    def input_type(self) -> ResultType | None:
+        """The type of what it takes, None while that depends on where it is used."""
+        return self.known_input or self.settled().known_input
+
+    @property
+    def output_type(self) -> ResultType | None:
+        """The type of what it gives, None while that depends on where it is used."""
+        return self.known_output or self.settled().known_output
+
+    def set_input_type(self, of: object) -> Self:
+        """The same block with an input of this type. Raises BlockError if it has another."""
+        return self._with(canonicalize_type(convert_to_type(of)), None)
+
+    def set_output_type(self, of: object) -> Self:
+        """The same block with an output of this type. Raises BlockError if it has another."""
+        return self._with(None, canonicalize_type(convert_to_type(of)))
+
+    def set_io_types(self, other: AnyBlock) -> Self:
+        """The same block with the types of another one."""
+        return self._with(other.input_type, other.output_type)
+
+    def _with(self, given: ResultType | None, result: ResultType | None) -> Self:
+        for what, new, old in (("input", given, self.input_type), ("output", result, self.output_type)):
+            if new is not None and old is not None and new != old:
+                raise BlockError(self.fault(f"the {what} is {old}, and cannot be declared as {new}"))
+        made = copy.copy(self)
+        made.declared = (given or self.declared[0], result or self.declared[1])
+        made._plans = {}
+        return made.settled()
+
+    # joining
+
+    @overload
+    def __rshift__(self, other: Block[B, C], /) -> Block[A, C]: ...
+    @overload
+    def __rshift__(
+        self: Block[D, tuple[X, Y]], other: tuple[Block[X, C], Block[Y, Z]], /
+    ) -> Block[D, tuple[C, Z]]: ...
+    @overload
+    def __rshift__(
+        self: Block[D, tuple[X, Y, U]], other: tuple[Block[X, C], Block[Y, Z], Block[U, V]], /
+    ) -> Block[D, tuple[C, Z, V]]: ...
+    @overload  # Any: a dict has values of many types under keys that no checker knows
+    def __rshift__(self, other: dict[Any, Block[Any, C]], /) -> Block[A, tuple[C, ...]]: ...
+    def __rshift__(self, other: Any, /) -> Any:  # Any: typed by the overloads
+        return CONVERSIONS["pipe"](self, other)
+
+    @overload
+    def __rrshift__(
+        self: Block[tuple[C, Z], D], other: tuple[Block[X, C], Block[Y, Z]], /
+    ) -> Block[tuple[X, Y], D]: ...
+    @overload
+    def __rrshift__(
+        self: Block[tuple[C, Z, V], D], other: tuple[Block[X, C], Block[Y, Z], Block[U, V]], /
+    ) -> Block[tuple[X, Y, U], D]: ...
+    @overload  # Any: as above
+    def __rrshift__(
+        self: Block[tuple[C, ...], D], other: dict[Any, Block[Any, C]], /
+    ) -> Block[dict[Any, Any], D]: ...
+    def __rrshift__(self, other: Any, /) -> Any:  # Any: typed by the overloads
+        return CONVERSIONS["pipe"](other, self)
+
+    @overload
+    def __call__(self, wire: Wire[A], /) -> Wire[B]: ...
+    @overload
+    def __call__(self: Block[tuple[X, Y], C], a: Wire[X], b: Wire[Y], /) -> Wire[C]: ...
+    @overload
+    def __call__(self: Block[tuple[X, Y, Z], C], a: Wire[X], b: Wire[Y], c: Wire[Z], /) -> Wire[C]: ...
+    def __call__(self, *wires: Wire[Any]) -> Wire[Any]:  # Any: typed by the overloads
+        """In a `td.composition`: the wire that leaves this block when these enter it; several are a tuple."""
+        return Scope.of(wires, self).read(self, wires)
+
+    def reads(self, *sources: object) -> Self:
+        """In the scope of a `td.Composition`: connect these to this block; gives the block."""
+        read: Self = CONVERSIONS["reads"](self, *sources)
+        return read
+
+    def __getitem__(self, key: Any, /) -> Any:  # Any: what a composition connects
+        """In the scope of a `td.Composition`: a part of what this block gives."""
+        return CONVERSIONS["part"](self, key)
+
+    __iter__ = None  # with `__getitem__` alone Python would count upwards without an end
+
+    # running
+
+    def build(self, x: A, /) -> B:
+        """The layers for one example; nothing is computed.
+
+        Raises BlockError if a type is still unknown, or if the data are not what the blocks say.
+        """
+        made: B = built(planned(self, self._plans, x), x, Run())
+        return made
+
+    @overload
+    def eval(self: Block[X, Predictable[C]], x: X, /, executor: Executor | None = None) -> C: ...
+    @overload
+    def eval(
+        self: Block[X, tuple[Predictable[C], Predictable[D]]], x: X, /, executor: Executor | None = None
+    ) -> tuple[C, D]: ...
+    @overload
+    def eval(
+        self: Block[X, tuple[Predictable[C], Predictable[D], Predictable[Y]]],
+        x: X,
+        /,
+        executor: Executor | None = None,
+    ) -> tuple[C, D, Y]: ...
+    @overload  # Any: the structure that is built, with data in it; annotate what you get
+    def eval(self, x: A, /, executor: Executor | None = None) -> Any: ...
+    @overload  # Any: as above; data under each name
+    def eval(
+        self, x: A, /, executor: Executor | None = None, *, metrics: Literal[True]
+    ) -> tuple[Any, dict[str, list[Any]]]: ...
+    def eval(
+        self, x: Any, /, executor: Executor | None = None, *, metrics: bool = False
+    ) -> Any:  # Any: as typed
+        """Build for one example and predict: arrays where layers are built, in the same structure.
+
+        With `metrics=True`, that and what each `td.Metric` has kept, by its name.
+        """
+        run = Run()
+        made = built(planned(self, self._plans, x), x, run)
+        if not metrics:
+            return evaluated(made, executor)
+        kept = [[tensor for tensor, _ in values] for values in run.metrics.values()]
+        result, data = evaluated((made, kept), executor)
+        return result, dict(zip(run.metrics, data, strict=True))
+
+    def max_depth(self, x: A, /) -> int:
+        """How many cells lie on the longest path to anything that is built; data and weights are at 0."""
+        run = Run(depths={})
+        return run.depth_of(built(planned(self, self._plans, x), x, run))
+
+
+AnyBlock: TypeAlias = Block[Any, Any]  # Any: a block of every type
+
+
+class Leaf(Block[A, B]):
+    """A block whose value needs no other block."""
+
+    @abstractmethod
+    def value(self, use: Use, x: Value, run: Run) -> Value:
+        """The value for one input, in one use."""
+
+
+class Composite(Block[A, B]):
+    """A block that asks other blocks, which stand in `use.parts`, in the order of `constrain`."""
+
+    @abstractmethod
+    def steps(self, use: Use, x: Value, run: Run) -> Steps:
+        """Yields a use with its input, is sent the value, returns the own value."""
+
+
+def brief(x: object) -> str:
+    """An argument in a `repr`; of blocks only the names, because blocks nest."""
+    if isinstance(x, Block):
+        return f"<td.{type(x).__name__}{' ' + repr(x.name) if x.name else ''}>"
+    if isinstance(x, (list, tuple)) and any(isinstance(part, Block) for part in x):
+        return f"({', '.join(map(brief, x))})"
+    if callable(x) and hasattr(x, "__name__"):  # its `repr` has an address, which differs from run to run
+        return str(x.__name__)
+    return shown(x)

@@ -1,0 +1,130 @@
+"""Blocks one after the other, and the two ends of every chain: nothing done, and nothing left.
+
+Knows: that what one block gives is what the next one takes.
+Refuses to know: what the blocks inside do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wengert.fold.block import CONVERSIONS, A, AnyBlock, B, Composite, Leaf, Steps, X
+from wengert.fold.conversion import convert_to_block
+from wengert.fold.convert import OBJECT, VOID
+from wengert.fold.machine import Run
+from wengert.fold.solver import Solver, Use, is_void
+from wengert.fold.types import ResultType, Value
+
+
+class Identity(Leaf[X, X]):
+    """What enters leaves.
+
+    >>> from wengert import fold as td
+    >>> td.Identity().eval("foo")
+    'foo'
+
+    Source: TensorFlow Fold, `td.Identity`.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        solver.equal(use, "the input", use.input, "the output", use.output)
+
+    def value(self, use: Use, x: Value, run: Run) -> Value:
+        return x
+
+
+class Void(Leaf[object, None]):
+    """Whatever enters, nothing leaves.
+
+    >>> from wengert import fold as td
+    >>> td.Void().eval("foo") is None
+    True
+
+    Source: TensorFlow Fold, `td.Void`.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        solver.equal(use, "the output", use.output, "what is left", VOID)
+        solver.input_otherwise(use, OBJECT)
+
+    def value(self, use: Use, x: Value, run: Run) -> Value:
+        return None
+
+
+class Pipe(Composite[A, B]):
+    """Blocks one after the other: what one gives, the next one takes; `a >> b` is this.
+
+    Raises BlockError where what one gives is not what the next one takes.
+    >>> from wengert import fold as td
+    >>> (td.GetItem("age") >> td.Scalar()).eval({"age": 7}).item()
+    7.0
+
+    Source: TensorFlow Fold, `td.Pipe`.
+    """
+
+    def __init__(self, *blocks: AnyBlock, name: str | None = None) -> None:
+        super().__init__(name, blocks=blocks)
+        self.blocks: tuple[AnyBlock, ...] = ()
+        chain: list[AnyBlock] = []
+        for block in blocks:
+            chain.extend(block.blocks if type(block) is Pipe and block.undecorated else (block,))
+        self.blocks = tuple(chain)
+        self._given = blocks
+        self.settled()
+
+    @property
+    def undecorated(self) -> bool:
+        """Whether it is nothing but its blocks, so that a longer chain may take them over."""
+        return self.name is None and self.declared == (None, None)
+
+    def same_input(self) -> Iterable[AnyBlock]:
+        return self.blocks[:1]
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        before, told = use.input, "its input"
+        # to check a longer chain it is enough to know the two sides of the shorter one
+        for block in self.blocks if solver.whole else self._given:
+            part = solver.use(block)
+            link = solver.link if use.parts else solver.equal
+            link(use, told, before, f"the input of {_end(block, 0)!r}", part.input)
+            before, told = part.output, f"the output of {_end(block, -1)!r}"
+            use.parts.append(part)
+        solver.link(use, told, before, "its output", use.output)
+
+    def steps(self, use: Use, x: Value, run: Run) -> Steps:
+        for part in use.parts:
+            x = yield part, x
+        return x
+
+
+def _end(block: AnyBlock, place: int) -> AnyBlock:
+    """The first or last block of a chain: what a message is about."""
+    return block.blocks[place] if isinstance(block, Pipe) and block.blocks else block
+
+
+def pipe(*blocks: object) -> AnyBlock:
+    """The chain of blocks, or of what is convertible; identities are left out, and one block is itself."""
+    chain = [convert_to_block(x) for x in blocks]
+    kept = [block for block in chain if type(block) is not Identity or block.declared != (None, None)]
+    if not kept:
+        return Identity()
+    return kept[0] if len(kept) == 1 else Pipe(*kept)
+
+
+def feed(solver: Solver, use: Use, block: AnyBlock, source: ResultType, what: str) -> None:
+    """Use a block inside another one; it reads `source`, unless it reads nothing at all."""
+    part = solver.use(block)
+    if not is_void(block.known_input):
+        solver.equal(use, what, source, f"the input of {block!r}", part.input)
+    use.parts.append(part)
+
+
+CONVERSIONS["pipe"] = pipe

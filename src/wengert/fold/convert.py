@@ -1,0 +1,106 @@
+"""From what a person writes for a type, and from a value, to a type.
+
+Knows: the short forms, and that tuples and lists of nothing but objects are objects.
+Refuses to know: blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from wengert.arrays import Generic0d, dtype_of, is_array, is_integer, shape_of
+from wengert.arrays.stated import dtype_name
+from wengert.errors import BlockError
+from wengert.fold.types import (
+    BroadcastSequenceType,
+    Endless,
+    PyObjectType,
+    ResultType,
+    SequenceType,
+    TensorType,
+    TupleType,
+    VoidType,
+)
+from wengert.graph.node import Expression
+from wengert.graph.operand import shown
+from wengert.graph.site import user_position
+
+OBJECT: Final = PyObjectType()
+VOID: Final = VoidType()
+_DEEPEST: Final = 64  # types do not nest deeper; data do, and are objects
+
+
+def convert_to_type(x: object) -> ResultType:
+    """The type that `x` is short for.
+
+    A type is itself; a tuple has types for its parts; `[2, 3]` and `[2, 3, "int32"]` are tensors; a dtype or its
+    name is a scalar; a number n is a vector of n.
+    Raises BlockError for anything else.
+    >>> convert_to_type((3, "int32", [2, 2]))
+    TupleType(TensorType((3,), 'float32'), TensorType((), 'int32'), TensorType((2, 2), 'float32'))
+    """
+    if isinstance(x, ResultType):
+        return x
+    if isinstance(x, tuple):
+        return TupleType([convert_to_type(part) for part in x])
+    if isinstance(x, list):
+        named = bool(x) and isinstance(x[-1], str)
+        return TensorType(x[:-1], x[-1]) if named else TensorType(x)
+    if is_integer(x) and not isinstance(x, bool):
+        return TensorType((int(x),))
+    name = dtype_name(x)
+    if name is not None:
+        return TensorType((), name)
+    raise BlockError(
+        f"a type is a type of wengert.fold, a tuple of them, a list of sizes, a size or a dtype; "
+        f"got {shown(x)}\n  at {user_position()}"
+    )
+
+
+def canonicalize_type(x: object) -> ResultType:
+    """The same type, where a non-empty tuple, or a list, of nothing but objects is an object itself.
+
+    >>> canonicalize_type(TupleType(PyObjectType(), SequenceType(PyObjectType())))
+    PyObjectType()
+    """
+    of = convert_to_type(x)
+    if isinstance(of, TupleType):
+        parts = [canonicalize_type(t) for t in of.parts]
+        return OBJECT if parts and all(t == OBJECT for t in parts) else TupleType(parts)
+    if isinstance(of, BroadcastSequenceType):
+        return BroadcastSequenceType(canonicalize_type(of.item))
+    if isinstance(of, SequenceType):
+        item = canonicalize_type(of.item)
+        return OBJECT if item == OBJECT else SequenceType(item)
+    return of
+
+
+def type_of(x: object) -> ResultType:
+    """The type of a value: tensors where there are expressions in it, else an object."""
+    return canonicalize_type(_form(x, 0))
+
+
+def tensor_type(x: object) -> TensorType | None:
+    """The type of an expression or an array, None for anything else."""
+    if isinstance(x, Expression):
+        if x.kind.shape is None or x.kind.dtype is None:
+            raise BlockError(f"{x!r} has a shape that only the run knows\n  at {user_position()}")
+        return TensorType(x.kind.shape, x.kind.dtype)
+    if is_array(x) or isinstance(x, Generic0d):  # numpy gives its scalars where a result has shape ()
+        return TensorType(shape_of(x), dtype_of(x))
+    return None
+
+
+def _form(x: object, depth: int) -> ResultType:
+    if isinstance(x, Expression):
+        return tensor_type(x) or OBJECT
+    if depth > _DEEPEST:
+        return OBJECT
+    if isinstance(x, tuple):
+        return TupleType([_form(part, depth + 1) for part in x])
+    if isinstance(x, list):
+        items = {_form(part, depth + 1) for part in x}
+        return SequenceType(items.pop()) if len(items) == 1 else OBJECT
+    if isinstance(x, Endless):
+        return BroadcastSequenceType(_form(next(x), depth + 1))
+    return OBJECT

@@ -1,0 +1,162 @@
+"""Blocks that take elements out of sequences and count them; none of them computes.
+
+Knows: keys, places and lengths.
+Refuses to know: what the elements are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from wengert.arrays import is_integer
+from wengert.errors import BlockError, BlockIndexError, BlockKeyError
+from wengert.fold.block import K, Leaf, Q, Several, X
+from wengert.fold.convert import OBJECT
+from wengert.fold.data import tensor_of
+from wengert.fold.machine import Run
+from wengert.fold.solver import Solver, Unknown, Use, head, resolved, sequence_of
+from wengert.fold.types import (
+    BroadcastSequenceType,
+    ResultType,
+    SequenceType,
+    TensorType,
+    TupleType,
+    Value,
+)
+from wengert.graph import ArrayLayer
+from wengert.graph.operand import shown
+
+Scalars: TypeAlias = ArrayLayer[tuple[()], Any]  # Any: the dtype that is stated
+
+
+class Nth(Leaf["tuple[Several[X], int]", X]):
+    """The element of a list at a place that the data say; negative places count from the end.
+
+    Raises BlockError for another input, BlockIndexError, when built, where the list has no such element.
+    >>> from wengert import fold as td
+    >>> td.Nth().eval(("abc", -1))
+    'c'
+
+    Source: TensorFlow Fold, `td.Nth`.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        sequence = Unknown()
+        sequence_of(solver, use, "the list", sequence, use.output)
+        solver.equal(use, "its input", use.input, "a list and a place", TupleType(sequence, OBJECT))
+        solver.input_otherwise(use, OBJECT)
+
+    def value(self, use: Use, x: Value, run: Run) -> Value:
+        elements, place = x
+        if not is_integer(place):
+            raise BlockError(self.fault(f"a place is an integer, not {shown(place)}"))
+        listed = list(elements)
+        if not -len(listed) <= int(place) < len(listed):
+            raise BlockIndexError(self.fault(f"a list of {len(listed)} elements has none at {place}"))
+        return listed[int(place)]
+
+
+class GetItem(Leaf[K, Q]):
+    """`x[key]` of data, of a tuple, of a list; the key may be a slice.
+
+    Raises BlockError for an endless sequence; BlockKeyError, or BlockIndexError, where there is nothing.
+    >>> from wengert import fold as td
+    >>> td.GetItem("a").eval({"a": 1}), td.GetItem(slice(1, None)).eval("abc")
+    (1, 'bc')
+
+    Source: TensorFlow Fold, `td.GetItem`.
+    """
+
+    # Any: what lies under a key, unless it is said, as in `td.GetItem[dict[str, int], int]("a")`
+    def __init__(self, key: object, name: str | None = None) -> None:
+        super().__init__(name, key=key)
+        self._item_of = key
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        def rule() -> bool:
+            of = head(use.input)
+            if isinstance(of, Unknown):
+                return False
+            solver.equal(use, "its output", use.output, "what is taken", self._taken(of))
+            return True
+
+        solver.input_otherwise(use, OBJECT)
+        solver.wait(use, rule)
+
+    def _taken(self, of: ResultType) -> ResultType:
+        key = self._item_of
+        if of == OBJECT:
+            return OBJECT
+        if isinstance(of, TupleType) and isinstance(key, slice):
+            return of[key]
+        if isinstance(of, TupleType) and isinstance(key, int):
+            if not -len(of) <= key < len(of):
+                raise BlockIndexError(self.fault(f"its input is {resolved(of)}, which has no part {key}"))
+            return of[key]
+        if isinstance(of, SequenceType) and not isinstance(of, BroadcastSequenceType):
+            if isinstance(key, slice):
+                return of
+            if isinstance(key, int):
+                return of.item
+        raise BlockError(self.fault(f"its input is {resolved(of)}, of which {shown(key)} takes nothing"))
+
+    def value(self, use: Use, x: Value, run: Run) -> Value:
+        try:
+            return x[self._item_of]
+        except KeyError:
+            raise BlockKeyError(self.fault(f"{shown(x)} has nothing under {shown(self._item_of)}")) from None
+        except IndexError:
+            raise BlockIndexError(self.fault(f"{shown(x)} has no element {shown(self._item_of)}")) from None
+        except TypeError:
+            raise BlockError(self.fault(f"{shown(x)} is not indexed by {shown(self._item_of)}")) from None
+
+
+class Slice(GetItem[X, X]):
+    """A part of a sequence: `x[start:stop:step]`.
+
+    >>> from wengert import fold as td
+    >>> td.Slice(step=-1).eval("abc"), td.Slice(stop=2).eval([1, 2, 3])
+    ('cba', [1, 2])
+
+    Source: TensorFlow Fold, `td.Slice`.
+    """
+
+    def __init__(
+        self,
+        *,
+        start: int | None = None,
+        stop: int | None = None,
+        step: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(slice(start, stop, step), name)
+
+
+class Length(Leaf[Several[Any], Scalars]):
+    """How many elements a list has, as a scalar; no cell.
+
+    Raises BlockError for an endless sequence.
+    >>> from wengert import fold as td
+    >>> td.Length().eval("four").item()
+    4.0
+
+    Source: TensorFlow Fold, `td.Length`.
+    """
+
+    def __init__(self, dtype: object = "float32", name: str | None = None) -> None:
+        self._of = TensorType((), dtype)
+        super().__init__(name, dtype=self._of.dtype)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        sequence_of(solver, use, "its input", use.input, Unknown())
+        solver.equal(use, "its output", use.output, "the length", self._of)
+        solver.input_otherwise(use, OBJECT)
+
+    def value(self, use: Use, x: Value, run: Run) -> Value:
+        return tensor_of(len(x), self._of, self.fault)

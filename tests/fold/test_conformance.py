@@ -1,0 +1,337 @@
+"""The conformance list of the blocks (F of the design): value, depth, two copies alike, and inside another block."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import fold
+from wengert.errors import WengertError
+from wengert.plugins import SGD
+
+td: Any = (
+    fold  # these cases convert tuples, dicts and numbers to blocks, which a checker follows only in part
+)
+
+
+def S(dtype: str = "float32") -> Any:
+    return td.Scalar(dtype)
+
+
+def V(n: int) -> Any:
+    return td.Vector(n)
+
+
+def F(function: Callable[..., Any]) -> Any:
+    return td.Function(function)
+
+
+def Id() -> Any:
+    return td.Identity()
+
+
+def plain(x: Any) -> Any:
+    """Data in place of arrays."""
+    if isinstance(x, itertools.repeat):
+        return ("endless", plain(next(x)))
+    if isinstance(x, (tuple, list)):
+        return type(x)(plain(part) for part in x)
+    return x.tolist() if hasattr(x, "tolist") else x
+
+
+def letter(x: str) -> int:
+    return ord(x) - ord("a") + 1
+
+
+def ones_and_twos() -> tuple[Any, Any]:
+    """The declarations of row 19: 1, and a fold by addition that starts at it."""
+    one, two = td.ForwardDeclaration(), td.ForwardDeclaration()
+    block = td.Map(S()) >> two() >> F(wg.negative)
+    two.resolve_to(td.Fold(F(wg.add), one()))
+    one.resolve_to(td.FromTensor(1.0))
+    return block, [3, 4]
+
+
+def diamond() -> Any:
+    double, triple, add = F(lambda x: x * 2.0), F(lambda x: x * 3.0), F(wg.add)
+
+    def wires(x: Any) -> Any:
+        return add(double(x), triple(x))
+
+    return S() >> td.composition(wires)
+
+
+def line() -> Any:
+    add, double, triple, one = F(wg.add), F(lambda x: x * 2.0), F(lambda x: x * 3.0), td.FromTensor(1.0)
+
+    def wires(x: Any) -> Any:
+        return add(double(triple(x)), one(td.Void()(x)))
+
+    return S() >> td.composition(wires)
+
+
+def by_name() -> Any:
+    double, triple, add = F(lambda x: x * 2.0), F(lambda x: x * 3.0), F(wg.add)
+
+    def wires(a_b: Any) -> Any:
+        return add(double(a_b[0]), triple(a_b[1]))
+
+    return td.Record({"a": S(), "b": S()}) >> td.composition(wires)
+
+
+def twice_resolved() -> Any:
+    one = td.ForwardDeclaration()
+    block = td.AllOf(one(), one()) >> td.Sum()
+    one.resolve_to(td.FromTensor(1.0))
+    return block
+
+
+def states(x: Any, s: Any) -> Any:
+    return x * x, s + x
+
+
+def rnn() -> Any:
+    return (td.Map(S()), S()) >> td.RNN(F(states), initial_state_from_input=True)
+
+
+ZIP = {"x": td.Map(S("int32")), "y": td.Map(S("int32"))}
+ENDLESS = S("int32") >> td.Broadcast()
+BY_KEY = td.OneOf(
+    operator.itemgetter("key"),
+    {"a": td.GetItem("bar") >> S(), "b": td.GetItem("baz") >> S()},
+    td.GetItem("val"),
+)
+BY_PLACE = (Id(), S()) >> td.OneOf(td.GetItem(0), (F(wg.square), F(wg.negative)), td.GetItem(1))
+NESTED = td.Map(td.Map(S() >> F(wg.abs)))
+
+# row, block, input, value, depth where it is said
+CASES: list[tuple[str, Any, Any, Any, int | None]] = [
+    ("1", S(), 42, 42.0, 0),
+    ("2", V(3), [1, 2, 3], [1.0, 2.0, 3.0], 0),
+    ("4", td.AllOf(Id(), Id()), "foo", ("foo", "foo"), 0),
+    ("5", S() >> F(lambda x: x * 2.0), 21, 42.0, 1),
+    (
+        "6",
+        (V(1), (V(2), V(3))) >> F(lambda x, y: ((y[1], x), y[0])),
+        ([1], ([2, 3], [4, 5, 6])),
+        (([4.0, 5.0, 6.0], [1.0]), [2.0, 3.0]),
+        1,
+    ),
+    ("7", diamond(), 5, 25.0, 2),
+    ("8", line(), 1, 7.0, 3),
+    ("13", td.AllOf(td.Void(), S()) >> td.GetItem(1), 42, 42.0, 0),
+    ("14", td.Map(Id()) >> V(2), [1, 2], [1.0, 2.0], 0),
+    ("15", td.Record({0: S("int32")}), {0: 42}, (42,), 0),
+    ("16", by_name(), {"a": 1, "b": 5}, 17.0, 2),
+    (
+        "18",
+        td.Record([(0, S()), (slice(1, 3), (S(), S()) >> td.Concat())]),
+        [1, 2, 3],
+        (1.0, [2.0, 3.0]),
+        1,
+    ),
+    ("19", *ones_and_twos(), -8.0, 3),
+    ("20", twice_resolved(), None, 2.0, 1),
+    ("21", NESTED, [[-1, -2, -3], [-4, -5], [-6], []], [[1.0, 2.0, 3.0], [4.0, 5.0], [6.0], []], 1),
+    ("21 empty", NESTED, [[]], [[]], 0),
+    ("22", (S(), S()) >> td.Map(F(wg.negative)), (3, 4), [-3.0, -4.0], 1),
+    ("23", td.Fold((Id(), S()) >> td.Sum(), td.Zeros([])), (2, 3), 5.0, 2),
+    ("24", rnn(), ([1, 2, 3, 4], 0), ([1.0, 4.0, 9.0, 16.0], 10.0), 4),
+    ("24 empty", rnn(), ([], 7), ([], 7.0), 0),
+    ("25", td.Map(S()) >> td.Reduce(F(wg.add)), [], 0.0, 0),
+    ("26 fold", td.Map(S()) >> td.Fold(F(wg.divide), 1.0), [1, 2, 3, 4], pytest.approx(1 / 24), 4),
+    ("26 reduce", td.Map(S()) >> td.Reduce(F(wg.divide)), [1, 2, 3, 4], pytest.approx(2 / 3), 2),
+    ("27", (S(), S(), S()) >> td.Mean(), (0, 0, 6), 2.0, None),
+    ("28 none", S() >> td.AllOf(), -3, None, 0),
+    ("28 one", S() >> td.AllOf(F(wg.negative)), -3, (3.0,), 1),
+    ("29", td.Map(td.InputTransform(letter) >> S("int32") >> F(lambda x: -x)), "abcd", [-1, -2, -3, -4], 1),
+    ("30", td.Map(S()) >> td.GetItem(-1), range(10), 9.0, 0),
+    ("31 text", td.Slice(step=-1), "abc", "cba", 0),
+    ("31 list", td.Slice(step=-1), [1, 2], [2, 1], 0),
+    ("31 tuple", td.Slice(stop=0), (1, 2), (), 0),
+    ("33", BY_KEY, {"key": "b", "val": {"bar": 42, "baz": 0}}, 0.0, 0),
+    ("34 first", BY_PLACE, (0, 2), 4.0, 1),
+    ("34 second", BY_PLACE, (1, 2), -2.0, 1),
+    ("34 last", BY_PLACE, (-1, 2), -2.0, 1),
+    ("35 zeros", td.Optional(V(4)), None, [0.0] * 4, 0),
+    ("35 given", td.Optional(S(), np.float32(42)), None, 42.0, 0),
+    ("35 some", td.Optional(S(), np.float32(42)), 7, 7.0, 0),
+    (
+        "36",
+        td.Optional({"a": td.Map({"b": S(), "c": S()}), "d": V(3)}),
+        None,
+        ([], [0.0, 0.0, 0.0]),
+        0,
+    ),
+    ("37", S() >> td.Broadcast() >> td.Map(F(wg.negative)), 42, ("endless", -42.0), 1),
+    ("38", td.Record(ZIP) >> td.Zip(), {"x": [1, 2], "y": [3]}, [(1, 3)], 0),
+    (
+        "38 one endless",
+        td.Record({**ZIP, "y": ENDLESS}) >> td.Zip(),
+        {"x": [1, 2], "y": 3},
+        [(1, 3), (2, 3)],
+        0,
+    ),
+    (
+        "38 all endless",
+        td.Record({"x": ENDLESS, "y": ENDLESS}) >> td.Zip(),
+        {"x": 1, "y": 3},
+        ("endless", (1, 3)),
+        0,
+    ),
+    ("39 short", td.NGrams(2), [1], [], 0),
+    ("39", td.NGrams(2), [1, 2, 3], [(1, 2), (2, 3)], 0),
+    ("40", td.OneHot(100, 103), 101, [0.0, 1.0, 0.0], 0),
+    ("40 unknown", td.OneHotFromList([37, 23], strict=False), 100, [0.0, 0.0], 0),
+    ("41", td.Zeros((td.VoidType(), "float32")), None, (None, 0.0), 0),
+]
+
+
+@pytest.mark.parametrize(("block", "x", "value", "depth"), [pytest.param(*c[1:], id=c[0]) for c in CASES])
+def test_a_block_gives_its_value(block: Any, x: Any, value: Any, depth: int | None) -> None:
+    assert plain(block.eval(x)) == value
+    if depth is not None:
+        assert block.max_depth(x) == depth
+
+
+@pytest.mark.parametrize(("block", "x", "value"), [pytest.param(*c[1:4], id=c[0]) for c in CASES])
+def test_two_copies_in_one_run_are_alike_and_a_block_works_inside_others(
+    block: Any, x: Any, value: Any
+) -> None:
+    both = td.Record((block, block)) if x is not None else td.AllOf(block, block)
+    assert plain(both.eval((x, x) if x is not None else None)) == (value, value)
+    if block.input_type is not None and x is not None:
+        assert plain(td.Map(block).eval([x, x, x])) == [value] * 3
+
+
+def test_the_list_can_fail() -> None:
+    with pytest.raises(AssertionError):
+        test_a_block_gives_its_value(S(), 42, 43.0, 0)
+    with pytest.raises(AssertionError):
+        test_a_block_gives_its_value(S() >> F(wg.negative), 42, -42.0, 0)
+
+
+def of(error: type[Exception], *texts: str) -> Any:
+    return pytest.raises(error, match="(?s)" + ".*".join(texts))
+
+
+# row, what is done, which built-in error, what it says
+REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
+    ("3", lambda: td.FromTensor(42), TypeError, "42 is no tensor"),
+    ("17", lambda: (S(), S()) >> td.Record({"a": Id(), "b": Id()}), RuntimeError, "a dict has no order"),
+    ("32", lambda: S() >> td.Broadcast() >> td.Slice(stop=3), TypeError, "endless float32"),
+    ("40 strict", lambda: td.OneHotFromList([37, 23]).eval(100), KeyError, "100 is not in the list"),
+    ("40 twice", lambda: td.OneHotFromList([37, 37]), AssertionError, "twice"),
+    ("40 outside", lambda: td.OneHot(3).eval(3), KeyError, "3 is no integer from 0 to 2"),
+    ("40 empty", lambda: td.OneHot(0), IndexError, "no integer lies"),
+    ("41", lambda: td.Zeros(td.PyObjectType()), TypeError, "no zeros of object"),
+    ("10", lambda: td.composition(lambda x: None), TypeError, "returned None, which is no wire"),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "text"), [pytest.param(*c[1:], id=c[0]) for c in REFUSED])
+def test_a_block_refuses(make: Callable[[], Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text) as caught:
+        make()
+    assert isinstance(caught.value, WengertError)
+    assert "test_conformance.py:" in str(caught.value)
+
+
+def test_weights_are_shared_and_trained_through_blocks() -> None:
+    weight = SGD(learning_rate=0.1).array_weight(np.full((), 2.0, np.float32))
+    scaled = td.Map(S() >> F(lambda x: x * weight)) >> td.Sum()
+    assert scaled.eval([1, 2, 3]).item() == 12.0
+    (delta,) = wg.gradients(scaled.build([1, 2, 3]), (weight,)).run()
+    assert float(np.asarray(delta)) == 6.0
+    scaled.build([1, 2]).train().run()
+    assert float(weight.data) == pytest.approx(1.7)
+
+
+def test_numbers_of_numpy_are_numbers_and_texts_are_not() -> None:
+    assert S().eval(np.int64(2)).item() == 2.0
+    with pytest.raises(TypeError, match="'7' is not of such numbers"):
+        S().eval("7")
+
+
+def test_metrics_stand_beside_the_result() -> None:  # row 42
+    block = td.Map(S() >> td.AllOf(td.Metric("x"), Id()))
+    result, metrics = block.eval([1, 2], metrics=True)
+    assert plain((result, metrics["x"])) == ([(None, 1.0), (None, 2.0)], [1.0, 2.0])
+    assert plain(block.eval([1, 2])) == result
+    assert block.max_depth([1, 2]) == 0
+
+
+def test_labelled_metrics_of_a_batch() -> None:  # row 43
+    def kept(name: str) -> Any:
+        return td.Record([(0, S()), (1, Id())]) >> td.Metric(name)
+
+    tree = td.ForwardDeclaration()
+    internal = td.AllOf(kept("internal"), td.Slice(start=2) >> td.Map(tree()) >> td.Void()) >> td.Void()
+    block = td.OneOf(lambda x: len(x) == 2, {True: kept("leaf"), False: internal})
+    tree.resolve_to(block)
+    examples = [[1, "a", [2, "b"], [3, "c"], [4, "d"]], [5, "e", [6, "f", [7, "g"]]]]
+    batch = td.Compiler.create(block).build(examples, metric_labels=True)
+    assert {name: plain(x.predict().run()) for name, x in batch.metric_tensors.items()} == {
+        "internal": [1.0, 5.0, 6.0],
+        "leaf": [2.0, 3.0, 4.0, 7.0],
+    }
+    assert batch.metric_labels == {"internal": ["a", "e", "f"], "leaf": ["b", "c", "d", "g"]}
+    assert td.Compiler.create(block).build(examples).metric_labels == {}
+
+
+def test_metrics_by_sign() -> None:  # row 44
+    block = td.Map(td.OneOf(lambda x: x > 0, {True: S() >> td.Metric("+"), False: S() >> td.Metric("-")}))
+    batch = td.Compiler.create(block >> td.Void()).build([[1, 2, -3, -4], [5, 6, -7, -8, 0]])
+    assert {name: plain(x.predict().run()) for name, x in batch.metric_tensors.items()} == {
+        "+": [1.0, 2.0, 5.0, 6.0],
+        "-": [-3.0, -4.0, -7.0, -8.0, 0.0],
+    }
+    assert batch.output_tensors == ()
+
+
+def test_a_batch_of_several_outputs_and_of_integers() -> None:  # F91
+    compiler = td.Compiler.create(td.AllOf(S() >> F(wg.square), S("int32"), td.OneHot(5)))
+    squares, labels, hot = compiler.build([1, 2, 3]).output_tensors
+    assert plain(squares.predict().run()) == [1.0, 4.0, 9.0]
+    assert plain(labels) == [1, 2, 3]
+    assert hot.shape == (3, 5)
+    weight = SGD(learning_rate=0.1).array_weight(np.full((), 2.0, np.float32))
+    batch = td.Compiler.create(S() >> F(lambda x: x * weight)).build([1, 2, 3])
+    assert float(np.asarray(wg.sum(batch.output_tensors[0]).train().run())) == 12.0
+    assert float(weight.data) == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (
+            lambda: td.Compiler.create(Id()),
+            TypeError,
+            "its output is object, which has objects or lists in it",
+        ),
+        (lambda: td.Compiler.create(td.Map(S())), TypeError, "which has objects or lists in it"),
+        (lambda: td.Compiler.create(td.Void()), TypeError, "neither a tensor nor a metric"),
+        (lambda: td.Compiler.create(F(wg.exp).set_input_type(3)), TypeError, "begins with data"),
+        (lambda: td.Compiler.create(3), TypeError, "3 is no block"),
+        (lambda: td.Compiler.create(S()).build(3), TypeError, "examples are a list, not 3"),
+        (lambda: td.Compiler.create(S()).build([]), ValueError, "at least one example"),
+        (lambda: td.Metric(3), TypeError, "a name is a string; got 3"),
+        (lambda: td.Map(S()) >> td.Metric("x"), TypeError, "it keeps a tensor, or a tensor and a label"),
+        (
+            lambda: td.AllOf(S() >> td.Metric("x"), td.OneHot(3) >> td.Metric("x")).eval(1),
+            TypeError,
+            r"'x' is float32 \(3,\), but another under that name is float32 \(\)",
+        ),
+    ],
+)
+def test_what_has_no_batch(
+    make: Callable[[], Any], error: type[Exception], text: str
+) -> None:  # F72, F90, F91
+    with pytest.raises(error, match=f"(?s){text}.*test_conformance.py:"):
+        make()
