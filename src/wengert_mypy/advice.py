@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mypy.plugin import FunctionContext
-from mypy.types import Instance, LiteralType, TupleType, Type, UnionType, get_proper_type
+from mypy.nodes import Context, StrExpr
+from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext
+from mypy.types import Instance, LiteralType, TupleType, Type, UnionType
 
+from wengert_mypy.checker import formatted, opened
 from wengert_mypy.names import EXPRESSION, LAZY, WEIGHT
 
 _ARRAY: Final = (
@@ -20,6 +22,10 @@ _ARRAY: Final = (
 )
 _TRUTH: Final = ("the truth", "use `where(greater(layer, 0), ...)`, or `await` it and ask its value")
 
+EQUALITIES: Final[Mapping[str, str]] = {
+    "__eq__": "use `wengert.equal(a, b)`, or `is` for identity",
+    "__ne__": "use `wengert.not_equal(a, b)`, or `is not` for identity",
+}
 LAZY_FUNCTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "numpy.asarray": _ARRAY,
     "numpy.array": _ARRAY,
@@ -37,26 +43,45 @@ def checked_lazy(ctx: FunctionContext, what: str, advice: str) -> Type:
     """Refuse expressions, also those in a list, for a function that would need their values."""
     for x in ctx.args[0] if ctx.args else []:
         # on its own, because as an argument a list of layers is a list of `object`
-        found = next(_expressions(ctx.api.get_expression_type(x)), None)
-        if found is not None:
-            why = (
-                "its value now is its `.data`"
-                if found.type.has_base(WEIGHT)
-                else "it has no value before a run"
-            )
-            ctx.api.fail(
-                f'{what} of "{found.type.name}", which is an expression: {why}; {advice}',
-                ctx.context,
-                code=LAZY,
-            )
+        _refuse(ctx.api, ctx.api.get_expression_type(x), ctx.context, what, advice)
     return ctx.default_return_type
+
+
+def checked_equality(ctx: MethodContext, advice: str) -> Type:
+    """Refuse expressions on either side of `==` and `!=`, which no class can take out of its interface."""
+    sides = [ctx.type, *(t for given in ctx.arg_types for t in given)]
+    for side in sides:
+        if _refuse(ctx.api, side, ctx.context, "comparison", advice):
+            break
+    return ctx.default_return_type
+
+
+def checked_format(ctx: MethodContext) -> Type:
+    """Refuse expressions with a format in an f-string; without one they are shown as they are."""
+    found = formatted(ctx.context)
+    if found is not None:
+        x, form = found
+        what = f"the format {form.value!r}" if isinstance(form, StrExpr) else "a format"
+        _refuse(ctx.api, ctx.api.get_expression_type(x), x, what, "use `layer.predict().run()`")
+    return ctx.default_return_type
+
+
+def _refuse(api: CheckerPluginInterface, t: Type, where: Context, what: str, advice: str) -> bool:
+    """An error if there is an expression in a type."""
+    found = next(_expressions(t), None)
+    if found is None:
+        return False
+    weight = found.type.has_base(WEIGHT)
+    why = "its value now is its `.data`" if weight else "it has no value before a run"
+    api.fail(f'{what} of "{found.type.name}", which is an expression: {why}; {advice}', where, code=LAZY)
+    return True
 
 
 def _expressions(t: Type) -> Iterator[Instance]:
     """The expression types in a type, and in what its lists and tuples hold."""
     waiting = [t]
     while waiting:
-        proper = get_proper_type(waiting.pop())
+        proper = opened(waiting.pop())
         if isinstance(proper, TupleType | UnionType):
             waiting += proper.items
         elif isinstance(proper, Instance) and proper.type.has_base(EXPRESSION):

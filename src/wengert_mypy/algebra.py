@@ -60,6 +60,11 @@ class Dim:
         (product, count), *rest = self.terms
         return count if not rest and not product else None
 
+    @property
+    def named(self) -> bool:
+        """Whether it is one atom, not a number or a formula."""
+        return len(self.terms) == 1 and len(self.terms[0][0]) == 1 and self.terms[0][1] == 1
+
     def sort_key(self) -> str:
         """Equal for equal dimensions, and different for different ones."""
         return "+".join(f"{count}*{'*'.join(f.key for f in product)}" for product, count in self.terms)

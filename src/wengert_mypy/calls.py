@@ -21,8 +21,20 @@ from mypy.nodes import (
     TupleExpr,
 )
 from mypy.plugin import FunctionContext, MethodContext, Plugin
-from mypy.types import AnyType, Instance, LiteralType, NoneType, TupleType, Type, TypeOfAny, get_proper_type
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    NoneType,
+    TupleType,
+    Type,
+    TypeOfAny,
+    TypeVarType,
+    get_proper_type,
+)
 
+from wengert_mypy.arithmetic import dim_at
+from wengert_mypy.checker import outright
 from wengert_mypy.dimensions import (
     Unknown,
     Writer,
@@ -32,13 +44,14 @@ from wengert_mypy.dimensions import (
     rank_of_array,
     shape_in,
     shape_of,
+    shape_variable,
 )
 from wengert_mypy.index import At, Cut, Gather, New, Part, Rest
-from wengert_mypy.names import ARRAY_OPERAND, MASK, SHAPE
+from wengert_mypy.names import ARRAY_OPERAND, MASK, NUMPY_SCALAR, SHAPE
 from wengert_mypy.rules import Misfit, Shape, broadcast
 
 Context: TypeAlias = FunctionContext | MethodContext
-Rule: TypeAlias = Callable[["Call"], Shape]
+Rule: TypeAlias = Callable[["Call"], Shape | TypeVarType]  # the variable where a whole shape is one
 
 
 class Call:
@@ -62,8 +75,10 @@ class Call:
 
     def expression(self, of: int | str) -> Expression:
         """An argument as it is written."""
-        (given,) = self.ctx.args[self.position(of)]
-        return given
+        given = self.ctx.args[self.position(of)]
+        if len(given) != 1:
+            raise Unknown
+        return given[0]
 
     def shape(self, of: int | str) -> Shape:
         """The shape of an operand."""
@@ -72,14 +87,29 @@ class Call:
             raise Unknown
         return shape_of(t)
 
+    def shape_or(self, of: int | str, otherwise: Shape) -> Shape:
+        """The shape of an operand; one of unknown rank is taken for `otherwise`, which fits whatever is asked."""
+        try:
+            return self.shape(of)
+        except Unknown:
+            return otherwise
+
     def receiver(self) -> Shape:
         """The shape of the object whose method is called."""
         return shape_of(self._owner())
 
-    def joint(self, *operands: int | None) -> Shape:
+    def joint(self, *operands: int | None) -> Shape | TypeVarType:
         """The shape that the operands broadcast to; None stands for the receiver."""
-        types = [self._owner() if of is None else self.type(of) for of in operands]
-        return broadcast(*(shape_of(t) for t in types if t is not None and not is_number(t)))
+        given = [self._owner() if of is None else self.type(of) for of in operands]
+        types = [t for t in given if t is not None and not _shapeless(t)]
+        try:
+            return broadcast(*map(shape_of, types))
+        except Unknown:
+            variables = {v for t in types if (v := shape_variable(t)) is not None}
+            # of a shape variable nothing is known but that it is the same wherever it stands
+            if len(variables) != 1 or any(shape_variable(t) is None and shape_of(t) for t in types):
+                raise
+            return variables.pop()
 
     def _owner(self) -> Type:
         assert isinstance(self.ctx, MethodContext), "a function has no receiver"
@@ -90,7 +120,33 @@ class Call:
         t = self.type(of)
         if t is None:
             raise Unknown
-        return shape_in(t) if isinstance(get_proper_type(t), TupleType) else (dim_of(_int(t)),)
+        known, written = get_proper_type(t), self.expression(of)
+        if not isinstance(known, TupleType):
+            return (dim_at(self.ctx.api, written, _int(t)),)
+        if not isinstance(written, TupleExpr) or len(written.items) != len(known.items):
+            return shape_in(t)
+        return tuple(dim_at(self.ctx.api, *pair) for pair in zip(written.items, known.items, strict=True))
+
+    def pair(self, of: int | str, default: Shape) -> Shape:
+        """Two numbers, or one that stands for both."""
+        t = self.type(of)
+        if t is None or isinstance(get_proper_type(t), NoneType):
+            return default
+        sizes = self.dims(of)
+        if len(sizes) > 2:
+            raise Unknown
+        return sizes if len(sizes) == 2 else (*sizes, *sizes)
+
+    def pairs(self, of: int | str) -> list[Shape]:
+        """A tuple of tuples of two numbers."""
+        t = self.type(of)
+        known = None if t is None else get_proper_type(t)
+        if not isinstance(known, TupleType):
+            raise Unknown
+        found = [shape_in(item) for item in known.items]
+        if any(len(sizes) != 2 for sizes in found):
+            raise Unknown
+        return found
 
     def axis(self, of: int | str, default: int) -> int:
         """One axis."""
@@ -168,8 +224,8 @@ class Call:
             )
         t = self.ctx.api.get_expression_type(x)
         proper = get_proper_type(t)
-        if isinstance(proper, Instance) and proper.type.fullname == "builtins.int":
-            return Gather((None,))
+        if is_number(t) or (isinstance(proper, Instance) and proper.type.has_base(NUMPY_SCALAR)):
+            return Gather(())
         return Gather(rank_of_array(t))
 
     def _bounds(self, x: SliceExpr) -> slice | None:
@@ -185,6 +241,11 @@ class Call:
         return slice(*found)
 
 
+def _shapeless(t: Type) -> bool:
+    """Whether values of this type take part in no shape: Python numbers, and None for an operand left out."""
+    return is_number(t) or isinstance(get_proper_type(t), NoneType)
+
+
 def _literal(t: Type) -> object:
     t = get_proper_type(t)
     if isinstance(t, Instance):
@@ -194,7 +255,7 @@ def _literal(t: Type) -> object:
 
 def _int(t: Type) -> Type:
     proper = get_proper_type(t)
-    if isinstance(proper, LiteralType) or (
+    if isinstance(proper, LiteralType | TypeVarType) or (
         isinstance(proper, Instance) and proper.type.has_base("builtins.int")
     ):
         return t
@@ -219,22 +280,34 @@ def sharpened(plugin: Plugin, ctx: Context, name: str, rule: Rule) -> Type:
     try:
         return with_shape(plugin, ctx, rule(Call(ctx)))
     except Misfit as error:
-        ctx.api.fail(f"{name}: {error}", ctx.context, code=SHAPE)
+        with outright(ctx.api, ctx.context):
+            ctx.api.fail(f"{name}: {error}", ctx.context, code=SHAPE)
         return with_shape(plugin, ctx, None)
     except Unknown:
         return ctx.default_return_type
 
 
-def with_shape(plugin: Plugin, ctx: Context, shape: Shape | None) -> Type:
+def with_shape(plugin: Plugin, ctx: Context, shape: Shape | TypeVarType | None) -> Type:
     """The result of a call with this shape, Any if None; results that are no arrays stay as they are."""
-    result = get_proper_type(ctx.default_return_type)
+    return of_shape(plugin, ctx, shape, ctx.default_return_type)
+
+
+def of_shape(plugin: Plugin, ctx: Context, shape: Shape | TypeVarType | None, t: Type) -> Type:
+    """A type of arrays with this shape, Any if None; other types stay as they are."""
+    if isinstance(shape, TypeVarType):
+        return _of_shape(shape, t)
+    if shape is None:
+        return _of_shape(AnyType(TypeOfAny.special_form), t)
+    return _of_shape(Writer(plugin, ctx.api.named_generic_type).shape_type(shape), t)
+
+
+def _of_shape(made: Type, t: Type) -> Type:
+    """An array of another shape; of several in a tuple each."""
+    result = get_proper_type(t)
+    if isinstance(result, TupleType):
+        return result.copy_modified(items=[_of_shape(made, item) for item in result.items])
     if not isinstance(result, Instance) or not result.args:
-        return ctx.default_return_type
+        return t
     if not (result.type.has_base(ARRAY_OPERAND) or result.type.has_base(MASK)):
-        return ctx.default_return_type
-    made = (
-        AnyType(TypeOfAny.special_form)
-        if shape is None
-        else Writer(plugin, ctx.api.named_generic_type).shape_type(shape)
-    )
+        return t
     return Instance(result.type, [made, *result.args[1:]])

@@ -7,15 +7,31 @@ Refuses to know: what that is done for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mypy.checker import TypeChecker
 from mypy.erasetype import erase_typevars
-from mypy.expandtype import expand_type, freshen_function_type_vars
+from mypy.expandtype import expand_type, expand_type_by_instance, freshen_function_type_vars
 from mypy.infer import infer_function_type_arguments
 from mypy.maptype import map_instance_to_supertype
 from mypy.messages import format_type
-from mypy.nodes import ARG_POS, Import, ImportAll, ImportFrom, MypyFile
+from mypy.nodes import (
+    ARG_POS,
+    CallExpr,
+    Context,
+    Decorator,
+    Expression,
+    FuncDef,
+    Import,
+    ImportAll,
+    ImportFrom,
+    MemberExpr,
+    MypyFile,
+    OperatorAssignmentStmt,
+    OpExpr,
+    StrExpr,
+)
 from mypy.options import Options
 from mypy.plugin import CheckerPluginInterface
 from mypy.server.trigger import make_wildcard_trigger
@@ -24,7 +40,9 @@ from mypy.typeops import make_simplified_union
 from mypy.types import (
     CallableType,
     Instance,
+    ProperType,
     Type,
+    TypeAliasType,
     TypeVarId,
     TypeVarType,
     UninhabitedType,
@@ -35,10 +53,16 @@ from mypy.types import (
 __all__ = [
     "accepts",
     "as_base",
+    "bound",
     "changed",
+    "formatted",
     "imported",
     "inferred",
     "mentioned",
+    "mentions",
+    "opened",
+    "outright",
+    "result_of",
     "shown",
     "tree_of",
     "watched",
@@ -48,10 +72,19 @@ __all__ = [
 
 def as_base(t: Instance, fullname: str) -> Instance | None:
     """`t` seen as the base class of that name, with its arguments; None where it is no base."""
-    for info in t.type.mro:
-        if info.fullname == fullname:
-            return map_instance_to_supertype(t, info)
-    return None
+    if not t.type.has_base(fullname):  # compiled, and the answer for most
+        return None
+    return map_instance_to_supertype(t, next(info for info in t.type.mro if info.fullname == fullname))
+
+
+def bound(method: CallableType, receiver: Instance) -> CallableType:
+    """A method's signature without `self`, and with the type variables of its class as the receiver has them."""
+    owner = method.definition.info if isinstance(method.definition, FuncDef | Decorator) else None
+    base = as_base(receiver, owner.fullname) if owner else None
+    made = method if base is None else expand_type_by_instance(method, base)
+    return changed(
+        made, arg_types=made.arg_types[1:], arg_kinds=made.arg_kinds[1:], arg_names=made.arg_names[1:]
+    )
 
 
 def tree_of(api: CheckerPluginInterface) -> MypyFile:
@@ -90,6 +123,31 @@ def watched(api: CheckerPluginInterface, names: Iterator[str]) -> list[MypyFile]
     return found
 
 
+@contextmanager
+def outright(api: CheckerPluginInterface, where: Context) -> Iterator[None]:
+    """What fails in it is the answer, where mypy tries the method of an operator's left and then of its right side.
+
+    Held back as mypy holds such an error, it would leave Any for the result, and strict settings a second error.
+    """
+    assert isinstance(api, TypeChecker), "mypy has one checker"
+    held = api.msg.errors._watchers
+    if not isinstance(where, OpExpr | OperatorAssignmentStmt) or not held:
+        yield
+        return
+    trial = held.pop()
+    try:
+        yield
+    finally:
+        held.append(trial)
+
+
+def opened(t: Type) -> ProperType | None:
+    """A type without the alias that it may be; None for a recursive alias, for those who go on into its parts."""
+    if isinstance(t, TypeAliasType) and t.is_recursive:
+        return None
+    return get_proper_type(t)
+
+
 def accepts(formal: Type, t: Type) -> bool:
     """Whether a parameter takes values of a type, whatever its type variables become."""
     proper = get_proper_type(formal)
@@ -100,8 +158,13 @@ def accepts(formal: Type, t: Type) -> bool:
     return is_subtype(t, erase_typevars(proper))
 
 
-def mentioned(formal: Type, name: str) -> Instance | None:
-    """The class of that name among those that a parameter takes."""
+def mentioned(formal: Type, *names: str) -> Instance | None:
+    """The class of one of these names among those that a parameter takes."""
+    return next(mentions(formal, *names), None)
+
+
+def mentions(formal: Type, *names: str) -> Iterator[Instance]:
+    """The classes of these names among those that a parameter takes."""
     waiting = [formal]
     while waiting:
         t = get_proper_type(waiting.pop())
@@ -109,9 +172,8 @@ def mentioned(formal: Type, name: str) -> Instance | None:
             waiting += t.items
         elif isinstance(t, TypeVarType):
             waiting.append(t.upper_bound)
-        elif isinstance(t, Instance) and t.type.fullname == name:
-            return t
-    return None
+        elif isinstance(t, Instance) and t.type.fullname in names:
+            yield t
 
 
 def inferred(
@@ -149,6 +211,21 @@ def inferred(
     return changed(made, variables=[])
 
 
+def result_of(api: CheckerPluginInterface, callee: Type, given: Expression) -> Type:
+    """What calling a value with one argument gives, methods' hooks and errors included.
+
+    Functions' hooks are left out: mypy finds them by the definition, which a type that comes from its cache has not.
+    """
+    assert isinstance(api, TypeChecker), "mypy has one checker"
+    # without it, what the place wants of the last result would be asked of every one in between
+    api.expr_checker.type_context.append(None)
+    try:
+        result, _ = api.expr_checker.check_call(callee, [given], [ARG_POS], given)
+    finally:
+        api.expr_checker.type_context.pop()
+    return result
+
+
 def _is_never(t: Type) -> bool:
     return isinstance(get_proper_type(t), UninhabitedType)
 
@@ -167,3 +244,14 @@ def widened(formal: Type, by: Type) -> Type:
 def shown(t: Type, options: Options) -> str:
     """A type as mypy's own messages show it, in quotation marks."""
     return format_type(t, options)
+
+
+def formatted(call: Context) -> tuple[Expression, Expression] | None:
+    """What an f-string shows in a form, and the form: mypy reads `f"{x:.3f}"` as `"{:{}}".format(x, ".3f")`."""
+    if not isinstance(call, CallExpr) or len(call.args) != 2 or not isinstance(call.callee, MemberExpr):
+        return None
+    text = call.callee.expr
+    x, form = call.args
+    if not isinstance(text, StrExpr) or text.value != "{:{}}":
+        return None
+    return None if isinstance(form, StrExpr) and not form.value else (x, form)

@@ -28,7 +28,7 @@ from mypy.types import (
 )
 
 from wengert_mypy.algebra import Atom, Quotient, atom, floor_divide, number
-from wengert_mypy.checker import as_base
+from wengert_mypy.checker import as_base, mentions, opened
 from wengert_mypy.names import (
     ADD,
     ARRAY_OPERAND,
@@ -110,13 +110,47 @@ def shape_of(t: Type) -> Shape:
         return ()
     if not isinstance(t, Instance):
         raise Unknown
-    for base in (ARRAY_OPERAND, MASK):
-        found = as_base(t, base)
-        if found is not None:
-            return shape_in(found.args[0])
+    stated = _stated_shape(t)
+    if stated is not None:
+        return shape_in(stated)
     if is_number(t) or any(t.type.has_base(base) for base in (SCALAR_OPERAND, NUMPY_SCALAR)):
         return ()
     raise Unknown
+
+
+def shape_variable(t: Type) -> TypeVarType | None:
+    """The type variable that stands for the whole shape of an operand."""
+    t = get_proper_type(t)
+    if isinstance(t, TypeVarType):
+        return shape_variable(t.upper_bound)
+    stated = get_proper_type(_stated_shape(t)) if isinstance(t, Instance) else None
+    return stated if isinstance(stated, TypeVarType) else None
+
+
+def with_stated_shape(formal: Type, t: Instance) -> Type:
+    """A parameter that takes every shape, with the shape that values of type `t` have; others as they are."""
+    shape = _stated_shape(t)
+    return formal if shape is None or not _takes_every_shape(formal) else _of_shape(formal, shape)
+
+
+def _takes_every_shape(formal: Type) -> bool:
+    operands = mentions(formal, ARRAY_OPERAND, MASK)
+    return any(isinstance(get_proper_type(operand.args[0]), AnyType) for operand in operands)
+
+
+def _of_shape(formal: Type, shape: Type) -> Type:
+    proper = get_proper_type(formal)
+    if isinstance(proper, UnionType):
+        return UnionType([_of_shape(item, shape) for item in proper.items])
+    if isinstance(proper, Instance) and _takes_every_shape(proper):
+        return Instance(proper.type, [shape, *proper.args[1:]])
+    return formal
+
+
+def _stated_shape(t: Instance) -> Type | None:
+    """What stands for the shape in the type of an array or a mask."""
+    found = as_base(t, ARRAY_OPERAND) or as_base(t, MASK)
+    return None if found is None else found.args[0]
 
 
 def is_number(t: Type) -> bool:
@@ -161,15 +195,16 @@ class Writer:
 
     def normalised(self, t: Type) -> Type:
         """The same type with each Add, Mul and FloorDiv in it computed, or Any where it depends on what is unknown."""
-        t = get_proper_type(t)
-        if isinstance(t, Instance) and t.type.fullname in COMPUTED:
-            return self.dim_type(dim_of(t))
-        if isinstance(t, Instance) and t.args:
-            return Instance(t.type, [self.normalised(a) for a in t.args], extra_attrs=t.extra_attrs)
-        if isinstance(t, TupleType):
-            return t.copy_modified(items=[self.normalised(item) for item in t.items])
-        if isinstance(t, UnionType):
-            return UnionType([self.normalised(item) for item in t.items])
+        known = opened(t)
+        if isinstance(known, Instance) and known.type.fullname in COMPUTED:
+            return self.dim_type(dim_of(known))
+        if isinstance(known, Instance) and known.args:
+            args = [self.normalised(a) for a in known.args]
+            return Instance(known.type, args, extra_attrs=known.extra_attrs)
+        if isinstance(known, TupleType):
+            return known.copy_modified(items=[self.normalised(item) for item in known.items])
+        if isinstance(known, UnionType):
+            return UnionType([self.normalised(item) for item in known.items])
         return t
 
     def _term(self, product: Sequence[Atom | Quotient], count: int) -> Type:
@@ -204,7 +239,7 @@ def has_computed(t: Type | None) -> bool:
     """Whether a type mentions Add, Mul or FloorDiv where `normalised` finds them."""
     waiting: list[Type] = [] if t is None else [t]
     while waiting:
-        next_type = get_proper_type(waiting.pop())
+        next_type = opened(waiting.pop())
         if isinstance(next_type, Instance):
             if next_type.type.fullname in COMPUTED:
                 return True

@@ -1,6 +1,7 @@
 """Registrations as types: which `Instance[X, Data, Delta]` a module can see, and what a value of X is lifted to.
 
-Knows: that evidence is a symbol of a module: the own one, one that it imports directly, or a configured one.
+Knows: that evidence is a symbol of a module: the own one, one that it imports directly, a configured one, or the one
+where the class of the value is defined.
 Refuses to know: calls. Nothing is kept: what is visible is read again each time, so that no answer is stale.
 """
 
@@ -10,7 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from mypy.nodes import CallExpr, Decorator, MypyFile, RefExpr, SymbolTableNode, TypeInfo, Var
+from mypy.nodes import (
+    AssignmentStmt,
+    CallExpr,
+    Decorator,
+    Expression,
+    FuncDef,
+    MypyFile,
+    NameExpr,
+    RefExpr,
+    SymbolTableNode,
+    TypeInfo,
+    Var,
+)
 from mypy.plugin import CheckerPluginInterface, Plugin
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, get_proper_type
 
@@ -44,11 +57,13 @@ class Registry:
 
     def found(self, api: CheckerPluginInterface, t: Instance) -> list[Found]:
         """The most specific registrations for values of a type; more than one is ambiguous."""
-        names = chain(imported(tree_of(api)), self._extensions)
+        # where a value is, the module of its class has run, however its name came here
+        homes = (base.module_name for base in t.type.mro[:-1])
+        names = chain(imported(tree_of(api)), self._extensions, homes)
         fitting = [
             found
             for module in watched(api, names)
-            for found in self._in_module(module)
+            for found in self._in_module(module, own=module is tree_of(api))
             if accepts(found.type.args[0], t)
         ]
         return [f for f in fitting if all(accepts(o.type.args[0], f.type.args[0]) for o in fitting)]
@@ -78,41 +93,60 @@ class Registry:
         found = self._plugin.lookup_fully_qualified(fullname)
         return Instance(found.node, args) if found is not None and isinstance(found.node, TypeInfo) else None
 
-    def _in_module(self, module: MypyFile) -> Iterator[Found]:
+    def _in_module(self, module: MypyFile, own: bool) -> Iterator[Found]:
         for symbol in module.names.values():
-            t = self._evidence(symbol, module.fullname)
+            t = self._evidence(symbol, module, own)
             if t is not None and symbol.fullname is not None:
                 yield Found(symbol.fullname, t)
 
-    def _evidence(self, symbol: SymbolTableNode, module: str) -> Instance | None:
+    def _evidence(self, symbol: SymbolTableNode, module: MypyFile, own: bool) -> Instance | None:
         node = symbol.node
         if isinstance(node, Decorator):
-            found = node.var.type if node.var.type is not None else self._declared(node)
-        elif isinstance(node, Var) and not node.is_inferred:
-            found = node.type  # an inferred type would be there or not, depending on who is checked first
+            found = node.var.type if node.var.type is not None else self._decorated(node)
+        elif isinstance(node, Var) and node.is_inferred and (own or node.type is None):
+            # whether mypy has come to that line already depends on the run; the source says the same in all
+            found = self._assigned(node, module)
+        elif isinstance(node, Var):
+            found = node.type
         else:
             return None
         t = None if found is None else get_proper_type(found)
         if not isinstance(t, Instance) or t.type.fullname != EVIDENCE:
             return None
-        return t if (symbol.fullname or "").rpartition(".")[0] == module else None  # not what it imports
+        return (
+            t if (symbol.fullname or "").rpartition(".")[0] == module.fullname else None
+        )  # not what it imports
 
-    def _declared(self, node: Decorator) -> Type | None:
-        """The evidence of `@register(X)` above a function that mypy has not come to: what its signature says."""
-        signature = node.func.type
-        if not isinstance(signature, CallableType):
-            return None
-        for decorator in node.original_decorators:
-            if not isinstance(decorator, CallExpr) or len(decorator.args) != 1:
+    def _decorated(self, node: Decorator) -> Type | None:
+        """The evidence of `@register(X)` above a function that mypy has not come to."""
+        made = (self._registered(decorator, node.func) for decorator in node.original_decorators)
+        return next((t for t in made if t is not None), None)
+
+    def _assigned(self, node: Var, module: MypyFile) -> Type | None:
+        """The evidence of `name = register(X)(function)` in a module that mypy has not come to."""
+        for statement in module.defs:
+            if not isinstance(statement, AssignmentStmt) or not isinstance(statement.rvalue, CallExpr):
                 continue
-            callee, cls = decorator.callee, decorator.args[0]
-            if not (isinstance(callee, RefExpr) and callee.fullname == REGISTER):
-                continue
-            tape = _tape(signature.ret_type)
-            if isinstance(cls, RefExpr) and isinstance(cls.node, TypeInfo) and tape is not None:
-                of = Instance(cls.node, [AnyType(TypeOfAny.special_form)] * len(cls.node.type_vars))
-                return self._instance(EVIDENCE, [of, *tape.args])
+            names = [x.name for x in statement.lvalues if isinstance(x, NameExpr)]
+            arguments = statement.rvalue.args
+            if node.name in names and len(arguments) == 1 and isinstance(arguments[0], RefExpr):
+                function = arguments[0].node
+                if isinstance(function, FuncDef):
+                    return self._registered(statement.rvalue.callee, function)
         return None
+
+    def _registered(self, call: Expression, function: FuncDef) -> Type | None:
+        """What `register(X)` makes of a function, as the function's signature says."""
+        if not isinstance(call, CallExpr) or len(call.args) != 1:
+            return None
+        callee, cls = call.callee, call.args[0]
+        if not isinstance(callee, RefExpr) or callee.fullname != REGISTER:
+            return None
+        tape = _tape(function.type.ret_type) if isinstance(function.type, CallableType) else None
+        if tape is None or not isinstance(cls, RefExpr) or not isinstance(cls.node, TypeInfo):
+            return None
+        of = Instance(cls.node, [AnyType(TypeOfAny.special_form)] * len(cls.node.type_vars))
+        return self._instance(EVIDENCE, [of, *tape.args])
 
 
 def _tape(result: Type) -> Instance | None:

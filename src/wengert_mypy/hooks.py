@@ -25,6 +25,7 @@ from mypy.nodes import (
 from mypy.options import Options
 from mypy.plugin import (
     AnalyzeTypeContext,
+    AttributeContext,
     FunctionContext,
     FunctionSigContext,
     MethodContext,
@@ -34,29 +35,44 @@ from mypy.plugin import (
 )
 from mypy.types import AnyType, CallableType, FunctionLike, Overloaded, Type, TypeOfAny, get_proper_type
 
-from wengert_mypy.advice import LAZY_FUNCTIONS, canary, checked_lazy
+from wengert_mypy.advice import (
+    EQUALITIES,
+    LAZY_FUNCTIONS,
+    canary,
+    checked_equality,
+    checked_format,
+    checked_lazy,
+)
 from wengert_mypy.calls import Context, Rule, called, sharpened
 from wengert_mypy.checker import imported
 from wengert_mypy.configuration import extensions, fingerprint
 from wengert_mypy.dimensions import Writer, computed, dim_of, has_computed
 from wengert_mypy.evidence import Registry
+from wengert_mypy.mixing import checked_array
 from wengert_mypy.names import (
     ARRAY_OPERAND,
     COMPUTED,
     CUSTOM,
+    EXPRESSION,
     LIFT,
     MAKER,
+    NDARRAY,
+    NUMPY_SCALAR,
     PLUGIN_ACTIVE,
     SCALAR_OPERAND,
     SHAPE,
+    SPLIT,
 )
+from wengert_mypy.networks import NETWORKS
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
+from wengert_mypy.splitting import split
 from wengert_mypy.symbolic import solved, takes_computed
 
 _NO_EXPRESSIONS: Final = frozenset(
     {"builtins", "typing", "typing_extensions", "numpy", "collections", "wengert_mypy"}
 )
+_COMPARED: Final = (EXPRESSION, NDARRAY, NUMPY_SCALAR)  # numpy's compare with everything
 
 
 class WengertPlugin(Plugin):
@@ -88,7 +104,8 @@ class WengertPlugin(Plugin):
     ) -> Callable[[FunctionSigContext], FunctionLike] | None:
         if fullname.partition(".")[0] in _NO_EXPRESSIONS:
             return None
-        return self._adapting(_type_of(self.lookup_fully_qualified(fullname)), lifts=fullname == LIFT)
+        callee = _type_of(self.lookup_fully_qualified(fullname))
+        return self._adapting(callee, lifts=fullname == LIFT, own=fullname in FUNCTION_RULES)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         if fullname.partition(".")[0] in _NO_EXPRESSIONS:
@@ -98,20 +115,39 @@ class WengertPlugin(Plugin):
         if info is None:
             return None
         if method == "__call__" and info.has_base(CUSTOM):
-            return partial(self._adapted, all_of=None, lifts=False)
-        return self._adapting(_type_of(info.get(method)), lifts=False)
+            return partial(self._adapted, all_of=None, lifts=False, own=False)
+        callee = _type_of(info.get(method))
+        own = info.has_base(EXPRESSION) or _family_rule(info) is not None
+        if own and (method in OPERATOR_RULES or method == "__call__"):
+            return self._adapter(callee, lifts=False, own=True)
+        return self._adapting(callee, lifts=False, own=own)
 
     def _adapting(
-        self, callee: Type | None, lifts: bool
+        self, callee: Type | None, lifts: bool, own: bool
     ) -> Callable[[SignatureContext], FunctionLike] | None:
         if not lifts and not takes_expressions(callee):
             return self._solved if takes_computed(callee) else None
-        return partial(self._adapted, all_of=callee if isinstance(callee, Overloaded) else None, lifts=lifts)
+        return self._adapter(callee, lifts, own)
 
-    def _adapted(self, ctx: SignatureContext, all_of: Overloaded | None, lifts: bool) -> FunctionLike:
+    def _adapter(
+        self, callee: Type | None, lifts: bool, own: bool
+    ) -> Callable[[SignatureContext], FunctionLike]:
+        """`own` operations compute no dimension in their signatures, and most calls are of these."""
+        all_of = callee if isinstance(callee, Overloaded) else None
+        adapted = partial(self._adapted, all_of=all_of, lifts=lifts, own=own)
+        return adapted if own else partial(self._solved_and_adapted, adapted=adapted)
+
+    def _solved_and_adapted(
+        self, ctx: SignatureContext, adapted: Callable[[SignatureContext], FunctionLike]
+    ) -> FunctionLike:
         if takes_computed(ctx.default_signature):
             ctx = ctx._replace(default_signature=self._solved(ctx))
-        return Signature(self._registry, ctx, all_of, lifts).adapted()
+        return adapted(ctx)
+
+    def _adapted(
+        self, ctx: SignatureContext, all_of: Overloaded | None, lifts: bool, own: bool
+    ) -> FunctionLike:
+        return Signature(self._registry, ctx, all_of, lifts, own).adapted()
 
     def _solved(self, ctx: SignatureContext) -> CallableType:
         return solved(ctx, Writer(self, ctx.api.named_generic_type))
@@ -120,6 +156,10 @@ class WengertPlugin(Plugin):
         rule = FUNCTION_RULES.get(fullname)
         if rule is not None:
             return partial(self._shaped, name=fullname.rpartition(".")[2], rule=rule)
+        if fullname in NETWORKS:
+            return partial(NETWORKS[fullname], self)
+        if fullname == SPLIT:
+            return partial(split, self)
         if fullname in LAZY_FUNCTIONS:
             what, advice = LAZY_FUNCTIONS[fullname]
             return partial(checked_lazy, what=what, advice=advice)
@@ -128,7 +168,19 @@ class WengertPlugin(Plugin):
         found = self.lookup_fully_qualified(fullname)
         return self._computed if found is not None and _gives_computed(found.node) else None
 
+    def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        class_name, _, name = fullname.rpartition(".")
+        info = self._class(class_name)
+        found = info.get(name) if info is not None and info.is_generic() else None
+        stated = found.node.type if found is not None and isinstance(found.node, Var) else None
+        return self._attribute if has_computed(stated) else None
+
+    def _attribute(self, ctx: AttributeContext) -> Type:
+        return Writer(self, ctx.api.named_generic_type).normalised(ctx.default_attr_type)
+
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
+        if fullname in NETWORKS:
+            return partial(NETWORKS[fullname], self)
         class_name, _, method = fullname.rpartition(".")
         if method == "__call__":
             return self._family(class_name)
@@ -136,7 +188,13 @@ class WengertPlugin(Plugin):
             if self._is_a(class_name, ARRAY_OPERAND) or self._is_a(class_name, SCALAR_OPERAND):
                 name, rule = OPERATOR_RULES[method]
                 return partial(self._shaped, name=name, rule=rule)
-            return None
+            return checked_array if class_name == NDARRAY else None
+        if class_name == NDARRAY and method.replace("__i", "__", 1) in OPERATOR_RULES:
+            return checked_array
+        if method in EQUALITIES and any(self._is_a(class_name, base) for base in _COMPARED):
+            return partial(checked_equality, advice=EQUALITIES[method])
+        if fullname == "builtins.str.format":
+            return checked_format
         if method == "array_weight" and self._is_a(class_name, MAKER):
             return partial(self._shaped, name=method, rule=lambda call: stated(call, "dims"))
         info = self._class(class_name)
@@ -145,9 +203,7 @@ class WengertPlugin(Plugin):
 
     def _family(self, class_name: str) -> Callable[[MethodContext], Type] | None:
         info = self._class(class_name)
-        rule = (
-            None if info is None else next((r for b in info.mro if (r := FAMILY_RULES.get(b.fullname))), None)
-        )
+        rule = None if info is None else _family_rule(info)
         if rule is not None:
             return partial(self._member, rule=rule)
         found = None if info is None else info.get("__call__")
@@ -183,6 +239,11 @@ class WengertPlugin(Plugin):
     def _is_a(self, fullname: str, base: str) -> bool:
         info = self._class(fullname)
         return info is not None and info.has_base(base)
+
+
+def _family_rule(info: TypeInfo) -> Rule | None:
+    """The rule of the family that a class belongs to."""
+    return next((r for b in info.mro if (r := FAMILY_RULES.get(b.fullname))), None)
 
 
 def _gives_computed(node: SymbolNode | None) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from wengert_mypy.algebra import number
+from wengert_mypy.algebra import ONE, number
 from wengert_mypy.rules import Misfit, Shape, Size, text
 
 
@@ -58,21 +58,51 @@ def indexed(shape: Shape, parts: Sequence[Part]) -> Shape | None:
         )
     if sum(isinstance(p, Rest) for p in parts) > 1:
         raise Misfit(f"cannot index shape {text(shape)}: an index can only have a single ellipsis ('...')")
-    arrays = sum(isinstance(p, Gather) for p in parts)
-    if arrays > 1 or (arrays and any(isinstance(p, At) for p in parts)):
-        return None  # numpy joins them, and where the joint axes go depends on what lies between
+    full = _filled(parts, len(shape) - wanted)
     result: list[Size] = []
     axis = 0
-    for part in _filled(parts, len(shape) - wanted):
+    joined: list[int] = []  # where in the result each of the arrays stands, and the integers that join them
+    for part in full:
+        if isinstance(part, At | Gather):
+            joined.append(len(result))
         if isinstance(part, New):
             result.append(number(1))
-            continue
-        left = _taken(shape, axis, part)
-        if left is None:
-            return None
-        result += left
-        axis += 1
-    return tuple(result)
+        elif not isinstance(part, Rest):
+            result += _taken(shape, axis, part)
+            axis += 1
+    arrays = [p.shape for p in full if isinstance(p, Gather)]
+    if not arrays:
+        return tuple(result)
+    joint = _joint(shape, arrays)
+    if joint is None:
+        return None
+    # numpy puts the joint axes where the arrays are, or in front where something parts them
+    at = joined[0] if _together(full) else 0
+    return (*result[:at], *joint, *result[at:])
+
+
+def _together(parts: Sequence[Part]) -> bool:
+    """Whether the arrays and integers of a key stand side by side."""
+    places = [i for i, part in enumerate(parts) if isinstance(part, At | Gather)]
+    return places[-1] - places[0] == len(places) - 1
+
+
+def _joint(shape: Shape, arrays: Sequence[Shape | None]) -> Shape | None:
+    """The shape that index arrays have together; None where the rank of one is unknown."""
+    known = [a for a in arrays if a is not None]
+    if len(known) != len(arrays):
+        return None
+    rank = max(map(len, known))
+    joint: list[Size] = []
+    for sizes in zip(*((number(1),) * (rank - len(a)) + a for a in known), strict=True):
+        wanted = list(dict.fromkeys(n for n in sizes if n is not None and n != ONE))
+        if len(wanted) > 1:
+            raise Misfit(
+                f"cannot index shape {text(shape)}: shape mismatch: indexing arrays could not be "
+                f"broadcast together with shapes {' '.join(map(text, known))}"
+            )
+        joint.append(wanted[0] if wanted else None if None in sizes else ONE)
+    return tuple(joint)
 
 
 def _filled(parts: Sequence[Part], missing: int) -> list[Part]:
@@ -80,11 +110,11 @@ def _filled(parts: Sequence[Part], missing: int) -> list[Part]:
     whole: list[Part] = [Cut(slice(None))] * missing
     for i, part in enumerate(parts):
         if isinstance(part, Rest):
-            return [*parts[:i], *whole, *parts[i + 1 :]]
+            return [*parts[:i], *(whole or [part]), *parts[i + 1 :]]
     return [*parts, *whole]
 
 
-def _taken(shape: Shape, axis: int, part: Part) -> Sequence[Size] | None:
+def _taken(shape: Shape, axis: int, part: At | Cut | Gather) -> Shape:
     """What one part leaves of one axis."""
     size = shape[axis]
     length = None if size is None else size.value
@@ -103,5 +133,4 @@ def _taken(shape: Shape, axis: int, part: Part) -> Sequence[Size] | None:
         places = range(*part.bounds.indices(length))
         # `len` refuses what is longer than an address, and a program may state any number
         return (number((places[-1] - places[0]) // places.step + 1 if places else 0),)
-    assert isinstance(part, Gather), "new axes and ... have been dealt with"
-    return part.shape
+    return ()

@@ -10,12 +10,13 @@ from typing import Final
 
 from mypy.errorcodes import ErrorCode
 
-ARRAY_OPERAND: Final = "wengert.graph.expressions.ArrayOperand"
-ARRAY_LAYER: Final = "wengert.graph.expressions.ArrayLayer"
+ARRAY_OPERAND: Final = "wengert.graph.arrays.ArrayOperand"
+ARRAY_LAYER: Final = "wengert.graph.arrays.ArrayLayer"
 ARRAY_LITERAL: Final = "wengert.arrays.types.ArrayLiteral"
-SCALAR_OPERAND: Final = "wengert.graph.expressions.ScalarOperand"
-DOUBLE_LAYER: Final = "wengert.graph.expressions.DoubleLayer"
-FLOAT_LAYER: Final = "wengert.graph.expressions.FloatLayer"
+INTEGER_ARRAY: Final = "wengert.arrays.types.IntegerArray"
+SCALAR_OPERAND: Final = "wengert.graph.scalars.ScalarOperand"
+DOUBLE_LAYER: Final = "wengert.graph.scalars.DoubleLayer"
+FLOAT_LAYER: Final = "wengert.graph.scalars.FloatLayer"
 LAYER: Final = "wengert.graph.expressions.Layer"
 EXPRESSION: Final = "wengert.graph.node.Expression"
 WEIGHT: Final = "wengert.graph.weights.Weight"
@@ -27,10 +28,12 @@ EVIDENCE: Final = "wengert.graph.evidence.Instance"
 LIFT: Final = "wengert.graph.evidence.lift"
 CUSTOM: Final = "wengert.ops.custom.Custom"
 REGISTER: Final = "wengert.graph.evidence.register"
+SPLIT: Final = "wengert.ops.joining.split"
 PLUGIN_ACTIVE: Final = "wengert.testing.plugin.plugin_active"
 
 FAMILIES: Final = "wengert.ops.families."
-REDUCTION: Final = "wengert.ops.reduction.Reduction"
+NN: Final = "wengert.nn."
+REDUCTION: Final = f"{FAMILIES}Reduction"
 ALONG_AXIS: Final = "wengert.ops.classification.AlongAxis"
 
 ADD: Final = "wengert.dims.Add"
@@ -41,6 +44,8 @@ COMPUTED: Final = frozenset({ADD, MUL, FLOOR_DIV})
 NDARRAY: Final = "numpy.ndarray"
 NUMPY_FLOATING: Final = "numpy.floating"
 NUMPY_SCALAR: Final = "numpy.generic"
+CUPY_ARRAY: Final = "cupy.ndarray"
+CUPY_DEVICE: Final = "cupy.cuda.Device"
 
 SHAPE: Final = ErrorCode("shape", "Shapes of arrays that do not fit", "Wengert")
 NOT_DIFFERENTIABLE: Final = ErrorCode(
@@ -48,4 +53,5 @@ NOT_DIFFERENTIABLE: Final = ErrorCode(
 )
 ANY_ARRAY: Final = ErrorCode("any-array", "Arrays of unknown element type in expressions", "Wengert")
 DTYPE: Final = ErrorCode("dtype", "Element types that do not mix", "Wengert")
+DEVICE: Final = ErrorCode("device", "Arrays on several devices that do not mix", "Wengert")
 LAZY: Final = ErrorCode("lazy", "Layers used as if they had been computed", "Wengert")

@@ -9,19 +9,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from wengert_mypy import rules
+from mypy.types import TypeVarType
+
+from wengert_mypy import arrangement, contraction, rules, windows
+from wengert_mypy.algebra import ONE, number
+from wengert_mypy.arguments import operands, pairs_of_axes, several
+from wengert_mypy.arithmetic import dim_at
 from wengert_mypy.calls import Call, Rule
-from wengert_mypy.dimensions import Unknown, stated_dim
+from wengert_mypy.dimensions import Unknown, rank_of_array
 from wengert_mypy.index import indexed
 from wengert_mypy.names import ALONG_AXIS, FAMILIES, LITERAL, REDUCTION
+from wengert_mypy.reshaping import reshaped
 from wengert_mypy.rules import Misfit, Shape
+
+_ONES: Final = (ONE, ONE)
+_ZEROS: Final = (number(0), number(0))
 
 
 def _elementwise(call: Call) -> Shape:
     return call.shape(0)
 
 
-def _broadcasting(call: Call) -> Shape:
+def _broadcasting(call: Call) -> Shape | TypeVarType:
     return call.joint(0, 1)
 
 
@@ -45,7 +54,7 @@ def _along_axis(call: Call) -> Shape:
     return shape
 
 
-def _where(call: Call) -> Shape:
+def _ternary(call: Call) -> Shape | TypeVarType:
     return call.joint(0, 1, 2)
 
 
@@ -54,7 +63,7 @@ def _matmul(call: Call) -> Shape:
 
 
 def _reshape(call: Call) -> Shape:
-    return rules.reshaped(call.shape(0), call.dims("shape"))
+    return reshaped(call.shape_or(0, (None,)), call.dims("shape"))
 
 
 def _axes(call: Call, of: str) -> tuple[int, ...]:
@@ -77,7 +86,7 @@ def _squeeze(call: Call) -> Shape:
 
 
 def _broadcast_to(call: Call) -> Shape:
-    return rules.stretched(call.shape(0), call.dims("shape"))
+    return rules.stretched(call.shape_or(0, ()), call.dims("shape"))
 
 
 def _concat(call: Call) -> Shape:
@@ -104,17 +113,64 @@ def _take(call: Call) -> Shape:
     return shape[:at] + _known(call.array(1)) + shape[at + 1 :]
 
 
+def _take_along_axis(call: Call) -> Shape:
+    return arrangement.along(call.shape(0), _known(call.array(1)), call.axis("axis", -1))
+
+
+def _flip(call: Call) -> Shape:
+    return arrangement.flipped(call.shape(0), call.axes("axis"))
+
+
+def _roll(call: Call) -> Shape:
+    return arrangement.rolled(call.shape(0), several(call, "shift"), call.axes("axis"))
+
+
+def _einsum(call: Call) -> Shape:
+    return _known(contraction.einsum(call.word(0, ""), operands(call, 1)))
+
+
+def _tensordot(call: Call) -> Shape:
+    return contraction.tensordot(call.shape(0), call.shape(1), pairs_of_axes(call, "axes", 2))
+
+
+def _conv2d(call: Call) -> Shape:
+    stride, padding, dilation = (
+        call.pair("stride", _ONES),
+        call.pair("padding", _ZEROS),
+        call.pair("dilation", _ONES),
+    )
+    return windows.convolved(call.shape(0), call.shape(1), stride, padding, dilation)
+
+
+def _pool(call: Call) -> Shape:
+    size = call.pair("size", _ONES)
+    stride, padding, dilation = (
+        call.pair("stride", size),
+        call.pair("padding", _ZEROS),
+        call.pair("dilation", _ONES),
+    )
+    return windows.pooled(call.shape(0), size, stride, padding, dilation)
+
+
+def _pad(call: Call) -> Shape:
+    return windows.padded(call.shape(0), call.pairs("widths"))
+
+
 def _cross_entropy(call: Call) -> Shape:
     lines = rules.loss_lines(call.shape(0), call.array(1))
     return lines if call.word("reduction", "mean") == "none" else ()
 
 
 def stated(call: Call, of: int | str) -> Shape:
-    """The shape that the arguments `*dims` state; Unknown where none is given."""
-    given = call.ctx.arg_types[call.position(of)]
-    if not given:
+    """The shape that the arguments `*dims` state for an array; Unknown where none is given."""
+    place = call.position(of)
+    if not call.ctx.args[place] or any(kind.is_star() for kind in call.ctx.arg_kinds[place]):
         raise Unknown
-    return tuple(stated_dim(t) for t in given)
+    given = zip(call.ctx.args[place], call.ctx.arg_types[place], strict=True)
+    dims = tuple(dim_at(call.ctx.api, x, t) for x, t in given)
+    array = call.type(0)
+    rules.check_stated(dims, None if array is None else rank_of_array(array))
+    return dims
 
 
 def _literal(call: Call) -> Shape:
@@ -131,7 +187,12 @@ FAMILY_RULES: Final[Mapping[str, Rule]] = {
 
 FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.linear.matmul": _matmul,
-    "wengert.ops.comparison.where": _where,
+    "wengert.ops.comparison.where": _ternary,
+    "wengert.ops.arithmetic.clip": _ternary,
+    "wengert.ops.activation.gelu": _elementwise,
+    "wengert.ops.conversion.astype": _elementwise,
+    "wengert.ops.noise.dropout": _elementwise,
+    "wengert.ops.cumulative.cumsum": _along_axis,
     "wengert.ops.comparison.logical_and": _broadcasting,
     "wengert.ops.comparison.logical_or": _broadcasting,
     "wengert.ops.comparison.logical_not": _elementwise,
@@ -143,10 +204,19 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.manipulation.expand_dims": _expand_dims,
     "wengert.ops.manipulation.squeeze": _squeeze,
     "wengert.ops.manipulation.broadcast_to": _broadcast_to,
-    "wengert.ops.manipulation.concat": _concat,
-    "wengert.ops.manipulation.stack": _stack,
+    "wengert.ops.joining.concat": _concat,
+    "wengert.ops.joining.stack": _stack,
+    "wengert.ops.convolution.conv2d": _conv2d,
+    "wengert.ops.convolution.max_pool2d": _pool,
+    "wengert.ops.convolution.avg_pool2d": _pool,
+    "wengert.ops.padding.pad": _pad,
     "wengert.ops.indexing.getitem": _getitem,
     "wengert.ops.indexing.take": _take,
+    "wengert.ops.indexing.take_along_axis": _take_along_axis,
+    "wengert.ops.rearrangement.flip": _flip,
+    "wengert.ops.rearrangement.roll": _roll,
+    "wengert.ops.contraction.einsum": _einsum,
+    "wengert.ops.contraction.tensordot": _tensordot,
     LITERAL: _literal,
 }
 
@@ -157,11 +227,11 @@ MEMBER_RULES: Final[Mapping[str, Rule]] = {
 }
 
 
-def _operator(call: Call) -> Shape:
+def _operator(call: Call) -> Shape | TypeVarType:
     return call.joint(None, 0)
 
 
-def _reflected(call: Call) -> Shape:
+def _reflected(call: Call) -> Shape | TypeVarType:
     return call.joint(0, None)
 
 

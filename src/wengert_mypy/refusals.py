@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from mypy.errorcodes import ErrorCode
 from mypy.options import Options
-from mypy.types import AnyType, Instance, Type, TypeVarType, get_proper_type
+from mypy.types import AnyType, Instance, Type, get_proper_type
 
-from wengert_mypy.checker import accepts, mentioned, shown
+from wengert_mypy.checker import mentioned, shown
 from wengert_mypy.evidence import Found
 from wengert_mypy.names import (
     ANY_ARRAY,
@@ -32,16 +32,16 @@ class Refusal:
     code: ErrorCode
 
 
-def _element_type(array: Instance) -> Type | None:
+def element_type(array: Instance) -> Type | None:
     """The element type of a numpy array; None where it is not stated."""
     dtype = get_proper_type(array.args[1])
     element = get_proper_type(dtype.args[0]) if isinstance(dtype, Instance) and dtype.args else dtype
     return None if isinstance(element, AnyType) else element
 
 
-def wrong_elements(array: Instance, literal: Instance, options: Options) -> Refusal | None:
-    """An array of numbers that are not floating, of another dtype, or of one that nobody knows."""
-    given, wanted = _element_type(array), get_proper_type(literal.args[0])
+def wrong_elements(array: Instance, options: Options) -> Refusal | None:
+    """An array of numbers that are not floating, or of an element type that nobody knows."""
+    given = element_type(array)
     if given is None:
         return Refusal(
             "an array of unknown element type cannot be checked; state it, as in numpy.array(x, numpy.float32)",
@@ -50,16 +50,10 @@ def wrong_elements(array: Instance, literal: Instance, options: Options) -> Refu
     if isinstance(given, Instance) and not given.type.has_base(NUMPY_FLOATING):
         why = "only arrays of floating-point elements are; write x.astype(numpy.float32)"
         return Refusal(f"{shown(array, options)} is not a differentiable array: {why}", NOT_DIFFERENTIABLE)
-    if isinstance(wanted, TypeVarType | AnyType) or accepts(wanted, given):
-        return None
-    return Refusal(
-        f"dtypes {_dtype(wanted)} and {_dtype(given)} do not mix; "
-        f"make them one, as in x.astype(numpy.{_dtype(wanted)})",
-        DTYPE,
-    )
+    return None
 
 
-def _dtype(element: Type) -> str:
+def dtype_name(element: Type) -> str:
     """The name of an element type: numpy's stubs have float32 as floating[_32Bit]."""
     t = get_proper_type(element)
     bits = get_proper_type(t.args[0]) if isinstance(t, Instance) and t.args else t
@@ -71,6 +65,12 @@ def not_differentiable(
     t: Instance, formals: Sequence[Type], found: Sequence[Found], options: Options
 ) -> Refusal:
     """A value of a class without fitting evidence."""
+    if t.type.has_base(NUMPY_FLOATING):
+        return Refusal(
+            f"dtypes do not mix, and this number is a {dtype_name(t)}; "
+            "write float(x) for a double, numpy.float32(x) for a float",
+            DTYPE,
+        )
     what, name = shown(t, options), t.type.name
     arrays = [mentioned(formal, ARRAY_LITERAL) is not None for formal in formals]
     wanted = "array" if all(arrays) else "value" if any(arrays) else "scalar"

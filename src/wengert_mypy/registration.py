@@ -7,23 +7,38 @@ Refuses to know: where evidence comes from; shapes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TypeAlias
 
-from mypy.nodes import Expression, FloatExpr, IntExpr
+from mypy.nodes import CallExpr, Expression, FloatExpr, IntExpr, OpExpr, StrExpr
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import (
     AnyType,
     CallableType,
     Instance,
+    LiteralType,
     Overloaded,
     Type,
     TypeOfAny,
+    UnionType,
     get_proper_type,
 )
 
-from wengert_mypy.checker import accepts, as_base, changed, inferred, mentioned, widened
+from wengert_mypy.checker import accepts, as_base, bound, changed, inferred, mentioned, outright, widened
+from wengert_mypy.dimensions import with_stated_shape
 from wengert_mypy.evidence import Found, Registry
-from wengert_mypy.names import ANY_ARRAY, ARRAY_LITERAL, DIFFERENTIABLE, EXPRESSION, NDARRAY
+from wengert_mypy.mixing import agree, mixed
+from wengert_mypy.names import (
+    ANY_ARRAY,
+    ARRAY_LITERAL,
+    CUPY_ARRAY,
+    DIFFERENTIABLE,
+    EXPRESSION,
+    INTEGER_ARRAY,
+    MASK,
+    NDARRAY,
+)
 from wengert_mypy.refusals import Refusal, not_differentiable, wrong_elements
 
 SignatureContext: TypeAlias = FunctionSigContext | MethodSigContext
@@ -38,28 +53,43 @@ def takes_expressions(callee: Type | None) -> bool:
 
 
 def _is_expression(formal: Type) -> bool:
-    return any(mentioned(formal, name) is not None for name in (DIFFERENTIABLE, ARRAY_LITERAL))
+    return mentioned(formal, DIFFERENTIABLE, ARRAY_LITERAL) is not None
+
+
+def _is_operand(formal: Type) -> bool:
+    return mentioned(formal, DIFFERENTIABLE, ARRAY_LITERAL, MASK) is not None
+
+
+def _is_foreign(t: Instance) -> bool:
+    """Whether values of a type are no expressions, so that somebody has to say what they are lifted to."""
+    known = t.type.has_base(EXPRESSION) or t.type.is_protocol
+    return not known and not t.type.fullname.startswith("builtins.")
 
 
 class Signature:
     """The signature of one call, or of one overload of it, before mypy compares arguments with it."""
 
     def __init__(
-        self, registry: Registry, ctx: SignatureContext, all_of: Overloaded | None, lifts: bool
+        self, registry: Registry, ctx: SignatureContext, all_of: Overloaded | None, lifts: bool, own: bool
     ) -> None:
         self._registry = registry
         self._ctx = ctx
         self._all_of = all_of
         self._lifts = lifts  # the function lifts by itself: its parameters name layers, not what is lifted
+        self._own = own  # an operation of the library, which asks for no element type and no device
 
     def adapted(self) -> CallableType:
         """With raw values where evidence is visible, and with Any where the reason of a refusal has been given."""
-        signature = self._ctx.default_signature
+        signature = self._worded(self._ctx.default_signature)
         raw: dict[int, tuple[Instance, Type]] = {}
         refused: set[int] = set()
+        operands: dict[int, Instance] = {}
         for i, given in enumerate(self._ctx.args):
-            t = self._foreign(i, given)
+            t = self._type(i, given)
             if t is None:
+                continue
+            operands[i] = t
+            if not _is_foreign(t) or not (self._lifts or _is_expression(signature.arg_types[i])):
                 continue
             lifted, refusal = self._judged(i, t)
             if lifted is not None:
@@ -68,8 +98,19 @@ class Signature:
                 self._ctx.api.fail(refusal.text, given[0], code=refusal.code)
                 if refusal.code is not ANY_ARRAY:  # which agrees with every parameter as it is
                     refused.add(i)
+        signature = self._shaped(signature, operands)
         if raw:
             signature = self._with_raw(signature, raw)
+        where = self._ctx.context
+        mix = None
+        if not refused and not (self._own and self._agree(operands)):
+            reflected = isinstance(where, OpExpr) and self._ctx.args[0] != [where.right]
+            mix = mixed(self._ctx.default_signature, self._overloads, operands, where, reflected)
+        if mix is not None:
+            i, why = mix
+            with outright(self._ctx.api, where) if self._all_of is None else nullcontext():
+                self._ctx.api.fail(why.text, self._ctx.args[i][0], code=why.code)
+            refused.update(operands)
         if not refused:
             return signature
         anything = AnyType(TypeOfAny.from_error)
@@ -78,25 +119,70 @@ class Signature:
         result = signature.ret_type if self._all_of is None else anything
         return changed(signature, arg_types=formals, ret_type=result)
 
-    def _foreign(self, i: int, given: list[Expression]) -> Instance | None:
-        """The type of an argument for an expression that is none of ours; None where mypy's answer stands."""
+    def _worded(self, signature: CallableType) -> CallableType:
+        """With `str` for a parameter that takes just the word which is given, as in `reduction="none"`.
+
+        mypy sees no likeness between a word and its literal type, so that a refusal in the overload that is meant
+        would become one of all overloads.
+        """
+        formals = list(signature.arg_types)
+        for i, given in enumerate(self._ctx.args):
+            if self._all_of is None or len(given) != 1 or not isinstance(given[0], StrExpr):
+                continue
+            formal = get_proper_type(formals[i])
+            words = formal.items if isinstance(formal, UnionType) else [formal]
+            for word in map(get_proper_type, words):
+                if isinstance(word, LiteralType) and word.value == given[0].value:
+                    formals[i] = word.fallback
+        return signature if formals == signature.arg_types else changed(signature, arg_types=formals)
+
+    def _shaped(self, signature: CallableType, operands: Mapping[int, Instance]) -> CallableType:
+        """With the shape that a call in an argument has by itself, where a parameter takes every shape.
+
+        That parameter is the context in which mypy infers the call, and Any would be its dimensions.
+        """
+        calls = {i: t for i, t in operands.items() if isinstance(self._ctx.args[i][0], CallExpr)}
+        if not calls:
+            return signature
+        formals = list(signature.arg_types)
+        for i, t in calls.items():
+            formals[i] = with_stated_shape(formals[i], t)
+        # a parameter that stays is the same object
+        return signature if formals == signature.arg_types else changed(signature, arg_types=formals)
+
+    def _agree(self, operands: Mapping[int, Instance]) -> bool:
+        """Whether operands and receiver state one element type and one device, as in most calls."""
+        receiver = get_proper_type(self._ctx.type) if isinstance(self._ctx, MethodSigContext) else None
+        types = [t for t in operands.values() if not t.type.fullname.startswith("builtins.")]
+        if isinstance(receiver, Instance) and receiver.type.has_base(EXPRESSION):
+            types.append(receiver)
+        return agree(types)
+
+    def _overloads(self) -> list[CallableType]:
+        if self._all_of is None:
+            return [self._ctx.default_signature]
+        receiver = get_proper_type(self._ctx.type) if isinstance(self._ctx, MethodSigContext) else None
+        items = self._all_of.items
+        return [bound(item, receiver) for item in items] if isinstance(receiver, Instance) else items
+
+    def _type(self, i: int, given: list[Expression]) -> Instance | None:
+        """The type of an argument for an expression; None where mypy's answer stands."""
         signature = self._ctx.default_signature
         if len(given) != 1 or isinstance(given[0], IntExpr | FloatExpr) or signature.arg_kinds[i].is_star():
             return None
-        if not self._lifts and not _is_expression(signature.arg_types[i]):
+        if not self._lifts and not _is_operand(signature.arg_types[i]):
             return None
         t = get_proper_type(self._ctx.api.get_expression_type(given[0]))
-        if not isinstance(t, Instance) or t.type.has_base(EXPRESSION) or t.type.is_protocol:
-            return None
-        return None if t.type.fullname.startswith("builtins.") else t
+        return t if isinstance(t, Instance) else None
 
     def _judged(self, i: int, t: Instance) -> tuple[Type | None, Refusal | None]:
         """The layer that a value is lifted to, or why it is refused, or neither."""
         formal = self._ctx.default_signature.arg_types[i]
-        array = as_base(t, NDARRAY)
-        if array is not None:
+        array = as_base(t, NDARRAY) or as_base(t, CUPY_ARRAY)
+        integers = mentioned(formal, INTEGER_ARRAY)
+        if array is not None and (integers is None or not accepts(integers, t)):
             literal = mentioned(formal, ARRAY_LITERAL)
-            refusal = None if literal is None else wrong_elements(array, literal, self._ctx.api.options)
+            refusal = None if literal is None else wrong_elements(array, self._ctx.api.options)
             if refusal is not None:
                 return None, refusal
         if array is not None or accepts(formal, t):
@@ -108,16 +194,9 @@ class Signature:
         return None, self._refusal(i, t, found, layers)
 
     def _refusal(self, i: int, t: Instance, found: list[Found], layers: list[Type]) -> Refusal | None:
-        formals = [self._ctx.default_signature.arg_types[i]]
-        if self._all_of is not None:
-            skipped = int(isinstance(self._ctx, MethodSigContext))  # `self`
-            formals = [
-                item.arg_types[i + skipped]
-                for item in self._all_of.items
-                if len(item.arg_types) > i + skipped
-            ]
         if self._lifts:
             return None  # products are lifted too, and mypy's own list of overloads says what else
+        formals = [item.arg_types[i] for item in self._overloads() if len(item.arg_types) > i]
         # another overload may take what this one does not
         takes = [t] if len(found) != 1 else [t, *layers]
         if any(accepts(formal, taken) for formal in formals for taken in takes):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from wengert_mypy.algebra import MINUS_ONE, ONE, Dim, divides, number, product_of
+from wengert_mypy.algebra import ONE, Dim, number
 
 Size: TypeAlias = Dim | None  # None: not known here
 Shape: TypeAlias = tuple[Size, ...]
@@ -42,7 +42,9 @@ def known(shape: Sequence[Size]) -> list[Dim] | None:
 
 def broadcast(*shapes: Shape) -> Shape:
     """The broadcast shape; never one that no operand states, where ranks differ."""
-    rank = max(map(len, shapes), default=0)
+    if not shapes or all(s == shapes[0] for s in shapes):
+        return shapes[0] if shapes else ()
+    rank = max(map(len, shapes))
     padded = [(ONE,) * (rank - len(s)) + s for s in shapes]
     made = tuple(_joint(sizes, shapes) for sizes in zip(*padded, strict=True))
     full = [s for s in shapes if len(s) == rank]
@@ -112,43 +114,13 @@ def reduced(shape: Shape, axes: Sequence[int] | None, keepdims: bool) -> Shape:
     return tuple(n for i, n in enumerate(shape) if i not in gone)
 
 
-def reshaped(old: Shape, new: Shape) -> Shape:
-    """The new shape, with one -1 worked out where that is possible."""
-    values = [None if n is None else n.value for n in new]
-    if values.count(-1) > 1 or any(n is not None and n < -1 for n in values):
-        raise Misfit(f"cannot reshape {text(old)} into {text(new)}: at most one dimension may be -1")
-    fixed = [n for n in new if n != MINUS_ONE]
-    left, right = _cancelled(old, fixed)
-    if -1 not in values:
-        if left is not None and right is not None and left != right:
-            raise _miscounted(old, new)
-        return new
-    if left is None or right is None:
-        return tuple(None if n == MINUS_ONE else n for n in new)
-    solved = divides(left, right)
-    if solved is None and (right.value == 0 or (left.value is not None and right.value is not None)):
-        raise _miscounted(old, new)
-    return tuple(solved if n == MINUS_ONE else n for n in new)
-
-
-def _cancelled(old: Sequence[Size], new: Sequence[Size]) -> tuple[Dim | None, Dim | None]:
-    """The two products, without the dimensions that both have; None where one is unknown."""
-    left, right = list(old), list(new)
-    for n in new:
-        if n is not None and n.value != 0 and n in left:
-            left.remove(n)
-            right.remove(n)
-    sizes = known(left), known(right)
-    a, b = (None if s is None else product_of(s) for s in sizes)
-    return a, b
-
-
-def _miscounted(old: Shape, new: Shape) -> Misfit:
-    def counted(shape: Shape) -> str:
-        sizes = known([n for n in shape if n != MINUS_ONE])
-        return f"{text(shape)} ({'?' if sizes is None else product_of(sizes)} elements)"
-
-    return Misfit(f"cannot reshape {counted(old)} into {counted(new)}")
+def check_stated(dims: Shape, array: Shape | None) -> None:
+    """`literal`: numpy's types know at least how many axes an array has."""
+    if array is not None and (
+        len(array) != len(dims) or any(differ(n, m) for n, m in zip(array, dims, strict=True))
+    ):
+        stated = ", ".join(map(size_text, dims))
+        raise Misfit(f"the array has shape {text(array)}, the stated dimensions are ({stated})")
 
 
 def permuted(shape: Shape, axes: Sequence[int]) -> Shape:

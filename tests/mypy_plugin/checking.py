@@ -14,10 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from wengert.testing.typecases import Case, Error, cases_in, check, outside, problems
-
 ROOT = Path(__file__).resolve().parent.parent.parent
-CASES = Path(__file__).resolve().parent / "cases"
 SAID = re.compile(
     r"^(?P<file>[^:]+):(?P<line>\d+): (?P<kind>error|note): (?P<text>.*?)(?:  \[(?P<code>[\w-]+)\])?$"
 )
@@ -72,19 +69,3 @@ def project(folder: Path, files: Mapping[str, str], more: str = "", plugin: bool
     configured(folder, more, plugin)
     written(folder, files)
     return said(folder, *files)
-
-
-def case_problems(folder: Path, name: str, plugin: bool = True) -> list[str]:
-    """What is wrong with the cases of one file under `cases`, each with the name of its case."""
-    path = folder / f"{name}.py"
-    path.write_text((CASES / f"{name}.txt").read_text(encoding="utf-8"), encoding="utf-8")
-    options = ("--config-file", str(configured(folder, plugin=plugin)), "--cache-dir", str(folder / "cache"))
-    previous = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = environment()["PYTHONPATH"]
-    try:
-        errors: dict[Path, list[Error]] = check([path], folder, *options)
-    finally:
-        os.environ.pop("PYTHONPATH") if previous is None else os.environ.update(PYTHONPATH=previous)
-    cases: list[Case] = cases_in(path)
-    assert cases, "a file without cases proves nothing"
-    return [*outside(path, errors), *(f"{c.name} {p}" for c in cases for p in problems(c, errors))]

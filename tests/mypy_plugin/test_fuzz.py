@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.mypy_plugin.checking import CASES, project
+from tests.mypy_plugin.checking import ROOT, project
 
 pytestmark = pytest.mark.slow
+CASES = ROOT / "typecheck" / "plugin"
+SHARED = {"given.py": (CASES / "given.py").read_text(encoding="utf-8")}  # what the cases import
 TOKEN = re.compile(r"[A-Za-z_]\w*|-?\d+(?:\.\d+)?|\*\*|//|[-+*/@,:()\[\]]")
 SPOILS = (
     *(
@@ -63,7 +65,7 @@ SPOILS = (
 
 def pieces(name: str) -> tuple[str, list[str]]:
     """What a file of cases defines for all of them, and its cases."""
-    text = re.sub(r"  # E.*|  # type: ignore.*", "", (CASES / f"{name}.txt").read_text(encoding="utf-8"))
+    text = re.sub(r"  # E.*|  # type: ignore.*", "", (CASES / f"{name}.py").read_text(encoding="utf-8"))
     lines = text.splitlines()
     cases: list[str] = []
     header: list[str] = []
@@ -90,19 +92,18 @@ def spoiled(draw: random.Random, source: str) -> str | None:
     return source
 
 
-@pytest.mark.parametrize("name", ["shapes", "symbolic", "registration"])
+@pytest.mark.parametrize("name", ["multiplying", "joining", "contracting", "symbolic", "registered"])
 def test_mutants_are_checked_without_an_internal_error(name: str, tmp_path: Path) -> None:
     draw = random.Random(f"{name} 7")
     header, cases = pieces(name)
     compile(header, "header", "exec")
     mutants: list[str] = []
-    while len(mutants) < 350:
+    while len(mutants) < 210:
         made = spoiled(draw, draw.choice(cases))
         if made is not None:
             mutants.append(made)
     # in functions of their own, since a name that is defined twice is not looked into
     bodies = [re.sub(r"\bcase_\w+", f"case_{i}", body, count=1) for i, body in enumerate(mutants)]
-    said = project(
-        tmp_path / "p", {"mutants.py": "\n\n".join([header, *bodies])}
-    )  # RuntimeError if mypy fails
+    sources = {**SHARED, "mutants.py": "\n\n".join([header, *bodies])}
+    said = project(tmp_path / "p", sources)  # RuntimeError if mypy fails
     assert len(said) > 100

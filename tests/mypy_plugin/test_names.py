@@ -16,7 +16,7 @@ LIBRARY = sorted(
         *MEMBER_RULES,
         *(value for value in vars(names).values() if isinstance(value, str) and value.startswith("wengert.")),
     }
-    - {names.FAMILIES}
+    - {names.FAMILIES, names.NN}
 )
 
 

@@ -76,6 +76,12 @@ FIRST = {
     "mylib/extension.py": module(),
     "indirect.py": "import support as support\n",
 }
+CALLED = """
+def decimal_rule(x: Decimal) -> wg.Do[wg.Tape[float, float]]:
+    return wg.Do.now(wg.Tape(float(x), lambda delta: wg.UnitContinuation.now(None)))
+
+decimal = wg.register(Decimal)(decimal_rule)
+"""
 ARRAY = rule(data="np.ndarray[tuple[int, ...], np.dtype[np.float32]]", value="np.ones(2, np.float32)")
 
 # (what is done, which files it changes, parts of what mypy then says, parts that it must not say)
@@ -140,6 +146,14 @@ EDITS: list[Edit] = [
         (),
         ('"Decimal"',),
     ),
+    ("registered by a call", {"support.py": module(CALLED)}, (), ('"Decimal"',)),
+    (
+        "registered by a call in an import cycle",
+        {"support.py": module(CALLED, more="import main as main")},
+        (),
+        ('"Decimal"',),
+    ),
+    ("no longer registered by a call", {"support.py": module()}, ('"Decimal" is not a diff',), ()),
 ]
 
 

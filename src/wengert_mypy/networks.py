@@ -1,0 +1,233 @@
+"""The layers of `wengert.nn`: what their types become where they are made and what shape a call of them gives.
+
+Knows: that a layer's type carries its sizes, how `make` states them, and the words of the run time.
+Refuses to know: weights, and how a layer computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, TypeAlias
+
+from mypy.plugin import MethodContext, Plugin
+from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
+
+from wengert_mypy.algebra import ONE, number
+from wengert_mypy.arithmetic import dim_at
+from wengert_mypy.calls import Call, Context, Rule, sharpened
+from wengert_mypy.composition import composed, followed
+from wengert_mypy.dimensions import Unknown, Writer, dim_of, shape_of
+from wengert_mypy.names import NN, SHAPE
+from wengert_mypy.rules import Misfit, Shape, Size, differ, size_text, text
+from wengert_mypy.windows import convolved
+
+Answer: TypeAlias = Callable[[Plugin, Context], Type]
+
+
+def _sizes(call: Call) -> list[Size]:
+    """The sizes that the type of the called layer carries."""
+    assert isinstance(call.ctx, MethodContext), "layers are called by their methods"
+    layer = get_proper_type(call.ctx.type)
+    if not isinstance(layer, Instance):
+        raise Unknown
+    return [dim_of(t) for t in layer.args]
+
+
+def _last_axis(shape: Shape, size: Size) -> Shape:
+    """The other axes."""
+    if not shape or differ(shape[-1], size):
+        raise Misfit(f"expected last axis {size_text(size)}, got {text(shape)}")
+    return shape[:-1]
+
+
+def _same_shape(what: str, shape: Shape, wanted: Shape) -> None:
+    if len(shape) != len(wanted) or any(differ(n, m) for n, m in zip(shape, wanted, strict=True)):
+        raise Misfit(f"expected {what} of shape {text(wanted)}, got {text(shape)}")
+
+
+def _linear(call: Call) -> Shape:
+    inputs, outputs, *_ = _sizes(call)
+    return (*_last_axis(call.shape(0), inputs), outputs)
+
+
+def _embedding(call: Call) -> Shape:
+    indices = call.array(0)
+    if indices is None:
+        raise Unknown
+    return (*indices, _sizes(call)[1])
+
+
+def _layer_norm(call: Call) -> Shape:
+    shape, width = call.shape(0), _sizes(call)[0]
+    return (*_last_axis(shape, width), width if shape[-1] is None else shape[-1])
+
+
+def _conv2d(call: Call) -> Shape:
+    inputs, outputs, kernel, stride, padding, *_ = _sizes(call)
+    weight = (outputs, inputs, kernel, kernel)
+    return convolved(call.shape(0), weight, (stride, stride), (padding, padding), (ONE, ONE))
+
+
+def _step(call: Call) -> Shape:
+    """The state that a cell or a leaf makes of an input alone."""
+    inputs, hidden, *_ = _sizes(call)
+    return (*_last_axis(call.shape(0), inputs), hidden)
+
+
+def _lstm(call: Call) -> Shape:
+    made = _step(call)
+    h, c = _state(call.type(1), made)
+    _same_shape("a state h", h, made)
+    _same_shape("a state c", c, made)
+    return made
+
+
+def _gru(call: Call) -> Shape:
+    made = _step(call)
+    _same_shape("a state h", call.shape_or(1, made), made)
+    return made
+
+
+def _state(t: Type | None, otherwise: Shape) -> tuple[Shape, Shape]:
+    """The shapes of h and c, each taken for `otherwise` where it is unknown, and both where there is no state."""
+    proper = None if t is None else get_proper_type(t)
+    if not isinstance(proper, TupleType) or len(proper.items) != 2:
+        return otherwise, otherwise
+    h, c = (_shape_or(item, otherwise) for item in proper.items)
+    return h, c
+
+
+def _shape_or(t: Type, otherwise: Shape) -> Shape:
+    try:
+        return shape_of(t)
+    except Unknown:
+        return otherwise
+
+
+def _node(call: Call) -> Shape:
+    hidden = _sizes(call)[1]
+    left = get_proper_type(call.type(0) or NoneType())
+    if not isinstance(left, TupleType) or len(left.items) != 2:
+        raise Unknown
+    first = shape_of(left.items[0])
+    made = (*_last_axis(first, hidden), hidden)
+    shapes = (_shape_or(left.items[1], made), *_state(call.type(1), made))
+    for what, shape in zip(("a left c", "a right h", "a right c"), shapes, strict=True):
+        _same_shape(what, shape, made)
+    return made
+
+
+def _attention(call: Call) -> Shape:
+    width, heads, *_ = _sizes(call)
+    query = call.shape(0)
+    _last_axis(query, width)
+    key = query if _absent(call.type(1)) else call.shape(1)
+    _last_axis(key, width)
+    _same_shape("a value", call.shape_or(2, key), key)
+    if len(query) < 2:
+        raise Misfit(f"expected (..., time, width), got {text(query)}")
+    if len(query) != len(key) or any(differ(n, m) for n, m in zip(query[:-2], key[:-2], strict=True)):
+        raise Misfit(f"a query of shape {text(query)} and a key of shape {text(key)} differ in batch")
+    scores = (*query[:-2], heads, query[-2], key[-2])
+    _check_mask(call.shape_or("mask", scores), scores)
+    return query
+
+
+def _absent(t: Type | None) -> bool:
+    return t is None or isinstance(get_proper_type(t), NoneType)
+
+
+def _check_mask(mask: Shape, scores: Shape) -> None:
+    padded = (ONE,) * (len(scores) - len(mask)) + mask
+    if len(padded) != len(scores) or any(
+        n != ONE and differ(n, m) for n, m in zip(padded, scores, strict=True)
+    ):
+        raise Misfit(f"expected a mask that broadcasts to {text(scores)}, got {text(mask)}")
+
+
+def _stated(count: int) -> Callable[[Call], list[Size]]:
+    """The sizes that the arguments behind `settings` state."""
+
+    def sizes(call: Call) -> list[Size]:
+        return [dim_at(call.ctx.api, call.expression(i), call.type(i)) for i in range(1, count + 1)]
+
+    return sizes
+
+
+def _stated_attention(call: Call) -> list[Size]:
+    width, heads = _stated(2)(call)
+    n, m = (None if size is None else size.value for size in (width, heads))
+    if n is not None and m is not None and (m < 1 or n % m):
+        raise Misfit(f"{m} heads do not divide a width of {n}")
+    return [width, heads]
+
+
+def _stated_conv2d(call: Call) -> list[Size]:
+    inputs, outputs, kernel = _stated(3)(call)
+    given = call.type("stride")
+    stride = ONE if given is None else dim_of(given)
+    padding = call.type("padding")
+    if padding is None:
+        return [inputs, outputs, kernel, stride, number(0)]
+    if not isinstance(word := get_proper_type(padding), Instance | LiteralType) or not _is_text(word):
+        return [inputs, outputs, kernel, stride, dim_of(padding)]
+    side = None if kernel is None else kernel.value
+    if side is None or stride is None:
+        return [inputs, outputs, kernel, stride, None]
+    if side % 2 == 0 or stride != ONE:
+        raise Misfit(f'padding "same" needs an odd kernel and a stride of 1, got {side} and {stride}')
+    return [inputs, outputs, kernel, stride, number(side // 2)]
+
+
+def _is_text(t: Instance | LiteralType) -> bool:
+    instance = t.fallback if isinstance(t, LiteralType) else t
+    return instance.type.fullname == "builtins.str"
+
+
+def _made(plugin: Plugin, ctx: Context, name: str, sizes: Callable[[Call], list[Size]]) -> Type:
+    """The type of a new layer with the sizes that its arguments state."""
+    layer = get_proper_type(ctx.default_return_type)
+    if not isinstance(layer, Instance):
+        return layer
+    try:
+        dims = sizes(Call(ctx))
+    except Misfit as error:
+        ctx.api.fail(f"{name}: {error}", ctx.context, code=SHAPE)
+        return layer
+    except Unknown:
+        return layer
+    writer = Writer(plugin, ctx.api.named_generic_type)
+    return Instance(layer.type, [*map(writer.dim_type, dims), *layer.args[len(dims) :]])
+
+
+def _called(name: str, rule: Rule) -> Answer:
+    return partial(sharpened, name=name, rule=rule)
+
+
+def _making(name: str, sizes: Callable[[Call], list[Size]]) -> Answer:
+    return partial(_made, name=name, sizes=sizes)
+
+
+# what mypy asks about each: a method of a layer, the function that makes one, or the class itself
+NETWORKS: Final[Mapping[str, Answer]] = {
+    f"{NN}attention.MultiHeadAttention.__call__": _called("MultiHeadAttention", _attention),
+    f"{NN}attention.MultiHeadAttention.make": _making("MultiHeadAttention", _stated_attention),
+    f"{NN}convolution.Conv2d.__call__": _called("conv2d", _conv2d),
+    f"{NN}convolution.Conv2d.make": _making("Conv2d", _stated_conv2d),
+    f"{NN}embedding.Embedding.__call__": _called("Embedding", _embedding),
+    f"{NN}embedding.Embedding.make": _making("Embedding", _stated(2)),
+    f"{NN}linear.Linear.__call__": _called("Linear", _linear),
+    f"{NN}linear.Linear.make": _making("Linear", _stated(2)),
+    f"{NN}normalization.LayerNorm.__call__": _called("LayerNorm", _layer_norm),
+    f"{NN}normalization.LayerNorm.make": _making("LayerNorm", _stated(1)),
+    f"{NN}recurrent.GRUCell.__call__": _called("GRUCell", _gru),
+    f"{NN}recurrent.GRUCell.make": _making("GRUCell", _stated(2)),
+    f"{NN}recurrent.LSTMCell.__call__": _called("LSTMCell", _lstm),
+    f"{NN}recurrent.LSTMCell.make": _making("LSTMCell", _stated(2)),
+    f"{NN}sequential.Sequential": composed,
+    f"{NN}sequential.Sequential.__call__": followed,
+    f"{NN}tree.TreeLSTM.leaf": _called("TreeLSTM.leaf", _step),
+    f"{NN}tree.TreeLSTM.make": _making("TreeLSTM", _stated(2)),
+    f"{NN}tree.TreeLSTM.node": _called("TreeLSTM.node", _node),
+}
