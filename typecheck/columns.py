@@ -29,16 +29,16 @@ def case_parameters_are_invariant(
     assert_type(l23.shape, tuple[Literal[2], Literal[3]])
     same: wg.ArrayLayer[tuple[Literal[2], Literal[3]]] = l23
     any_shape: wg.ArrayLayer = l23
-    other_shape: wg.ArrayLayer[tuple[Literal[3], Literal[2]]] = l23  # E[assignment]
-    wider: wg.ArrayLayer[tuple[int, int]] = l23  # E[assignment]
-    other_dtype: wg.ArrayLayer = l64  # E[assignment]
-    other_device: wg.ArrayLayer = gpu  # E[assignment]
+    other_shape: wg.ArrayLayer[tuple[Literal[3], Literal[2]]] = l23  # E[assignment]: "ArrayLayer
+    wider: wg.ArrayLayer[tuple[int, int]] = l23  # E[assignment]: expression has type "ArrayLayer\[.*"
+    other_dtype: wg.ArrayLayer = l64  # E[assignment]: expression has type "ArrayLayer\[.*"
+    other_device: wg.ArrayLayer = gpu  # E[assignment]: expression has type "ArrayLayer\[.*"
 
 
 def case_parameters_are_bounded() -> None:  # T22
-    no_tuple: wg.ArrayLayer[int]  # E[type-var]
-    no_float: wg.ArrayLayer[Any, np.int64]  # E[type-var]
-    no_device: wg.ArrayLayer[Any, np.float32, str]  # E[type-var]
+    no_tuple: wg.ArrayLayer[int]  # E[type-var]: Type argument "int" of "ArrayLayer"
+    no_float: wg.ArrayLayer[Any, np.int64]  # E[type-var]: "signedinteger
+    no_device: wg.ArrayLayer[Any, np.float32, str]  # E[type-var]: Type argument "str" of "ArrayLayer"
 
 
 def case_elementwise_keeps_the_shape(x: wg.ArrayLayer[tuple[Literal[2], Literal[3]], np.float64]) -> None:
@@ -58,10 +58,10 @@ def case_elementwise_by_column(d: wg.DoubleWeight, f: wg.FloatWeight) -> None:
 def case_devices_do_not_mix(cpu: wg.ArrayLayer, gpu: wg.ArrayLayer[Any, np.float32, wg.Gpu]) -> None:  # T38
     assert_type(gpu + gpu, wg.ArrayLayer[Any, np.float32, wg.Gpu])
     assert_type(wg.multiply(gpu, 2.0), wg.ArrayLayer[Any, np.float32, wg.Gpu])
-    cpu + gpu  # E[operator]
-    wg.multiply(cpu, gpu)  # E
-    gpu * a32  # E[operator]
-    wg.multiply(a32, gpu)  # E
+    cpu + gpu  # E: devices cpu and gpu do not mix|operand types
+    wg.multiply(cpu, gpu)  # E: devices cpu and gpu do not mix|type parameter
+    gpu * a32  # E: devices gpu and cpu do not mix|operand types
+    wg.multiply(a32, gpu)  # E: devices cpu and gpu do not mix|type parameter
 
 
 def affine(
@@ -84,9 +84,9 @@ def case_a_generic_network(
 def case_a_generic_network_of_mixed_dtypes(
     w32: wg.ArrayWeight, w64: wg.ArrayWeight[Any, np.float64]
 ) -> None:  # T41
-    affine(a32, w64, w64)  # E
-    affine(a64, w64, w32)  # E
-    affine(affine(a32, w32, w32), w64, w64)  # E
+    affine(a32, w64, w64)  # E: dtypes float32 and float64 do not mix|type parameter "N" of "affine"
+    affine(a64, w64, w32)  # E: dtypes float64 and float32 do not mix|type parameter "N" of "affine"
+    affine(affine(a32, w32, w32), w64, w64)  # E: dtypes float32 and float64 do not mix|Cannot infer value
 
 
 def case_lists_are_invariant(weights: list[wg.DoubleWeight]) -> None:  # T43
@@ -100,9 +100,9 @@ def case_masks(x: wg.ArrayLayer[Any, np.float64], d: wg.DoubleLayer) -> None:  #
 
 
 def case_masks_are_no_numbers(x: wg.ArrayLayer, mask: wg.Mask) -> None:  # T82
-    wg.train(mask)  # E
-    mask * x  # E
-    x * mask  # E[operator]
-    wg.exp(mask)  # E
-    wg.where(x, x, 0.0)  # E
-    wg.greater(x, a64)  # E
+    wg.train(mask)  # E[call-overload]: matches argument type "Mask\[Any, Literal\['cpu'\]\]"
+    mask * x  # E[operator]: types for \* \("Mask\[.*" and "ArrayLayer\[.*"\)
+    x * mask  # E[operator]: types for \* \("ArrayLayer\[.*" and "Mask\[.*"\)
+    wg.exp(mask)  # E[call-overload]: matches argument type "Mask\[Any, Literal\['cpu'\]\]"
+    wg.where(x, x, 0.0)  # E[call-overload]: "where"
+    wg.greater(x, a64)  # E: dtypes float32 and float64 do not mix|type parameter

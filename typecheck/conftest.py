@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).resolve().parent
+collect_ignore = ["bugs"]  # programs without cases, which `python -m benchmarks.bugs` judges
+if sys.version_info < (3, 12):
+    collect_ignore.append("newer")  # its syntax is that of Python 3.12
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

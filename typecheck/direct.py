@@ -56,10 +56,10 @@ async def case_await_gives_data(
 
 
 async def case_what_cannot_be_awaited(d: wg.DoubleLayer) -> None:  # T57
-    await (d, d)  # E[misc]
-    await "1"  # E[misc]
-    a, b, c = await wg.gather(d, d)  # E[misc]
-    if d > 1.0:  # E[operator]
+    await (d, d)  # E[misc]: actual type "tuple\[DoubleLayer, DoubleLayer\]"
+    await "1"  # E[misc]: actual type "str"
+    a, b, c = await wg.gather(d, d)  # E[misc]: Need more than 2 values
+    if d > 1.0:  # E[operator]: types for < \("float" and "DoubleLayer"\)
         pass
 
 
@@ -69,21 +69,21 @@ def case_decorated_functions_give_layers(d: wg.DoubleLayer, x: wg.ArrayLayer[Sha
     assert_type(halved(x), wg.ArrayLayer[Shape23, np.float32, wg.Cpu])
     assert_type(factorial(d), wg.DoubleLayer)
     assert_type(clipped(factorial(d)) * 2.0, wg.DoubleLayer)
-    clipped("1")  # E[arg-type]
-    clipped(d, bound=1.0)  # E[call-arg]
+    clipped("1")  # E[arg-type]: incompatible type "str"
+    clipped(d, bound=1.0)  # E[call-arg]: Unexpected keyword argument "bound"
 
 
 def case_decorated_methods(f: wg.FloatLayer) -> None:  # T58
     assert_type(Network().apply(f), wg.FloatLayer)
-    Network().apply(1.0)  # E[arg-type]
+    Network().apply(1.0)  # E[arg-type]: incompatible type "float"
 
 
 def case_wrong_functions_are_refused() -> None:  # T59
-    @wg.differentiable  # E[arg-type]
+    @wg.differentiable  # E[arg-type]: incompatible type "Callable\[\[DoubleLayer\], DoubleLayer\]"
     def plain(x: wg.DoubleLayer) -> wg.DoubleLayer:
         return x
 
-    @wg.differentiable  # E
+    @wg.differentiable  # E[type-var]: cannot be "float"
     async def no_layer(x: wg.DoubleLayer) -> float:
         return await x
 
@@ -91,7 +91,7 @@ def case_wrong_functions_are_refused() -> None:  # T59
     async def two_dtypes(x: wg.DoubleLayer, y: wg.FloatLayer) -> wg.DoubleLayer:
         if await x > 0.0:
             return x
-        return y  # E[return-value]
+        return y  # E[return-value]: got "FloatLayer", expected "DoubleLayer"
 
 
 @wg.differentiable

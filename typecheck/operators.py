@@ -107,23 +107,23 @@ def case_arrays_with_scalars_on_either_side() -> None:
 
 
 def case_columns_do_not_mix() -> None:
-    double_weight + float_weight  # E[operator]
-    float_layer * double_layer  # E[operator]
-    double_layer - float32  # E[operator]
-    l32 + l64  # E[operator]
-    l64 * a32  # E[operator]
-    a32 - l64  # E[operator]
-    w32 @ w64  # E[operator]
-    l32 * double_weight  # E[operator]
-    float_weight * l64  # E[operator]
-    double_weight * a32  # E[operator]
-    a64 * float_layer  # E[operator]
+    double_weight + float_weight  # E: dtypes float64 and float32 do not mix|operand types
+    float_layer * double_layer  # E: dtypes float32 and float64 do not mix|operand types
+    double_layer - float32  # E: float(32|ing\[_32Bit\])
+    l32 + l64  # E: dtypes float32 and float64 do not mix|operand types
+    l64 * a32  # E: float(32|ing\[_32Bit\])
+    a32 - l64  # E: dtypes float32 and float64 do not mix|matches argument type "ArrayLayer
+    w32 @ w64  # E: dtypes float32 and float64 do not mix|operand types
+    l32 * double_weight  # E: dtypes float32 and float64 do not mix|operand types
+    float_weight * l64  # E: dtypes float32 and float64 do not mix|operand types
+    double_weight * a32  # E: float(32|ing\[_32Bit\])
+    a64 * float_layer  # E[operator]: matches argument type "FloatLayer"
 
 
 def case_what_is_no_number_is_no_operand() -> None:
-    double_weight + "1"  # E[operator]
-    l32 * None  # E[operator]
-    l32 + [1.0, 2.0]  # E[operator]
-    float_weight * 1j  # E[operator]
-    l32 @ 2.0  # E[operator]
-    double_weight @ double_weight  # E[operator]
+    double_weight + "1"  # E[operator]: matches argument type "str"
+    l32 * None  # E[operator]: types for \* \("ArrayLayer\[.*" and "None"\)
+    l32 + [1.0, 2.0]  # E[operator]: types for \+ \("ArrayLayer\[.*" and "list\[float\]"\)
+    float_weight * 1j  # E[operator]: matches argument type "complex"
+    l32 @ 2.0  # E[operator]: types for @ \("ArrayLayer\[.*" and "float"\)
+    double_weight @ double_weight  # E[operator]: Unsupported left operand type for @

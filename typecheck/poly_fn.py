@@ -37,7 +37,7 @@ def poly_array(
     return wg.add(wg.multiply(a, b), wg.multiply(c, d))
 
 
-def case_81_mixes_of_doubles() -> None:
+def case_81_mixes_of_doubles() -> None:  # T23
     assert_type(poly_fn(literal, literal, literal, literal), wg.DoubleLayer)
     assert_type(poly_fn(literal, literal, literal, weight), wg.DoubleLayer)
     assert_type(poly_fn(literal, literal, literal, layer), wg.DoubleLayer)
@@ -121,7 +121,7 @@ def case_81_mixes_of_doubles() -> None:
     assert_type(poly_fn(layer, layer, layer, layer), wg.DoubleLayer)
 
 
-def case_81_mixes_of_float32_arrays() -> None:
+def case_81_mixes_of_float32_arrays() -> None:  # T23
     assert_type(poly_array(a32, a32, a32, a32), F32)
     assert_type(poly_array(a32, a32, a32, w32), F32)
     assert_type(poly_array(a32, a32, a32, l32), F32)
@@ -205,7 +205,7 @@ def case_81_mixes_of_float32_arrays() -> None:
     assert_type(poly_array(l32, l32, l32, l32), F32)
 
 
-def case_81_mixes_of_float64_arrays() -> None:
+def case_81_mixes_of_float64_arrays() -> None:  # T23
     assert_type(poly_array(a64, a64, a64, a64), F64)
     assert_type(poly_array(a64, a64, a64, w64), F64)
     assert_type(poly_array(a64, a64, a64, l64), F64)
@@ -290,236 +290,236 @@ def case_81_mixes_of_float64_arrays() -> None:
 
 
 def case_one_wrong_operand_among_doubles() -> None:  # T24
-    poly_fn("no", literal, literal, literal)  # E
-    poly_fn(literal, "no", literal, literal)  # E
-    poly_fn(literal, literal, "no", literal)  # E
-    poly_fn(literal, literal, literal, "no")  # E
-    poly_fn("no", literal, literal, weight)  # E
-    poly_fn(literal, "no", literal, weight)  # E
-    poly_fn(literal, literal, "no", weight)  # E
-    poly_fn(literal, literal, weight, "no")  # E
-    poly_fn("no", literal, literal, layer)  # E
-    poly_fn(literal, "no", literal, layer)  # E
-    poly_fn(literal, literal, "no", layer)  # E
-    poly_fn(literal, literal, layer, "no")  # E
-    poly_fn("no", literal, weight, literal)  # E
-    poly_fn(literal, "no", weight, literal)  # E
-    poly_fn(literal, weight, "no", literal)  # E
-    poly_fn(literal, weight, literal, "no")  # E
-    poly_fn("no", literal, weight, weight)  # E
-    poly_fn(literal, "no", weight, weight)  # E
-    poly_fn(literal, weight, "no", weight)  # E
-    poly_fn(literal, weight, weight, "no")  # E
-    poly_fn("no", literal, weight, layer)  # E
-    poly_fn(literal, "no", weight, layer)  # E
-    poly_fn(literal, weight, "no", layer)  # E
-    poly_fn(literal, weight, layer, "no")  # E
-    poly_fn("no", literal, layer, literal)  # E
-    poly_fn(literal, "no", layer, literal)  # E
-    poly_fn(literal, layer, "no", literal)  # E
-    poly_fn(literal, layer, literal, "no")  # E
-    poly_fn("no", literal, layer, weight)  # E
-    poly_fn(literal, "no", layer, weight)  # E
-    poly_fn(literal, layer, "no", weight)  # E
-    poly_fn(literal, layer, weight, "no")  # E
-    poly_fn("no", literal, layer, layer)  # E
-    poly_fn(literal, "no", layer, layer)  # E
-    poly_fn(literal, layer, "no", layer)  # E
-    poly_fn(literal, layer, layer, "no")  # E
-    poly_fn("no", weight, literal, literal)  # E
-    poly_fn(weight, "no", literal, literal)  # E
-    poly_fn(weight, literal, "no", literal)  # E
-    poly_fn(weight, literal, literal, "no")  # E
-    poly_fn("no", weight, literal, weight)  # E
-    poly_fn(weight, "no", literal, weight)  # E
-    poly_fn(weight, literal, "no", weight)  # E
-    poly_fn(weight, literal, weight, "no")  # E
-    poly_fn("no", weight, literal, layer)  # E
-    poly_fn(weight, "no", literal, layer)  # E
-    poly_fn(weight, literal, "no", layer)  # E
-    poly_fn(weight, literal, layer, "no")  # E
-    poly_fn("no", weight, weight, literal)  # E
-    poly_fn(weight, "no", weight, literal)  # E
-    poly_fn(weight, weight, "no", literal)  # E
-    poly_fn(weight, weight, literal, "no")  # E
-    poly_fn("no", weight, weight, weight)  # E
-    poly_fn(weight, "no", weight, weight)  # E
-    poly_fn(weight, weight, "no", weight)  # E
-    poly_fn(weight, weight, weight, "no")  # E
-    poly_fn("no", weight, weight, layer)  # E
-    poly_fn(weight, "no", weight, layer)  # E
-    poly_fn(weight, weight, "no", layer)  # E
-    poly_fn(weight, weight, layer, "no")  # E
-    poly_fn("no", weight, layer, literal)  # E
-    poly_fn(weight, "no", layer, literal)  # E
-    poly_fn(weight, layer, "no", literal)  # E
-    poly_fn(weight, layer, literal, "no")  # E
-    poly_fn("no", weight, layer, weight)  # E
-    poly_fn(weight, "no", layer, weight)  # E
-    poly_fn(weight, layer, "no", weight)  # E
-    poly_fn(weight, layer, weight, "no")  # E
-    poly_fn("no", weight, layer, layer)  # E
-    poly_fn(weight, "no", layer, layer)  # E
-    poly_fn(weight, layer, "no", layer)  # E
-    poly_fn(weight, layer, layer, "no")  # E
-    poly_fn("no", layer, literal, literal)  # E
-    poly_fn(layer, "no", literal, literal)  # E
-    poly_fn(layer, literal, "no", literal)  # E
-    poly_fn(layer, literal, literal, "no")  # E
-    poly_fn("no", layer, literal, weight)  # E
-    poly_fn(layer, "no", literal, weight)  # E
-    poly_fn(layer, literal, "no", weight)  # E
-    poly_fn(layer, literal, weight, "no")  # E
-    poly_fn("no", layer, literal, layer)  # E
-    poly_fn(layer, "no", literal, layer)  # E
-    poly_fn(layer, literal, "no", layer)  # E
-    poly_fn(layer, literal, layer, "no")  # E
-    poly_fn("no", layer, weight, literal)  # E
-    poly_fn(layer, "no", weight, literal)  # E
-    poly_fn(layer, weight, "no", literal)  # E
-    poly_fn(layer, weight, literal, "no")  # E
-    poly_fn("no", layer, weight, weight)  # E
-    poly_fn(layer, "no", weight, weight)  # E
-    poly_fn(layer, weight, "no", weight)  # E
-    poly_fn(layer, weight, weight, "no")  # E
-    poly_fn("no", layer, weight, layer)  # E
-    poly_fn(layer, "no", weight, layer)  # E
-    poly_fn(layer, weight, "no", layer)  # E
-    poly_fn(layer, weight, layer, "no")  # E
-    poly_fn("no", layer, layer, literal)  # E
-    poly_fn(layer, "no", layer, literal)  # E
-    poly_fn(layer, layer, "no", literal)  # E
-    poly_fn(layer, layer, literal, "no")  # E
-    poly_fn("no", layer, layer, weight)  # E
-    poly_fn(layer, "no", layer, weight)  # E
-    poly_fn(layer, layer, "no", weight)  # E
-    poly_fn(layer, layer, weight, "no")  # E
-    poly_fn("no", layer, layer, layer)  # E
-    poly_fn(layer, "no", layer, layer)  # E
-    poly_fn(layer, layer, "no", layer)  # E
-    poly_fn(layer, layer, layer, "no")  # E
+    poly_fn("no", literal, literal, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, "no", literal, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, literal, "no", literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, literal, literal, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", literal, literal, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, "no", literal, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, literal, "no", weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, literal, weight, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", literal, literal, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, "no", literal, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, literal, "no", layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, literal, layer, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", literal, weight, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, "no", weight, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, weight, "no", literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, weight, literal, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", literal, weight, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, "no", weight, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, weight, "no", weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, weight, weight, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", literal, weight, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, "no", weight, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, weight, "no", layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, weight, layer, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", literal, layer, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, "no", layer, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, layer, "no", literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, layer, literal, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", literal, layer, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, "no", layer, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, layer, "no", weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, layer, weight, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", literal, layer, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, "no", layer, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, layer, "no", layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(literal, layer, layer, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", weight, literal, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, "no", literal, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, literal, "no", literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, literal, literal, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", weight, literal, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, "no", literal, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, literal, "no", weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, literal, weight, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", weight, literal, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, "no", literal, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, literal, "no", layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, literal, layer, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", weight, weight, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, "no", weight, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, weight, "no", literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, weight, literal, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", weight, weight, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, "no", weight, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, weight, "no", weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, weight, weight, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", weight, weight, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, "no", weight, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, weight, "no", layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, weight, layer, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", weight, layer, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, "no", layer, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, layer, "no", literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, layer, literal, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", weight, layer, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, "no", layer, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, layer, "no", weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, layer, weight, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", weight, layer, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, "no", layer, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, layer, "no", layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(weight, layer, layer, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", layer, literal, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, "no", literal, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, literal, "no", literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, literal, literal, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", layer, literal, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, "no", literal, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, literal, "no", weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, literal, weight, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", layer, literal, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, "no", literal, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, literal, "no", layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, literal, layer, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", layer, weight, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, "no", weight, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, weight, "no", literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, weight, literal, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", layer, weight, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, "no", weight, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, weight, "no", weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, weight, weight, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", layer, weight, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, "no", weight, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, weight, "no", layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, weight, layer, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", layer, layer, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, "no", layer, literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, layer, "no", literal)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, layer, literal, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", layer, layer, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, "no", layer, weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, layer, "no", weight)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, layer, weight, "no")  # E[arg-type]: incompatible type "str"
+    poly_fn("no", layer, layer, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, "no", layer, layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, layer, "no", layer)  # E[arg-type]: incompatible type "str"
+    poly_fn(layer, layer, layer, "no")  # E[arg-type]: incompatible type "str"
 
 
 def case_one_wrong_operand_among_arrays() -> None:  # T24
-    poly_array("no", a32, a32, a32)  # E
-    poly_array(a32, "no", a32, a32)  # E
-    poly_array(a32, a32, "no", a32)  # E
-    poly_array(a32, a32, a32, "no")  # E
-    poly_array("no", a32, a32, w32)  # E
-    poly_array(a32, "no", a32, w32)  # E
-    poly_array(a32, a32, "no", w32)  # E
-    poly_array(a32, a32, w32, "no")  # E
-    poly_array("no", a32, a32, l32)  # E
-    poly_array(a32, "no", a32, l32)  # E
-    poly_array(a32, a32, "no", l32)  # E
-    poly_array(a32, a32, l32, "no")  # E
-    poly_array("no", a32, w32, a32)  # E
-    poly_array(a32, "no", w32, a32)  # E
-    poly_array(a32, w32, "no", a32)  # E
-    poly_array(a32, w32, a32, "no")  # E
-    poly_array("no", a32, w32, w32)  # E
-    poly_array(a32, "no", w32, w32)  # E
-    poly_array(a32, w32, "no", w32)  # E
-    poly_array(a32, w32, w32, "no")  # E
-    poly_array("no", a32, w32, l32)  # E
-    poly_array(a32, "no", w32, l32)  # E
-    poly_array(a32, w32, "no", l32)  # E
-    poly_array(a32, w32, l32, "no")  # E
-    poly_array("no", a32, l32, a32)  # E
-    poly_array(a32, "no", l32, a32)  # E
-    poly_array(a32, l32, "no", a32)  # E
-    poly_array(a32, l32, a32, "no")  # E
-    poly_array("no", a32, l32, w32)  # E
-    poly_array(a32, "no", l32, w32)  # E
-    poly_array(a32, l32, "no", w32)  # E
-    poly_array(a32, l32, w32, "no")  # E
-    poly_array("no", a32, l32, l32)  # E
-    poly_array(a32, "no", l32, l32)  # E
-    poly_array(a32, l32, "no", l32)  # E
-    poly_array(a32, l32, l32, "no")  # E
-    poly_array("no", w32, a32, a32)  # E
-    poly_array(w32, "no", a32, a32)  # E
-    poly_array(w32, a32, "no", a32)  # E
-    poly_array(w32, a32, a32, "no")  # E
-    poly_array("no", w32, a32, w32)  # E
-    poly_array(w32, "no", a32, w32)  # E
-    poly_array(w32, a32, "no", w32)  # E
-    poly_array(w32, a32, w32, "no")  # E
-    poly_array("no", w32, a32, l32)  # E
-    poly_array(w32, "no", a32, l32)  # E
-    poly_array(w32, a32, "no", l32)  # E
-    poly_array(w32, a32, l32, "no")  # E
-    poly_array("no", w32, w32, a32)  # E
-    poly_array(w32, "no", w32, a32)  # E
-    poly_array(w32, w32, "no", a32)  # E
-    poly_array(w32, w32, a32, "no")  # E
-    poly_array("no", w32, w32, w32)  # E
-    poly_array(w32, "no", w32, w32)  # E
-    poly_array(w32, w32, "no", w32)  # E
-    poly_array(w32, w32, w32, "no")  # E
-    poly_array("no", w32, w32, l32)  # E
-    poly_array(w32, "no", w32, l32)  # E
-    poly_array(w32, w32, "no", l32)  # E
-    poly_array(w32, w32, l32, "no")  # E
-    poly_array("no", w32, l32, a32)  # E
-    poly_array(w32, "no", l32, a32)  # E
-    poly_array(w32, l32, "no", a32)  # E
-    poly_array(w32, l32, a32, "no")  # E
-    poly_array("no", w32, l32, w32)  # E
-    poly_array(w32, "no", l32, w32)  # E
-    poly_array(w32, l32, "no", w32)  # E
-    poly_array(w32, l32, w32, "no")  # E
-    poly_array("no", w32, l32, l32)  # E
-    poly_array(w32, "no", l32, l32)  # E
-    poly_array(w32, l32, "no", l32)  # E
-    poly_array(w32, l32, l32, "no")  # E
-    poly_array("no", l32, a32, a32)  # E
-    poly_array(l32, "no", a32, a32)  # E
-    poly_array(l32, a32, "no", a32)  # E
-    poly_array(l32, a32, a32, "no")  # E
-    poly_array("no", l32, a32, w32)  # E
-    poly_array(l32, "no", a32, w32)  # E
-    poly_array(l32, a32, "no", w32)  # E
-    poly_array(l32, a32, w32, "no")  # E
-    poly_array("no", l32, a32, l32)  # E
-    poly_array(l32, "no", a32, l32)  # E
-    poly_array(l32, a32, "no", l32)  # E
-    poly_array(l32, a32, l32, "no")  # E
-    poly_array("no", l32, w32, a32)  # E
-    poly_array(l32, "no", w32, a32)  # E
-    poly_array(l32, w32, "no", a32)  # E
-    poly_array(l32, w32, a32, "no")  # E
-    poly_array("no", l32, w32, w32)  # E
-    poly_array(l32, "no", w32, w32)  # E
-    poly_array(l32, w32, "no", w32)  # E
-    poly_array(l32, w32, w32, "no")  # E
-    poly_array("no", l32, w32, l32)  # E
-    poly_array(l32, "no", w32, l32)  # E
-    poly_array(l32, w32, "no", l32)  # E
-    poly_array(l32, w32, l32, "no")  # E
-    poly_array("no", l32, l32, a32)  # E
-    poly_array(l32, "no", l32, a32)  # E
-    poly_array(l32, l32, "no", a32)  # E
-    poly_array(l32, l32, a32, "no")  # E
-    poly_array("no", l32, l32, w32)  # E
-    poly_array(l32, "no", l32, w32)  # E
-    poly_array(l32, l32, "no", w32)  # E
-    poly_array(l32, l32, w32, "no")  # E
-    poly_array("no", l32, l32, l32)  # E
-    poly_array(l32, "no", l32, l32)  # E
-    poly_array(l32, l32, "no", l32)  # E
-    poly_array(l32, l32, l32, "no")  # E
+    poly_array("no", a32, a32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, "no", a32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, a32, "no", a32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, a32, a32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", a32, a32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, "no", a32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, a32, "no", w32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, a32, w32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", a32, a32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, "no", a32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, a32, "no", l32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, a32, l32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", a32, w32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, "no", w32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, w32, "no", a32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, w32, a32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", a32, w32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, "no", w32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, w32, "no", w32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, w32, w32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", a32, w32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, "no", w32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, w32, "no", l32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, w32, l32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", a32, l32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, "no", l32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, l32, "no", a32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, l32, a32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", a32, l32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, "no", l32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, l32, "no", w32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, l32, w32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", a32, l32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, "no", l32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, l32, "no", l32)  # E[arg-type]: incompatible type "str"
+    poly_array(a32, l32, l32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", w32, a32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, "no", a32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, a32, "no", a32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, a32, a32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", w32, a32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, "no", a32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, a32, "no", w32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, a32, w32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", w32, a32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, "no", a32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, a32, "no", l32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, a32, l32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", w32, w32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, "no", w32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, w32, "no", a32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, w32, a32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", w32, w32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, "no", w32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, w32, "no", w32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, w32, w32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", w32, w32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, "no", w32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, w32, "no", l32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, w32, l32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", w32, l32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, "no", l32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, l32, "no", a32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, l32, a32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", w32, l32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, "no", l32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, l32, "no", w32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, l32, w32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", w32, l32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, "no", l32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, l32, "no", l32)  # E[arg-type]: incompatible type "str"
+    poly_array(w32, l32, l32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", l32, a32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, "no", a32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, a32, "no", a32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, a32, a32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", l32, a32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, "no", a32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, a32, "no", w32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, a32, w32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", l32, a32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, "no", a32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, a32, "no", l32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, a32, l32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", l32, w32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, "no", w32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, w32, "no", a32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, w32, a32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", l32, w32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, "no", w32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, w32, "no", w32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, w32, w32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", l32, w32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, "no", w32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, w32, "no", l32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, w32, l32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", l32, l32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, "no", l32, a32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, l32, "no", a32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, l32, a32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", l32, l32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, "no", l32, w32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, l32, "no", w32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, l32, w32, "no")  # E[arg-type]: incompatible type "str"
+    poly_array("no", l32, l32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, "no", l32, l32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, l32, "no", l32)  # E[arg-type]: incompatible type "str"
+    poly_array(l32, l32, l32, "no")  # E[arg-type]: incompatible type "str"
 
 
 def case_dtypes_do_not_mix() -> None:  # T17, T26
-    poly_fn(literal, weight, layer, float_weight)  # E[arg-type]
-    poly_fn(float_literal, weight, layer, literal)  # E[arg-type]
-    poly_array(a32, w32, l32, a64)  # E
-    poly_array(w64, a32, l64, l64)  # E
-    wg.multiply(weight, float_weight)  # E
-    wg.multiply(l32, l64)  # E
-    wg.multiply(weight, a32)  # E
-    wg.multiply(a64, float_weight)  # E
+    poly_fn(literal, weight, layer, float_weight)  # E: dtypes float64 and float32 do not mix|"FloatWeight"
+    poly_fn(float_literal, weight, layer, literal)  # E: this number is a float32|"floating
+    poly_array(a32, w32, l32, a64)  # E: dtypes float32 and float64 do not mix|"poly_array
+    poly_array(w64, a32, l64, l64)  # E: dtypes float64 and float32 do not mix|"poly_array
+    wg.multiply(weight, float_weight)  # E: dtypes float64 and float32 do not mix|"DoubleWeight"
+    wg.multiply(l32, l64)  # E: dtypes float32 and float64 do not mix|type parameter
+    wg.multiply(weight, a32)  # E: dtypes float64 and float32 do not mix|incompatible type "DoubleWeight"
+    wg.multiply(a64, float_weight)  # E: dtypes float64 and float32 do not mix|type parameter
 
 
 def case_scalars_with_arrays_of_their_dtype() -> None:  # T25
@@ -543,11 +543,11 @@ def case_raw_operands_go_through_functions() -> None:  # T42
 def case_two_raw_operands_have_no_operator(  # typing.md, section 4: numpy's business where both are arrays
     a: wg.ArrayExpression[Any, N], b: wg.ArrayExpression[Any, N]
 ) -> None:
-    a * b  # E[operator]
+    a * b  # E[operator]: Unsupported left operand type for \*
 
 
 def case_integer_and_boolean_arrays_are_refused() -> None:  # T27, T30
-    wg.exp(np.zeros(3, np.int64))  # E
-    wg.exp(np.zeros(3, np.bool))  # E
-    wg.exp(np.zeros(3, np.complex128))  # E
-    wg.multiply(l32, np.zeros(3, np.int64))  # E
+    wg.exp(np.zeros(3, np.int64))  # E: only arrays of floating-point|cannot be "signedinteger\[_64Bit\]"
+    wg.exp(np.zeros(3, np.bool))  # E: only arrays of floating-point|cannot be ".*bool
+    wg.exp(np.zeros(3, np.complex128))  # E: only arrays of floating-point|cannot be "complex128"
+    wg.multiply(l32, np.zeros(3, np.int64))  # E: only arrays of floating-point|type parameter

@@ -52,8 +52,8 @@ class NotFrozenNorExpression:
 
 def case_predict_of_a_dataclass(pair: Pair) -> None:  # D55: what it gives is open
     assert_type(wg.predict(pair), wg.Do[Any])
-    wg.predict(NotFrozenNorExpression())  # E
-    wg.predict("1")  # E
+    wg.predict(NotFrozenNorExpression())  # E: "NotFrozenNorExpression"
+    wg.predict("1")  # E[call-overload]: matches argument type "str"
 
 
 def case_predict_of_a_mask(d: wg.DoubleLayer) -> None:
@@ -82,11 +82,11 @@ def case_train_on_a_gpu(x: wg.ArrayLayer[Shape23, np.float32, wg.Gpu]) -> None:
 
 
 def case_only_scalars_are_losses(x: wg.ArrayLayer[Shape23], d: wg.DoubleLayer, pair: Pair) -> None:  # T46
-    wg.train(x)  # E
-    x.train()  # E[misc]
-    wg.train((d, d))  # E
-    wg.train(pair)  # E
-    wg.train("1")  # E
+    wg.train(x)  # E[arg-type]: incompatible type "ArrayLayer\[.*"
+    x.train()  # E[misc]: Invalid self argument
+    wg.train((d, d))  # E[call-overload]: matches argument type "tuple\[DoubleLayer, DoubleLayer\]"
+    wg.train(pair)  # E: "Pair"
+    wg.train("1")  # E[call-overload]: matches argument type "str"
 
 
 def case_gradients_by_position(
@@ -102,6 +102,6 @@ def case_gradients_of_a_list(loss: wg.DoubleLayer, ws: list[wg.DoubleWeight]) ->
 
 
 def case_gradients_of_what_is_no_loss(x: wg.ArrayLayer[Shape23], d: wg.DoubleWeight) -> None:  # T46
-    wg.gradients(x, (d,))  # E
-    wg.gradients("1", (d,))  # E
-    wg.gradients(d, ("1",))  # E
+    wg.gradients(x, (d,))  # E[arg-type]: incompatible type "ArrayLayer\[.*"
+    wg.gradients("1", (d,))  # E[call-overload]: matches argument types "str", "tuple\[DoubleWeight\]"
+    wg.gradients(d, ("1",))  # E[arg-type]: incompatible type "tuple\[str\]"

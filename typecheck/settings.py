@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from logging import getLogger
 from typing import Any, Literal, Protocol, assert_type
 
 import numpy as np
 
 import wengert as wg
-from wengert.plugins import SGD, Adam, Factory, FailOnNonFinite, LearningRate, Momentum, Names, Plugin, inject
+from wengert.plugins import (
+    SGD,
+    Adagrad,
+    Adam,
+    AdamW,
+    ClipByGlobalNorm,
+    Factory,
+    FailOnNonFinite,
+    L1Regularization,
+    L2Regularization,
+    LearningRate,
+    LearningRateSchedule,
+    Logging,
+    Momentum,
+    Names,
+    Nesterov,
+    Plugin,
+    RMSprop,
+    WeightDecay,
+    inject,
+)
 
 
 class Settings(Adam, Names, FailOnNonFinite, LearningRate):
@@ -28,6 +49,14 @@ class Both(Momentum, Scheduled, LearningRate):
     """Own and ready plugins in one."""
 
 
+class Decoupled(Logging, ClipByGlobalNorm, L1Regularization, L2Regularization, AdamW, LearningRateSchedule):
+    """A plugin that needs the rate, and one that says it."""
+
+
+class Accelerated(Nesterov, RMSprop, Adagrad, LearningRate):
+    """Ready plugins that share a keyword."""
+
+
 class Needs(Plugin):
     """A plugin that is given something."""
 
@@ -43,13 +72,38 @@ def case_composing() -> None:  # T49
     Both(learning_rate=0.1, warmup=10, schedule=float, note="x", momentum=0.5)
 
 
+def case_keywords_of_the_ready_plugins() -> None:  # T49, D74 to D85
+    assert_type(
+        Decoupled(max_norm=1.0, l1=0, l2=1e-4, weight_decay=0.1, schedule=lambda t: 0.1 / (1 + t)), Decoupled
+    )
+    Decoupled(
+        max_norm=1, l1=0.1, l2=0.1, weight_decay=0.1, schedule=float, beta1=0.8, logger=getLogger("mine")
+    )
+    Accelerated(learning_rate=0.1, momentum=0.8, rho=0.9, eps=1e-6)
+    LearningRateSchedule(schedule=float)
+    L2Regularization(l2=0.1)
+
+
+def case_wrong_keywords_of_the_ready_plugins_are_refused() -> None:  # T50, D57, D63
+    Decoupled(max_norm=1.0, l1=0.1, l2=0.1, weight_decay=0.1)  # E[call-arg]: schedule
+    Decoupled(max_norm=1.0, l1=0.1, l2=0.1, schedule=float)  # E[call-arg]: weight_decay
+    LearningRateSchedule(schedule=0.1)  # E[arg-type]: expected "Callable\[\[int\], float\]"
+    LearningRateSchedule(learning_rate=0.1)  # E[call-arg]: Unexpected keyword argument "learning_rate"
+    LearningRateSchedule(schedule=len)  # E[arg-type]: incompatible type "Callable\[.*"
+    Accelerated(learning_rate=0.1, rho="slow")  # E[arg-type]: incompatible type "str"
+    ClipByGlobalNorm()  # E[call-arg]: max_norm
+    Logging(logger="mine")  # E[arg-type]: expected "Logger"
+    WeightDecay(weight_decay=0.1)  # E[abstract]: Cannot instantiate abstract class "WeightDecay"
+    L1Regularization(l2=0.1)  # E[call-arg]: Unexpected keyword argument "l2"
+
+
 def case_wrong_members_are_refused() -> None:  # T50, D57
     Settings()  # E[call-arg]: learning_rate
-    Settings(learning_rate=1e-3, rate=1.0)  # E[call-arg]
-    Settings(learning_rate="fast")  # E[arg-type]
-    Settings(1e-3)  # E
+    Settings(learning_rate=1e-3, rate=1.0)  # E[call-arg]: Unexpected keyword argument "rate"
+    Settings(learning_rate="fast")  # E[arg-type]: incompatible type "str"
+    Settings(1e-3)  # E: Too many positional arguments
     Both(learning_rate=0.1, warmup=10)  # E[call-arg]: schedule
-    Both(learning_rate=0.1, warmup=10, schedule=len)  # E[arg-type]
+    Both(learning_rate=0.1, warmup=10, schedule=len)  # E[arg-type]: incompatible type "Callable\[.*"
 
 
 def case_settings_are_values(settings: Settings) -> None:  # T51
@@ -63,9 +117,9 @@ def case_factories() -> None:  # T52
     factory = Factory(Settings)
     assert_type(factory.new_instance(learning_rate=0.1), Settings)
     assert_type(Factory(Both).new_instance(learning_rate=0.1, warmup=1, schedule=float), Both)
-    factory.new_instance()  # E[call-arg]
-    factory.new_instance(learning_rate="fast")  # E[arg-type]
-    factory.new_instance(0.1)  # E
+    factory.new_instance()  # E[call-arg]: Missing named argument "learning_rate"
+    factory.new_instance(learning_rate="fast")  # E[arg-type]: incompatible type "str"
+    factory.new_instance(0.1)  # E: Too many positional arguments
 
 
 class HasRate(Protocol):
@@ -80,7 +134,7 @@ def rate_of(settings: HasRate) -> float:
 def case_consumers_by_protocol() -> None:  # T53
     rate_of(Settings(learning_rate=0.1))
     rate_of(SGD(learning_rate=0.1))
-    rate_of(Scheduled(warmup=1, schedule=float))  # E[arg-type]
+    rate_of(Scheduled(warmup=1, schedule=float))  # E[arg-type]: incompatible type "Scheduled"
 
 
 a32: np.ndarray[Any, np.dtype[np.float32]] = np.ones(3, np.float32)
@@ -92,16 +146,17 @@ def case_weights_keep_the_dtype(settings: Settings) -> None:  # T55
     assert_type(settings.float_weight(0.5), wg.FloatWeight)
     assert_type(settings.float_weight(np.float32(0.5)), wg.FloatWeight)
     assert_type(settings.array_weight(a32), wg.ArrayWeight[Any, np.float32, wg.Cpu])
-    assert_type(settings.array_weight(a64, 3, name="w"), wg.ArrayWeight[Any, np.float64, wg.Cpu])
-    assert_type(wg.literal(a64, 3), wg.ArrayLayer[Any, np.float64, wg.Cpu])
+    assert_type(settings.array_weight(a64, name="w"), wg.ArrayWeight[Any, np.float64, wg.Cpu])
+    assert_type(settings.array_weight(a64, 3).dtype, np.dtype[np.float64])
+    assert_type(wg.literal(a64), wg.ArrayLayer[Any, np.float64, wg.Cpu])
 
 
 def case_what_is_no_weight_is_refused(settings: Settings) -> None:  # T55
-    settings.array_weight(np.zeros(3, np.int64))  # E
-    settings.array_weight([1.0, 2.0])  # E
-    settings.double_weight("1")  # E[arg-type]
+    settings.array_weight(np.zeros(3, np.int64))  # E: only arrays of floating-point|"array_weight
+    settings.array_weight([1.0, 2.0])  # E[arg-type]: incompatible type "list\[float\]"
+    settings.double_weight("1")  # E[arg-type]: incompatible type "str"
     settings.double_weight(1.0).data = 2.0  # E[misc]: read-only
-    wg.literal(np.zeros(3, np.bool))  # E
+    wg.literal(np.zeros(3, np.bool))  # E: only arrays of floating-point|cannot be ".*bool
 
 
 def case_weights_of_two_settings_meet(settings: Settings) -> None:  # T49
@@ -123,4 +178,4 @@ def case_literal_members() -> None:
         mode: Literal["a", "b"] = "a"
 
     Mode(mode="b")
-    Mode(mode="c")  # E[arg-type]
+    Mode(mode="c")  # E[arg-type]: incompatible type "Literal\['c'\]"

@@ -37,15 +37,15 @@ def by_hand(x: float) -> wg.DoubleLayer:
 
 
 def case_a_function_of_numbers_is_no_network() -> None:  # D119
-    transform(plain, 1.0)  # E[arg-type]
-    transform(lambda x: x * 2.0, 1.0)  # E
+    transform(plain, 1.0)  # E[arg-type]: incompatible type "Callable\[\[float\], float\]"
+    transform(lambda x: x * 2.0, 1.0)  # E: incompatible type "Callable\[\[float\], float\]"
 
 
 def case_a_function_to_a_layer_is_a_network() -> None:  # D120
     assert_type(transform(network, 1.0), wg.DoubleLayer)
     assert_type(transform(by_hand, 1.0), wg.DoubleLayer)
     assert_type(transform(lambda x: x * weight, 1.0), wg.DoubleLayer)
-    transform(network, "1")  # E[arg-type]
+    transform(network, "1")  # E[arg-type]: incompatible type "str"
 
 
 Host32 = np.ndarray[Any, np.dtype[np.float32]]
@@ -61,7 +61,21 @@ def case_layers_from_a_do_of_a_tape(
     assert_type(wg.FloatLayer(single), wg.FloatLayer)
     assert_type(wg.ArrayLayer(array), wg.ArrayLayer[tuple[int, int], np.float32, wg.Cpu])
     assert_type(wg.ArrayLayer(host), wg.ArrayLayer[Any, np.float32, wg.Cpu])
-    wg.DoubleLayer(single)  # E[arg-type]
-    wg.FloatLayer(double)  # E[arg-type]
-    wg.ArrayLayer(double)  # E
-    wg.DoubleLayer(1.0)  # E[arg-type]
+    wg.DoubleLayer(single)  # E[arg-type]: incompatible type "Do\[.*"
+    wg.FloatLayer(double)  # E[arg-type]: incompatible type "Do\[Tape\[float, float\]\]"
+    wg.ArrayLayer(double)  # E[arg-type]: incompatible type "Do\[Tape\[float, float\]\]"
+    wg.DoubleLayer(1.0)  # E[arg-type]: incompatible type "float"
+
+
+@wg.cell
+def cell_of_two(x: wg.DoubleLayer, *, scale: float = 1.0) -> tuple[wg.DoubleLayer, wg.DoubleLayer]:
+    return x * scale, x + scale
+
+
+def case_cell_keeps_the_signature(d: wg.DoubleLayer, f: wg.FloatLayer) -> None:  # T48
+    assert_type(cell_of_two(d), tuple[wg.DoubleLayer, wg.DoubleLayer])
+    assert_type(cell_of_two(d, scale=2.0)[1], wg.DoubleLayer)
+    cell_of_two(f)  # E[arg-type]: has incompatible type "FloatLayer"
+    cell_of_two(d, rate=2.0)  # E[call-arg]: Unexpected keyword argument "rate"
+    cell_of_two()  # E[call-arg]: Missing positional argument
+    wg.cell(3)  # E[arg-type]: has incompatible type "int"

@@ -1,0 +1,191 @@
+"""Blocks of `wengert.fold`: what one gives is what the next one takes, without the mypy plugin (T83)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, SupportsFloat, TypeAlias, assert_type
+
+import numpy as np
+
+import wengert as wg
+from wengert import fold as td
+from wengert.arrays import IntegerArray
+
+Scalar: TypeAlias = wg.ArrayLayer[tuple[()]]
+Row: TypeAlias = wg.ArrayLayer[tuple[Any]]
+F64: TypeAlias = np.float64
+Double: TypeAlias = wg.ArrayLayer[tuple[()], F64]
+
+
+def double(x: Scalar) -> Scalar:
+    return x * 2.0
+
+
+def halved(x: Double) -> Double:
+    return x * 0.5
+
+
+def plus(a: Scalar, b: Scalar) -> Scalar:
+    return a + b
+
+
+def step(x: Scalar, state: Row) -> tuple[Double, Row]:
+    raise NotImplementedError
+
+
+def total(x: Row) -> Scalar:
+    return wg.sum(x)
+
+
+def age(person: dict[str, int]) -> int:
+    return person["age"]
+
+
+def is_tree(x: Tree) -> bool:
+    return isinstance(x, tuple)
+
+
+Tree: TypeAlias = "tuple[Tree, Tree] | float"
+twice = td.Function(double)
+summed = td.Function(total)
+added = td.Function(plus)
+cell = td.Function(step)
+scalars = td.Map(td.Scalar())
+
+
+def case_pipes() -> None:  # T83
+    assert_type(td.Scalar() >> twice, td.Block[SupportsFloat, Scalar])
+    assert_type(td.InputTransform(age) >> td.Scalar(), td.Block[dict[str, int], Scalar])
+    assert_type((td.Vector(3) >> summed >> twice).build([1, 2, 3]), Scalar)
+    assert_type(td.Scalar("int32"), td.Scalar[IntegerArray])
+    assert_type(td.Scalar("float64") >> td.Identity(), td.Block[SupportsFloat, Double])
+    assert_type(td.Scalar() >> td.Function(wg.relu), td.Block[SupportsFloat, td.Tensors])
+    assert_type(td.Vector(3) >> td.Function(wg.sum) >> twice, td.Block[td.Row, Scalar])
+    assert_type(td.Vector(3) >> td.FC(4) >> td.FC(2), td.Block[td.Row, td.Tensors])
+    assert_type(td.GetItem("age") >> td.Scalar(), td.Block[Any, Scalar])
+
+
+def case_wrong_pipes() -> None:  # T83
+    td.Scalar() >> summed  # E[operator]: Unsupported operand types
+    td.Vector(3) >> twice  # E[operator]
+    twice >> td.Scalar()  # E[operator]
+    td.InputTransform(age) >> summed  # E[operator]
+    td.Scalar(np.float64) >> twice  # E[operator]
+    td.Scalar("int32") >> twice  # E[operator]
+    td.Scalar() >> td.Embedding(3, 2)  # E[operator]
+    td.Scalar() >> wg.relu  # E[operator]
+    td.Void() >> twice  # E[operator]
+    td.InputTransform(len) >> td.InputTransform(age)  # E
+
+
+def case_variance(anything: td.Block[object, Scalar], scalar: td.Block[SupportsFloat, Scalar]) -> None:  # T83
+    narrower: td.Block[int, Scalar] = scalar
+    wider: td.Block[int, object] = anything
+    back: td.Block[object, Scalar] = scalar  # E[assignment]
+    wrong: td.Block[SupportsFloat, Row] = scalar  # E[assignment]
+    del narrower, wider, back, wrong
+
+
+def case_records(pair: td.Block[tuple[float, float], Scalar]) -> None:  # T83
+    both = td.Record((td.Scalar(), td.Scalar("float64")))
+    assert_type(both, td.Record[tuple[SupportsFloat, SupportsFloat], tuple[Scalar, Double]])
+    assert_type(
+        td.Record((td.Scalar(), td.Scalar())) >> added, td.Block[tuple[SupportsFloat, SupportsFloat], Scalar]
+    )
+    assert_type((td.Scalar(), td.Scalar()) >> added, td.Block[tuple[SupportsFloat, SupportsFloat], Scalar])
+    assert_type(
+        both >> (twice, td.Function(halved)),
+        td.Block[tuple[SupportsFloat, SupportsFloat], tuple[Scalar, Double]],
+    )
+    assert_type(td.AllOf(td.Scalar(), td.Scalar()) >> added, td.Block[SupportsFloat, Scalar])
+    td.Record((td.Scalar(), td.Scalar("float64"))) >> added  # E[operator]
+    td.Record((td.Scalar(), td.Scalar(), td.Scalar())) >> added  # E[operator]
+    both >> (twice, twice)  # E[operator]
+    td.AllOf(td.InputTransform(age), td.Scalar()) >> added  # E[operator]
+    pair.build((1.0,))  # E[arg-type]
+    td.Record(3)  # E[call-overload]
+
+
+def case_compilers() -> None:  # T83
+    compiler = td.Compiler.create(td.Vector(3) >> summed)
+    assert_type(compiler, td.Compiler[td.Row])
+    assert_type(compiler.build([[1, 2, 3]]).output_tensors, tuple[td.Tensors, ...])
+    assert_type(td.Scalar().eval(1, metrics=True), tuple[Any, dict[str, list[Any]]])
+    compiler.build([1, 2, 3])  # E[list-item]
+    td.Compiler.create(summed).build([[1, 2, 3]])  # E[list-item]
+
+
+def case_sequences() -> None:  # T83
+    assert_type(scalars, td.Map[Iterable[SupportsFloat], list[Scalar]])
+    assert_type(scalars >> td.Map(twice), td.Block[Iterable[SupportsFloat], list[Scalar]])
+    assert_type(scalars >> td.Reduce(added), td.Block[Iterable[SupportsFloat], Scalar])
+    assert_type(scalars >> td.Fold(added, td.FromTensor(0.0)), td.Block[Iterable[SupportsFloat], Scalar])
+    assert_type(scalars >> td.RNN(cell), td.Block[Iterable[SupportsFloat], tuple[list[Double], Row]])
+    assert_type(scalars >> td.Sum(), td.Block[Iterable[SupportsFloat], td.Tensors])
+    pairs: td.NGrams[Scalar] = td.NGrams(
+        2
+    )  # stated, for mypy 1.19 infers nothing from what stands on its left
+    assert_type(scalars >> pairs, td.Block[Iterable[SupportsFloat], list[tuple[Scalar, ...]]])
+    assert_type(scalars >> td.Slice(stop=1), td.Block[Iterable[SupportsFloat], list[Scalar]])
+    td.Vector(3) >> td.Map(twice)  # E[operator]
+    scalars >> td.Map(summed)  # E
+    scalars >> td.Reduce(td.Function(wg.relu))  # E
+    scalars >> td.Fold(added, td.Zeros[Row](3))  # E
+    td.RNN(added)  # E
+    td.Map(twice) >> td.RNN(td.Function(plus))  # E
+    td.Slice(1)  # E
+
+
+def case_choices(maybe: float | None) -> None:  # T83
+    either = td.OneOf(bool, {True: td.Scalar(), False: td.Scalar() >> twice})
+    assert_type(either.build(1.0), Scalar)
+    assert_type(td.Optional(td.Scalar()).build(maybe), Scalar)
+    assert_type(td.OneOf(bool, (twice, twice), td.Scalar()).build(1.0), Scalar)
+    td.Scalar().build(maybe)  # E[arg-type]
+    td.OneOf(3, (td.Scalar(),))  # E
+    td.OneOf(bool, (twice, twice), td.Vector(3))  # E
+
+
+def case_recursion() -> None:  # T83
+    tree: td.ForwardDeclaration[Tree, Scalar] = td.ForwardDeclaration()
+    assert_type(tree(), td.Block[Tree, Scalar])
+    assert_type(td.Record((tree(), tree())) >> added, td.Block[tuple[Tree, Tree], Scalar])
+    tree.resolve_to(td.Vector(3))  # E[arg-type]
+
+
+def case_cases_of_two_types(tree: td.ForwardDeclaration[Tree, Scalar]) -> None:  # T83
+    wrong: td.Block[float, Scalar] = td.OneOf(bool, {True: td.Scalar(), False: td.Vector(2)})  # E
+    tree.resolve_to(td.OneOf(is_tree, {True: td.Scalar(), False: td.Record((tree(), tree())) >> added}))  # E
+    del wrong
+
+
+@td.composition
+def crossed(x: td.Wire[tuple[int, str]]) -> tuple[td.Wire[str], td.Wire[int]]:
+    return x[1], x[0]
+
+
+def case_wires() -> None:  # T83
+    @td.composition
+    def sums(x: td.Wire[Scalar]) -> td.Wire[Scalar]:
+        return added(twice(x), x)
+
+    @td.composition
+    def wrong(x: td.Wire[Scalar]) -> td.Wire[Scalar]:
+        summed(x)  # E[arg-type]
+        added(x)  # E[arg-type]
+        added(x, summed)  # E[call-overload]
+        return x[0]  # E
+
+    assert_type(crossed, td.Block[tuple[int, str], tuple[str, int]])
+    assert_type(sums, td.Block[Scalar, Scalar])
+    assert_type(td.Scalar() >> sums >> wrong, td.Block[SupportsFloat, Scalar])
+
+
+def case_results() -> None:  # F2
+    assert_type(td.Scalar().eval(1), np.ndarray[tuple[()], np.dtype[np.float32]])
+    both = td.AllOf(td.Scalar(), td.Scalar(np.float64))
+    pair = tuple[np.ndarray[tuple[()], np.dtype[np.float32]], np.ndarray[tuple[()], np.dtype[F64]]]
+    found: pair = both.eval(1)
+    td.Scalar().eval("one")  # E
+    td.Scalar().max_depth("one")  # E[arg-type]
+    assert len(found) == 2

@@ -1,0 +1,13 @@
+"""A network that decides returns the number that it has waited for; no derivative would pass."""
+
+import wengert as wg
+
+
+@wg.differentiable
+async def clipped(x: wg.DoubleLayer) -> wg.DoubleLayer:
+    value = await x
+    # bug: return value if value < 1.0 else wg.lift(1.0)
+    return x if value < 1.0 else wg.lift(1.0)
+
+
+print(clipped(wg.lift(0.5)).predict().run())

@@ -1,0 +1,9 @@
+"""The one weight is given alone, not in a tuple."""
+
+import wengert as wg
+from wengert.plugins import SGD
+
+w = SGD(learning_rate=0.1).double_weight(3.0)
+# bug: (dw,) = wg.gradients(wg.square(w), w).run()
+(dw,) = wg.gradients(wg.square(w), (w,)).run()
+print(dw)

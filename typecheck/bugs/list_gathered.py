@@ -1,0 +1,13 @@
+"""Layers are gathered as a list, which asyncio.gather would refuse as well."""
+
+import wengert as wg
+
+
+@wg.differentiable
+async def larger(a: wg.DoubleLayer, b: wg.DoubleLayer) -> wg.DoubleLayer:
+    # bug: left, right = await wg.gather([a, b])
+    left, right = await wg.gather(a, b)
+    return a if left > right else b
+
+
+print(larger(wg.lift(2.0), wg.lift(3.0)).predict().run())

@@ -1,0 +1,8 @@
+"""A prediction that has not run is compared with a number."""
+
+import wengert as wg
+
+score = wg.tanh(wg.lift(2.0))
+# bug: if score.predict() > 0.5:
+if score.predict().run() > 0.5:
+    print("yes")

@@ -1,0 +1,13 @@
+"""Two layers are awaited as a tuple."""
+
+import wengert as wg
+
+
+@wg.differentiable
+async def larger(a: wg.DoubleLayer, b: wg.DoubleLayer) -> wg.DoubleLayer:
+    # bug: left, right = await (a, b)
+    left, right = await wg.gather(a, b)
+    return a if left > right else b
+
+
+print(larger(wg.lift(2.0), wg.lift(3.0)).predict().run())

@@ -1,0 +1,9 @@
+"""A type that nobody has registered goes into an operation."""
+
+from decimal import Decimal
+
+import wengert as wg
+
+price = Decimal("19.90")
+# bug: print(wg.log(price).predict().run())
+print(wg.log(float(price)).predict().run())

@@ -1,0 +1,188 @@
+"""Layers of `wengert.nn`: the sizes that their types carry, and the shapes that calls of them give (T77)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeVar, assert_type
+
+import numpy as np
+import numpy.typing as npt
+from given import L2, L3, L4, L5, L8, WIDTH, Batch, Features, count, data, named, settings, x
+
+import wengert as wg
+from wengert import nn
+from wengert.dims import Add, FloorDiv, Mul
+
+F64: TypeAlias = np.float64
+B = TypeVar("B", bound=int)
+I = TypeVar("I", bound=int)
+O = TypeVar("O", bound=int)
+H = TypeVar("H", bound=int)
+W = TypeVar("W", bound=int)
+doubles: npt.NDArray[np.float64] = np.ones((2, 3), np.float64)
+
+
+def case_linear() -> None:  # T77
+    layer = nn.Linear.make(settings, WIDTH, 4, seed=0, name="hidden")
+    assert_type(layer, nn.Linear[L3, L4])
+    assert_type(layer.weight, wg.ArrayWeight[tuple[L3, L4]])
+    assert_type(layer(x), wg.ArrayLayer[tuple[L2, L4]])
+    assert_type(layer(named), wg.ArrayLayer[tuple[Batch, L4]])
+    assert_type(layer(wg.literal(data, 5, 2, 3)), wg.ArrayLayer[tuple[L5, L2, L4]])
+    assert_type(layer(data), wg.ArrayLayer[Any])
+    assert_type(nn.Linear.make(settings, Features(3), count(), seed=0), nn.Linear[Features, Any])
+    assert_type(nn.Linear.make(settings, x.shape[-1], 4, seed=0, dtype=F64), nn.Linear[L3, L4, F64])
+    layer(layer(x))  # E[shape]: ^Linear: expected last axis 3, got \(2, 4\)$
+    layer(wg.literal(data, Batch, Features))  # E[shape]: got \(Batch, Features\)$
+    layer(wg.sum(x))  # E[shape]: ^Linear: expected last axis 3, got \(\)$
+    layer(doubles)  # E[dtype]: float32 and float64 do not mix
+
+
+def case_linear_of_own_weights() -> None:  # T77
+    weight = settings.array_weight(doubles, 3, 4)
+    assert_type(nn.Linear(weight), nn.Linear[L3, L4, F64])
+    assert_type(nn.Linear(weight, settings.array_weight(doubles, 4)), nn.Linear[L3, L4, F64])
+    nn.Linear(weight, settings.array_weight(doubles, 5))  # E[misc]: type parameter "Out" of "Linear"
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A model as people write it."""
+
+    hidden: nn.Linear[Literal[784], Literal[64]]
+    norm: nn.LayerNorm[Literal[64]]
+    head: nn.Linear[Literal[64], Literal[10]]
+
+    def __call__(
+        self, x: wg.ArrayLayer[tuple[Batch, Literal[784]]]
+    ) -> wg.ArrayLayer[tuple[Batch, Literal[10]]]:
+        assert_type(self.hidden(x), wg.ArrayLayer[tuple[Batch, Literal[64]]])
+        return self.head(wg.relu(self.norm(self.hidden(x))))
+
+
+def case_a_model_of_layers() -> None:  # T77
+    model = Classifier(
+        nn.Linear.make(settings, 784, 64, seed=0),
+        nn.LayerNorm.make(settings, 64),
+        nn.Linear.make(settings, 64, 10, seed=1),
+    )
+    images = wg.literal(data, Batch, 784)
+    assert_type(model(images), wg.ArrayLayer[tuple[Batch, Literal[10]]])
+    model.head(images)  # E[shape]: ^Linear: expected last axis 64, got \(Batch, 784\)$
+    model.norm(model(images))  # E[shape]: ^LayerNorm: expected last axis 64, got \(Batch, 10\)$
+    Classifier(model.head, model.norm, model.head)  # E[arg-type]: Linear\[Literal\[784\]
+
+
+def residual(layer: nn.Linear[I, I], x: wg.ArrayLayer[tuple[B, I]]) -> wg.ArrayLayer[tuple[B, I]]:
+    return x + wg.relu(layer(x))
+
+
+def dense(layer: nn.Linear[I, O], x: wg.ArrayLayer[tuple[B, I]]) -> wg.ArrayLayer[tuple[B, Add[I, O]]]:
+    return wg.concat([x, layer(x)], axis=-1)
+
+
+def case_for_all_sizes(
+    layer: nn.Linear[I, O], x: wg.ArrayLayer[tuple[B, I]]
+) -> wg.ArrayLayer[tuple[B, O]]:  # T78
+    layer(layer(x))  # E[shape]: ^Linear: expected last axis I, got \(B, O\)$
+    return layer(x)
+
+
+def case_at_some_sizes() -> None:  # T78
+    assert_type(residual(nn.Linear.make(settings, 3, 3, seed=0), x), wg.ArrayLayer[tuple[L2, L3]])
+    assert_type(dense(nn.Linear.make(settings, 3, 5, seed=0), x), wg.ArrayLayer[tuple[L2, L8]])
+    residual(nn.Linear.make(settings, 3, 4, seed=0), x)  # E[misc]: type parameter "I" of "residual"
+
+
+def case_embedding(
+    tokens: npt.NDArray[np.int64], line: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> None:  # T77
+    table = nn.Embedding.make(settings, 10_000, 8, seed=0)
+    assert_type(table, nn.Embedding[Literal[10_000], L8])
+    assert_type(table(line), wg.ArrayLayer[tuple[Any, L8]])
+    assert_type(table([1, 2, 3]), wg.ArrayLayer[tuple[L3, L8]])
+    assert_type(table(tokens), wg.ArrayLayer[Any])
+    table(data)  # E[arg-type]: incompatible type "ndarray\[.*"
+    table(x)  # E[arg-type]: incompatible type "ArrayLayer\[.*"
+    nn.Linear.make(settings, 4, 2, seed=0)(table(line))  # E[shape]: last axis 4, got \(\?, 8\)$
+
+
+def case_layer_norm() -> None:  # T77
+    norm = nn.LayerNorm.make(settings, 3)
+    assert_type(norm, nn.LayerNorm[L3])
+    assert_type(norm(x), wg.ArrayLayer[tuple[L2, L3]])
+    assert_type(norm(wg.literal(data, 2, count())), wg.ArrayLayer[tuple[L2, L3]])
+    norm(wg.literal(data, 2, 4))  # E[shape]: ^LayerNorm: expected last axis 3, got \(2, 4\)$
+
+
+def case_dropout() -> None:
+    drop = nn.Dropout(0.5)
+    assert_type(drop(x), wg.ArrayLayer[tuple[L2, L3]])
+    assert_type(drop(x, seed=(1, 2)), wg.ArrayLayer[tuple[L2, L3]])
+    assert_type(drop(doubles), wg.ArrayLayer[Any, F64])
+    drop(x, seed=0.5)  # E[arg-type]: incompatible type "float"
+    drop(x, 0.5)  # E: incompatible type "float"
+
+
+def case_convolution() -> None:  # T77
+    images = wg.literal(data, 2, 3, 32, 32)
+    layer = nn.Conv2d.make(settings, 3, 8, 5, seed=0)
+    assert_type(layer, nn.Conv2d[L3, L8, L5, Literal[1], Literal[0]])
+    assert_type(layer(images), wg.ArrayLayer[tuple[L2, L8, Literal[28], Literal[28]]])
+    half = nn.Conv2d.make(settings, 8, 8, 3, stride=2, padding=1, seed=0)
+    assert_type(half(layer(images)), wg.ArrayLayer[tuple[L2, L8, Literal[14], Literal[14]]])
+    layer(layer(images))  # E[shape]: ^conv2d: .*input has 8 channels, kernel expects 3$
+    layer(x)  # E[shape]: ^conv2d: input of shape \(2, 3\) is not \(batch, channels, height, width\)$
+    nn.Conv2d.make(settings, 3, 8, 4, padding="same", seed=0)  # E[shape]: ^Conv2d: padding "same"
+    nn.Conv2d.make(settings, 3, 8, 5, padding="full", seed=0)  # E[arg-type]: incompatible type "Literal
+
+
+def case_same_convolution(images: wg.ArrayLayer[tuple[B, L3, H, W]]) -> None:  # T78
+    same = nn.Conv2d.make(settings, 3, 8, 5, padding="same", seed=0)
+    assert_type(same, nn.Conv2d[L3, L8, L5, Literal[1], L2])
+    assert_type(same(images), wg.ArrayLayer[tuple[B, L8, H, W]])
+    half = nn.Conv2d.make(settings, 3, 8, 2, stride=2, seed=0)
+    assert_type(half(images), wg.ArrayLayer[tuple[B, L8, FloorDiv[H, L2], FloorDiv[W, L2]]])
+
+
+def flat(x: wg.ArrayLayer[tuple[B, I, H, W]]) -> wg.ArrayLayer[tuple[B, Mul[I, Mul[H, W]]]]:
+    return wg.reshape(x, (x.shape[0], -1))
+
+
+def case_sequential() -> None:  # T77
+    first = nn.Linear.make(settings, 3, 4, seed=0)
+    last = nn.Linear.make(settings, 4, 2, seed=0)
+    net = nn.Sequential(first, wg.relu, nn.Dropout(0.5), wg.softmax, last)
+    assert_type(net(x), wg.ArrayLayer[tuple[L2, L2]])
+    assert_type(net(named, seed=0), wg.ArrayLayer[tuple[Batch, L2]])
+    assert_type(net(data), wg.ArrayLayer[Any])
+    assert_type(nn.Sequential(net, nn.LayerNorm.make(settings, 2))(x), wg.ArrayLayer[tuple[L2, L2]])
+    net(net(x))  # E[shape]: ^Linear: expected last axis 3, got \(2, 2\)$
+    nn.Sequential(first, first)(x)  # E[shape]: ^Linear: expected last axis 3, got \(2, 4\)$
+    nn.Sequential(first, nn.Linear.make(settings, 4, 2, seed=0, dtype=F64))  # E[misc]
+    net(doubles)  # E[dtype]: float32 and float64 do not mix
+    nn.Sequential(first, 3)  # E[arg-type]: incompatible type "int"
+
+
+def halved(x: wg.ArrayLayer[tuple[B, Mul[L2, I]]]) -> wg.ArrayLayer[tuple[B, I]]:
+    left, right = wg.split(x, 2, axis=1)
+    return left + right
+
+
+def case_sequential_of_images() -> None:  # T77
+    net = nn.Sequential(
+        nn.Conv2d.make(settings, 1, 4, 3, seed=0),
+        wg.relu,
+        flat,
+        nn.Linear.make(settings, 144, 10, seed=0),
+    )
+    assert_type(net(wg.literal(data, Batch, 1, 8, 8)), wg.ArrayLayer[tuple[Batch, Literal[10]]])
+    assert_type(nn.Sequential(flat, halved)(wg.literal(data, 2, 2, 2, 3)), wg.ArrayLayer[tuple[L2, Any]])
+    net(wg.literal(data, Batch, 1, 9, 9))  # E[shape]: ^Linear: expected last axis 144, got \(Batch, 196\)$
+    net(wg.literal(data, Batch, 3, 8, 8))  # E[shape]: ^conv2d: .*input has 3 channels, kernel expects 1$
+
+
+def case_sequential_of_tokens(tokens: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> None:  # T77
+    net = nn.Sequential(nn.Embedding.make(settings, 100, 8, seed=0), nn.Linear.make(settings, 8, 2, seed=0))
+    assert_type(net(tokens), wg.ArrayLayer[tuple[Any, Any, L2]])
+    net(x)  # E[arg-type]: incompatible type "ArrayLayer\[.*"
