@@ -1,175 +1,132 @@
-"""The network of columns and heads, of which a step builds one fine head only (skip), in four variants.
+"""Workloads of columns and heads: 1, 2 and 4 columns, with one fine head a step and with all 20, on 1 and 2 cores.
 
-Columns: dense 3072-64, ReLU, dense 64-64, ReLU, added up. Coarse head: dense 64-20, softmax cross-entropy.
-Fine head of the batch's coarse class, one of 20: dense 64-64, ReLU, 64-64, ReLU, 64-5, softmax cross-entropy.
-Batch 16, float32, SGD with rate 0.01.
-
-Knows: weights and batches from a seed, the step of each variant, and how far two variants' weights lie apart.
-Refuses to know: how time is taken, and the derivative written by hand, which `columns_by_hand` has.
+Knows: which libraries compute each of them, and the bars.
+Refuses to know: how any of them does, and how time is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from itertools import cycle
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
+from benchmarks.agreement import check_agreement
+from benchmarks.columns_by_hand import one_by_one
+from benchmarks.columns_functional import Autograd, Jax
+from benchmarks.columns_ours import Ours
+from benchmarks.columns_stacked import stacked
+from benchmarks.columns_torch import Compiled, Lean, Modules
+from benchmarks.network import Model, Network
+from benchmarks.workload import BY_HAND, INTERPRETED, OURS, Step, Variant, Workload
+from wengert.run import Parallel, Sequential
 
-import wengert as wg
-from benchmarks.columns_by_hand import ByHand, Floats, Integers, Parameters
-from benchmarks.workload import OURS, Step, Variant, Workload
-from wengert.plugins import SGD
-
-PIXELS, WIDTH, CLASSES, FINE, BATCH = 3072, 64, 20, 5, 16
-RATE = 0.01
 MS = 1e-3
+CORES = 2
+Maker = Callable[[], Model[Any]]  # Any: a model takes what its library likes
+FUSED, STACKED = f"{BY_HAND}, fused", f"{BY_HAND}, heads stacked"
+LEAN, MODULES, COMPILED = "torch", "torch, module and SGD", "torch.compile"
+JAX, AUTOGRAD = "jax.jit", "autograd"
+PARALLEL = f"{OURS}, {CORES} threads"
+
+SKIP_BARS = {
+    (OURS, FUSED): 1.10,
+    (OURS, LEAN): 0.55,
+    (OURS, MODULES): 0.40,
+    (OURS, JAX): 1.0,
+    (INTERPRETED, FUSED): 1.35,
+}
+NO_SKIP_BARS = {(OURS, STACKED): 1.15, (OURS, FUSED): 1.15, (OURS, LEAN): 0.45, (OURS, JAX): 1.0}
+NEVER_SLOWER = 1.05  # Parallel over Sequential, where there is too little to share
+WIDE = ((512, 128, 1 / 1.4), (1024, 256, 1 / 1.6))  # width, batch, and the least gain of two threads
 
 
-class Batch(NamedTuple):
-    """Images of one coarse class; `frozen` is `x` as a literal, which is copied once and not each step."""
-
-    x: Floats
-    frozen: wg.ArrayLayer[Any, np.float32]
-    coarse: int
-    labels: Integers  # the coarse class, once a line
-    fine: Integers
-
-
-def batches(count: int = 40, seed: int = 1) -> list[Batch]:
-    """Random images around 0: with all pixels positive the first layer's units would die."""
-    chance = np.random.default_rng(seed)
-    made = []
-    for i in range(count):
-        x = (chance.random((BATCH, PIXELS)) - 0.5).astype(np.float32)
-        coarse = i % CLASSES
-        labels, fine = np.full(BATCH, coarse), chance.integers(0, FINE, BATCH)
-        made.append(Batch(x, wg.literal(x), coarse, labels, fine))
-    return made
-
-
-def parameters(columns: int, seed: int = 0) -> Parameters:
-    """Every dense layer as (matrix, bias): columns two each, then the coarse head, then three a fine head."""
-    chance = np.random.default_rng(seed)
-    sizes = [(PIXELS, WIDTH), (WIDTH, WIDTH)] * columns + [(WIDTH, CLASSES)]
-    sizes += [(WIDTH, WIDTH), (WIDTH, WIDTH), (WIDTH, FINE)] * CLASSES
-    return [
-        ((chance.standard_normal((n, m)) / np.sqrt(n)).astype(np.float32), np.zeros(m, np.float32))
-        for n, m in sizes
-    ]
-
-
-class Ours:
-    """The network as a user of Wengert writes it."""
-
-    def __init__(self, columns: int, column_rate: float = RATE) -> None:
-        self.columns = columns
-        slow, other = SGD(learning_rate=column_rate), SGD(learning_rate=RATE)
-        self.dense = [
-            (settings.array_weight(w), settings.array_weight(b))
-            for i, (w, b) in enumerate(parameters(columns))
-            for settings in (slow if i < 2 * columns else other,)
-        ]
-
-    def apply(
-        self, index: int, x: Any
-    ) -> wg.ArrayLayer[Any, np.float32]:  # Any: an array or a layer of any shape
-        w, b = self.dense[index]
-        y: wg.ArrayLayer[Any, np.float32] = x @ w + b
-        return y
-
-    def step(self, batch: Batch) -> float:
-        x, head = batch.frozen, 2 * self.columns
-        outputs = [wg.relu(self.apply(2 * i + 1, wg.relu(self.apply(2 * i, x)))) for i in range(self.columns)]
-        h = outputs[0]
-        for output in outputs[1:]:
-            h = h + output
-        coarse = wg.cross_entropy(self.apply(head, h), batch.labels)
-        first = head + 1 + 3 * batch.coarse
-        h = wg.relu(self.apply(first + 1, wg.relu(self.apply(first, h))))
-        loss = coarse + wg.cross_entropy(self.apply(first + 2, h), batch.fine)
-        return float(loss.train().run())
-
-    def weights(self) -> Parameters:
-        return [(w.data, b.data) for w, b in self.dense]
-
-
-class Torch:
-    """The same in PyTorch, without modules and optimizer objects: the faster way to write it."""
-
-    def __init__(self, columns: int) -> None:
-        self.library: Any = import_module("torch")  # Any: benchmarks type-check where no peer is installed
-        self.library.set_num_threads(1)
-        self.columns = columns
-        self.dense = [
-            tuple(self.library.tensor(p, requires_grad=True) for p in pair) for pair in parameters(columns)
-        ]
-
-    def step(self, batch: Batch) -> float:
-        torch, head, used = self.library, 2 * self.columns, list(range(2 * self.columns + 1))
-        entropy = torch.nn.functional.cross_entropy
-
-        def apply(index: int, x: Any) -> Any:
-            w, b = self.dense[index]
-            return torch.addmm(b, x, w)
-
-        x = torch.from_numpy(batch.x)
-        h = sum(apply(2 * i + 1, apply(2 * i, x).relu()).relu() for i in range(self.columns))
-        first = head + 1 + 3 * batch.coarse
-        used += [first, first + 1, first + 2]
-        loss = entropy(apply(head, h), torch.from_numpy(batch.labels))
-        h = apply(first + 1, apply(first, h).relu()).relu()
-        loss = loss + entropy(apply(first + 2, h), torch.from_numpy(batch.fine))
-        loss.backward()
-        with torch.no_grad():
-            for p in (p for index in used for p in self.dense[index]):
-                p.sub_(p.grad, alpha=RATE)
-                p.grad = None
-        return float(loss.detach())
-
-    def weights(self) -> Parameters:
-        return [(w.detach().numpy(), b.detach().numpy()) for w, b in self.dense]
-
-
-def by_hand(columns: int, fused: bool, column_rate: float = RATE) -> ByHand:
-    """The derivative written out in numpy."""
-    return ByHand(parameters(columns), columns, RATE, column_rate, fused=fused)
-
-
-def trained(model: Ours | Torch | ByHand, steps: int, given: Sequence[Batch]) -> list[float]:
-    """The losses of `steps` steps."""
-    around = cycle(given)
-    return [model.step(next(around)) for _ in range(steps)]
-
-
-def distance(a: Iterable[tuple[Floats, Floats]], b: Iterable[tuple[Floats, Floats]]) -> float:
-    """The greatest difference between any two elements."""
-    pairs = ((p, q) for left, right in zip(a, b, strict=True) for p, q in zip(left, right, strict=True))
-    return max(float(np.abs(p - q).max()) for p, q in pairs)
-
-
-def _steps(make: Callable[[], Ours | Torch | ByHand]) -> Step:
-    model, around = make(), cycle(batches())
+def _step(make: Maker, network: Network) -> Step:
+    model = make()
+    around = cycle([model.given(batch) for batch in network.batches()])
     return lambda: model.step(next(around))
 
 
-def _workload(columns: int) -> Workload:
+def _variant(
+    name: str, network: Network, make: Maker, *needs: str, threads: int = 1, slow: bool = False
+) -> Variant:
+    return Variant(name, partial(_step, make, network), needs, threads, slow)
+
+
+def _name(network: Network) -> str:
+    return f"columns-{network.columns}" + ("" if network.skip else "-no-skip")
+
+
+def _what(network: Network) -> str:
+    heads = "one of" if network.skip else "all"
+    return (
+        f"{network.columns} column{'s' * (network.columns > 1)} of 3072-{network.width}-{network.width}, "
+        f"coarse head, {heads} 20 fine heads, batch {network.lines}"
+    )
+
+
+def one_core(network: Network) -> Workload:
+    """Everybody, with one thread."""
+    n = network
+    checked: dict[str, Maker] = {
+        OURS: partial(Ours, n),
+        INTERPRETED: partial(Ours, n, Sequential(compiled=False)),
+        FUSED: partial(one_by_one, n, fused=True),
+    }
+    if not n.skip:
+        checked[STACKED] = partial(stacked, n)
     return Workload(
-        f"columns-{columns}",
-        f"{columns} column{'s' * (columns > 1)} of 3072-64-64, coarse head, one of 20 fine heads, batch 16",
+        _name(n),
+        _what(n),
         unit="ms a step",
         seconds_in_unit=MS,
         parts=1,
         variants=(
-            Variant(OURS, partial(_steps, partial(Ours, columns))),
-            Variant("by hand, fused", partial(_steps, partial(by_hand, columns, True))),
-            Variant("by hand", partial(_steps, partial(by_hand, columns, False))),
-            Variant("torch", partial(_steps, partial(Torch, columns)), ("torch",)),
+            *(_variant(name, n, make) for name, make in checked.items()),
+            _variant(BY_HAND, n, partial(one_by_one, n, fused=False)),
+            _variant(LEAN, n, partial(Lean, n), "torch"),
+            _variant(MODULES, n, partial(Modules, n), "torch"),
+            _variant(COMPILED, n, partial(Compiled, n), "torch", slow=True),
+            _variant(JAX, n, partial(Jax, n), "jax"),
+            _variant(AUTOGRAD, n, partial(Autograd, n), "autograd"),
         ),
-        bars={"by hand, fused": 1.35},  # of the interpreter alone
+        bars=SKIP_BARS if n.skip else NO_SKIP_BARS,
+        check=partial(check_agreement, _name(n), n, checked),
     )
 
 
-WORKLOADS = (_workload(1), _workload(4))
+def two_cores(network: Network, bar: float = NEVER_SLOWER) -> Workload:
+    """Two threads, of ours, of PyTorch and of BLAS; and one, which they have to beat."""
+    n = network
+    paper = n.width == Network(1).width
+    name = f"{_name(n)}{'' if paper else f'-wide-{n.width}'}-two-cores"
+    checked: dict[str, Maker] = {PARALLEL: lambda: Ours(n, Parallel(threads=CORES))}
+    return Workload(
+        name,
+        f"{_what(n)}; wall time on two cores",
+        unit="ms a step",
+        seconds_in_unit=MS,
+        parts=1,
+        variants=(
+            *(_variant(variant, n, make) for variant, make in checked.items()),
+            _variant(OURS, n, partial(Ours, n)),
+            _variant(FUSED, n, partial(one_by_one, n, fused=True)),
+            _variant(BY_HAND, n, partial(one_by_one, n, fused=False)),
+            _variant(f"{BY_HAND}, 2 threads", n, partial(one_by_one, n, fused=False), threads=CORES),
+            _variant(f"{LEAN}, 2 threads", n, partial(Lean, n, CORES), "torch", threads=CORES),
+            _variant(
+                f"{COMPILED}, 2 threads", n, partial(Compiled, n, CORES), "torch", threads=CORES, slow=True
+            ),
+        ),
+        bars={(PARALLEL, OURS): bar},
+        cores=CORES,
+        check=partial(check_agreement, name, n, checked) if paper else None,  # 200 wide steps take a minute
+    )
+
+
+_NETWORKS = [Network(columns, skip) for skip in (True, False) for columns in (1, 2, 4)]
+WORKLOADS = (
+    *map(one_core, _NETWORKS),
+    *map(two_cores, _NETWORKS),
+    *(two_cores(Network(2, width=width, lines=lines), bar) for width, lines, bar in WIDE),
+)

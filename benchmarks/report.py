@@ -1,6 +1,6 @@
 """What has been measured, as lines to read and as JSON to keep.
 
-Knows: ratios, bars, and what has to be said of the machine.
+Knows: ratios, limits, bars, and what has to be said of the machine.
 Refuses to know: how a time was taken.
 """
 
@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from benchmarks.timing import Spread, Times
 from benchmarks.workload import OURS, Workload
 
-PACKAGES = ("wengert", "numpy", "torch", "autograd")
+PACKAGES = ("wengert", "numpy", "torch", "autograd", "jax", "jaxlib")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Line:
     theirs: Spread
     ratio: Spread
     bar: float | None
+    variant: str = OURS  # the one of ours
 
     @property
     def met(self) -> bool | None:
@@ -38,25 +39,77 @@ class Line:
         return {**asdict(self), "met": self.met}
 
     def text(self) -> str:
-        said = "" if self.bar is None else f"   bar {self.bar:g}: {'met' if self.met else 'MISSED'}"
-        return (
-            f"  {self.ours.median:9.3f} : {self.theirs.median:9.3f} {self.unit}   "
-            f"{self.ratio.median:7.3f} ({self.ratio.low:.3f} to {self.ratio.high:.3f}) of {self.peer}{said}"
-        )
+        which = "" if self.variant == OURS else f"{self.variant}: "
+        times = f"{self.ours.median:9.3f} : {self.theirs.median:9.3f} {self.unit}"
+        return f"  {which}{times}   {self.ratio_text()} of {self.peer}{_verdict('bar', self.bar, self.met)}"
+
+    def ratio_text(self) -> str:
+        """The ratio and its range."""
+        return f"{self.ratio.median:7.3f} ({self.ratio.low:.3f} to {self.ratio.high:.3f})"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A figure that is no ratio, and the greatest that is accepted of ours."""
+
+    workload: str
+    what: str
+    unit: str
+    value: Spread
+    most: float | None
+
+    @property
+    def met(self) -> bool | None:
+        return None if self.most is None else self.value.median <= self.most
+
+    def as_json(self) -> dict[str, object]:
+        return {**asdict(self), "met": self.met}
+
+    def text(self) -> str:
+        return f"  {self.value.median:9.3f} {self.unit} {self.what}{_verdict('at most', self.most, self.met)}"
+
+
+Found = list[Line | Limit]
+
+
+def _verdict(what: str, bar: float | None, met: bool | None) -> str:
+    return "" if bar is None else f", {what} {bar:.3g}: {'met' if met else 'MISSED'}"
 
 
 def lines(workload: Workload, times: Times) -> list[Line]:
-    """One line a peer that was measured."""
-    scale = 1 / workload.seconds_in_unit / workload.parts
-    ours = _scaled(times.seconds(OURS), scale)
+    """One line for each of ours and each peer that were measured."""
     made = []
-    for variant in workload.variants:
-        if variant.name == OURS or variant.name not in times.rounds:
-            continue
-        theirs, ratio = _scaled(times.seconds(variant.name), scale), times.ratio(OURS, variant.name)
-        bar = workload.bars.get(variant.name)
-        made.append(Line(workload.name, variant.name, workload.unit, ours, theirs, ratio, bar))
+    for ours, peer in workload.pairs(times.rounds):
+        a, b = (_scaled(times.seconds(name), workload) for name in (ours, peer))
+        bar = workload.bars.get((ours, peer))
+        made.append(Line(workload.name, peer, workload.unit, a, b, times.ratio(ours, peer), bar, ours))
     return made
+
+
+def limits(workload: Workload, times: Times) -> list[Limit]:
+    """The times of ours beside the greatest that are accepted."""
+    return [
+        Limit(workload.name, ours, workload.unit, _scaled(times.seconds(ours), workload), most)
+        for ours, most in workload.most.items()
+        if ours in times.rounds
+    ]
+
+
+def table(found: Sequence[Line]) -> str:
+    """A line a peer, with its time, and a column for each of ours."""
+    peers = list(dict.fromkeys(line.peer for line in found))
+    ours = {line.variant: line.ours.median for line in found}
+    cells = {
+        (line.peer, line.variant): line.ratio_text() + _verdict("bar", line.bar, line.met) for line in found
+    }
+    times = {line.peer: line.theirs.median for line in found}
+    rows = [[found[0].unit, "", *(f"{name}: {time:.3f}" for name, time in ours.items())]]
+    rows += [[peer, f"{times[peer]:9.3f}", *(cells.get((peer, name), "") for name in ours)] for peer in peers]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
 
 
 def import_lines(times: Times, bare: str, numpy: str) -> list[Line]:
@@ -71,13 +124,10 @@ def import_lines(times: Times, bare: str, numpy: str) -> list[Line]:
     return [Line("import", numpy, "ms", Spread.of(ours), Spread.of(theirs), Spread.of(ratio), None)]
 
 
-def most(workload: Workload, times: Times) -> str:
-    """Our own time beside the greatest that is accepted, or nothing."""
-    if workload.most is None:
-        return ""
-    ours = times.seconds(OURS).median / workload.seconds_in_unit / workload.parts
-    verdict = "met" if ours <= workload.most else "MISSED"
-    return f"  {ours:9.3f} {workload.unit}, at most {workload.most:g}: {verdict}"
+def import_limit(line: Line, most: float) -> Limit:
+    """How much more than numpy alone Wengert takes."""
+    more = line.ours.median - line.theirs.median
+    return Limit(line.workload, "over numpy alone", line.unit, Spread(more, more, more), most)
 
 
 def machine() -> dict[str, str]:
@@ -91,9 +141,21 @@ def machine() -> dict[str, str]:
     }
 
 
-def as_json(found: Sequence[Line], left_out: Mapping[str, str]) -> dict[str, object]:
+def as_json(found: Sequence[Line | Limit], left_out: Mapping[str, str]) -> dict[str, object]:
     """Everything, for a file."""
-    return {"machine": machine(), "lines": [line.as_json() for line in found], "left out": dict(left_out)}
+    return {
+        "machine": machine(),
+        "lines": [line.as_json() for line in found if isinstance(line, Line)],
+        "limits": [limit.as_json() for limit in found if isinstance(limit, Limit)],
+        "left out": dict(left_out),
+    }
+
+
+def summary(found: Sequence[Line | Limit]) -> str:
+    """How many bars are met, and which are not."""
+    missed = [f"  {x.workload}: {x.text().strip()}" for x in found if x.met is False]
+    met = sum(x.met is True for x in found)
+    return "\n".join([f"bars: {met} met, {len(missed)} missed", *missed])
 
 
 def _version(package: str) -> str:
@@ -103,5 +165,6 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _scaled(spread: Spread, scale: float) -> Spread:
+def _scaled(spread: Spread, workload: Workload) -> Spread:
+    scale = 1 / workload.seconds_in_unit / workload.parts
     return Spread(spread.median * scale, spread.low * scale, spread.high * scale)

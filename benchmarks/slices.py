@@ -1,9 +1,10 @@
 """One variant in a process of its own, which takes a slice of time whenever it is told to.
 
-Started by `timing` as `python -m benchmarks.slices WORKLOAD VARIANT`. Each line of the input is a number of
-seconds; each line of the output has the steps that were made and the CPU seconds that they took.
+Started by `timing` as `python -m benchmarks.slices WORKLOAD VARIANT`. The first line of the output is the loss
+of the last warm step. Then each line of the input is a number of seconds; each line of the output has the
+steps that were made and the seconds that they took: of the CPU on one core, of the wall on more.
 
-Knows: that every BLAS pool and PyTorch have one thread, and that the process stays on one core.
+Knows: that every pool of threads has as many as the variant wants, and that a process stays on its cores.
 Refuses to know: other variants, and what is made of the times.
 """
 
@@ -12,12 +13,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.registry import WORKLOADS
-from benchmarks.workload import Step
+from benchmarks.workload import Step, warmed
 
 THREADS = (
     "OPENBLAS_NUM_THREADS",
@@ -26,6 +28,7 @@ THREADS = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+Clock = Callable[[], float]
 
 
 def one_core() -> None:
@@ -34,36 +37,40 @@ def one_core() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
-def check_threads() -> None:
-    """Set every pool that has been loaded to one thread, whatever the environment did."""
-    missing = [name for name in THREADS if os.environ.get(name) != "1"]
+def check_threads(count: int) -> None:
+    """Set every pool that has been loaded to so many threads, whatever the environment did."""
+    missing = [name for name in THREADS if os.environ.get(name) != str(count)]
     if missing:
-        raise RuntimeError(f"set {', '.join(missing)} to 1 before the process starts")
+        raise RuntimeError(f"set {', '.join(missing)} to {count} before the process starts")
     if find_spec("threadpoolctl") is not None:
         pools: Any = import_module("threadpoolctl")  # Any: optional, and without types
-        pools.threadpool_limits(limits=1)
+        pools.threadpool_limits(limits=count)
 
 
-def take(step: Step, seconds: float) -> tuple[int, float]:
-    """Make steps until `seconds` of CPU time have passed; how many, and how long they took."""
-    steps, start = 0, time.process_time()
+def take(step: Step, seconds: float, clock: Clock) -> tuple[int, float]:
+    """Make steps until `seconds` have passed; how many, and how long they took."""
+    steps, start = 0, clock()
     while True:
         step()
         steps += 1
-        passed = time.process_time() - start
+        passed = clock() - start
         if passed >= seconds:
             return steps, passed
 
 
 def main() -> None:
-    name, variant = sys.argv[1:]
-    one_core()
-    step = WORKLOADS[name].variant(variant).make()
-    step()  # lazily loaded parts, and caches
-    check_threads()
-    print("ready", flush=True)
+    name, chosen = sys.argv[1:]
+    workload = WORKLOADS[name]
+    variant = workload.variant(chosen)
+    if workload.cores == 1:
+        one_core()
+    step = variant.make()
+    loss = warmed(step, workload.warm)  # lazily loaded parts, caches, plans
+    check_threads(variant.threads)
+    print(loss, flush=True)
+    clock = time.process_time if workload.cores == 1 else time.perf_counter
     for line in sys.stdin:
-        print(*take(step, float(line)), flush=True)
+        print(*take(step, float(line), clock), flush=True)
 
 
 if __name__ == "__main__":

@@ -11,16 +11,20 @@ import resource
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
+from select import select
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Self
 
+from benchmarks import quiet
 from benchmarks.slices import THREADS
-from benchmarks.workload import Workload
+from benchmarks.workload import Variant, Workload
 
 ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 300.0  # seconds until a variant has compiled what it compiles and made its warm steps
 
 
 @dataclass(frozen=True)
@@ -42,9 +46,10 @@ class Spread:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds a step of each variant, in each round."""
+    """Seconds a step of each variant, in each round; who has been left out, and why."""
 
     rounds: dict[str, list[float]]
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def seconds(self, variant: str) -> Spread:
         return Spread.of(self.rounds[variant])
@@ -54,86 +59,110 @@ class Times:
         return Spread.of([a / b for a, b in zip(self.rounds[ours], self.rounds[theirs], strict=True)])
 
 
-def environment() -> dict[str, str]:
-    """One thread in every pool, and this checkout's package before an installed one."""
+def environment(threads: int = 1) -> dict[str, str]:
+    """So many threads in every pool, and this checkout's package before an installed one."""
     paths = [str(ROOT), str(ROOT / "src"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     path = os.pathsep.join(dict.fromkeys(filter(None, paths)))
-    return {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": path}
+    return {**os.environ, **dict.fromkeys(THREADS, str(threads)), "PYTHONPATH": path}
+
+
+def keeping_bytecode(folder: Path) -> dict[str, str]:
+    """Bytecode is kept, as it is between imports everywhere, even where the environment forbids it."""
+    return {**environment(), "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder)}
 
 
 class Process:
     """A variant that waits for its turn."""
 
-    def __init__(self, workload: str, variant: str) -> None:
+    def __init__(self, workload: Workload, variant: Variant) -> None:
         self.variant = variant
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.slices", workload, variant],
+            [sys.executable, "-m", "benchmarks.slices", workload.name, variant.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment(),
+            env=environment(variant.threads),
             cwd=ROOT,
         )
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        self.input, self.output = self.child.stdin, self.child.stdout
+
+    def answers(self, seconds: float) -> bool:
+        """Whether it says something within so many seconds."""
+        return bool(select([self.output], [], [], seconds)[0])
 
     def line(self) -> str:
-        assert self.child.stdout is not None
-        line = self.child.stdout.readline()
+        line = self.output.readline()
         if not line:
             raise RuntimeError(
-                f"the process of {self.variant!r} ended with status {self.child.wait()}; see above"
+                f"the process of {self.variant.name!r} ended with status {self.child.wait()}; see above"
             )
         return line
 
     def slice(self, seconds: float) -> float:
-        """CPU seconds a step, of a slice."""
-        assert self.child.stdin is not None
-        self.child.stdin.write(f"{seconds}\n")
-        self.child.stdin.flush()
+        """Seconds a step, of a slice."""
+        self.input.write(f"{seconds}\n")
+        self.input.flush()
         steps, passed = self.line().split()
         return float(passed) / int(steps)
 
     def end(self) -> None:
-        assert self.child.stdin is not None
-        assert self.child.stdout is not None
-        self.child.stdin.close()
-        self.child.wait()
-        self.child.stdout.close()
+        """Ask it to end; kill it if it still computes what nobody waits for."""
+        self.input.close()
+        try:
+            self.child.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+        self.output.close()
 
 
-def measure(workload: Workload, variants: Sequence[str], rounds: int, seconds: float) -> Times:
+def measure(
+    workload: Workload, variants: Sequence[str], rounds: int, seconds: float, patience: float = PATIENCE
+) -> Times:
     """All variants in turn, `rounds` times; the first turn of each is not counted."""
-    processes = [Process(workload.name, variant) for variant in variants]
-    try:
-        for process in processes:
-            process.line()
-        for process in processes:
-            process.slice(seconds)
-        times: dict[str, list[float]] = {variant: [] for variant in variants}
-        for _ in range(rounds):
+    with ExitStack() as stack:
+        processes = []
+        losses: dict[str, float] = {}
+        left_out: dict[str, str] = {}
+        for name in variants:
+            process = Process(workload, workload.variant(name))
+            stack.callback(process.end)
+            if process.answers(patience):
+                losses[name] = float(process.line())
+                processes.append(process)
+            else:
+                left_out[name] = f"gave no answer within {patience:g} s"
+        left_out |= workload.wrong(losses)
+        processes = [process for process in processes if process.variant.name not in left_out]
+        times: dict[str, list[float]] = {process.variant.name: [] for process in processes}
+        for turn in range(rounds + 1):
             for process in processes:
-                times[process.variant].append(process.slice(seconds))
-    finally:
-        for process in processes:
-            process.end()
-    return Times(times)
+                if workload.cores > 1:
+                    quiet.wait(workload.cores)
+                passed = process.slice(seconds)
+                if turn:
+                    times[process.variant.name].append(passed)
+    return Times(times, left_out)
 
 
 def measure_imports(modules: Sequence[str], rounds: int) -> Times:
     """CPU seconds of a new interpreter that imports a module and ends; "" imports nothing."""
     times: dict[str, list[float]] = {module: [] for module in modules}
     with TemporaryDirectory() as compiled:
-        # Bytecode is kept, as it is between imports everywhere, even where the environment forbids it.
-        kept = {**environment(), "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": compiled}
+        kept = keeping_bytecode(Path(compiled))
         for turn in range(rounds + 1):
             for module in modules:
-                before = _children()
+                before = children_seconds()
                 code = f"import {module}" if module else ""
                 subprocess.run([sys.executable, "-c", code], check=True, env=kept, cwd=ROOT)
                 if turn:  # the first compiles
-                    times[module].append(_children() - before)
+                    times[module].append(children_seconds() - before)
     return Times(times)
 
 
-def _children() -> float:
+def children_seconds() -> float:
+    """CPU seconds of all processes that were started here and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -1,28 +1,43 @@
 """What a benchmark is: a workload, and the variants that compute the same thing.
 
-Knows: names, units, bars, and which modules a variant needs.
+Knows: names, units, bars, which modules a variant needs, and when an answer is wrong.
 Refuses to know: how time is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from math import isclose
 
-Step = Callable[[], object]  # one step of a workload: build, forward, backward, update, the loss as a float
+Step = Callable[[], float]  # one step of a workload: build, forward, backward, update, the loss as a float
 
 OURS = "wengert"
+INTERPRETED = f"{OURS}, interpreted"
+BY_HAND = "by hand"  # what every other variant has to agree with
 ADVICE = "pip install -e '.[benchmarks]'"
+CLOSE = 1e-4  # relative: float32 and other orders of addition; a rate wrong by a tenth is farther
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to compute a workload; `make` prepares it and gives the step that is timed."""
+    """One way to compute a workload; `make` prepares it and gives the step that is timed.
+
+    `threads` are those of the pools of BLAS in its process. `slow` is a variant that takes half a minute to
+    begin.
+    """
 
     name: str
     make: Callable[[], Step]
     needs: tuple[str, ...] = ()
+    threads: int = 1
+    slow: bool = False
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is the library that is measured, and no peer."""
+        return self.name.startswith(OURS)
 
     def missing(self) -> str | None:
         """Why this variant cannot run here, or None."""
@@ -32,10 +47,11 @@ class Variant:
 
 @dataclass(frozen=True)
 class Workload:
-    """The same computation in several variants, ours first.
+    """The same computation in several variants.
 
-    `bars` has the greatest ratio, ours over theirs, that the project accepts of itself; `most` the greatest
-    time of ours in `unit`, on the machine of the design's figures.
+    `bars` has, by our variant and a peer, the greatest ratio of ours over theirs that the project accepts of
+    itself; `most` the greatest time of ours in `unit`, on the machine of the design's figures. With one core
+    CPU time is taken, with more the wall's. `warm` steps are made before anything is timed.
     """
 
     name: str
@@ -44,9 +60,45 @@ class Workload:
     seconds_in_unit: float
     parts: int  # of one step: what a time is divided by, such as the number of nodes
     variants: tuple[Variant, ...]
-    bars: Mapping[str, float] = field(default_factory=dict)
-    most: float | None = None
+    bars: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    most: Mapping[str, float] = field(default_factory=dict)
+    cores: int = 1
+    warm: int = 10
+    check: Callable[[], str] | None = None  # a sentence on how well the variants agree, or AssertionError
 
     def variant(self, name: str) -> Variant:
         """The variant of that name."""
         return next(variant for variant in self.variants if variant.name == name)
+
+    def pairs(self, present: Iterable[str]) -> list[tuple[str, str]]:
+        """What is compared: each of ours with each peer, and with another of ours where there is a bar."""
+        here = [variant for variant in self.variants if variant.name in set(present)]
+        return [
+            (ours.name, other.name)
+            for ours in here
+            for other in here
+            if ours.ours and (not other.ours or (ours.name, other.name) in self.bars)
+        ]
+
+    def wrong(self, losses: Mapping[str, float]) -> dict[str, str]:
+        """Of the losses of the last warm step: who computes something else, and what.
+
+        Raises AssertionError if it is one of ours.
+        """
+        right = losses.get(BY_HAND)
+        if right is None:
+            return {}
+        found = {
+            name: f"computes {loss:g}, not {right:g}"
+            for name, loss in losses.items()
+            if not isclose(loss, right, rel_tol=CLOSE, abs_tol=CLOSE)
+        }
+        for name, reason in found.items():
+            if self.variant(name).ours:
+                raise AssertionError(f"{self.name}: {name} {reason}")
+        return found
+
+
+def warmed(step: Step, steps: int) -> float:
+    """The loss of the last of so many steps."""
+    return [step() for _ in range(steps)][-1]
