@@ -5,7 +5,17 @@ others answer `ndarray[Any, Any]`, as the wrapping functions of `wengert.arrays.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, Self, SupportsIndex, TypeAlias, overload, type_check_only
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    ParamSpec,
+    Self,
+    SupportsIndex,
+    TypeAlias,
+    overload,
+    type_check_only,
+)
 
 import numpy as np
 from typing_extensions import TypeVar, disjoint_base
@@ -16,6 +26,7 @@ _S = TypeVar("_S", bound=tuple[int, ...], default=Any)
 _S_co = TypeVar("_S_co", bound=tuple[int, ...], default=Any, covariant=True)
 _D_co = TypeVar("_D_co", bound=np.dtype[Any], default=np.dtype[Any], covariant=True)
 _G = TypeVar("_G", bound=np.generic)
+_P = ParamSpec("_P")
 
 _Axis = int | tuple[int, ...] | None
 _Operand: TypeAlias = "ndarray[Any, Any] | np.generic | float"
@@ -96,6 +107,45 @@ class ufunc:
     def __call__(self, *args: _Operand, out: _Array | None = ..., dtype: object = ...) -> _Array: ...
     def at(self, a: _Array, indices: Any, b: _Operand | None = ..., /) -> None: ...
 
+@disjoint_base
+class RawKernel:
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        options: tuple[str, ...] = ...,
+        backend: str = ...,
+        translate_cucomplex: bool = ...,
+        *,
+        enable_cooperative_groups: bool = ...,
+    ) -> None: ...
+    # Any: arrays, numbers and structures, whatever the kernel's own source asks for
+    def __call__(
+        self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...], *, shared_mem: int = ...
+    ) -> None: ...
+
+@disjoint_base
+class ElementwiseKernel:
+    def __init__(
+        self,
+        in_params: str,
+        out_params: str,
+        operation: str,
+        name: str = ...,
+        reduce_dims: bool = ...,
+        preamble: str = ...,
+        no_return: bool = ...,
+        return_tuple: bool = ...,
+        **kwargs: Any,
+    ) -> None: ...
+    # Any: an array, a tuple of arrays or None, as the kernel was made
+    def __call__(self, *args: _Operand, size: int = ..., block_size: int = ...) -> Any: ...
+
+@overload
+def fuse(function: Callable[_P, _Array], /) -> Callable[_P, _Array]: ...
+@overload
+def fuse(*, kernel_name: str = ...) -> Callable[[Callable[_P, _Array]], Callable[_P, _Array]]: ...
+
 @type_check_only
 class _GeneralFunction:
     def __call__(self, x1: _Array, x2: _Array, /, out: _Array | None = ...) -> _Array: ...
@@ -167,12 +217,21 @@ def where(condition: _Operand, x: _Operand | None = ..., y: _Operand | None = ..
 def sum(
     a: _Array, axis: _Axis = ..., dtype: object = ..., out: _Array | None = ..., keepdims: bool = ...
 ) -> _Array: ...
+def prod(
+    a: _Array, axis: _Axis = ..., dtype: object = ..., out: _Array | None = ..., keepdims: bool = ...
+) -> _Array: ...
+def cumsum(a: _Array, axis: int | None = ..., dtype: object = ..., out: _Array | None = ...) -> _Array: ...
+def cumprod(a: _Array, axis: int | None = ..., dtype: object = ..., out: _Array | None = ...) -> _Array: ...
 def mean(
     a: _Array, axis: _Axis = ..., dtype: object = ..., out: _Array | None = ..., keepdims: bool = ...
 ) -> _Array: ...
 def amax(a: _Array, axis: _Axis = ..., out: _Array | None = ..., keepdims: bool = ...) -> _Array: ...
 def amin(a: _Array, axis: _Axis = ..., out: _Array | None = ..., keepdims: bool = ...) -> _Array: ...
 def broadcast_to(array: _Array, shape: tuple[int, ...]) -> _Array: ...
+def einsum(subscripts: str, /, *operands: _Array, dtype: object = ..., optimize: bool = ...) -> _Array: ...
+def flip(a: _Array, axis: _Axis = ...) -> _Array: ...
+def ix_(*args: _Array) -> tuple[_Array, ...]: ...
+def roll(a: _Array, shift: int | tuple[int, ...], axis: _Axis = ...) -> _Array: ...
 def concatenate(
     tup: Sequence[_Array],
     axis: SupportsIndex | None = ...,
