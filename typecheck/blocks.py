@@ -184,8 +184,9 @@ def case_wires() -> None:  # T83
 def case_results() -> None:  # F2
     assert_type(td.Scalar().eval(1), np.ndarray[tuple[()], np.dtype[np.float32]])
     both = td.AllOf(td.Scalar(), td.Scalar(np.float64))
-    pair = tuple[np.ndarray[tuple[()], np.dtype[np.float32]], np.ndarray[tuple[()], np.dtype[F64]]]
-    found: pair = both.eval(1)
+    found: tuple[np.ndarray[tuple[()], np.dtype[np.float32]], np.ndarray[tuple[()], np.dtype[F64]]] = (
+        both.eval(1)
+    )
     td.Scalar().eval("one")  # E
     td.Scalar().max_depth("one")  # E[arg-type]
     assert len(found) == 2
