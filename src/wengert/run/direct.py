@@ -90,7 +90,7 @@ def result_kind(function: Callable[..., object]) -> Kind:
     """The kind that the return annotation states; what it leaves open, the run decides."""
     try:
         hint = get_type_hints(function).get("return")
-    except NameError:
+    except (NameError, TypeError):  # of a union of aliases with default parameters, on Python 3.13.0
         hint = _head(function.__annotations__.get("return"))  # it has names that only a checker sees
     origin = get_origin(hint) or hint
     if origin is DoubleLayer:
