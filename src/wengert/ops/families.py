@@ -107,6 +107,7 @@ def defined(rule: Rule, rules: Rules) -> Operation:
     return operation
 
 
+# Any: whoever dresses it casts it to its family
 def dressed(public: Callable[..., Any], rule: Rule, operation: Operation) -> Any:
     """A public function with the name, the docstring and the home of its rule."""
     functools.update_wrapper(public, rule, assigned=("__module__", "__doc__"), updated=())

@@ -23,7 +23,7 @@ _providers: dict[
 ] = {}  # filled by importing modules, as `register`'s table is
 
 
-# `Any`, because a field specifier is assigned to members of every type; the member's own type holds.
+# Any: a field specifier is assigned to members of every type; the member's own type holds.
 def inject(*, init: Literal[False] = False) -> Any:
     """The value of a member that is never a keyword: it is filled by the member's type.
 
