@@ -84,8 +84,11 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "unwindows": (np.ones((1, 1, 4, 1, 2), np.float32), (1, 1, 3, 4), (2, 2), (1, 2), (2, 1)),
     "add_at": ((3, 4), np.float32, ROWS, X),
     "one_hot": (np.array([[0, 3], [1, 0]]), 4, np.float32),
+    "labels": (ROWS, 3),
     "pick": (X, ROWS % 4),
+    "item": (X[0, 0], X.dtype),
     "dropout_mask": ((3, 4), np.float32, 0.5, [1, 2]),
+    "dropout_masks": ((3, 4), np.float32, 0.5, np.array([[1, 2], [3, 4]])),
     "freeze": (X,),
     "as_readonly": (X,),
     "to_host": (X,),
@@ -124,6 +127,7 @@ def test_the_rest(gpu: Namespace) -> None:
         assert gpu.logsumexp(np.array([-np.inf, -np.inf])) == -np.inf
     assert not np.shares_memory(gpu.freeze(X), X)
     assert_array_equal(gpu.getitem(X, [0, 1]), X[:2])
+    assert type(gpu.item(X[0, 0].astype(np.float64), np.dtype(np.float64))) is float
     for space in (gpu, HOST):
         assert_array_equal(X[space.mesh(X.shape)], X)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_array_equal
 
-from wengert.arrays import HOST
+from wengert.arrays import HOST, own_copy
 from wengert.errors import NotDifferentiableError
 
 from .samples import Sample, arrays
@@ -107,3 +107,22 @@ def test_a_read_only_view_follows_and_cannot_be_unlocked(x: Sample) -> None:
     with pytest.raises(ValueError, match="WRITEABLE"):
         view.flags.writeable = True
     assert x.flags.writeable
+
+
+@pytest.mark.parametrize("shape", [(16, 64), (3072, 64), (300,), (1, 2, 300)])
+def test_a_larger_own_array_begins_on_a_cache_line_and_is_the_base_of_its_views(
+    shape: tuple[int, ...],
+) -> None:
+    x = own_copy(np.ones(shape, np.float32, order="F"))
+    assert x.ctypes.data % 64 == 0
+    assert x.flags.c_contiguous and x.flags.writeable and x.flags.aligned
+    assert (x == 1).all()
+    assert x[..., 1:].base is x  # who asks whose memory a view has finds the array
+    assert x.T.base is x
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (7,)])
+def test_a_small_own_array_is_like_any_other(shape: tuple[int, ...]) -> None:
+    x = own_copy(np.ones(shape))
+    assert x.base is None
+    np.testing.assert_array_equal(x, np.ones(shape), strict=True)

@@ -18,6 +18,7 @@ from wengert.arrays.dispatch import (
     serve,
 )
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
+from wengert.arrays.scatter import touched
 from wengert.arrays.stored import Form, Sort, Stored, form_of, restored, stored
 from wengert.arrays.types import (
     ARRAY_CLASS,
@@ -61,6 +62,7 @@ from wengert.arrays.values import (
     integer_array,
     is_finite,
     one_like,
+    own_copy,
     root,
     shape_of,
     within,
@@ -125,11 +127,13 @@ __all__ = [
     "namespace_for",
     "namespace_of",
     "one_like",
+    "own_copy",
     "restored",
     "root",
     "serve",
     "shape_of",
     "stored",
+    "touched",
     "within",
     "zeros_like",
     "zeros_of",

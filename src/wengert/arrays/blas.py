@@ -7,16 +7,17 @@ Refuses to know: where `x` and `d` come from. Whatever does not fit goes through
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wengert.arrays.namespace import Value
+from wengert.arrays.namespace import Shape, Value
 from wengert.errors import ShapeError
 
-__all__ = ["fused_update", "own_library", "two_step_update"]
+__all__ = ["fused_update", "is_small", "own_library", "two_step_update"]
 
 _SMALL = 8192  # elements of w below which two calls of numpy cost less than one through ctypes
 _ROW_MAJOR = 101
@@ -100,6 +101,11 @@ def _layout(rows: int, columns: int, strides: tuple[int, int], item: int) -> tup
         if lead >= rows and (columns == 1 or lead * item == across):
             return _TRANSPOSED, lead, (lead * (columns - 1) + rows) * item
     return 0, 0, 0
+
+
+def is_small(shape: Shape, /) -> bool:
+    """Whether the fused update of a weight of this shape is what `two_step_update` does, whatever is added."""
+    return math.prod(shape) < _SMALL
 
 
 def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> None:

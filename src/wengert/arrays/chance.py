@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.arrays.namespace import Shape, Value
 
-__all__ = ["dropout_mask"]
+__all__ = ["dropout_mask", "dropout_masks"]
 
 
 def dropout_mask(shape: Shape, dtype: Value, rate: float, seed: Value, /) -> Value:
@@ -29,3 +29,16 @@ def dropout_mask(shape: Shape, dtype: Value, rate: float, seed: Value, /) -> Val
     bits = np.random.PCG64(seed).random_raw((size + 1) // 2).view(np.uint32)[:size].reshape(shape)
     scale = np.dtype(dtype).type(1.0 / (1.0 - rate))
     return np.multiply(bits >= np.uint32(rate * 2.0**32), scale, dtype=dtype)
+
+
+def dropout_masks(shape: Shape, dtype: Value, rate: Value, seeds: Value, /) -> Value:
+    """A mask for each row of `seeds`, the one that `dropout_mask` gives for it; of one rate, or one a row.
+
+    >>> dropout_masks((6,), "float64", 0.5, np.array([[1, 2], [3, 4]]))[0].tolist()
+    [2.0, 0.0, 2.0, 0.0, 0.0, 0.0]
+    """
+    masks = np.empty((len(seeds), *shape), dtype)
+    rates = np.broadcast_to(rate, len(seeds)).tolist()
+    for row, (each, seed) in enumerate(zip(rates, seeds, strict=True)):
+        masks[row] = dropout_mask(shape, dtype, each, seed)
+    return masks

@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
+from wengert.arrays import thin
 from wengert.arrays.namespace import Shape, Value
 
 __all__ = ["einsum", "matmul"]
@@ -25,7 +26,7 @@ Pair = tuple[int, int, Callable[[Value, Value], Value]]  # two operands, and the
 
 def matmul(a: Value, b: Value, /) -> Value:
     if a.ndim == 2 == b.ndim:
-        return np.dot(a, b)
+        return thin.dot(a, b) if thin.is_thin(a.shape, b.shape) else np.dot(a, b)
     return np.matmul(a, b)
 
 

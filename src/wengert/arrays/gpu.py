@@ -14,8 +14,9 @@ import numpy as np
 
 from wengert.arrays.axes import broadcast_axes, expanded, taps
 from wengert.arrays.chance import dropout_mask as host_dropout_mask
+from wengert.arrays.chance import dropout_masks as host_dropout_masks
 from wengert.arrays.namespace import Axis, Pair, Shape, Value
-from wengert.arrays.types import Cpu, Gpu
+from wengert.arrays.types import FLOAT32, Cpu, Gpu
 
 _Unary = Callable[[Value], Value]
 _Binary = Callable[[Value, Value], Value]
@@ -218,12 +219,16 @@ def pick(x: Value, labels: Value, /) -> Value:
     return take_along_axis(x, labels[..., None], -1)[..., 0]
 
 
-def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
-    labels = cp.asarray(labels)
-    # A device does not report an index out of range, so a wrong label would leave a line of zeros.
+def labels(labels: Value, classes: int, /) -> Value:
     if not bool(((labels >= 0) & (labels < classes)).all()):
         raise IndexError(f"labels are 0 to {classes - 1}")
-    return cp.equal(labels[..., None], cp.arange(classes)).astype(dtype)
+    return labels
+
+
+def one_hot(at: Value, classes: int, dtype: Value, /) -> Value:
+    # A device does not report an index out of range, so a wrong label would leave a line of zeros.
+    at = labels(cp.asarray(at), classes)
+    return cp.equal(at[..., None], cp.arange(classes)).astype(dtype)
 
 
 def zeros_like(x: Value, /) -> Value:
@@ -249,9 +254,17 @@ def nonzero_safe(g: Value, r: Value, /) -> Value:
     return cp.where(cp.equal(g, 0), 0.0, r)
 
 
+def item(x: Value, dtype: Value, /) -> Value:
+    return dtype.type(x.item()) if dtype == FLOAT32 else x.item()
+
+
 def dropout_mask(shape: Shape, dtype: Value, rate: float, seed: Value, /) -> Value:
     # Drawn on the host: a device's own generator would keep other elements than the same run on the host.
     return cp.asarray(host_dropout_mask(shape, dtype, rate, seed))
+
+
+def dropout_masks(shape: Shape, dtype: Value, rate: Value, seeds: Value, /) -> Value:
+    return cp.asarray(host_dropout_masks(shape, dtype, rate, seeds))
 
 
 def freeze(x: Value, /) -> Value:

@@ -17,6 +17,7 @@ import numpy as np
 from wengert.arrays.axes import broadcast_axes, count, expanded
 from wengert.arrays.blas import fused_update as fused_update
 from wengert.arrays.chance import dropout_mask as dropout_mask
+from wengert.arrays.chance import dropout_masks as dropout_masks
 from wengert.arrays.contraction import einsum as einsum
 from wengert.arrays.contraction import matmul as matmul
 from wengert.arrays.erf import erf as erf
@@ -24,10 +25,11 @@ from wengert.arrays.namespace import Axis, Shape, Value
 from wengert.arrays.ownership import as_readonly as as_readonly
 from wengert.arrays.ownership import freeze as freeze
 from wengert.arrays.scatter import add_at as add_at
+from wengert.arrays.scatter import labels as labels
 from wengert.arrays.scatter import one_hot as one_hot
 from wengert.arrays.scatter import pick as pick
 from wengert.arrays.scatter import subtract_at as subtract_at
-from wengert.arrays.types import Cpu, Gpu
+from wengert.arrays.types import FLOAT64, Cpu, Gpu
 from wengert.arrays.windows import pad as pad
 from wengert.arrays.windows import unwindows as unwindows
 from wengert.arrays.windows import windows as windows
@@ -143,8 +145,8 @@ def greatest(x: Value, /, axis: Axis) -> Value:
 
 
 def plus_top(y: Value, top: Value, /) -> Value:
-    """`y + top`, and `top` itself where it is infinite or NaN: there its line has made `y` NaN."""
-    return y + top if all_finite(top) else np.where(np.isfinite(top), y + top, top)
+    """`y + top` for `y` of at least 0, and `top` itself where it is infinite or NaN: there `y` is NaN."""
+    return np.fmax(y + top, top)
 
 
 # In the same steps as the pieces that plans are made of, so that both give the same bits.
@@ -250,6 +252,10 @@ def nonzero_safe(g: Value, r: Value, /) -> Value:
     if all_finite(r):
         return r
     return np.where(np.equal(g, 0), 0.0, r)
+
+
+def item(x: Value, dtype: Value, /) -> Value:
+    return x.item() if dtype == FLOAT64 else dtype.type(x)
 
 
 def scaled_update(w: Value, d: Value, scale: float, /) -> None:

@@ -13,11 +13,21 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from wengert.arrays import host
-from wengert.arrays.namespace import Axis, Shape, Value
+from wengert.arrays import host, thin
+from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.ownership import new_array as new_buffer
 from wengert.arrays.scatter import places
 
-__all__ = ["EFFECTS", "KERNELS", "Kernel", "kernel_of", "new_buffer", "subtract_into"]
+__all__ = [
+    "EFFECTS",
+    "KERNELS",
+    "VIEWS",
+    "Kernel",
+    "constant_beside",
+    "kernel_of",
+    "new_buffer",
+    "subtract_into",
+]
 
 Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 
@@ -28,13 +38,6 @@ class Kernel(NamedTuple):
     into: Function | None = None  # the same, with the buffer for the result as `out`
     elementwise: bool = False  # the buffer may be an operand's
     fresh: bool = False  # the result shares no memory with an operand
-
-
-def _reduced_into(reduce: Function) -> Function:
-    def into(x: Value, /, axis: Axis = None, keepdims: bool = False, *, out: Value) -> Value:
-        return reduce(x, axis, None, out, keepdims)
-
-    return into
 
 
 def _copied_into(x: Value, shape: object, /, *, out: Value) -> Value:
@@ -75,11 +78,35 @@ def picked(x: Value, at: Value, shape: Shape, /) -> Value:
     return x.reshape(-1)[at].reshape(shape)
 
 
+def transposed(x: Value, /) -> Value:
+    """The view `x.T`."""
+    return x.T
+
+
+def gathered(dtype: Value, *xs: Value) -> Value:
+    """The values of all branches in one array; numbers become elements of this type."""
+    return np.array(xs, dtype)
+
+
+def total(x: Value, /) -> Value:
+    """The sum of all branches."""
+    return np.add.reduce(x, 0)
+
+
+def _total_into(x: Value, /, *, out: Value) -> Value:
+    return np.add.reduce(x, 0, None, out)
+
+
+def branch(x: Value, at: int, /) -> Value:
+    """What one branch has of an array of all."""
+    return x[at]
+
+
 _UFUNCS: Final[tuple[Function, ...]] = (
     *(np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.absolute, np.sign, np.sqrt),
-    *(np.square, np.exp, np.log, np.log1p, np.expm1, np.sin, np.cos, np.tanh, np.maximum, np.minimum),
+    *(np.square, np.exp, np.log, np.log1p, np.expm1, np.sin, np.cos, np.tanh),
     *(np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.reciprocal),
-    *(np.logical_and, np.logical_or, np.logical_not),
+    *(np.logical_and, np.logical_or, np.logical_not, np.maximum, np.minimum, np.fmax),
 )
 _OPERATORS: Final[Mapping[Function, Function]] = {
     operator.add: np.add,
@@ -92,22 +119,49 @@ _OPERATORS: Final[Mapping[Function, Function]] = {
 }
 _NEW: Final[tuple[Function, ...]] = (
     *(np.where, host.add_at, ones_at, picked, places, host.take, host.take_along_axis, host.astype),
-    *(host.zeros, host.ones, host.full, host.zeros_like, host.stack, host.greatest, host.plus_top),
+    *(host.zeros, host.ones, host.full, host.zeros_like, host.stack),
 )
 KERNELS: Final[Mapping[Function, Kernel]] = {
     **{f: Kernel(f, elementwise=True, fresh=True) for f in _UFUNCS},
     **{f: Kernel(into, elementwise=True, fresh=True) for f, into in _OPERATORS.items()},
     **{f: Kernel(fresh=True) for f in _NEW},
     np.dot: Kernel(np.dot, fresh=True),
+    thin.dot: Kernel(thin.dot, fresh=True),
     np.matmul: Kernel(np.matmul, fresh=True),
-    host._add_reduce: Kernel(_reduced_into(host._add_reduce), fresh=True),
-    host._max_reduce: Kernel(_reduced_into(host._max_reduce), fresh=True),
-    host._min_reduce: Kernel(_reduced_into(host._min_reduce), fresh=True),
+    np.vecdot: Kernel(np.vecdot, fresh=True),
+    gathered: Kernel(fresh=True),
+    total: Kernel(_total_into, fresh=True),
+    **{f: Kernel(f, fresh=True) for f in (host._add_reduce, host._max_reduce, host._min_reduce)},
     host.broadcast_to: Kernel(_copied_into, fresh=True),
     joined: Kernel(_joined_into, fresh=True),
     minus_one_at: Kernel(_minus_one_into, elementwise=True, fresh=True),
 }
 _UNKNOWN: Final = Kernel()
+
+_EXACT: Final = 2**24  # integers that every floating type of ours has
+
+# Another look at an array in C order, and whether that is in C order, too.
+VIEWS: Final[Mapping[Function, bool]] = {
+    host.reshape: True,
+    host.squeeze: True,
+    host.expand_dims: True,
+    host.permute_dims: False,
+    host.swap_last: False,
+    transposed: False,
+}
+
+
+def constant_beside(x: Value, other: Value, into: Function) -> Value:
+    """The number `x`, which stands beside the array `other` in each call of a ufunc, as numpy would make it there.
+
+    An array of shape () takes a ufunc 0.2 us less than a number, which becomes such an array in every call.
+    """
+    if not isinstance(into, np.ufunc) or not isinstance(other, np.ndarray) or other.dtype.kind != "f":
+        return x
+    if type(x) is float or (type(x) is int and abs(x) <= _EXACT):
+        with np.errstate(all="ignore"):
+            return np.asarray(x, other.dtype)
+    return np.asarray(x) if isinstance(x, np.generic) else x
 
 
 def subtract_into(w: Value, d: Value, /) -> None:
@@ -121,8 +175,3 @@ EFFECTS: Final[frozenset[Function]] = frozenset({host.fused_update, host.scaled_
 def kernel_of(function: Function) -> Kernel:
     """What is known of a function."""
     return KERNELS.get(function, _UNKNOWN)
-
-
-def new_buffer(shape: Shape, dtype: Value) -> Value:
-    """An array in C order whose elements have any value."""
-    return np.empty(shape, dtype)

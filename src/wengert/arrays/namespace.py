@@ -67,6 +67,10 @@ class ScalarNamespace(Protocol):
         """`r`, a product of `g` and a local derivative, with 0 wherever `g` is exactly 0."""
         ...
 
+    def item(self, x: Value, dtype: Value, /) -> Value:
+        """`x`, of shape (), as a number: Python's for float64, numpy's scalar for float32."""
+        ...
+
 
 class Namespace(ScalarNamespace, Protocol):
     """All functions of an array library that rules of operations and commits of weights call."""
@@ -135,12 +139,20 @@ class Namespace(ScalarNamespace, Protocol):
         """The element of each line along the last axis that `labels` names."""
         ...
 
+    def labels(self, labels: Value, classes: int, /) -> Value:
+        """The labels as they are; IndexError where one of them is none of the classes."""
+        ...
+
     def one_hot(self, labels: Value, classes: int, dtype: Value, /) -> Value:
         """1 at each label along a new last axis of `classes`, 0 elsewhere; IndexError for other labels."""
         ...
 
     def dropout_mask(self, shape: Shape, dtype: Value, rate: float, seed: Value, /) -> Value:
         """0 with probability `rate`, else 1 / (1 - rate): a function of shape, rate and seed alone."""
+        ...
+
+    def dropout_masks(self, shape: Shape, dtype: Value, rate: Value, seeds: Value, /) -> Value:
+        """A mask for each row of `seeds`, as `dropout_mask` makes it; one rate for all, or one a row."""
         ...
 
     def freeze(self, x: Value, /) -> Value:

@@ -7,15 +7,17 @@ Refuses to know: how a call is written down, which the recorder does.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 import numpy as np
 
-from wengert.arrays import host
+from wengert.arrays import host, thin
 from wengert.arrays.axes import count
-from wengert.arrays.kernels import joined, minus_one_at, ones_at, picked
+from wengert.arrays.blas import is_small
+from wengert.arrays.kernels import joined, minus_one_at, ones_at, picked, subtract_into
 from wengert.arrays.namespace import Axis, Namespace, Shape, Value
 from wengert.arrays.scatter import places
 
@@ -31,6 +33,10 @@ class Recorder(Namespace, Protocol):
         """A call of any function."""
         ...
 
+    def effect(self, function: Function, /, *arguments: Value) -> None:
+        """A call of a function that changes its first argument."""
+        ...
+
 
 def _relu(xp: Recorder, x: Value, /) -> Value:
     return xp.maximum(x, 0.0)
@@ -41,7 +47,9 @@ def _sigmoid(xp: Recorder, x: Value, /) -> Value:
 
 
 def _matmul(xp: Recorder, a: Value, b: Value, /) -> Value:
-    return xp.call(np.dot if a.ndim == 2 == b.ndim else np.matmul, a, b)
+    if a.ndim == 2 == b.ndim:
+        return xp.call(thin.dot if thin.is_thin(a.shape, b.shape) else np.dot, a, b)
+    return xp.call(np.matmul, a, b)
 
 
 def _sum(xp: Recorder, x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
@@ -63,7 +71,7 @@ def _mean(xp: Recorder, x: Value, /, axis: Axis = None, keepdims: bool = False) 
 
 def _powers(xp: Recorder, x: Value, axis: int) -> tuple[Value, Value, Value]:
     """The greatest of each line, exp(x - greatest), and its sum: what softmax and logsumexp share."""
-    top = xp.call(host.greatest, x, axis=axis)
+    top = xp.call(host._max_reduce, x, axis=axis, keepdims=True, initial=-math.inf)  # `host.greatest`
     powers = xp.exp(x - top)
     return top, powers, xp.sum(powers, axis=axis)
 
@@ -77,7 +85,8 @@ def _logsumexp(xp: Recorder, x: Value, /, axis: Axis = None, keepdims: bool = Fa
     if not isinstance(axis, int) or keepdims:
         return xp.call(host.logsumexp, x, axis=axis, keepdims=keepdims)
     top, _, total = _powers(xp, x, axis)
-    return xp.call(host.plus_top, xp.log(total), xp.squeeze(top, axis=axis))
+    top = xp.squeeze(top, axis=axis)
+    return xp.call(np.fmax, xp.log(total) + top, top)
 
 
 def _log_softmax(xp: Recorder, x: Value, /, axis: int = -1) -> Value:
@@ -107,6 +116,13 @@ def _concat(xp: Recorder, xs: Any, /, axis: int = 0) -> Value:  # Any: a sequenc
     return xp.call(joined, tuple(xs), axis)
 
 
+def _fused_update(xp: Recorder, w: Value, x: Value, d: Value, scale: float, /) -> None:
+    if is_small(w.shape):
+        xp.effect(subtract_into, w, xp.call(np.dot, x.T, d) * scale)
+    else:
+        xp.effect(host.fused_update, w, x, d, scale)
+
+
 PIECES: Final[Mapping[str, Function]] = {
     "relu": _relu,
     "sigmoid": _sigmoid,
@@ -120,6 +136,7 @@ PIECES: Final[Mapping[str, Function]] = {
     "concat": _concat,
     "one_hot": _one_hot,
     "pick": _pick,
+    "fused_update": _fused_update,
 }
 
 # (function, the function that made its second operand) -> a function of the first operand and of the maker's

@@ -153,3 +153,7 @@ def sum_to(g: float, shape: Shape, /) -> float:
 
 def nonzero_safe(g: float, r: float, /) -> float:
     return r if g != 0 else 0.0
+
+
+def item(x: float, dtype: Value, /) -> float:
+    return x

@@ -13,7 +13,8 @@ import numpy as np
 
 from wengert.arrays.namespace import Shape, Value
 
-__all__ = ["add_at", "one_hot", "pick", "subtract_at", "within"]
+_FEW = 4  # times as many lines as are named
+__all__ = ["add_at", "labels", "one_hot", "pick", "subtract_at", "touched", "within"]
 
 
 def add_at(shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
@@ -46,6 +47,26 @@ def subtract_at(w: Value, key: Value, g: Value, /) -> None:
         _at(np.subtract, w, key, g)
 
 
+def touched(key: Value, g: Value, shape: Shape, /) -> tuple[Value, Value] | None:
+    """The lines of an array of `shape` that `key` names, each once, and the sum of what `g` adds to each.
+
+    None where `key` is no array of integers, or the lines are so many that all of the array is as fast. The sums
+    have the bits of `add_at`.
+    >>> lines, sums = touched(np.array([2, 0, -1]), np.array([1.0, 2.0, 3.0]), (3,)) or ((), ())
+    >>> lines, sums
+    ((), ())
+    >>> lines, sums = touched(np.array([20, 0, -1]), np.array([1.0, 2.0, 3.0]), (21,)) or ((), ())
+    >>> lines.tolist(), sums.tolist()
+    ([0, 20], [2.0, 4.0])
+    """
+    key = _as_array(key)
+    if not isinstance(key, np.ndarray) or key.dtype.kind not in "iu" or _FEW * key.size > shape[0]:
+        return None
+    lines, at = np.unique(key.reshape(-1).astype(np.intp) % shape[0], return_inverse=True)
+    inner = shape[1:]
+    return lines, add_at((len(lines), *inner), g.dtype, at, g.reshape(-1, *inner))
+
+
 def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
     """1 at each label along a new last axis of size `classes`, 0 elsewhere.
 
@@ -55,6 +76,17 @@ def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
     out = np.zeros((*labels.shape, classes), dtype)
     out.reshape(-1)[places(labels, classes)] = 1
     return out
+
+
+def labels(labels: Value, classes: int, /) -> Value:
+    """The labels as they are; IndexError where one of them is none of the classes.
+
+    >>> labels(np.array([2, 0]), 3).tolist()
+    [2, 0]
+    """
+    if not within(labels, classes):
+        raise IndexError(f"labels are 0 to {classes - 1}; got {labels.min()} to {labels.max()}")
+    return labels
 
 
 def pick(x: Value, labels: Value, /) -> Value:
@@ -75,7 +107,9 @@ def within(indices: Value, count: int) -> bool:
     if not indices.size:
         return True
     dtype = indices.dtype
-    return bool(indices.view(_UNSIGNED.get(dtype, dtype)).max() < count)
+    as_read = indices.view(_UNSIGNED.get(dtype, dtype))
+    greatest: int = as_read.item(as_read.argmax())  # half the time of `max`, which goes through Python
+    return greatest < count
 
 
 _UNSIGNED = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
@@ -86,14 +120,17 @@ def places(labels: Value, classes: int) -> Value:
     flat = labels.reshape(-1)
     if not within(flat, classes):
         raise IndexError(f"labels are 0 to {classes - 1}; got {flat.min()} to {flat.max()}")
-    return _starts(flat.size, classes) + flat
+    if flat.dtype == np.uint64:  # which has only float64 in common with the type of an index
+        flat = flat.astype(np.intp)
+    return starts(flat.size, classes) + flat
 
 
 @lru_cache(maxsize=256)
-def _starts(lines: int, classes: int) -> Value:
-    starts = np.arange(0, lines * classes, classes) if classes else np.zeros(lines, np.intp)
-    starts.flags.writeable = False
-    return starts
+def starts(lines: int, classes: int) -> Value:
+    """Where each line of a matrix with so many columns begins among all elements."""
+    found = np.arange(0, lines * classes, classes) if classes else np.zeros(lines, np.intp)
+    found.flags.writeable = False
+    return found
 
 
 def _as_array(key: Value) -> Value:

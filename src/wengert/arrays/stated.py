@@ -10,8 +10,8 @@ import functools
 
 import numpy as np
 
-from wengert.arrays.dispatch import is_host_array
 from wengert.arrays.namespace import Value
+from wengert.arrays.ownership import freeze
 
 __all__ = ["dtype_name", "stated_array"]
 
@@ -50,9 +50,7 @@ def stated_array(x: Value, dtype: str) -> Value:
         return None
     if array.dtype.kind not in _FITS[kind] and array.size:
         return None
-    copied = array.astype(dtype)
-    copied.flags.writeable = False
-    return copied
+    return freeze(array.astype(dtype, copy=False))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -61,6 +59,4 @@ def _integer(x: int, dtype: str) -> Value:
     wanted = np.dtype(dtype)
     if wanted.kind == "b" or not np.iinfo(wanted).min <= x <= np.iinfo(wanted).max:
         return None
-    array = np.array(x, wanted)
-    array.flags.writeable = False
-    return array if is_host_array(array) else None
+    return freeze(np.array(x, wanted))

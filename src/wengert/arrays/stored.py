@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.arrays.dispatch import HOST, is_array, namespace_for, namespace_of
 from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.ownership import new_array
 from wengert.arrays.types import Cpu, Gpu
 
 __all__ = ["Form", "Sort", "Stored", "form_of", "restored", "stored"]
@@ -83,7 +84,8 @@ def restored(x: Stored, device: Cpu | Gpu) -> Value:
     """
     item = _ITEMS[x.form.dtype]
     # A copy in the machine's own byte order: memory of `bytes` can never be written to.
-    array = np.frombuffer(x.data, item).astype(item.newbyteorder("=")).reshape(x.form.shape)
+    array = new_array(x.form.shape, item.newbyteorder("="))
+    array[...] = np.frombuffer(x.data, item).reshape(x.form.shape)
     if x.form.sort == "array":
         return namespace_for(device, True).from_host(array, device)
     return float(array[()]) if x.form.sort == "float" else array[()]

@@ -1,0 +1,106 @@
+"""Whether two ways to compute the same thing give the same bits: tried on the spot, with random elements.
+
+Knows: that BLAS and numpy may round in another order where a shape or an order in memory is another.
+Refuses to know: who asks, and what becomes of a way that does not agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from wengert.arrays.kernels import gathered, minus_one_at, ones_at, picked, total
+from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.scatter import places
+from wengert.arrays.stacked import CHANGES, FORMS, Case, Operand
+
+__all__ = ["adds_in_turn", "agrees", "bits_of", "same_bits"]
+
+Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
+
+# functions that round nothing, and how many of their operands have to be stacked
+_EXACT: Final[Mapping[Function, int]] = {places: 1, picked: 2, minus_one_at: 2, ones_at: 1}
+
+
+def adds_in_turn(count: int, shape: Shape, dtype: Value) -> bool:
+    """Whether `total` adds the branches one after the other, from the first on: tried, with random elements."""
+    xs = np.random.default_rng(0).uniform(0.1, 1.0, (count, *shape)).astype(dtype)
+    found = xs[0]
+    for x in xs[1:]:
+        found = found + x
+    return same_bits(found, total(xs))
+
+
+def agrees(
+    function: Function,
+    columns: Sequence[Sequence[Value]],
+    stacked: Sequence[bool],
+    gathers: Sequence[bool],
+    options: Mapping[str, Any],  # Any: as in Case
+    like: Value,
+) -> bool:
+    """Whether a call of all branches gives the bits of their single calls: tried, with random elements.
+
+    A column has the values that the branches give for one argument, one branch after the other; `gathers` says
+    of which a stack is made by copying them. `like` is a result of a branch.
+    """
+    if function in _EXACT:
+        return all(stacked[: _EXACT[function]])
+    chance, count = np.random.default_rng(0), len(columns[0])
+    drawn = [
+        [_drawn(chance, x) for x in column] if apart else [_drawn(chance, column[0])] * count
+        for column, apart in zip(columns, stacked, strict=True)
+    ]
+    operands = [
+        Operand(_in_one(column, like, copied) if apart else column[0], np.ndim(column[0]), apart)
+        for column, apart, copied in zip(drawn, stacked, gathers, strict=True)
+    ]
+    case = Case(function, operands, options, np.shape(like), count)
+    together = FORMS[function](_now, case)
+    if together is None:
+        return False
+    single = [function(*arguments, **options) for arguments in zip(*drawn, strict=True)]
+    if function in CHANGES:
+        return same_bits(operands[0].value, np.array(drawn[0]))
+    return all(map(same_bits, together, single))
+
+
+def _in_one(column: Sequence[Value], like: Value, copied: bool) -> Value:
+    """The values of all branches in one array, each in its own order if they were made in it."""
+    x = column[0]
+    if not isinstance(x, np.ndarray | np.generic):
+        return gathered(like.dtype, *column)
+    if not copied and x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous:
+        return np.array([y.T for y in column]).swapaxes(1, 2)
+    return np.array(column)
+
+
+def bits_of(x: Value, /) -> Hashable:
+    """What is equal for two arrays with the same elements, bit for bit, in the same order in memory."""
+    return x.shape, x.strides, x.dtype, x.tobytes()
+
+
+def _now(function: Function, *arguments: Value, **options: Value) -> Value:
+    """The result; of a function without one something that is no None."""
+    result = function(*arguments, **options)
+    return arguments[0] if function in CHANGES else result
+
+
+def _drawn(chance: np.random.Generator, x: Value) -> Value:
+    """Random elements in place of an array's or a number's; indices stay as they are."""
+    if not isinstance(x, np.ndarray | np.floating) or x.dtype.kind != "f":
+        return x
+    made = (
+        chance.uniform(0.1, 1.0, x.shape).astype(x.dtype)
+        if x.ndim
+        else x.dtype.type(chance.uniform(0.1, 1.0))
+    )
+    return made if not isinstance(x, np.ndarray) or x.flags.c_contiguous else np.asfortranarray(made)
+
+
+def same_bits(a: Value, b: Value) -> bool:
+    """Whether two values are of one type and equal in every bit."""
+    x, y = np.asarray(a), np.asarray(b)
+    return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()

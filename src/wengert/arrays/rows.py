@@ -1,0 +1,102 @@
+"""Tables of rows: an array whose first axis counts values of one kind, read and written by the places of rows.
+
+Knows: that neighbours are a view, that rows which repeat are sorted and summed in runs, that `add.at` is slow.
+Refuses to know: what a row is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.places import Places
+
+__all__ = [
+    "add_rows",
+    "add_runs",
+    "constant",
+    "filled",
+    "joined_rows",
+    "new_rows",
+    "repeated",
+    "row_sums",
+    "run_sums",
+    "stacked",
+    "taken",
+]
+
+
+def new_rows(count: int, shape: Shape, dtype: Value) -> Value:
+    """A table with any content."""
+    return np.empty((count, *shape), dtype)
+
+
+def filled(count: int, shape: Shape, dtype: Value) -> Value:
+    """A table of zeros."""
+    return np.zeros((count, *shape), dtype)
+
+
+def stacked(values: Sequence[Value], dtype: Value = None) -> Value:
+    """Values of one shape as the rows of a table.
+
+    >>> stacked([1.0, 2.0], np.float32)
+    array([1., 2.], dtype=float32)
+    """
+    return np.array(values, dtype)
+
+
+def constant(table: Value) -> bool:
+    """Whether all rows are one, bit by bit.
+
+    >>> constant(np.array([0.0, -0.0])), constant(np.array([np.nan, np.nan]))
+    (False, True)
+    """
+    return bool(table.tobytes() == table[:1].tobytes() * len(table))
+
+
+def taken(table: Value, at: Places) -> Value:
+    """The rows at these places, as a table of their own."""
+    return table.take(at, axis=0)
+
+
+def joined_rows(tables: Sequence[Value]) -> Value:
+    """The rows of all tables, in order."""
+    return tables[0] if len(tables) == 1 else np.concatenate(tables)
+
+
+def row_sums(table: Value) -> Value:
+    """The sum of all rows."""
+    return np.add.reduce(table, axis=0)
+
+
+def repeated(table: Value, times: Places) -> Value:
+    """Each row as often as `times` says."""
+    return np.repeat(table, times, axis=0)
+
+
+def run_sums(table: Value, starts: Places) -> Value:
+    """The sums of runs of rows, each from its start to that of the next.
+
+    >>> run_sums(np.array([1.0, 2.0, 3.0]), np.array([0, 2])).tolist()
+    [3.0, 3.0]
+    """
+    return np.add.reduceat(table, starts, axis=0)
+
+
+def add_rows(table: Value, at: Places | slice, g: Value) -> None:
+    """Add `g` at rows of which no two are one."""
+    table[at] += g
+
+
+def add_runs(table: Value, plan: tuple[Places, Places, Places], g: Value) -> None:
+    """Add `g` at rows that repeat: `plan` is what `runs_of` found.
+
+    >>> table = np.zeros(2)
+    >>> add_runs(table, (np.array([1, 0, 2]), np.array([0, 1]), np.array([0, 1])), np.array([1.0, 2.0, 4.0]))
+    >>> table.tolist()
+    [2.0, 5.0]
+    """
+    order, starts, targets = plan
+    table[targets] += np.add.reduceat(g.take(order, axis=0), starts, axis=0)
