@@ -10,13 +10,14 @@ from wengert.arrays import HOST, Namespace
 from wengert.delta import Additive, zero
 from wengert.graph import index
 from wengert.graph.apply import apply, binary, unary
+from wengert.graph.batch import Batch, rowwise
 from wengert.graph.expressions import ArrayOperand, Index, ScalarOperand
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operation import Case, Operation, Rule, Rules
 from wengert.graph.site import user_position
 from wengert.graph.weights import Update, Weight, data_of
 from wengert.lazy import LazyDelta, Product, Rows, dense, scaled
-from wengert.ops import kinds
+from wengert.ops import batching, kinds
 from wengert.ops.custom import Custom, operation
 from wengert.ops.families import (
     Broadcasting,
@@ -41,6 +42,7 @@ __all__ = [
     "HOST",
     "Additive",
     "ArrayOperand",
+    "Batch",
     "Broadcasting",
     "Case",
     "Column",
@@ -66,6 +68,7 @@ __all__ = [
     "Weight",
     "WeightPart",
     "apply",
+    "batching",
     "binary",
     "broadcasting",
     "comparison",
@@ -81,6 +84,7 @@ __all__ = [
     "provide",
     "reduced_by",
     "reduction",
+    "rowwise",
     "scaled",
     "spread",
     "unary",

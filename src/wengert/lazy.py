@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from wengert.arrays import Value, indexed_shape, namespace_of
+from wengert.arrays import Value, indexed_shape, is_host_array, namespace_of, touched
 from wengert.errors import ShapeError
 
 
@@ -109,6 +109,21 @@ class LazyDelta:
         for term in self.terms:
             total = term.dense() if total is None else total + term.dense()
         return total if self.factor == 1.0 else self.factor * total
+
+    def touched(self) -> tuple[Value, Value] | None:
+        """The few lines where this is not 0, each once, and its value there; None where that is not known.
+
+        >>> import numpy as np
+        >>> delta = LazyDelta([Rows(np.array([7, 7]), np.ones((2, 2)), (20, 2))])
+        >>> [part.tolist() for part in delta.touched() or ()]
+        [[7], [[2.0, 2.0]]]
+        """
+        if self.rest is not None or self.factor != 1.0 or self._count != 1:
+            return None
+        (term,) = self.terms
+        if not isinstance(term, Rows) or not is_host_array(term.values):
+            return None
+        return touched(term.key, term.values, term.shape)
 
     def subtract_from(self, buffer: Value) -> None:
         """`buffer -= self`, in place, term by term."""

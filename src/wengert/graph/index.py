@@ -6,11 +6,14 @@ Refuses to know: what indexing gives; the shape rule of `getitem` says.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
-from wengert.arrays import integer_array, is_array
+from wengert.arrays import freeze, integer_array, is_array
 from wengert.errors import DTypeError, ShapeError
+from wengert.graph.kinds import Column
+from wengert.graph.node import Expression
 from wengert.graph.site import user_position
 
 Part = tuple[Any, ...]  # ("int", i) ("slice", a, b, c) ("ellipsis",) ("new",) ("array",)
@@ -31,7 +34,7 @@ def index_of(x: object, key: object) -> tuple[tuple[object, ...], tuple[Part, ..
             pattern.append(("new",))
         elif isinstance(part, Integral) and not isinstance(part, bool):
             pattern.append(("int", int(part)))
-        elif isinstance(part, list) or is_array(part):
+        elif isinstance(part, list) or is_array(part) or is_index(part):
             operands.append(integer_array(part) if isinstance(part, list) else part)
             pattern.append(("array",))
         else:
@@ -40,6 +43,25 @@ def index_of(x: object, key: object) -> tuple[tuple[object, ...], tuple[Part, ..
                 f"got {part!r:.60}\n  at {user_position()}"
             )
     return tuple(operands), tuple(pattern)
+
+
+def is_index(x: object) -> bool:
+    """Whether `x` is an expression of integers: what a cell sees of an index that it is given."""
+    return isinstance(x, Expression) and x.kind.column is Column.INDEX
+
+
+def indices(x: Any) -> Any:  # Any: integers in any form that a person writes, and an operand
+    """Integers as an operand."""
+    if type(x) is int:
+        return _single(x)
+    return x if is_array(x) or is_index(x) else integer_array(x)
+
+
+@lru_cache(maxsize=1 << 16)
+def _single(x: int) -> Any:  # Any: an array of shape ()
+    """One integer: a word is looked up many times, and a frozen array is copied by nobody."""
+    made = integer_array(x)
+    return made if made.dtype.hasobject else freeze(made)  # what is too large is refused with its operation
 
 
 def _bound(x: object) -> int | None:

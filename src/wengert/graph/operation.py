@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import BuiltinFunctionType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from wengert.arrays import ARRAY_CLASS, Float32, namespace_for
 from wengert.errors import NotDifferentiableError
 from wengert.graph.kinds import Column, Kind, Role, Shape, with_role
-from wengert.graph.node import layer_class
+from wengert.graph.node import CLASSES, Node, layer_class
 
 _MOST_SIGNATURES = 4096  # an operation; beyond it the table starts afresh, so that it cannot grow (S13)
 
@@ -78,6 +78,7 @@ class Rules:
     where there is none; one rule instead of a tuple serves any number of operands and gets the index first.
     The delta is summed back to the operand's shape afterwards if the operation `broadcasts`.
     `at_weight[i]`, where there is one, gives that delta as a lazy term if operand i is a weight.
+    `batch` makes the same for many rows at once, as `Batch` says; without it they go one by one.
     No delta passes a `detached` result. An `external` node has no rules: a `Do` makes its tape.
     """
 
@@ -88,6 +89,7 @@ class Rules:
     broadcasts: bool = False
     detached: bool = False
     external: bool = False
+    batch: Rule | None = None
 
     def derivative(self, index: int) -> Rule | None:
         """The rule for operand `index`."""
@@ -109,6 +111,7 @@ class Operation:
         self.rules = rules
         self.added: dict[tuple[type, ...], Rules] = {}
         self.signatures: dict[object, Signature] = {}
+        self.listed = listed
         if listed:
             OPERATIONS[self.key] = self
 
@@ -200,7 +203,10 @@ def _names(classes: Sequence[type]) -> str:
 class Signature:
     """One operation on operands of known kinds: result kind, bound value rule, bound derivative rules."""
 
-    __slots__ = ("attributes", "cls", "kind", "kinds", "mode", "nodes", "operation", "pulls", "value")
+    __slots__ = (
+        *("attributes", "cls", "kind", "kinds", "launches", "mode", "nodes", "operation", "pulls", "value"),
+    )
+    launches: Any  # Any: what interpreters of many rows remember; unset until then
 
     def __init__(self, operation: Operation, kinds: tuple[Kind, ...], attributes: Attributes) -> None:
         self.operation = operation
@@ -213,7 +219,7 @@ class Signature:
         result = rules.infer(kinds, **options)
         trainable = rules.external or (not rules.detached and any(k.trainable for k in kinds))
         self.kind = with_role(result, Role.LAYER if trainable else Role.CONSTANT)
-        self.cls = layer_class(result)
+        self.cls = layer_class(result) if operation.listed else CLASSES.get(result.column, Node)
         if rules.external:
             self.mode = EXTERNAL
             self.value: Rule = rules.value
@@ -225,23 +231,36 @@ class Signature:
         self.mode = _mode(kinds, self.nodes)
         self.value, self.pulls = self.bound_to(Case(kinds, result))
 
+    def copy(self) -> Self:
+        """The same meaning in another object, which remembers no launches."""
+        made = object.__new__(type(self))
+        for name in (*Signature.__slots__, *type(self).__slots__):
+            if name != "launches":
+                setattr(made, name, getattr(self, name))
+        return made
+
     @property
     def own(self) -> bool:
         """Whether the rules are Wengert's: pure, and written with their operands and namespace only."""
         return not self.operation.module and self.operation.rules_for(self.kinds) is self.operation.rules
 
-    def bound_to(self, case: Case) -> tuple[Rule, tuple[tuple[int, Rule], ...]]:
-        """The value rule and the derivative rules by operand, with `case` and the attributes filled in."""
+    def bound_to(self, case: Case, lazily: bool = True) -> tuple[Rule, tuple[tuple[int, Rule], ...]]:
+        """The value rule and the derivative rules by operand, with `case` and the attributes filled in.
+
+        The deltas of weights are lazy terms where the operation has such; expressions are lazy by themselves.
+        """
         options, rules = dict(self.attributes), self.operation.rules_for(self.kinds)
-        pulls = () if rules.detached else tuple(self._pulls(rules, case, options))
+        pulls = () if rules.detached else tuple(self._pulls(rules, case, options, lazily))
         return _bound(rules.value, case, options), pulls
 
-    def _pulls(self, rules: Rules, case: Case, options: dict[str, Any]) -> Iterator[tuple[int, Rule]]:
+    def _pulls(
+        self, rules: Rules, case: Case, options: dict[str, Any], lazily: bool
+    ) -> Iterator[tuple[int, Rule]]:
         for index, k in enumerate(self.kinds):
             rule = rules.derivative(index) if k.trainable else None
             if rule is None:
                 continue
-            lazy = rules.at_weight.get(index)
+            lazy = rules.at_weight.get(index) if lazily else None
             if k.role is Role.WEIGHT and lazy is not None:
                 yield index, _bound(lazy, case, options)
             elif rules.broadcasts and (k.shape != case.result.shape or k.column is not case.result.column):
@@ -272,5 +291,6 @@ def _summed(rule: Rule, case: Case, index: int) -> Rule:
     """The rule, and then the delta of broadcasting: the sum over every axis along which the operand stretched."""
     shape, sum_to = case.shape(index), case.xp.sum_to
     if case.kinds[index].column is Column.DOUBLE:
-        return lambda g, y, *operands: float(sum_to(rule(g, y, *operands), ()))
+        item, dtype = case.xp.item, case.kinds[index].dtype
+        return lambda g, y, *operands: item(sum_to(rule(g, y, *operands), ()), dtype)
     return lambda g, y, *operands: sum_to(rule(g, y, *operands), shape)

@@ -8,20 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
-from wengert.errors import ArgumentError, WengertError
-from wengert.graph.kinds import Column, Kind, Role, kind, with_role
-from wengert.graph.node import Expression, Node, layer_class, new_node
+from wengert.control import Do
+from wengert.errors import ArgumentError, LazyError, WengertError
+from wengert.graph.kinds import NUMBER, Column, Kind, Role, kind, with_role
+from wengert.graph.node import CLASSES, Expression, Node, layer_class, new_node
 from wengert.graph.operand import lift_any, shown
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Attributes, Operation, Rules, Signature
 from wengert.graph.order import below
 from wengert.graph.products import Rebuild, is_product, leaves_of
-from wengert.graph.site import user_frame
+from wengert.graph.site import user_frame, user_position
 from wengert.graph.weights import Weight
 
 # it stands for what each call gives
 PARAMETER: Final = Operation("parameter", Rules(lambda kinds: kinds[0], lambda case, x: x, external=True))
+
+
+def _no_value() -> NoReturn:
+    raise LazyError(
+        "inside a cell an operand has no value, because the cell is traced once for all its calls; compute with the "
+        "expression, or decide outside the cell"
+    )
+
+
+_NO_VALUE: Final = Do.delay(_no_value)  # what runs where a parameter is run
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +109,9 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
     made = function(*args, **dict(kwargs))
     leaves, rebuild = leaves_of(made)
     if not leaves:
-        raise ArgumentError(f"{name} returned {shown(made)}; a cell returns an expression or a tuple of them")
+        raise ArgumentError(
+            f"{name} returned {shown(made)}; a cell returns an expression or a tuple of them\n  at {user_position()}"
+        )
     results = tuple(_result(x, name) for x in leaves)
     met: dict[Expression, None] = dict.fromkeys(parameters)
     nodes: list[Node] = []
@@ -120,8 +133,10 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
 
 def _parameter(of: Kind, code: Any, offset: int) -> Node:  # Any: a code object
     role = Role.CONSTANT if of.role is Role.LITERAL else of.role
-    signature = PARAMETER.signature((with_role(of, Role.LITERAL),), ())
-    return new_node(layer_class(of), with_role(of, role), signature, (), code, offset)
+    known = of.column in CLASSES  # indices make no layer, and stand for a literal of each call
+    signature = PARAMETER.signature((with_role(of, Role.LITERAL) if known else NUMBER,), ())
+    cls = CLASSES.get(of.column, Node)
+    return new_node(cls, with_role(of, role), signature, (_NO_VALUE,), code, offset)
 
 
 def _result(x: object, name: str) -> Expression:
@@ -129,5 +144,5 @@ def _result(x: object, name: str) -> Expression:
         return lift_any(x, name)
     except WengertError as error:
         raise ArgumentError(
-            f"{name} returned {shown(x)}; a cell returns an expression or a tuple of them"
+            f"{name} returned {shown(x)}; a cell returns an expression or a tuple of them\n  at {user_position()}"
         ) from error

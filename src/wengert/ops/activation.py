@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, overload
 from wengert.arrays import Dv, S, T
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply, unary
+from wengert.graph.batch import rowwise
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -110,6 +111,7 @@ GELU: Final = Operation(
         lambda kinds, *, approximate="none": same_shape(kinds),
         lambda c, x, *, approximate="none": c.xp.maximum(x, -_FAR) * _gate(c, x, approximate),
         (_gelu_delta,),
+        batch=rowwise,
     ),
 )
 Approximation = Literal["none", "tanh"]

@@ -26,6 +26,7 @@ from wengert.graph.kinds import Kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.site import user_position
 from wengert.ops import kinds
+from wengert.ops.batching import aligned
 from wengert.ops.families import broadcasting, elementwise
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
@@ -91,14 +92,13 @@ def divide(c: Value, a: Value, b: Value) -> Value:
 
 
 def _pow_base(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
-    xp = c.xp
-    return xp.where(xp.equal(b, 0.0), 0.0, xp.nonzero_safe(g, g * b * xp.pow(a, b - 1.0)))
+    left = c.xp.nonzero_safe(g, g * b)
+    return c.xp.nonzero_safe(left, left * c.xp.pow(a, b - 1.0))
 
 
 def _pow_exponent(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
-    xp = c.xp
-    flat = xp.logical_and(xp.equal(a, 0.0), xp.greater(b, 0.0))
-    return xp.where(flat, 0.0, xp.nonzero_safe(g, g * y * xp.log(a)))
+    left = c.xp.nonzero_safe(g, g * y)
+    return c.xp.nonzero_safe(left, left * c.xp.log(a))
 
 
 @broadcasting(_pow_base, _pow_exponent)
@@ -207,7 +207,7 @@ def _clip_delta(
     return g
 
 
-CLIP: Final = Operation("clip", Rules(_infer_clip, _within, _clip_delta, broadcasts=True))
+CLIP: Final = Operation("clip", Rules(_infer_clip, _within, _clip_delta, broadcasts=True, batch=aligned))
 
 
 @overload

@@ -11,14 +11,18 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal, Protocol, overload
 
-from wengert.arrays import Dv, Integers, S, T, integer_array, is_array, within
+from wengert.arrays import Dv, Integers, S, T, is_array, within
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply
+from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
-from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.index import indices
+from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.site import user_position
+from wengert.ops.batching import all_stacked, along, shaped
 from wengert.ops.kinds import along_axis, array_of
+from wengert.ops.reduction import mean, sum
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 
@@ -34,7 +38,8 @@ def _softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Valu
 
 
 SOFTMAX: Final = Operation(
-    "softmax", Rules(along_axis, lambda c, x, *, axis: c.xp.softmax(x, axis=axis), (_softmax_delta,))
+    "softmax",
+    Rules(along_axis, lambda c, x, *, axis: c.xp.softmax(x, axis=axis), (_softmax_delta,), batch=along),
 )
 
 
@@ -59,7 +64,12 @@ def _log_softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> 
 
 LOG_SOFTMAX: Final = Operation(
     "log_softmax",
-    Rules(along_axis, lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis), (_log_softmax_delta,)),
+    Rules(
+        along_axis,
+        lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis),
+        (_log_softmax_delta,),
+        batch=along,
+    ),
 )
 
 
@@ -96,6 +106,8 @@ def _infer_loss(kinds: Sequence[Kind], *, reduction: str) -> Kind:
 
 def _loss(c: Value, logits: Value, labels: Value, *, reduction: str) -> Value:
     xp = c.xp
+    if c.kinds[1].role is not Role.LITERAL:  # what a cell is given: nobody has looked at it
+        labels = xp.labels(labels, c.shape(0)[-1])
     lines = xp.logsumexp(logits, axis=-1) - xp.pick(logits, labels)
     if reduction == "none":
         return lines
@@ -110,7 +122,18 @@ def _loss_delta(c: Value, g: Value, y: Value, logits: Value, labels: Value, *, r
     return spread * (xp.softmax(logits, axis=-1) - xp.one_hot(labels, shape[-1], c.result.dtype))
 
 
-CROSS_ENTROPY: Final = Operation("cross_entropy", Rules(_infer_loss, _loss, (_loss_delta, None)))
+def _batched_loss(b: Batch, logits: Value, labels: Value, *, reduction: str) -> Value:
+    lines = b.again(*all_stacked(b, (logits, labels)), reduction="none")
+    shape = b.shape(1)
+    if reduction == "none" or not shape:
+        return lines
+    total = mean if reduction == "mean" else sum
+    return total(shaped(lines, (b.rows, math.prod(shape))), axis=1)
+
+
+CROSS_ENTROPY: Final = Operation(
+    "cross_entropy", Rules(_infer_loss, _loss, (_loss_delta, None), batch=_batched_loss)
+)
 
 
 @overload
@@ -137,10 +160,10 @@ def cross_entropy(
     """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', got {reduction!r}")
-    integers = labels if is_array(labels) else integer_array(labels)
+    integers = indices(labels)
     layer = apply(CROSS_ENTROPY, (logits, integers), (("reduction", reduction),))
     shape = layer._signature.kinds[0].shape
-    if shape is not None and not within(integers, shape[-1]):
+    if shape is not None and is_array(integers) and not within(integers, shape[-1]):
         wrong = next(int(i) for i in integers.reshape(-1) if not 0 <= i < shape[-1])
         raise ShapeError(
             f"cross_entropy: label {wrong} is none of the {shape[-1]} classes of logits of shape {shape}\n"

@@ -10,6 +10,7 @@ from typing import Any, Final, overload
 
 from wengert.arrays import Dv, HostMask, T
 from wengert.graph.apply import apply
+from wengert.graph.batch import rowwise
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -22,6 +23,7 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.operation import Operation, Rules
 from wengert.ops import kinds
+from wengert.ops.batching import aligned
 from wengert.ops.families import comparison
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
@@ -112,7 +114,7 @@ def not_equal(c: Value, a: Value, b: Value) -> Value:
 
 
 LOGICAL_AND: Final = Operation(
-    "logical_and", Rules(kinds.logical, lambda c, a, b: c.xp.logical_and(a, b), detached=True)
+    "logical_and", Rules(kinds.logical, lambda c, a, b: c.xp.logical_and(a, b), detached=True, batch=aligned)
 )
 
 
@@ -131,7 +133,7 @@ def logical_and(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[An
 
 
 LOGICAL_OR: Final = Operation(
-    "logical_or", Rules(kinds.logical, lambda c, a, b: c.xp.logical_or(a, b), detached=True)
+    "logical_or", Rules(kinds.logical, lambda c, a, b: c.xp.logical_or(a, b), detached=True, batch=aligned)
 )
 
 
@@ -150,7 +152,7 @@ def logical_or(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any
 
 
 LOGICAL_NOT: Final = Operation(
-    "logical_not", Rules(kinds.logical, lambda c, a: c.xp.logical_not(a), detached=True)
+    "logical_not", Rules(kinds.logical, lambda c, a: c.xp.logical_not(a), detached=True, batch=rowwise)
 )
 
 
@@ -179,6 +181,7 @@ WHERE: Final = Operation(
             lambda c, g, y, condition, a, b: c.xp.where(condition, 0.0, g),
         ),
         broadcasts=True,
+        batch=aligned,
     ),
 )
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from wengert.arrays import Dv, T, is_integer
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
+from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
@@ -147,7 +148,17 @@ def _delta(index: int, c: Value, g: Value, y: Value, *xs: Value, spec: str) -> V
     return delta if of.shapes[index] == c.shape(index) else xp.reshape(delta, c.shape(index))
 
 
-EINSUM: Final = Operation("einsum", Rules(_infer, _value, _delta))
+def _batched(b: Batch, *xs: Value, spec: str) -> Value:
+    """The rows are one more index, of the stacked operands and of the result."""
+    terms, out = _parsed(spec, len(xs))
+    rows = next((letter for letter in ascii_letters if letter not in spec), None)
+    if rows is None:
+        return NotImplemented
+    marked = [rows + term if stacked else term for term, stacked in zip(terms, b.stacked, strict=True)]
+    return einsum(f"{','.join(marked)}->{rows}{out}".replace(_DOTS, "..."), *xs)
+
+
+EINSUM: Final = Operation("einsum", Rules(_infer, _value, _delta, batch=_batched))
 
 
 def einsum(spec: str, /, *xs: ArrayExpression[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
@@ -220,6 +231,7 @@ TENSORDOT: Final = Operation(
         _infer_tensordot,
         lambda c, a, b, *, axes: _value(c, a, b, spec=_of_pair(c, axes)),
         lambda index, c, g, y, a, b, *, axes: _delta(index, c, g, y, a, b, spec=_of_pair(c, axes)),
+        batch=lambda batch, a, b, *, axes: _batched(batch, a, b, spec=_of_pair(batch, axes)),
     ),
 )
 

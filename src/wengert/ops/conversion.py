@@ -14,6 +14,7 @@ from typing_extensions import TypeVar
 from wengert.arrays import FLOAT32, FLOAT64, DType, Dv, Float32, Float64, S, T, dtype_from
 from wengert.errors import DTypeError
 from wengert.graph.apply import apply
+from wengert.graph.batch import rowwise
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -39,9 +40,7 @@ def _infer(kinds: Sequence[Kind], *, dtype: Any) -> Kind:  # Any: numpy's dtype,
 
 
 def _converted(c: Value, x: Value, to: Kind) -> Value:
-    if to.column is Column.ARRAY:
-        return c.xp.astype(x, to.dtype)
-    return to.dtype.type(x) if to.column is Column.FLOAT else float(x)
+    return c.xp.astype(x, to.dtype) if to.column is Column.ARRAY else c.xp.item(x, to.dtype)
 
 
 ASTYPE: Final = Operation(
@@ -50,6 +49,7 @@ ASTYPE: Final = Operation(
         _infer,
         lambda c, x, *, dtype: _converted(c, x, c.result),
         (lambda c, g, y, x, *, dtype: _converted(c, g, c.kinds[0]),),
+        batch=rowwise,
     ),
 )
 

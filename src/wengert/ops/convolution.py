@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, Final
 
 from wengert.arrays import Dv, T, is_integer
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
+from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
+from wengert.ops.batching import shaped
+from wengert.ops.contraction import einsum
+from wengert.ops.indexing import getitem
 from wengert.ops.kinds import array_of, common
+from wengert.ops.padding import pad
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 Pair = tuple[int, int]
@@ -137,7 +143,37 @@ def _conv2d_kernel(c: Value, g: Value, y: Value, x: Value, kernel: Value, **plac
     return c.xp.reshape(c.xp.sum(each, axis=0), c.shape(1))
 
 
-CONV2D: Final = Operation("conv2d", Rules(_infer_conv2d, _conv2d, (_conv2d_input, _conv2d_kernel)))
+def _merged(b: Batch, x: Value, *others: Value, **places: Pair) -> Value:
+    """The images of all rows as one batch."""
+    result = b.result.shape or ()
+    images, *rest = b.shape(0)
+    made = b.again(shaped(x, (b.rows * images, *rest)), *others, **places)
+    return shaped(made, (b.rows, *result))
+
+
+def _batched_conv2d(
+    b: Batch, x: Value, kernel: Value, *, stride: Pair, padding: Pair, dilation: Pair
+) -> Value:
+    if not b.stacked[1]:
+        return _merged(b, x, kernel, stride=stride, padding=padding, dilation=dilation)
+    # A kernel a row: one product for each place in the kernel.
+    counts, (height, width) = (b.result.shape or ())[2:], b.shape(1)[2:]
+    images = "nbchw" if b.stacked[0] else "bchw"
+    x = pad(x, ((0, 0),) * (len(images) - 2) + tuple((p, p) for p in padding))
+    total: Value = None
+    for u, v in product(range(height), range(width)):
+        seen: Value = tuple(
+            slice(d * i, d * i + s * (n - 1) + 1, s)
+            for i, d, s, n in zip((u, v), dilation, stride, counts, strict=True)
+        )
+        part = einsum(f"{images},noc->nbohw", getitem(x, (..., *seen)), getitem(kernel, (..., u, v)))
+        total = part if total is None else total + part
+    return total
+
+
+CONV2D: Final = Operation(
+    "conv2d", Rules(_infer_conv2d, _conv2d, (_conv2d_input, _conv2d_kernel), batch=_batched_conv2d)
+)
 
 
 def conv2d(
@@ -197,7 +233,9 @@ def _max_pool2d_delta(c: Value, g: Value, y: Value, x: Value, **places: Pair) ->
     return _unseen(c, parts, **places)
 
 
-MAX_POOL2D: Final = Operation("max_pool2d", Rules(_infer_pool, _max_pool2d, (_max_pool2d_delta,)))
+MAX_POOL2D: Final = Operation(
+    "max_pool2d", Rules(_infer_pool, _max_pool2d, (_max_pool2d_delta,), batch=_merged)
+)
 
 
 def _avg_pool2d(c: Value, x: Value, **places: Pair) -> Value:
@@ -212,7 +250,9 @@ def _avg_pool2d_delta(c: Value, g: Value, y: Value, x: Value, **places: Pair) ->
     return _unseen(c, parts, **places)
 
 
-AVG_POOL2D: Final = Operation("avg_pool2d", Rules(_infer_pool, _avg_pool2d, (_avg_pool2d_delta,)))
+AVG_POOL2D: Final = Operation(
+    "avg_pool2d", Rules(_infer_pool, _avg_pool2d, (_avg_pool2d_delta,), batch=_merged)
+)
 
 
 def _pooled(operation: Operation, x: Value, size: object, stride: object, *rest: object) -> Value:

@@ -12,6 +12,7 @@ from wengert.arrays import Dv, S, T
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.operation import Operation, Rules
+from wengert.ops.batching import along
 from wengert.ops.kinds import along_axis
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -22,7 +23,7 @@ def _delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Value:
 
 
 CUMSUM: Final = Operation(
-    "cumsum", Rules(along_axis, lambda c, x, *, axis: c.xp.cumsum(x, axis=axis), (_delta,))
+    "cumsum", Rules(along_axis, lambda c, x, *, axis: c.xp.cumsum(x, axis=axis), (_delta,), batch=along)
 )
 
 

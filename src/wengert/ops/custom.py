@@ -41,12 +41,19 @@ def operation(
     at_weight: Mapping[int, Rule] | None = None,
     broadcasts: bool = False,
     detached: bool = False,
+    batch: Rule | None = None,
 ) -> Callable[[Callable[P, R]], Custom[P, R]]:
     """A new operation; the decorated function gives its name, types and docstring; its body is not run.
 
     `infer` takes the operands' kinds and gives the result's; `value` takes (case, *operands); a derivative
     takes (case, g, y, *operands) and gives one operand's delta. Static attributes come as keywords to all.
-    `case.xp` has the array functions that fit the operands, `case.shape(i)` an operand's shape.
+    `case.xp` has the array functions that fit the operands, `case.shape(i)` an operand's shape. A derivative that
+    is written with these and with operators alone can be differentiated again.
+
+    `batch` says how `run.Batched` does many at once: it takes (batch, *operands), those that `batch.stacked` marks
+    with an axis of rows in front, and gives an expression with that axis; `batch.again(*operands)` is the same
+    operation on them. One that treats each element by itself has `extend.rowwise`; `extend.batching` has rules for
+    reductions and the like. Without it rows go one by one.
 
     >>> import wengert as wg
     >>> from wengert import extend
@@ -63,7 +70,7 @@ def operation(
     """
 
     def make(signature: Callable[P, R]) -> Custom[P, R]:
-        rules = Rules(infer, value, derivatives, at_weight or {}, broadcasts, detached)
+        rules = Rules(infer, value, derivatives, at_weight or {}, broadcasts, detached, batch=batch)
         name = getattr(signature, "__name__", "operation")
         return Custom(signature, Operation(name, rules, signature.__module__))
 

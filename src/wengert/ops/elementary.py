@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from wengert.graph.apply import unary
+from wengert.graph.batch import rowwise
 from wengert.graph.operation import Rule, Rules
 from wengert.ops import kinds
 from wengert.ops.families import Elementwise, defined, dressed, elementwise
@@ -18,7 +19,7 @@ Value = Any  # data of any column, or an expression: a rule is written once for 
 
 def _detached(rule: Rule) -> Elementwise:
     """A rule whose result no delta passes."""
-    operation = defined(rule, Rules(kinds.elementwise, rule, detached=True))
+    operation = defined(rule, Rules(kinds.elementwise, rule, detached=True, batch=rowwise))
     return cast(Elementwise, dressed(lambda x, /: unary(operation, x), rule, operation))
 
 

@@ -7,12 +7,14 @@ Refuses to know: any formula.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, cast, overload
 
 from wengert.arrays import Axis, Dv, S, T
 from wengert.graph.apply import apply, binary, unary
+from wengert.graph.batch import rowwise
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -25,6 +27,7 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.operation import OPERATIONS, Attributes, Infer, Operation, Rule, Rules
 from wengert.ops import kinds
+from wengert.ops.batching import aligned, reduced
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
@@ -98,8 +101,8 @@ class Reduction(Protocol):
 def defined(rule: Rule, rules: Rules) -> Operation:
     """The operation named like the function `rule`, which Python's operators may have declared already."""
     name, module = rule.__name__, rule.__module__
-    if not module.startswith("wengert."):
-        return Operation(name, rules, module)
+    if not module.startswith("wengert."):  # nobody has promised that its rule treats each element by itself
+        return Operation(name, dataclasses.replace(rules, batch=None), module)
     operation = OPERATIONS.get(name)
     if operation is None:
         return Operation(name, rules)
@@ -123,7 +126,7 @@ def elementwise(*derivatives: Rule | None, value: Rule | None = None) -> Callabl
     """
 
     def make(rule: Rule) -> Elementwise:
-        operation = defined(rule, Rules(kinds.elementwise, value or rule, derivatives))
+        operation = defined(rule, Rules(kinds.elementwise, value or rule, derivatives, batch=rowwise))
         return cast(Elementwise, dressed(lambda x, /: unary(operation, x), rule, operation))
 
     return make
@@ -133,7 +136,8 @@ def broadcasting(*derivatives: Rule | None, value: Rule | None = None) -> Callab
     """A rule (case, a, b) as a binary operation that broadcasts."""
 
     def make(rule: Rule) -> Broadcasting:
-        operation = defined(rule, Rules(kinds.broadcasting, value or rule, derivatives, broadcasts=True))
+        rules = Rules(kinds.broadcasting, value or rule, derivatives, broadcasts=True, batch=aligned)
+        operation = defined(rule, rules)
         return cast(Broadcasting, dressed(lambda a, b, /: binary(operation, a, b), rule, operation))
 
     return make
@@ -141,7 +145,7 @@ def broadcasting(*derivatives: Rule | None, value: Rule | None = None) -> Callab
 
 def comparison(rule: Rule) -> Comparison:
     """A rule (case, a, b) as a comparison; no delta passes it."""
-    operation = defined(rule, Rules(kinds.comparison, rule, detached=True))
+    operation = defined(rule, Rules(kinds.comparison, rule, detached=True, batch=aligned))
     return cast(Comparison, dressed(lambda a, b, /: binary(operation, a, b), rule, operation))
 
 
@@ -149,7 +153,7 @@ def reduction(derivative: Rule, infer: Infer = kinds.reduction) -> Callable[[Rul
     """A rule (case, x, *, axis, keepdims) as a reduction; on scalars there are no axes, and no keywords."""
 
     def make(rule: Rule) -> Reduction:
-        operation = defined(rule, Rules(infer, rule, (derivative,)))
+        operation = defined(rule, Rules(infer, rule, (derivative,), batch=reduced))
 
         def public(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:  # Any: typed by Reduction
             return apply(operation, (x,), reduced_by(axis, keepdims))

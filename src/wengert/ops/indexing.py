@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from wengert.arrays import Dv, Integers, T, indexed_shape, integer_array, is_array, zeros_of
+from wengert.arrays import Dv, Integers, T, indexed_shape, zeros_of
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply
+from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
 from wengert.graph.index import Part, index_of, key_of
+from wengert.graph.index import indices as operand_of
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
 from wengert.lazy import LazyDelta, Rows
+from wengert.ops.batching import batched_getitem, batched_take, shaped
 from wengert.ops.kinds import array_of, axis_in
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -50,7 +53,7 @@ def _rows(c: Value, g: Value, y: Value, x: Value, *arrays: Value, key: tuple[Par
     return LazyDelta([Rows(key_of(key, arrays), g, c.shape(0))])
 
 
-GETITEM.define(Rules(_infer_getitem, _value, (_delta,), at_weight={0: _rows}))
+GETITEM.define(Rules(_infer_getitem, _value, (_delta,), at_weight={0: _rows}, batch=batched_getitem))
 
 
 def getitem(x: ArrayExpression[Any, T, Dv], key: Index, /) -> ArrayLayer[Any, T, Dv]:
@@ -101,6 +104,7 @@ TAKE: Final = Operation(
             None,
         ),
         at_weight={0: _take_rows},
+        batch=batched_take,
     ),
 )
 
@@ -117,8 +121,7 @@ def take(x: ArrayExpression[Any, T, Dv], indices: Integers, /, *, axis: int = 0)
 
     Source: Python array API standard, `take`.
     """
-    positions = indices if is_array(indices) else integer_array(indices)
-    layer: ArrayLayer[Any, T, Dv] = apply(TAKE, (x, positions), (("axis", axis),))
+    layer: ArrayLayer[Any, T, Dv] = apply(TAKE, (x, operand_of(indices)), (("axis", axis),))
     return layer
 
 
@@ -160,6 +163,14 @@ def _along_rows(c: Value, g: Value, y: Value, x: Value, indices: Value, *, axis:
     return LazyDelta([Rows(_key_along(c, indices, axis), g, c.shape(0))])
 
 
+def _batched_along(b: Batch, x: Value, indices: Value, *, axis: int) -> Value:
+    both = [
+        v if s else shaped(v, (1, *b.shape(i)))
+        for i, (v, s) in enumerate(zip((x, indices), b.stacked, strict=True))
+    ]
+    return b.again(*both, axis=axis if axis < 0 else axis + 1)
+
+
 TAKE_ALONG_AXIS: Final = Operation(
     "take_along_axis",
     Rules(
@@ -167,6 +178,7 @@ TAKE_ALONG_AXIS: Final = Operation(
         lambda c, x, indices, *, axis: c.xp.take_along_axis(x, indices, axis=axis),
         (_along_delta, None),
         at_weight={0: _along_rows},
+        batch=_batched_along,
     ),
 )
 
@@ -186,6 +198,5 @@ def take_along_axis(
 
     Source: Python array API standard, `take_along_axis`.
     """
-    positions = indices if is_array(indices) else integer_array(indices)
-    layer: ArrayLayer[Any, T, Dv] = apply(TAKE_ALONG_AXIS, (x, positions), (("axis", axis),))
+    layer: ArrayLayer[Any, T, Dv] = apply(TAKE_ALONG_AXIS, (x, operand_of(indices)), (("axis", axis),))
     return layer

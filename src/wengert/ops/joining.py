@@ -12,10 +12,12 @@ from typing import Any, Final
 from wengert.arrays import Dv, T, is_integer
 from wengert.errors import ShapeError
 from wengert.graph.apply import apply
+from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.lazy import LazyDelta, Rows
+from wengert.ops.batching import all_stacked, along
 from wengert.ops.kinds import array_of, arrays_of, axis_in, integers
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -43,8 +45,13 @@ def _concat_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: in
     return g[(*(slice(None),) * at, slice(start, start + c.shape(index)[at]))]
 
 
+def _batched(b: Batch, *xs: Value, axis: int) -> Value:
+    return b.again(*all_stacked(b, xs), axis=axis if axis < 0 else axis + 1)
+
+
 CONCAT: Final = Operation(
-    "concat", Rules(_infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta)
+    "concat",
+    Rules(_infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta, batch=_batched),
 )
 
 
@@ -81,7 +88,8 @@ def _stack_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int
 
 
 STACK: Final = Operation(
-    "stack", Rules(_infer_stack, lambda c, *xs, axis: c.xp.stack(xs, axis=axis), _stack_delta)
+    "stack",
+    Rules(_infer_stack, lambda c, *xs, axis: c.xp.stack(xs, axis=axis), _stack_delta, batch=_batched),
 )
 
 
@@ -147,6 +155,7 @@ SPLIT: Final = Operation(  # one part; `split` gives all
         lambda c, x, *, axis, sections, part: x[_cut(c.shape(0), axis, sections, part)],
         (_part_delta,),
         at_weight={0: _part_rows},
+        batch=along,
     ),
 )
 

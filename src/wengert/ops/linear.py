@@ -7,18 +7,23 @@ Refuses to know: how a product is computed or committed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from wengert.arrays import Dv, T
 from wengert.errors import ShapeError
-from wengert.graph.apply import binary
+from wengert.graph.apply import apply, binary
+from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
-from wengert.graph.operation import Rules
+from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import MATMUL
 from wengert.lazy import LazyDelta, Product
+from wengert.ops.arithmetic import multiply
+from wengert.ops.batching import shaped
 from wengert.ops.kinds import broadcast_batch, common
+from wengert.ops.reduction import sum
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 
@@ -76,7 +81,60 @@ def _right_weight(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
     return _right(c, g, y, a, b)
 
 
-MATMUL.define(Rules(_infer, lambda c, a, b: c.xp.matmul(a, b), (_left, _right), at_weight={1: _right_weight}))
+def _infer_transposed(kinds: Sequence[Kind]) -> Kind:
+    _, dtype, device = common(kinds)
+    (rows, *_), (columns, *_) = (k.shape or () for k in kinds)
+    return kind(Column.ARRAY, (rows, columns), dtype, device)
+
+
+# a bᵀ of two matrices: what a shared matrix times a vector of each row is, for all rows.
+TRANSPOSED: Final = Operation(
+    "matmul_transposed",
+    Rules(
+        _infer_transposed,
+        lambda c, a, b: c.xp.matmul(a, c.xp.swap_last(b)),
+        (
+            lambda c, g, y, a, b: c.xp.matmul(g, b),
+            lambda c, g, y, a, b: c.xp.matmul(c.xp.swap_last(g), a),
+        ),
+        at_weight={1: lambda c, g, y, a, b: LazyDelta([Product(g, a)])},
+    ),
+    listed=False,
+)
+
+
+def _batched(b: Batch, left: Value, right: Value) -> Value:
+    left_shape, right_shape = b.shape(0), b.shape(1)
+    ranks = len(left_shape), len(right_shape)
+    if all(b.stacked):
+        if ranks == (1, 1):
+            return sum(multiply(left, right), axis=1)
+    elif b.stacked[0] and ranks[1] <= 2:  # one product of all rows
+        lines = shaped(left, (b.rows * math.prod(left_shape[:-1]), left_shape[-1]))
+        return shaped(b.again(lines, right), (b.rows, *(b.result.shape or ())))
+    elif b.stacked[1] and ranks[1] == 1 and ranks[0] <= 2:
+        return b.again(right, left) if ranks[0] == 1 else apply(TRANSPOSED, (right, left))
+    axes = max(*ranks, 2) - 2
+    left = _as_matrices(b, 0, left, (1, *left_shape) if ranks[0] == 1 else left_shape, axes)
+    right = _as_matrices(b, 1, right, (*right_shape, 1) if ranks[1] == 1 else right_shape, axes)
+    return shaped(b.again(left, right), (b.rows, *(b.result.shape or ())))
+
+
+def _as_matrices(b: Batch, index: int, x: Value, shape: Shape, axes: int) -> Value:
+    """An operand with at least two axes; if it is stacked, with `axes` of them between rows and matrices."""
+    between = (1,) * (axes + 2 - len(shape))
+    return shaped(x, (b.rows, *between, *shape) if b.stacked[index] else shape)
+
+
+MATMUL.define(
+    Rules(
+        _infer,
+        lambda c, a, b: c.xp.matmul(a, b),
+        (_left, _right),
+        at_weight={1: _right_weight},
+        batch=_batched,
+    )
+)
 
 
 def matmul(a: ArrayExpression[Any, T, Dv], b: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:

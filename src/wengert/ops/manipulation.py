@@ -13,9 +13,11 @@ from typing import Any, Final
 from wengert.arrays import Dv, T
 from wengert.errors import ShapeError
 from wengert.graph.apply import apply
+from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
+from wengert.ops.batching import deepened, reshaped
 from wengert.ops.kinds import array_of, axes_in, axis_in, integers
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -43,6 +45,7 @@ RESHAPE: Final = Operation(
         _infer_reshape,
         lambda c, x, *, shape: c.xp.reshape(x, c.result.shape),
         (lambda c, g, y, x, *, shape: c.xp.reshape(g, c.shape(0)),),
+        batch=reshaped,
     ),
 )
 
@@ -74,12 +77,17 @@ def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(rank), key=lambda i: axes[i] % rank))
 
 
+def _batched_permute(b: Batch, x: Value, *, axes: tuple[int, ...]) -> Value:
+    return b.again(x, axes=(0, *(a % len(axes) + 1 for a in axes)))
+
+
 PERMUTE_DIMS: Final = Operation(
     "permute_dims",
     Rules(
         _infer_permute,
         lambda c, x, *, axes: c.xp.permute_dims(x, axes),
         (lambda c, g, y, x, *, axes: c.xp.permute_dims(g, _inverse(axes)),),
+        batch=_batched_permute,
     ),
 )
 
@@ -117,6 +125,7 @@ EXPAND_DIMS: Final = Operation(
         _infer_expand,
         lambda c, x, *, axis: c.xp.reshape(x, c.result.shape),
         (lambda c, g, y, x, *, axis: c.xp.reshape(g, c.shape(0)),),
+        batch=reshaped,
     ),
 )
 
@@ -153,6 +162,7 @@ SQUEEZE: Final = Operation(
         _infer_squeeze,
         lambda c, x, *, axis: c.xp.reshape(x, c.result.shape),
         (lambda c, g, y, x, *, axis: c.xp.reshape(g, c.shape(0)),),
+        batch=reshaped,
     ),
 )
 
@@ -184,12 +194,17 @@ def _infer_broadcast_to(kinds: Sequence[Kind], *, shape: Shape) -> Kind:
     return kind(Column.ARRAY, shape, dtype, device)
 
 
+def _batched_broadcast(b: Batch, x: Value, *, shape: Shape) -> Value:
+    return b.again(deepened(b, 0, x, len(shape)), shape=(b.rows, *shape))
+
+
 BROADCAST_TO: Final = Operation(
     "broadcast_to",
     Rules(
         _infer_broadcast_to,
         lambda c, x, *, shape: c.xp.broadcast_to(x, shape),
         (lambda c, g, y, x, *, shape: c.xp.sum_to(g, c.shape(0)),),
+        batch=_batched_broadcast,
     ),
 )
 

@@ -24,6 +24,7 @@ from wengert.graph.expressions import (
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.operation import Rule, Rules
 from wengert.ops import kinds
+from wengert.ops.batching import reduced
 from wengert.ops.families import Reduction, defined, dressed, reduced_by, spread
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
@@ -68,7 +69,7 @@ def _infer(
 
 def _moment(derivative: Rule) -> Callable[[Rule], Moment]:
     def make(rule: Rule) -> Moment:
-        operation = defined(rule, Rules(_infer, rule, (derivative,)))
+        operation = defined(rule, Rules(_infer, rule, (derivative,), batch=reduced))
 
         def public(
             x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False

@@ -13,11 +13,13 @@ from typing import Any, Final
 from wengert.arrays import Dv, S, T, integer_array, is_integer
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply, binary
+from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
-from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import MULTIPLY
 from wengert.graph.site import user_position
+from wengert.ops.batching import repeated
 from wengert.ops.kinds import array_of
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -28,6 +30,31 @@ def _infer(kinds: Sequence[Kind]) -> Kind:
     return kind(Column.ARRAY, shape, dtype, device)
 
 
+def _infer_rows(kinds: Sequence[Kind], *, shape: Shape, dtype: Any) -> Kind:  # Any: as kinds keep it
+    rows = kinds[1].shape
+    assert rows is not None, "made by a batching rule only"
+    return kind(Column.ARRAY, (rows[0], *shape), dtype, kinds[1].device)
+
+
+DROPOUT_ROWS: Final = Operation(  # a mask for each row, of its own seed
+    "dropout_rows",
+    Rules(
+        _infer_rows,
+        lambda c, rate, seeds, *, shape, dtype: c.xp.dropout_masks(shape, dtype, rate, seeds),
+        detached=True,
+    ),
+    listed=False,
+)
+
+
+def _batched(b: Batch, x: Value, rate: Value, seed: Value) -> Value:
+    shape, (_, own_rate, own_seed) = b.shape(0), b.stacked
+    if not own_rate and not own_seed:
+        return repeated(b.again(x[0] if b.stacked[0] else x, rate, seed), (b.rows, *shape))
+    seeds = seed if own_seed else repeated(seed, (b.rows, *b.shape(2)))
+    return apply(DROPOUT_ROWS, (rate, seeds), (("shape", shape), ("dtype", b.result.dtype)))
+
+
 # The seed is an operand and no attribute: one signature serves every step of a training.
 DROPOUT: Final = Operation(
     "dropout",
@@ -35,6 +62,7 @@ DROPOUT: Final = Operation(
         _infer,
         lambda c, x, rate, seed: c.xp.dropout_mask(c.shape(0), c.result.dtype, rate, seed),
         detached=True,
+        batch=_batched,
     ),
 )
 

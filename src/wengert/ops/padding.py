@@ -49,7 +49,13 @@ def _delta(c: Value, g: Value, y: Value, x: Value, *, widths: Widths, value: flo
 
 
 PAD: Final = Operation(
-    "pad", Rules(_infer, lambda c, x, *, widths, value: c.xp.pad(x, widths, value), (_delta,))
+    "pad",
+    Rules(
+        _infer,
+        lambda c, x, *, widths, value: c.xp.pad(x, widths, value),
+        (_delta,),
+        batch=lambda b, x, *, widths, value: b.again(x, widths=((0, 0), *widths), value=value),
+    ),
 )
 
 

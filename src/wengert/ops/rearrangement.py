@@ -6,15 +6,18 @@ Refuses to know: whether a view or a copy is made.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
 from wengert.arrays import Dv, S, T
 from wengert.errors import ShapeError
 from wengert.graph.apply import apply
+from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
+from wengert.ops.batching import behind, shaped
 from wengert.ops.kinds import array_of, axes_in, integers
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -34,6 +37,7 @@ FLIP: Final = Operation(
         _infer_flip,
         lambda c, x, *, axis: c.xp.flip(x, axis=axis),
         (lambda c, g, y, x, *, axis: c.xp.flip(g, axis=axis),),
+        batch=lambda b, x, *, axis: b.again(x, axis=behind(axis, b.shape(0))),
     ),
 )
 
@@ -70,12 +74,21 @@ def _rolled(xp: Value, x: Value, shift: tuple[int, ...], axis: Axes) -> Value:
     return xp.roll(x, shift if axis is not None else shift[0], axis=axis)
 
 
+def _batched_roll(b: Batch, x: Value, *, axis: Axes, shift: tuple[int, ...]) -> Value:
+    shape = b.shape(0)
+    if axis is not None:
+        return b.again(x, axis=behind(axis, shape), shift=shift)
+    lines = b.again(shaped(x, (b.rows, math.prod(shape))), axis=(1,), shift=shift)
+    return shaped(lines, (b.rows, *shape))
+
+
 ROLL: Final = Operation(
     "roll",
     Rules(
         _infer_roll,
         lambda c, x, *, axis, shift: _rolled(c.xp, x, shift, axis),
         (lambda c, g, y, x, *, axis, shift: _rolled(c.xp, g, tuple(-n for n in shift), axis),),
+        batch=_batched_roll,
     ),
 )
 

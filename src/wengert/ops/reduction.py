@@ -215,7 +215,9 @@ def _logsumexp_delta(
     if not kinds.count(None, c.shape(0)):
         return xp.zeros(c.shape(0), c.result.dtype)
     top = xp.max(x, axis=axis, keepdims=True)
-    parts = xp.where(xp.equal(x, top), 1.0, xp.exp(x - top))  # 1 also where both are infinite
+    apart = x - top
+    alike = xp.logical_and(xp.equal(x, top), xp.not_equal(apart, apart))  # both are infinite
+    parts = xp.exp(xp.where(alike, 0.0, apart))
     parts = parts / xp.sum(parts, axis=axis, keepdims=True)
     g = spread(c, g, axis, keepdims)
     return xp.nonzero_safe(g, g * parts)

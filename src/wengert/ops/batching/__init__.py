@@ -1,0 +1,41 @@
+"""Batching rules that many operations share, and what rules are written with.
+
+Knows: their names.
+Refuses to know: which operation asks.
+"""
+
+from __future__ import annotations
+
+from wengert.ops.batching.indices import batched_add_at, batched_getitem, batched_take
+from wengert.ops.batching.shapes import (
+    REPEATED,
+    SHAPED,
+    aligned,
+    all_stacked,
+    along,
+    behind,
+    deepened,
+    moved,
+    reduced,
+    repeated,
+    reshaped,
+    shaped,
+)
+
+__all__ = [
+    "REPEATED",
+    "SHAPED",
+    "aligned",
+    "all_stacked",
+    "along",
+    "batched_add_at",
+    "batched_getitem",
+    "batched_take",
+    "behind",
+    "deepened",
+    "moved",
+    "reduced",
+    "repeated",
+    "reshaped",
+    "shaped",
+]
