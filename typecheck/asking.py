@@ -74,9 +74,10 @@ def case_train_where_the_loss_is(
 def case_gradients_of_unknown_shapes(
     loss: wg.DoubleLayer, a: wg.ArrayWeight, b: wg.ArrayWeight[Any, np.float64], d: wg.DoubleWeight
 ) -> None:
-    assert_type(wg.gradients(loss, (a,)), wg.Do[tuple[Delta]])
-    assert_type(wg.gradients(loss, (a, b)), wg.Do[tuple[Delta, wg.Array[Any, np.float64]]])
-    assert_type(wg.gradients(loss, (a, d, d, a)), wg.Do[tuple[Delta, float, float, Delta]])
+    assert_type(wg.gradients(loss, (a,)).run(), tuple[Delta])
+    assert_type(wg.gradients(loss, (a, b)).run(), tuple[Delta, wg.Array[Any, np.float64]])
+    assert_type(wg.gradients(loss, (a, d, d, a)).run(), tuple[Delta, float, float, Delta])
+    assert_type(wg.gradients(loss, (a, b)).layers, tuple[wg.ArrayLayer, wg.ArrayLayer[Any, np.float64]])
     five = wg.gradients(loss, (a, d, d, a, d)).run()
     assert_type(five[3], Delta)
     assert_type(five[4], float)
@@ -85,8 +86,9 @@ def case_gradients_of_unknown_shapes(
 def case_gradients_of_lists(
     loss: wg.DoubleLayer, a: wg.ArrayWeight, b: wg.ArrayWeight[tuple[int], np.float32], d: wg.DoubleWeight
 ) -> None:
-    assert_type(wg.gradients(loss, [a, a]), wg.Do[tuple[Delta, ...]])
-    assert_type(wg.gradients(loss, [d, d]), wg.Do[tuple[float, ...]])
+    assert_type(wg.gradients(loss, [a, a]).run(), tuple[Delta, ...])
+    assert_type(wg.gradients(loss, [d, d]).run(), tuple[float, ...])
+    assert_type(wg.gradients(loss, [a, a]).layers, tuple[wg.ArrayLayer, ...])
     first, _ = wg.gradients(loss, [a, b]).run()
     assert_type(first.dtype, np.dtype[np.float32])
     wg.gradients(loss, [1.0])  # E[arg-type]: incompatible type "list\[float\]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from types import EllipsisType
-from typing import Any, Generic, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
 
 from wengert.arrays import Array, ArrayLiteral, Cpu, DType, Dv, Gpu, GpuArray, Host, HostArray, Integers, S, T
 from wengert.control import Do
@@ -29,6 +29,11 @@ class ArrayOperand(Expression, Generic[S, T, Dv]):
     """
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # what a derivative by such an expression is as an expression
+
+        @property
+        def _layer(self) -> ArrayLayer[S, T, Dv]: ...
 
     @property
     def shape(self) -> S:

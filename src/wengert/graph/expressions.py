@@ -7,7 +7,7 @@ Refuses to know: operators, what any operation computes, and who runs a layer.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from wengert.arrays import Bool, Cpu, DType, Dv, Gpu, HostMask, S
 from wengert.control import Do
@@ -85,6 +85,11 @@ class Layer(Node, Generic[D, E]):
     """Data of a registered type that is neither a scalar nor an array of the table."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # what a derivative by such an expression is as an expression
+
+        @property
+        def _layer(self) -> Layer[E, E]: ...
 
     @property
     def forward(self) -> Do[Tape[D, E]]:

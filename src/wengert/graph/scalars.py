@@ -43,6 +43,11 @@ class ScalarOperand(Expression, Generic[N, X, L]):
 
     __slots__ = ()
 
+    if TYPE_CHECKING:  # what a derivative by such an expression is as an expression
+
+        @property
+        def _layer(self) -> L: ...
+
     @property
     def shape(self) -> tuple[()]:
         return ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self
 
-from wengert.arrays import FLOAT32, FLOAT64, Cpu, Dv, Float32, Gpu, GpuArray, HostArray, S, T, Value
+from wengert.arrays import FLOAT32, FLOAT64, Cpu, Dv, Float32, Gpu, GpuArray, HostArray, S, T, Value, own_copy
 from wengert.dims import Dimension
 from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
@@ -164,4 +164,4 @@ class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
     ) -> None:
         checked_shape("array_weight", data, dims)
         self._kind = array_kind(data, Role.WEIGHT)
-        self._begin(data.copy(order="C") if data.flags.c_contiguous else data.copy(), optimizer, name)
+        self._begin(own_copy(data), optimizer, name)

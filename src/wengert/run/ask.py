@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import Field
-from typing import Any, ClassVar, Protocol, TypeAlias, overload
+from functools import partial
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, cast, overload
 
 from typing_extensions import TypeVar
 
 from wengert.arrays import Array, ArrayLiteral, Cpu, Float32, Float64, Gpu, GpuArray, Host, HostArray, T
 from wengert.control import Context, Do, Steps
+from wengert.control.machine import Machine
 from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError, NotDifferentiableError, ShapeError
-from wengert.graph.expressions import ArrayOperand, DoubleExpression, FloatExpression
+from wengert.graph.expressions import ArrayLayer, ArrayOperand, DoubleExpression, FloatExpression
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Foreign, asked, check_scalar_loss
 from wengert.graph.operand import lift_any, shown
 from wengert.graph.products import is_product
 from wengert.graph.site import user_position
 from wengert.graph.weights import Weight
+from wengert.run.derivatives import derivatives
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -33,6 +36,15 @@ G = TypeVar(
     "G", default=Any
 )  # Any: of weights of several classes in a list each delta is what its weight's is
 P = TypeVar("P", covariant=True)
+LA = TypeVar("LA")
+LB = TypeVar("LB")
+LC = TypeVar("LC")
+LD = TypeVar("LD")
+LE = TypeVar("LE")
+LG = TypeVar("LG", default=Any)  # Any: as `G`
+D_contra = TypeVar("D_contra", contravariant=True)
+D_co = TypeVar("D_co", covariant=True)
+L_co = TypeVar("L_co", covariant=True)
 Loss: TypeAlias = (
     ArrayOperand[tuple[()], Any, Any] | DoubleExpression | FloatExpression
 )  # Any: every dtype, device
@@ -49,6 +61,13 @@ class Several(Protocol[P]):
 
     def __iter__(self) -> Iterator[P]: ...
     def reverse(self) -> None: ...
+
+
+class Target(Differentiable[P, D_contra], Protocol[P, D_contra, L_co]):
+    """An expression with data `P` and deltas `D_contra`, which as an expression are an `L_co`."""
+
+    @property
+    def _layer(self) -> L_co: ...
 
 
 class Structure(Protocol):
@@ -157,67 +176,99 @@ def checked_loss(who: str, loss: object) -> Expression:
     return x
 
 
-# Any in all: the Data of what is asked for does not matter, its Delta decides the answer
+class Gradients(Do[D_co], Generic[D_co, L_co]):
+    """The derivatives of a loss, to be run; `layers` are the same as expressions."""
+
+    __slots__ = ("_layers", "_loss", "_targets")
+
+    def __init__(self, loss: object, targets: tuple[Expression, ...]) -> None:
+        self._loss = loss
+        self._targets = targets
+        self._layers: tuple[Expression, ...] | None = None
+
+    @property
+    def layers(self) -> L_co:
+        """The derivatives as expressions, made when they are first asked for; nothing is computed.
+
+        They follow the operations' own rules, whichever others the executor of a run may have.
+        Raises NotDifferentiableError where only a run tells what lies between the loss and what is asked for.
+        """
+        if self._layers is None:
+            self._layers = derivatives(lift_any(self._loss), self._targets)
+        return cast(L_co, self._layers)
+
+    def _begin(self, machine: Machine) -> Do[Any]:  # Any: deltas of every type
+        return Do.program(partial(_asked, self._loss, self._targets))
+
+    def __reduce__(self) -> tuple[type[Gradients[Any, Any]], tuple[object, ...]]:  # Any: of every type
+        return Gradients, (self._loss, self._targets)
+
+
+def _asked(loss: object, targets: tuple[Expression, ...], context: Context) -> Steps[Any]:  # Any: deltas
+    return context.run.executor.gradients(loss, targets, context)
+
+
+# Any in all: the Data of what is asked for does not matter; its Delta and its layer decide the answer
 @overload
-def gradients(loss: Loss, wrt: tuple[Differentiable[Any, A]], /) -> Do[tuple[A]]: ...
+def gradients(loss: Loss, wrt: tuple[Target[Any, A, LA]], /) -> Gradients[tuple[A], tuple[LA]]: ...
 @overload
 def gradients(
-    loss: Loss, wrt: tuple[Differentiable[Any, A], Differentiable[Any, B]], /
-) -> Do[tuple[A, B]]: ...
+    loss: Loss, wrt: tuple[Target[Any, A, LA], Target[Any, B, LB]], /
+) -> Gradients[tuple[A, B], tuple[LA, LB]]: ...
 @overload
 def gradients(
-    loss: Loss, wrt: tuple[Differentiable[Any, A], Differentiable[Any, B], Differentiable[Any, C]], /
-) -> Do[tuple[A, B, C]]: ...
+    loss: Loss, wrt: tuple[Target[Any, A, LA], Target[Any, B, LB], Target[Any, C, LC]], /
+) -> Gradients[tuple[A, B, C], tuple[LA, LB, LC]]: ...
+@overload
+def gradients(
+    loss: Loss,
+    wrt: tuple[Target[Any, A, LA], Target[Any, B, LB], Target[Any, C, LC], Target[Any, D, LD]],
+    /,
+) -> Gradients[tuple[A, B, C, D], tuple[LA, LB, LC, LD]]: ...
 @overload
 def gradients(
     loss: Loss,
     wrt: tuple[
-        Differentiable[Any, A], Differentiable[Any, B], Differentiable[Any, C], Differentiable[Any, D]
+        Target[Any, A, LA],
+        Target[Any, B, LB],
+        Target[Any, C, LC],
+        Target[Any, D, LD],
+        Target[E, Any, LE],
+        *tuple[Target[E, Any, LE], ...],
     ],
     /,
-) -> Do[tuple[A, B, C, D]]: ...
+) -> Gradients[tuple[A, B, C, D, E, *tuple[E, ...]], tuple[LA, LB, LC, LD, LE, *tuple[LE, ...]]]: ...
 @overload
 def gradients(
-    loss: Loss,
-    wrt: tuple[
-        Differentiable[Any, A],
-        Differentiable[Any, B],
-        Differentiable[Any, C],
-        Differentiable[Any, D],
-        Differentiable[E, Any],
-        *tuple[Differentiable[E, Any], ...],
-    ],
-    /,
-) -> Do[tuple[A, B, C, D, E, *tuple[E, ...]]]: ...
-@overload
-def gradients(loss: Loss, wrt: Several[Differentiable[Any, A]], /) -> Do[tuple[A, ...]]: ...
+    loss: Loss, wrt: Several[Target[Any, A, LA]], /
+) -> Gradients[tuple[A, ...], tuple[LA, ...]]: ...
 @overload  # a list of weights of several classes too; of one class the same as above, or mypy answers Any
 def gradients(
-    loss: Loss, wrt: Several[Differentiable[Any, G]] | list[Expression] | list[Weight], /
-) -> Do[tuple[G, ...]]: ...
+    loss: Loss, wrt: Several[Target[Any, G, LG]] | list[Expression] | list[Weight], /
+) -> Gradients[tuple[G, ...], tuple[LG, ...]]: ...
 @overload  # arrays of several shapes in a list, of which mypy makes a list of `object` unless it is told
 def gradients(
     loss: Loss, wrt: list[ArrayOperand[Any, Float32, Cpu]], /
-) -> Do[tuple[Array[Any, Float32, Cpu], ...]]: ...
+) -> Gradients[tuple[Array[Any, Float32, Cpu], ...], tuple[ArrayLayer[Any, Float32, Cpu], ...]]: ...
 @overload
 def gradients(
     loss: Loss, wrt: list[ArrayOperand[Any, Float64, Cpu]], /
-) -> Do[tuple[Array[Any, Float64, Cpu], ...]]: ...
-def gradients(loss: Loss, wrt: Any, /) -> Do[Any]:  # Any: typed by the overloads
+) -> Gradients[tuple[Array[Any, Float64, Cpu], ...], tuple[ArrayLayer[Any, Float64, Cpu], ...]]: ...
+def gradients(loss: Loss, wrt: Any, /) -> Gradients[Any, Any]:  # Any: typed by the overloads
     """The derivative of a scalar loss with respect to each of `wrt`, 0 where it does not depend; no update.
 
+    `.layers` of the answer are the same derivatives as expressions, to build on: a penalty on a gradient, a
+    product with a Hessian, a derivative of any order.
     >>> from wengert.plugins import SGD
     >>> w = SGD(learning_rate=0.1).double_weight(3.0)
-    >>> gradients(w * w, (w,)).run()
-    (6.0,)
+    >>> gradients(w * w * w, (w,)).run()
+    (27.0,)
+    >>> (dw,) = gradients(w * w * w, (w,)).layers
+    >>> gradients(dw * dw, (w,)).run()
+    (972.0,)
     """
     checked_loss("gradients", loss)
-    targets = checked_targets(wrt)
-
-    def answer(context: Context) -> Steps[Any]:
-        return context.run.executor.gradients(loss, targets, context)
-
-    return Do.program(answer)
+    return Gradients(loss, checked_targets(wrt))
 
 
 def checked_targets(wrt: object) -> tuple[Expression, ...]:

@@ -6,6 +6,7 @@ Refuses to know: any formula; the other side of the comparison is made from valu
 
 from __future__ import annotations
 
+import builtins
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -52,6 +53,7 @@ def check_gradients(
     *operands: Value,
     rtol: float | None = None,
     seed: int = 0,
+    order: Literal[1, 2] = 1,
 ) -> Checked:
     """Compare the whole Jacobian of `function(*expressions)` with a numerical one, or raise AssertionError.
 
@@ -60,28 +62,84 @@ def check_gradients(
     The numerical side is a complex step (`rtol` 1e-12) where that agrees with differences, so that the
     function is analytic, and else extrapolated differences (`rtol` 1e-9). Errors are relative to the largest
     element of the operand's Jacobian, or to 1e-3 where that is smaller.
+    With `order=2` the derivatives of a random mixture of the result are what is checked so, operand by operand:
+    the whole Hessian.
 
     >>> import wengert
     >>> check_gradients(wengert.multiply, 2.0, 3.0).worst < 1e-9
     True
+    >>> check_gradients(wengert.multiply, 2.0, 3.0, order=2).worst < 1e-9
+    True
     """
     values = tuple(map(_checked_operand, operands, range(len(operands))))
+    if order == 1:
+        weights, result = _applied(function, values)
+        ways: dict[str, Pull] = {
+            "weight": partial(deltas_at_weights, result, weights),
+            "layer": partial(deltas_at_layers, function, values),
+        }
+        return _checked(function, values, weights, result, ways, rtol, seed)
+    found = [_second(function, values, index, rtol, seed) for index in range(len(values))]
+    analytic = all(each.method == "complex step" for each in found)
+    return Checked(
+        "complex step" if analytic else "differences",
+        builtins.sum(each.elements for each in found),
+        max((each.worst for each in found), default=0.0),
+    )
+
+
+def _applied(
+    function: Callable[..., Any], values: tuple[Value, ...]
+) -> tuple[tuple[Expression, ...], Expression]:
     weights = weights_of(values)
-    result = lift_any(function(*weights))
+    return weights, lift_any(function(*weights))
+
+
+def _second(
+    function: Callable[..., Any], values: tuple[Value, ...], index: int, rtol: float | None, seed: int
+) -> Checked:
+    """The derivative by operand `index`, as an expression, checked like any function."""
+    (g, _), *_ = _cotangents(_value_of(_applied(function, values)[1]), seed)
+
+    def derivative(*xs: Any) -> Expression:  # Any: expressions of every column
+        layers: tuple[Expression, ...] = gradients(_loss(function(*xs), g), list(xs)).layers
+        return layers[index]
+
+    derivative.__name__ = f"the derivative of {_name(function)} by operand {index}"
+    weights, result = _applied(derivative, values)
+    behind = derivative(*(multiply(w, 1.0) for w in cast(Any, weights)))  # Any: weights of every column
+    ways: dict[str, Pull] = {
+        "weight": partial(deltas_at_weights, result, weights),
+        "layer": partial(deltas_at_weights, behind, weights),
+    }
+    size = HOST.abs(
+        HOST.to_host(_value_of(result))
+    )  # its derivatives may all but cancel, and not its rounding
+    least = float(HOST.max(size)) if size.size else 0.0
+    return _checked(derivative, values, weights, result, ways, rtol, seed, least)
+
+
+def _checked(
+    function: Callable[..., Any],
+    values: tuple[Value, ...],
+    weights: tuple[Expression, ...],
+    result: Expression,
+    ways: dict[str, Pull],
+    rtol: float | None,
+    seed: int,
+    least: float = 0.0,
+) -> Checked:
+    """The Jacobian of `result`, which is `function(*weights)`, as each of the ways gives it."""
     cotangents = _cotangents(_value_of(result), seed)
     reference, checked_rtol, method = _numerical(function, values, weights, result)
     limit = checked_rtol if rtol is None else rtol
-    ways: dict[str, Pull] = {
-        "weight": partial(deltas_at_weights, result, weights),
-        "layer": partial(deltas_at_layers, function, values),
-    }
     worst, elements = 0.0, 0
     for role, pull in ways.items():
         for g, name in cotangents:
             for index, (x, delta, jacobian) in enumerate(zip(values, pull(g), reference, strict=True)):
                 where = f"{_name(function)}: operand {index} as a {role}, {name}"
                 _same_form(delta, x, where)
-                found = _compare(delta, g, jacobian, limit, where)
+                found = _compare(delta, g, jacobian, limit, least, where)
                 worst, elements = max(worst, found), elements + HOST.to_host(delta).size
     return Checked(method, elements, worst)
 
@@ -189,7 +247,7 @@ def _numerical(
         if replay.possible:
             return HOST.to_host(replay({**known, leaves[index]: moved}))
         others = (moved if i == index else v for i, v in enumerate(values))
-        return HOST.to_host(_value_of(lift_any(function(*map(lift_any, others)))))
+        return HOST.to_host(_value_of(lift_any(function(*weights_of(tuple(others))))))
 
     sides = [(partial(along, i), HOST.to_host(x)) for i, x in enumerate(values)]
     rough = [differences(f, x) for f, x in sides]
@@ -203,12 +261,12 @@ def _numerical(
     return rough, DIFFERENCES_RTOL, "differences"
 
 
-def _error(a: Value, b: Value, scale: Value) -> float:
+def _error(a: Value, b: Value, scale: Value, least: float = 0.0) -> float:
     """The greatest difference, relative to the largest element of `scale`."""
     if not a.size:
         return 0.0
     apart = float(HOST.max(HOST.abs(a - b)))
-    return apart / max(float(HOST.max(HOST.abs(scale))), _SMALL)
+    return apart / max(float(HOST.max(HOST.abs(scale))), _SMALL, least)
 
 
 # -- the comparison --------------------------------------------------------------------------------
@@ -221,13 +279,13 @@ def _same_form(delta: Value, x: Value, where: str) -> None:
         )
 
 
-def _compare(delta: Value, g: Value, jacobian: Value, rtol: float, where: str) -> float:
+def _compare(delta: Value, g: Value, jacobian: Value, rtol: float, least: float, where: str) -> float:
     """The greatest relative error; AssertionError names the element that has it, if it is too great."""
     got = HOST.reshape(HOST.to_host(delta), (-1,))
     wanted = HOST.matmul(HOST.reshape(HOST.to_host(g), (1, -1)), jacobian)[0]
     if not got.size:
         return 0.0
-    error = _error(got, wanted, jacobian) if jacobian.size else float(HOST.max(HOST.abs(got)))
+    error = _error(got, wanted, jacobian, least) if jacobian.size else float(HOST.max(HOST.abs(got)))
     if error <= rtol and is_finite(got):
         return error
     apart = HOST.abs(got - wanted)
