@@ -13,22 +13,41 @@ from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
-from wengert.arrays import Value, as_readonly
+from wengert.arrays import Value, as_readonly, is_array, own_copy
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 
-class Cell:
-    """One weight's data. `exposed`: somebody outside the library holds a view of the present buffer."""
+class Arena:
+    """One array whose rows are the data of several weights. `fresh`: their cells may still have a history."""
 
-    __slots__ = ("data", "exposed", "history", "version")
+    __slots__ = ("data", "fresh", "rows")
 
     def __init__(self, data: Value) -> None:
         self.data = data
+        self.rows: list[Value] = list(data)
+        self.fresh = True
+
+
+class Cell:
+    """One weight's data. `exposed`: somebody outside the library holds a view of the present buffer.
+
+    `arena` has been made for the data; they are a row of it as long as nobody has put others in their place.
+    """
+
+    __slots__ = ("arena", "data", "exposed", "history", "version")
+
+    def __init__(self, data: Value) -> None:
+        self.data = data
+        self.arena: Arena | None = None
         self.version = 0
         self.exposed = False
         self.history: list[tuple[int, Value]] = []  # older (version, data) that a running reader still sees
+
+    def __reduce__(self) -> tuple[type[Cell], tuple[Value]]:
+        """The data alone: versions count in one process, and other weights' data stay where they are."""
+        return Cell, (self.data,)
 
     def at(self, snapshot: int) -> Value:
         """The data as they were at a snapshot."""
@@ -45,6 +64,7 @@ class Store:
         self.lock = threading.RLock()  # a finalizer of a user's may ask for data during a commit
         self._training = threading.Lock()
         self._version = 0
+        self.moved = 0  # how often a weight has got another buffer
         self.readers: dict[object, int] = {}  # who reads, and the snapshot that each sees
 
     def begin(self, reader: object) -> int:
@@ -116,11 +136,20 @@ class Store:
         For one who holds the lock, and hands the same arrays to `replace` before letting go of it.
         """
         others = self._others(snapshot)
-        return [cell.data.copy() if others or cell.exposed else cell.data for cell in cells]
+        return [own_copy(cell.data) if others or cell.exposed else cell.data for cell in cells]
 
     def replace(self, snapshot: int, made: Sequence[tuple[Cell, Value]]) -> None:
         """New data of several weights as one version; for one who holds the lock."""
         self._keep(made, self._others(snapshot))
+
+    def read(self, cells: Sequence[Cell], snapshot: int) -> list[Value]:
+        """The data of the cells at a snapshot."""
+        data = [cell.data for cell in cells]  # before the version: `_keep` writes them the other way round
+        return data if self._version == snapshot else [cell.at(snapshot) for cell in cells]
+
+    def alone(self, snapshot: int) -> bool:
+        """Whether nobody else reads what the reader of `snapshot` commits; for one who holds the lock."""
+        return not self._others(snapshot)
 
     def _others(self, snapshot: int) -> list[int]:
         """The snapshots that other readers see, when the reader of `snapshot` commits."""
@@ -132,11 +161,18 @@ class Store:
     def _keep(self, made: Sequence[tuple[Cell, Value]], others: list[int]) -> None:
         self._version += 1
         for cell, data in made:
+            if data is cell.data and not others:  # changed in place: nobody has a snapshot from before
+                if cell.history:
+                    cell.history = []
+                continue
             if others:
                 cell.history = _still_seen([*cell.history, (cell.version, cell.data)], others)
             elif cell.history:
                 cell.history = []
             cell.version = self._version  # before the data: see `at`
+            if data is not cell.data:
+                cell.arena = None
+                self.moved += 1
             cell.data, cell.exposed = data, False
 
 
@@ -158,7 +194,12 @@ STORE: Final = Store()
 
 
 def exposed(cell: Cell) -> Value:
-    """A read-only view for people; the next commit writes beside it, so that the view never changes (S11)."""
+    """A read-only view for people; the next commit writes beside it, so that the view never changes (S11).
+
+    Of a row of an arena it is a copy.
+    """
     with STORE.lock:  # or a commit in place, in another thread, could have begun on what is shown here
+        if is_array(cell.data.base):  # a view of an arena would keep the data of other weights
+            return as_readonly(cell.data.copy())
         cell.exposed = True
         return as_readonly(cell.data)
