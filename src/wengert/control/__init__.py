@@ -4,7 +4,7 @@ Knows: nothing by itself; these are the names of this floor.
 Refuses to know: numbers, graphs, arrays.
 """
 
-from wengert.control.context import Context, Executor, Run, set_default_executor
+from wengert.control.context import Context, Executor, Run, replace_executors, set_default_executor
 from wengert.control.do import Awaits, Do, Steps
 from wengert.control.gather import gather
 from wengert.control.notation import await_here
@@ -22,5 +22,6 @@ __all__ = [
     "UnitContinuation",
     "await_here",
     "gather",
+    "replace_executors",
     "set_default_executor",
 ]

@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from wengert.errors import WengertError, combine
+from wengert.errors import ArgumentError, WengertError, combine
 
 if TYPE_CHECKING:
     from wengert.control.do import Do, Steps
@@ -36,13 +36,23 @@ class Executor(Protocol):
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]: ...
 
 
+Replacing = Callable[["Executor"], "Executor"]
+
 _default_executor: Executor | None = None
+_replacing: Replacing | None = None
 
 
 def set_default_executor(executor: Executor | None) -> None:
     """Choose who answers in runs that name no executor; `None` for nobody. Runs already begun keep theirs."""
     global _default_executor
     _default_executor = executor
+
+
+def replace_executors(by: Replacing | None) -> Replacing | None:
+    """Choose who answers in place of the executor of each run that begins; the one before, to put it back."""
+    global _replacing
+    before, _replacing = _replacing, by
+    return before
 
 
 class RunCancelled(BaseException):
@@ -82,7 +92,13 @@ class Run:
     )
 
     def __init__(self, executor: Executor | None = None) -> None:
-        self._executor = executor if executor is not None else _default_executor
+        if executor is not None and (isinstance(executor, type) or not hasattr(executor, "train")):
+            raise ArgumentError(
+                f"the executor of a run is an object such as wengert.run.Sequential(); got {executor!r:.60}"
+                + isinstance(executor, type) * ", which is a class: call it"
+            )
+        chosen = executor if executor is not None else _default_executor
+        self._executor = chosen if _replacing is None or chosen is None else _replacing(chosen)
         self._lock = RLock()
         self._memo: dict[object, object] = {}
         self._on_cancel: list[Callable[[], object]] = []
@@ -92,6 +108,11 @@ class Run:
         self.cancelled = False
         self.settled = False
         self.cells: dict[Do[Any], Cell] = {}  # Any: shared values of all types in one run
+
+    @property
+    def chosen(self) -> Executor | None:
+        """The executor of this run, if there is one."""
+        return self._executor
 
     @property
     def executor(self) -> Executor:

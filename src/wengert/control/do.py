@@ -279,7 +279,7 @@ class Shared(Do[A]):
             machine.frames.append(Sharing(cell, len(machine.finalizers)))
             return self.source
         if not cell.known:
-            raise RecursionError("a shared Do waits for itself: its own computation uses it")
+            return machine.wait_for(self, cell)
         if cell.failure is not None:
             return machine.fail(cell.failure)
         cell.hold(machine.finalizers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeVar, overload
 
 from wengert.control.do import Awaits, Do
-from wengert.control.frames import Gathering, as_do
+from wengert.control.frames import Asking, Gathering, as_do
 from wengert.control.machine import Machine
 from wengert.control.notation import not_awaitable
 
@@ -27,6 +27,13 @@ class Gather(Do[A]):
         self.parts = parts
 
     def _begin(self, machine: Machine) -> Do[Any] | None:  # Any: the stack mixes all types
+        together = getattr(
+            machine.run.chosen, "gather", None
+        )  # an interpreter may run branches in its own way
+        steps = None if together is None else together(self.parts, machine.context)
+        if steps is not None:
+            machine.value = None
+            return Asking(steps).resume(machine)
         return Gathering(self.parts, 0).proceed(machine)
 
 

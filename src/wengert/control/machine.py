@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from wengert.control.context import Context, Executor, Run, RunCancelled
-from wengert.control.resources import Finalizer, join, release
+from wengert.control.resources import Cell, Finalizer, join, release
 
 if TYPE_CHECKING:
     from wengert.control.do import Do
@@ -122,6 +122,10 @@ class Machine:
         self.failure = failure
         del failure
         return self.unwind()
+
+    def wait_for(self, shared: Do[Any], cell: Cell) -> Do[Any]:  # Any: the stack mixes all types
+        """What to do about a shared `Do` that is being computed: alone, only a circle can lead here."""
+        raise RecursionError("a shared Do waits for itself: its own computation uses it")
 
     def caught(self) -> Exception:
         """Take the failure that is being handed around; the run goes on."""

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wengert.arrays import Float32, Value, all_quiet, dtype_of, shape_of
+from wengert.arrays import Float32, Value, all_quiet, dtype_of, is_array, own_copy, shape_of
 from wengert.errors import ShapeError
+from wengert.graph.interrupts import Uninterrupted
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.store import STORE, Cell
@@ -22,7 +23,8 @@ from wengert.lazy import LazyDelta, dense
 from wengert.run.notes import raise_all
 
 _SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.FLOAT: Float32}
-Change = tuple[Cell, Callable[[Value, bool], Value]]
+Change = Callable[[Value, bool], Value]  # takes (data, whether it may work in place), gives new data
+Stepped = Callable[[Update, set[int]], Change]
 
 
 def commit(
@@ -30,10 +32,12 @@ def commit(
     snapshot: int,
     loss: Value = 0.0,
     refused: Callable[[Exception], None] | None = None,
+    step: Stepped | None = None,
 ) -> None:
     """Update every weight that has a delta; if an optimizer raises, nothing has changed.
 
-    `refused` is told of a refusal, before any step, on its way out.
+    `refused` is told of a refusal, before any step, on its way out. `step` is what takes each step, if it is
+    not `stepped`.
     """
     weights = [(x, delta) for x, delta in deltas.items() if isinstance(x, Weight)]
     for weight, delta in weights:
@@ -50,9 +54,11 @@ def commit(
         groups = [[of[weight] for weight in group] for group in by_settings(of)]
         for group in groups:
             group[0].optimizer.together(group)
-        STORE.publish(snapshot, _changes(updates))
-    for weight, _, optimizer in updates:
-        weight._optimizer = optimizer
+        changes = _changes(updates, step or stepped)
+        with Uninterrupted():
+            STORE.publish(snapshot, changes)
+            for weight, _, optimizer in updates:
+                weight._optimizer = optimizer
     failures: list[Exception] = []
     for group in groups:
         try:
@@ -73,16 +79,17 @@ def _staged(weights: Sequence[tuple[Weight, Value]]) -> list[Update]:
     return updates
 
 
-def _changes(updates: Sequence[Update]) -> list[Change]:
+def _changes(updates: Sequence[Update], step: Stepped) -> list[tuple[Cell, Change]]:
     """What each step changes; all are tried, so that every failure is told."""
-    written = {id(weight._cell.data) for weight, _, _ in updates}
-    changes: list[Change] = []
+    data = [weight._cell.data for weight, _, _ in updates]
+    written = {id(x) for x in data} | {id(x.base) for x in data if is_array(x) and x.base is not None}
+    changes: list[tuple[Cell, Change]] = []
     failures: list[Exception] = []
-    for weight, delta, optimizer in updates:
+    for update in updates:
         try:
-            changes.append((weight._cell, _change(weight, optimizer.step(delta, weight), written)))
+            changes.append((update.weight._cell, step(update, written)))
         except Exception as failure:
-            failure.add_note(_where(weight))
+            failure.add_note(_where(update.weight))
             failures.append(failure)
     raise_all(failures)
     return changes
@@ -92,7 +99,10 @@ def _where(weight: Weight) -> str:
     return f"in the update of {weight!r}, made at {weight.site}"
 
 
-def _change(weight: Weight, step: Value, written: set[int]) -> Callable[[Value, bool], Value]:
+def stepped(update: Update, written: set[int]) -> Change:
+    """What a step of its optimizer changes a weight into, where the buffers `written` are going to change."""
+    weight, delta, optimizer = update
+    step = optimizer.step(delta, weight)
     cls = _SCALARS.get(weight.kind.column)
     if cls is not None:
         cls(step)  # fails here, before anything is kept, if the optimizer gave no number
@@ -114,12 +124,12 @@ def _scalar(cls: Callable[[Any], Value], step: Value, old: Value, in_place: bool
 
 
 def _lazily(step: LazyDelta, old: Value, in_place: bool) -> Value:
-    buffer = old if in_place else old.copy()
+    buffer = old if in_place else own_copy(old)
     step.subtract_from(buffer)
     return buffer
 
 
 def _densely(step: Value, old: Value, in_place: bool) -> Value:
-    buffer = old if in_place else old.copy()  # never `old - step`: of shape () that is no array
+    buffer = old if in_place else own_copy(old)  # never `old - step`: of shape () that is no array
     buffer -= step
     return buffer

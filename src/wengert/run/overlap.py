@@ -7,14 +7,17 @@ Refuses to know: binds, and what is worth a thread by its size: plans have measu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
+from typing import Any
 
 from wengert.arrays import Value
+from wengert.control import Context, Do
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.template import CellSignature
+from wengert.run.beginnings import Begun, begun
 from wengert.run.crew import Crew
 from wengert.run.loops import Failure, Loops, Values, arguments_of, backward, forward, left
 from wengert.run.notes import noted
@@ -85,6 +88,10 @@ class Overlapping(Loops):
         deltas.clear()
         deltas.update(box.rest())
         return None
+
+    def begin(self, sources: Iterable[Do[Any]], context: Context) -> list[Begun]:
+        """As `Loops`; what a `Do` does may take any time, as a rule of others may."""
+        return begun(sources, context, self._crew.run) if self._crew.threads > 1 else []
 
     def _several(self, nodes: Sequence[Node]) -> bool:
         return sum(self._is_foreign(node._signature) for node in nodes) > 1

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wengert.run.crew import Crew
+from wengert.run.layout import Form, Layout
 from wengert.run.partition import Tasks, schedule
-from wengert.run.program import Form, Program, _Layout, _Text
+from wengert.run.program import Program, _Text
 from wengert.run.tracing import Call, Traced, traced_in
 
 
@@ -99,18 +100,19 @@ def _written(
     if len(groups) <= 1:
         return [line for group in written for line in group]
     lines = []
+    named = {*text.layout.place, *text.layout.views}
     for at, (group, body) in enumerate(zip(groups, written, strict=True)):
         made = [call.result for call in group if call.result in shared]
-        names = [text.names[x] for x in made if x is not None and x not in text.layout.place]
+        names = [text.names[x] for x in made if x is not None and x not in named]
         lines += [f"{name} = None" for name in names]
         lines.append(f"def {letter}{at}():")
         lines += [f" nonlocal {name}" for name in names]
-        lines += [f" {line}" for line in body]
+        lines += [f" {line}" for line in body if line] or [" pass"]
     works = "".join(f"{letter}{at}, " for at in range(len(groups)))
     return [*lines, f"crew(({works}), {text._constant(tasks)})"]
 
 
-class _TaskLayout(_Layout):
+class _TaskLayout(Layout):
     """Where each result is written: a buffer is used again only in a task that alone has used it."""
 
     def __init__(self, groups: Sequence[Sequence[Call]], outputs: Sequence[object]) -> None:
