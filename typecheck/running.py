@@ -92,16 +92,42 @@ def case_only_scalars_are_losses(x: wg.ArrayLayer[Shape23], d: wg.DoubleLayer, p
 def case_gradients_by_position(
     loss: wg.DoubleLayer, d: wg.DoubleWeight, f: wg.FloatWeight, w: wg.ArrayWeight[Shape23]
 ) -> None:  # T47
-    assert_type(wg.gradients(loss, (d,)), wg.Do[tuple[float]])
-    assert_type(wg.gradients(loss, (d, f)), wg.Do[tuple[float, np.float32]])
+    assert_type(wg.gradients(loss, (d,)).run(), tuple[float])
+    assert_type(wg.gradients(loss, (d, f)).run(), tuple[float, np.float32])
     assert_type(wg.gradients(loss, (d, f, w)).run()[2].shape, Shape23)
 
 
 def case_gradients_of_a_list(loss: wg.DoubleLayer, ws: list[wg.DoubleWeight]) -> None:  # T47
-    assert_type(wg.gradients(loss, ws), wg.Do[tuple[float, ...]])
+    assert_type(wg.gradients(loss, ws).run(), tuple[float, ...])
+    assert_type(wg.gradients(loss, ws).map(len), wg.Do[int])
+    assert_type(wg.gradients(loss, ws).layers, tuple[wg.DoubleLayer, ...])
+
+
+def case_derivatives_as_layers(
+    loss: wg.DoubleLayer, d: wg.DoubleWeight, f: wg.FloatLayer, w: wg.ArrayWeight[Shape23]
+) -> None:  # T47
+    assert_type(
+        wg.gradients(loss, (d, f, w)).layers,
+        tuple[wg.DoubleLayer, wg.FloatLayer, wg.ArrayLayer[Shape23]],
+    )
+    (dw,) = wg.gradients(loss, (w,)).layers
+    penalty = wg.sum(dw * dw)
+    assert_type(penalty.train().run().dtype, np.dtype[np.float32])
+    assert_type(wg.gradients(penalty, (w,)).layers, tuple[wg.ArrayLayer[Shape23]])
+    assert_type(wg.gradients(loss, (d, d, d, d, d)).layers[4], wg.DoubleLayer)
+    wg.gradients(loss, (w,)).layers.run()  # E[attr-defined]
+    wg.gradients(dw, (w,))  # E[arg-type]: incompatible type "ArrayLayer\[.*"
 
 
 def case_gradients_of_what_is_no_loss(x: wg.ArrayLayer[Shape23], d: wg.DoubleWeight) -> None:  # T46
     wg.gradients(x, (d,))  # E[arg-type]: incompatible type "ArrayLayer\[.*"
     wg.gradients("1", (d,))  # E[call-overload]: matches argument types "str", "tuple\[DoubleWeight\]"
     wg.gradients(d, ("1",))  # E[arg-type]: incompatible type "tuple\[str\]"
+
+
+def case_batched(d: wg.DoubleLayer) -> None:
+    batched = wg.run.Batched()
+    assert_type(d.predict().run(batched), float)
+    assert_type(batched.report.launches, int)
+    assert_type(str(batched.report), str)
+    wg.run.Batched(threads=2)  # E[call-arg]

@@ -6,13 +6,37 @@ Refuses to know: operations by name.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from wengert.control import set_default_executor
-from wengert.run.ask import gradients, predict, train
+from wengert.run.ask import Gradients, gradients, predict, train
 from wengert.run.cell import cell
 from wengert.run.direct import differentiable
 from wengert.run.parallel import Parallel
 from wengert.run.sequential import Sequential
 
+if TYPE_CHECKING:
+    from wengert.run.batching.executor import Batched
+else:
+
+    def __getattr__(name: str) -> object:
+        """`Batched` is loaded when somebody first asks for it: it is a fifth of what importing Wengert takes."""
+        if name != "Batched":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return import_module("wengert.run.batching.executor").Batched
+
+
 set_default_executor(Sequential())
 
-__all__ = ["Parallel", "Sequential", "cell", "differentiable", "gradients", "predict", "train"]
+__all__ = [
+    "Batched",
+    "Gradients",
+    "Parallel",
+    "Sequential",
+    "cell",
+    "differentiable",
+    "gradients",
+    "predict",
+    "train",
+]

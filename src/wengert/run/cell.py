@@ -8,22 +8,29 @@ Refuses to know: what the function does, and how a template is run.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
-from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
+from types import CodeType
+from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
-from wengert.arrays import is_array, is_float32
+from wengert.arrays import ARRAY_CLASS, freeze, is_array, is_float32
 from wengert.differentiable import registered
-from wengert.errors import ArgumentError
+from wengert.errors import ArgumentError, WengertError
 from wengert.graph.kinds import Kind
-from wengert.graph.node import Expression, Node, new_node
-from wengert.graph.operand import operand, shown
-from wengert.graph.operation import Operation, Rules
+from wengert.graph.node import Expression, new_node, next_serial
+from wengert.graph.operand import array_kind, operand, shown
+from wengert.graph.operation import Operation, Rules, Signature
 from wengert.graph.products import Rebuild, is_product, leaves_of, parts_of
-from wengert.graph.site import user_frame, user_position
-from wengert.graph.template import CellSignature, Template, traced
+from wengert.graph.site import PACKAGE, user_frame, user_position
+from wengert.graph.template import CellSignature, traced
+from wengert.graph.weights import Weight
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_getframe = sys._getframe
+_new = object.__new__  # as in `apply`
+_MOST_KINDS: Final = 1024
+_kinds: Final[dict[tuple[Any, Any], Kind]] = {}  # Any: shapes and element types of literal arrays
 
 
 class Parts:
@@ -59,8 +66,53 @@ class Cell(Generic[P, R]):
         self._function = function
         name = getattr(function, "__qualname__", "cell")
         self._operation = Operation(name, None, function.__module__, listed=False)
+        self.at: tuple[CodeType | str, int] | None = None  # where calls count as written, if not here
+        self._calls: dict[tuple[Any, ...] | None, _Call] = {}  # Any: kinds, and lengths of tuples of them
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        found: _Call | None = None
+        operands: tuple[Any, ...] = args  # Any: expressions and literals
+        if not kwargs:
+            try:  # expressions only, of kinds already met
+                found = self._calls[tuple([x._kind for x in args])]  # type: ignore[attr-defined] # else the except
+            except (AttributeError, KeyError):
+                key, operands = _flat(args)
+                found = self._calls.get(key)
+        if found is None:
+            return self._long_way(args, kwargs)
+        if self.at is None:
+            frame = _getframe(1)
+            if frame.f_code.co_filename.startswith(PACKAGE):
+                frame = user_frame()
+            code, offset = frame.f_code, frame.f_lasti
+        else:
+            code, offset = self.at  # type: ignore[assignment] # of a block that was pickled, a text is left
+        signature, captured, parts, rebuild = found
+        cls = signature.cls
+        node = _new(cls)
+        node._kind = signature.kind
+        node._signature = signature
+        node._operands = operands + captured
+        node._serial = next_serial()
+        node._code = code
+        node._offset = offset
+        if rebuild is None:
+            return cast(R, node)
+        owner = (node,)
+        made = []
+        for part in parts:
+            result = _new(part.cls)
+            result._kind = part.kind
+            result._signature = part
+            result._operands = owner
+            result._serial = next_serial()
+            result._code = code
+            result._offset = offset
+            made.append(result)
+        return cast(R, rebuild(made))
+
+    def _long_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:  # Any: arguments of every type
+        """A call of a form that has not been met, or with arguments that belong to the trace."""
         leaves, fill = leaves_of((args, tuple(kwargs.items())))
         places = [i for i, x in enumerate(leaves) if _is_operand(x)]
         try:
@@ -71,11 +123,18 @@ class Cell(Generic[P, R]):
         if not all(of.known for of in kinds):  # only the run knows: no template can be made before it
             return self._function(*args, **kwargs)
         signature = self._signature(kinds, leaves, places, fill, _form((args, tuple(kwargs.items()))))
+        call = _call_of(signature)
+        key, _ = _flat(args)
+        if key is not None and not kwargs:
+            self._calls[key] = call
         frame = user_frame()
-        template = signature.template
-        operands = (*[value for value, _ in pairs], *template.captured)
-        node = new_node(signature.cls, signature.kind, signature, operands, frame.f_code, frame.f_lasti)
-        return cast(R, node if template.single else template.rebuild(_parts(node, template)))
+        code, offset = self.at or (frame.f_code, frame.f_lasti)
+        operands = (*[value for value, _ in pairs], *call.captured)
+        node = new_node(signature.cls, signature.kind, signature, operands, code, offset)
+        if call.rebuild is None:
+            return cast(R, node)
+        made = [new_node(part.cls, part.kind, part, (node,), node._code, node._offset) for part in call.parts]
+        return cast(R, call.rebuild(made))
 
     def __get__(self, owner: object, cls: type | None = None) -> Any:  # Any: P without its first, and R
         bound: Callable[..., Any] = self.__call__
@@ -128,13 +187,64 @@ def _form(x: object) -> object:
     return tuple(items)
 
 
-def _parts(node: Node, template: Template) -> list[Node]:
-    """A node for each expression that the function returned."""
-    made = []
-    for index, x in enumerate(template.results):
-        signature = PART.signature((node._kind,), (("index", index), ("of", x.kind)))
-        made.append(new_node(signature.cls, signature.kind, signature, (node,), node._code, node._offset))
-    return made
+class _Call(NamedTuple):
+    """What a call makes: a node, and one for each of several results. `rebuild` is None for a single one."""
+
+    signature: CellSignature
+    captured: tuple[Weight, ...]
+    parts: tuple[Signature, ...]
+    rebuild: Rebuild | None
+
+
+def _call_of(signature: CellSignature) -> _Call:
+    template = signature.template
+    if template.single:
+        return _Call(signature, template.captured, (), None)
+    parts = tuple(
+        PART.signature((signature.kind,), (("index", index), ("of", x.kind)))
+        for index, x in enumerate(template.results)
+    )
+    whole = template.rebuild(parts)
+    plain = type(whole) is tuple and whole == parts  # which `tuple` puts together faster
+    return _Call(signature, template.captured, parts, tuple if plain else template.rebuild)
+
+
+def _kind_of(x: Any) -> Kind:  # Any: an array
+    """Its kind as a literal; a look-up where such arrays have been met."""
+    key = (x.shape, x.dtype)
+    found = _kinds.get(key)
+    if found is None:
+        found = array_kind(x)
+        if len(_kinds) >= _MOST_KINDS:
+            _kinds.clear()
+        _kinds[key] = found
+    return found
+
+
+def _flat(
+    args: tuple[Any, ...],
+) -> tuple[tuple[Any, ...] | None, tuple[Any, ...]]:  # Any: arguments of every type
+    """What calls with such arguments have in common, and the operands; None for arguments of other forms."""
+    key: list[Any] = []
+    operands: list[Any] = []
+    for x in args:
+        several = x.__class__ is tuple
+        for part in x if several else (x,):
+            if isinstance(part, Expression):
+                key.append(part._kind)
+                operands.append(part)
+            elif type(part) is ARRAY_CLASS:
+                try:
+                    of = _kind_of(part)
+                except WengertError:
+                    return None, ()  # the long way says where
+                key.append(of)
+                operands.append(freeze(part))
+            else:
+                return None, ()
+        if several:
+            key.append(len(x))
+    return tuple(key), tuple(operands)
 
 
 def cell(function: Callable[P, R]) -> Callable[P, R]:

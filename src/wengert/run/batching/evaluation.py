@@ -1,0 +1,277 @@
+"""An evaluation in rounds: what is known to be needed runs as one batch, and what waits for it goes on after.
+
+Knows: that a round is a region of the graph, run forward at once and backward at its turn; that where a batch
+fails, its nodes run one by one, which says whose failure it is.
+Refuses to know: how a region runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+from time import perf_counter
+from typing import Any
+
+from wengert.arrays import Value, all_quiet
+from wengert.control import Context, Do, Run, Steps
+from wengert.differentiable import Tape
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import EXTERNAL
+from wengert.graph.order import below
+from wengert.run.batching.backward import Backward
+from wengert.run.batching.kept import Kept
+from wengert.run.batching.library import Library
+from wengert.run.batching.record import record
+from wengert.run.batching.region import Region
+from wengert.run.batching.repeating import repeated
+from wengert.run.batching.rounds import Either, Known, Order, Recorded, Round, serial
+from wengert.run.batching.waiting import Adopt, Crowd, Park, Task, outcome
+from wengert.run.evaluation import Evaluation
+from wengert.run.loops import ONE_THREAD, Loops
+from wengert.run.notes import noted, raise_all
+from wengert.run.received import OwnTape, checked, received
+
+
+class Batching(Evaluation):
+    """The values and deltas of one run, round by round."""
+
+    # a class with room for attributes, so that a run without an own evaluation can be one of both kinds
+    def __init__(
+        self, library: Library, kept: Kept, keeps: bool, snapshot: int, loops: Loops = ONE_THREAD
+    ) -> None:
+        super().__init__(snapshot, loops)
+        self.begins(library, kept, keeps)
+
+    def begins(self, library: Library, kept: Kept, keeps: bool) -> None:
+        """`keeps`: somebody may ask for deltas."""
+        self.library = library
+        self.kept = kept
+        self.keeps = keeps
+        self.timeline: list[Round | Node] = []
+        self.order = Order(self.timeline)
+        self.known = Known(self.values)
+        self.crowd = Crowd(self)
+
+    def __exit__(self, *failure: object) -> None:
+        super().__exit__(*failure)
+        for item in self.timeline:
+            if isinstance(item, Round):
+                item.region.release()
+        self.crowd.close()
+        self.known.close()
+
+    # -- forward ------------------------------------------------------------------------------------
+
+    def begin(self, root: Expression) -> list[Node]:
+        if not isinstance(root, Node):
+            return super().begin(root)
+        if root in self.known:
+            return []
+        return self.recorded([root])
+
+    def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
+        if not isinstance(root, Node):
+            self.begin(root)
+        elif root not in self.known and root not in self.failed:
+            if self.crowd.current is not None:  # others may wait as well
+                yield Park(root)
+            else:
+                yield from self.carefully(self.begin(root) if nodes is None else nodes, context)
+        return self.value(root)
+
+    def branches(self, parts: Sequence[Do[Any]], context: Context) -> Steps[tuple[Any, ...]]:
+        """What a `gather` gives: all branches run until each waits."""
+        if not parts:
+            return ()
+        within = self.crowd.current is not None
+        tasks = [self.crowd.begin(Task(part, context)) for part in parts]
+        if within:
+            yield Park(None, tasks)
+        else:
+            yield from self.crowd.run(context, tasks)
+        for task in tasks:
+            yield Adopt(task.finalizers)
+        return outcome(tasks)
+
+    def there_and_back(self, loss: Expression, run: Run, nodes: list[Node]) -> list[Node]:
+        if not isinstance(nodes, Recorded):
+            return super().there_and_back(loss, run, nodes)
+        if self.binds_in(nodes):
+            return nodes
+        if not self._runs(nodes, run.check):
+            return self._below(nodes)
+        self.seed(loss)
+        failures: list[Exception] = []
+        for item in reversed(self.timeline):
+            assert isinstance(item, Round), "nothing here waits"
+            self._through(item, run.check, failures)
+        raise_all(failures)
+        return []
+
+    def value(self, root: Expression) -> Value:
+        return super().value(root) if root in self.failed else self.known[root]
+
+    def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
+        if not isinstance(nodes, Recorded):
+            yield from self._one_by_one(nodes, context)
+            return
+        while opened := self.binds_in(nodes):
+            yield from self.crowd.run(context, [self.crowd.open(node, context) for node in opened])
+            nodes = self.recorded(nodes)
+        yield from self.values_of(nodes, context)
+
+    def values_of(self, nodes: Recorded, context: Context) -> Steps[None]:
+        """The values of roots below which nothing waits."""
+        if self.failed or not self._runs(nodes, context.run.check):
+            yield from self._one_by_one(self._below(nodes), context)
+
+    def _below(self, roots: Sequence[Node]) -> list[Node]:
+        """The nodes that have no value yet; the weights among them get theirs."""
+        nodes: dict[Expression, None] = {}
+        for root in roots:
+            found, weights = below(root, Either(nodes, self.known))
+            self.read(weights)
+            nodes |= dict.fromkeys(found)
+        return sorted((x for x in nodes if isinstance(x, Node)), key=serial)
+
+    def recorded(self, roots: Sequence[Expression]) -> Recorded:
+        """The nodes below roots that have no value yet."""
+        begun = perf_counter()
+        nodes = [x for x in roots if isinstance(x, Node)]
+        found = Recorded(nodes, record(nodes, self.known if self.values or self.timeline else None))
+        self.library.report.bookkeeping += perf_counter() - begun
+        return found
+
+    def binds_in(self, nodes: Recorded) -> list[Node]:
+        """Those whose values come from a `Do` that has not run."""
+        return [node for node in nodes.opens() if node not in self.failed]
+
+    def binds_below(self, root: Expression, clear: set[Expression]) -> list[Node]:
+        """Those below `root`; `clear` are nodes without any, and gets more of them."""
+        binds: list[Node] = []
+        seen: set[Expression] = {root}
+        stack: list[Any] = [root]  # Any: nodes
+        while stack:
+            node = stack.pop()
+            if node in self.known or node in self.failed:
+                continue
+            if node._signature.mode == EXTERNAL:
+                binds.append(node)
+            for i in node._signature.nodes:
+                x = node._operands[i]
+                if isinstance(x, Node) and x not in seen and x not in clear:
+                    seen.add(x)
+                    stack.append(x)
+        if not binds:
+            clear |= seen
+        return binds
+
+    def same_as(self, first: Node, context: Context) -> Steps[Tape[Any, Any]]:
+        """The tape of a user's value that another node has asked for already (S2)."""
+        value = yield from self.evaluate(first, context)
+        return OwnTape(value, partial(self.receive, first), first)
+
+    def arrived(self, node: Node, task: Task) -> None:
+        """A bind has ended."""
+        failure, task.failure = task.failure, None
+        try:
+            if failure is not None:
+                raise failure
+            tape = checked(task.value, node)
+            self.values[node], self.tapes[node] = received(tape, node), tape
+            self.timeline.append(node)
+        except Exception as failed:
+            self.failed[node] = (noted(failed, node, ()),)
+        finally:
+            del failure, task  # a failure's traceback holds this frame (S13)
+
+    def _one_by_one(self, nodes: list[Node], context: Context) -> Steps[None]:
+        """As the sequential interpreter."""
+        if self.known.rounds:
+            for node in nodes:
+                for i in node._signature.nodes:
+                    if node._operands[i] in self.known:
+                        self.known[node._operands[i]]
+        done = 0
+        if not self.failed:
+            with all_quiet():
+                done = self.loops.forward(nodes, self.values, self.failed)
+            context.run.check()
+            self.timeline += nodes[:done]
+        yield from super().carefully(nodes[done:], context)
+
+    def _runs(self, nodes: Recorded, check: Callable[[], object]) -> bool:
+        """Run the nodes as one region; False where they have to run one by one."""
+        begun = perf_counter()
+        bound = self.library.bound(nodes.record, [*nodes, *self.wanted])
+        self.library.report.bookkeeping += perf_counter() - begun
+        if bound is None:
+            return False
+        self.read(bound.weights())
+        region = Region(bound, self.known, self.keeps)
+        try:
+            with all_quiet():
+                region.forward(check)
+        except Exception as failure:
+            self.library.report.alone(
+                "a batch", f"it failed with {failure!r}"[:100], "", len(nodes.record.nodes)
+            )
+            return False
+        made = Round(region, nodes.record, nodes)
+        if not self.timeline and not self.wanted and len(nodes) == 1:
+            place = made.place(nodes[0])
+            assert place is not None, "a root is in its own round"
+            self.kept.keep(nodes[0], bound, place)
+        self.timeline.append(made)
+        self.known.add(made)
+        return True
+
+    # -- backward -----------------------------------------------------------------------------------
+
+    def backward(self, context: Context) -> Steps[None]:
+        failures: list[Exception] = []
+        simple = not (self.tapes or self.pending or self.wanted or self.resolved)
+        for single, items in groupby(reversed(self.timeline[:]), _is_node):
+            if single and simple:
+                nodes = [item for item in items if isinstance(item, Node)][::-1]
+                with all_quiet():
+                    self.loops.backward(nodes, self.values, self.deltas, failures)
+                context.run.check()
+                continue
+            for item in items:
+                if isinstance(item, Node):
+                    yield from self._back(item, context, failures)
+                else:
+                    for x in [x for x in self.pending if item.place(x) is not None]:
+                        yield from self._collect(x, context)
+                    self._through(item, context.run.check, failures)
+        yield from self._settled(context, failures)
+
+    def _through(self, of: Round, check: Callable[[], object], failures: list[Exception]) -> None:
+        """The deltas of one round, from those that have arrived at its rows."""
+        seeds = [(place, x) for x in self.deltas if (place := of.place(x)) is not None]
+        if not seeds:
+            return
+        layout = of.region.bound.layout
+        adding = any(layout.surprised(place) for place, _ in seeds)
+        sent = [(place, self.deltas.pop(x)) for place, x in seeds]
+        try:
+            with all_quiet():
+                going = Backward(of.region, sent, adding)
+                weights = going.run(check)
+        except Exception as failure:
+            arrived: dict[Expression, Value] = {x: d for (_, x), (_, d) in zip(seeds, sent, strict=True)}
+            for x, delta in repeated(of, self.known, self.wanted, arrived, failure, failures).items():
+                self.add(x, delta)
+            return
+        for x in self.wanted:
+            place = of.place(x)
+            if place is not None and (delta := going.delta(place)) is not None:
+                self.wanted[x] = delta
+        for x, delta in [*weights.items(), *going.given()]:
+            self.add(x, delta)
+
+
+def _is_node(item: object) -> bool:
+    return isinstance(item, Node)

@@ -1,0 +1,65 @@
+"""The forward programs of a launch: one that leaves what backward needs, and one that leaves nothing.
+
+Knows: which values backward reads, and that what is one side of a weight's product lies where the rows of all
+launches follow each other, if need be as a copy.
+Refuses to know: deltas.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+from wengert.lazy import Product
+from wengert.run.batching.assembling import Pieces
+from wengert.run.batching.listing import Listing, Slot, Sparse, Step, slots_in
+from wengert.run.batching.placing import can_be_placed
+from wengert.run.batching.rooms import of_rows
+from wengert.run.batching.writing import Function
+
+
+class Keeping:
+    """Forward, and what of it is kept: `kept`, in that order."""
+
+    def __init__(self, listing: Listing, backward: Sequence[Step]) -> None:
+        self.listing = listing
+        self.steps = list(listing.forward)
+        self.made = {*listing.inputs, *(step.result for step in self.steps)}
+        self.copies: dict[Slot, Slot] = {}  # of what would not lie in a place of its own
+        self._copy_sides()
+        used = [s for step in backward for s in slots_in(step.arguments)]
+        used += [s for x in listing.deltas for s in slots_in(x)]
+        known = {*self.made, *self.copies.values()}
+        self.kept = [x for x in dict.fromkeys((*used, *self.copies.values())) if x in known]
+        keys: dict[Slot, object] = {x: ("kept", i) for i, x in enumerate(self.kept)}
+        self.train = Function(listing.inputs, self.steps, listing.results, self.kept, keys)
+        self.predict = Function(listing.inputs, self.steps, listing.results, (), {})
+
+    def _copy_sides(self) -> None:
+        placed = {step.result for step in self.steps if rooted(step)}.difference(
+            x for x in self.listing.results if isinstance(x, Slot)
+        )
+        for x in dict.fromkeys(s for pair in products(self.listing) for s in pair):
+            if x in self.made and x not in placed:
+                self.copies[x] = copy = Slot(x.dims, x.dtype, True)
+                self.steps.append(Step(operator.pos, (x,), {}, copy, True))
+
+
+def products(listing: Listing) -> list[tuple[Slot, Slot]]:
+    """Both sides of each product that is a delta, and has lines for each row."""
+    sparse = [x for x in listing.deltas if isinstance(x, Sparse)]
+    pairs = [(parts[0], parts[1]) for x in sparse for cls, parts in x.terms if cls is Product]
+    return [pair for pair in pairs if by_rows(*pair)]
+
+
+def by_rows(left: Slot, right: Slot) -> bool:
+    """Whether both sides of a product have lines for each row, as many."""
+    if not left.dims or not right.dims:
+        return False
+    times = of_rows(left.dims)
+    return times is not None and times == of_rows(right.dims)
+
+
+def rooted(step: Step | None) -> bool:
+    """Whether a step writes its result into a buffer of its own."""
+    return step is not None and (isinstance(step.function, Pieces) or can_be_placed(step))

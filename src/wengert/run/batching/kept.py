@@ -1,0 +1,103 @@
+"""Expressions that are run again: the schedule is found by identity, and nothing is looked at node by node.
+
+Knows: that an expression does not change, so neither does its schedule, nor its literals in their tables.
+Refuses to know: how schedules are made; a run that fails is left to those who can say why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wengert.arrays import Value, all_quiet, one_like
+from wengert.control import Run
+from wengert.graph.node import Expression, Node
+from wengert.run.batching.backward import Backward
+from wengert.run.batching.bound import Bound
+from wengert.run.batching.region import Region
+from wengert.run.commit import commit
+from wengert.run.plan import Interrupted
+from wengert.run.plans import Mode, Plans
+from wengert.run.received import handed_over
+
+Place = tuple[int, int]
+
+
+class Kept(Plans):
+    """What an interpreter asks for plans: here they are the schedules that expressions remember."""
+
+    def find(
+        self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()
+    ) -> Any:  # Any: as `Bound`
+        """The schedule of `root`, if it has run before."""
+        kept = getattr(root, "_kept", None)
+        if kept is None or kept[0] is not self or mode == "gradients":
+            return None
+        return KeptRun(kept[1], kept[2])
+
+    def earned(self, nodes: Sequence[Node], mode: Mode) -> bool:
+        """Never: a schedule is made in the first run."""
+        return False
+
+    def keep(self, root: Node, bound: Bound, place: Place) -> None:
+        """Have `root` remember its schedule, unless that would hold on to a node of it (S13)."""
+        if bound.keepable:
+            root._kept = (self, bound, place)
+
+
+class _Weights:
+    """The data of weights as they were when a run began."""
+
+    def __init__(self, snapshot: int) -> None:
+        self.snapshot = snapshot
+
+    def __getitem__(self, weight: Any) -> Value:  # Any: a weight of any kind
+        return weight._cell.at(self.snapshot)
+
+
+class KeptRun:
+    """One run of a schedule that was found."""
+
+    def __init__(self, bound: Bound, place: Place) -> None:
+        self.bound = bound
+        self.place = place
+
+    def predict(self, root: Expression, snapshot: int) -> Value:
+        """The data of the expression."""
+        region = self._forward(snapshot, False, None)
+        region.release()
+        return handed_over(region.value(self.place), root.kind, {})
+
+    def train(self, loss: Expression, run: Run, snapshot: int) -> Value:
+        """The loss; then the weights change."""
+        region = self._forward(snapshot, True, run)
+        value = region.value(self.place)
+        deltas: dict[Expression, Value] = {}
+        if loss.kind.trainable:
+            try:
+                with all_quiet():
+                    deltas = Backward(region, [(self.place, one_like(value))], False).run(run.check)
+            except Exception as failure:
+                raise Interrupted from failure
+        value = handed_over(value, loss.kind, {})
+        run.settle()  # the last moment at which a cancelled run can stop with nothing changed (D18)
+        commit(deltas, snapshot, value, _interrupt)
+        region.release()
+        return value
+
+    def _forward(self, snapshot: int, keeps: bool, run: Run | None) -> Region:
+        region = Region(self.bound, _Weights(snapshot), keeps)
+        try:
+            with all_quiet():
+                region.forward(_nothing if run is None else run.check)
+        except Exception as failure:
+            raise Interrupted from failure
+        return region
+
+
+def _nothing() -> None:
+    """A prediction of what is kept is not cancelled on its way."""
+
+
+def _interrupt(refusal: Exception) -> None:
+    raise Interrupted from refusal

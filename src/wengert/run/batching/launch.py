@@ -1,0 +1,177 @@
+"""Launches: one operation or `@cell` for many rows at once, forward and backward.
+
+Knows: that a launch is made once for a signature and for which operands are shared, and then serves any number of
+rows: by a program, once it has been asked a few times; by its graph; or, without a batching rule, row by row.
+Refuses to know: which rows come together, and where their values lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from wengert.arrays import Value
+from wengert.errors import combine
+from wengert.graph.kinds import Column
+from wengert.graph.node import Expression
+from wengert.graph.operation import Signature
+from wengert.lazy import LazyDelta, dense
+from wengert.run.batching.compiled import Compiled, Kept
+from wengert.run.batching.listing import NotGeneral
+from wengert.run.batching.rooms import Room
+from wengert.run.batching.rowwise import Rowwise, result_kinds
+from wengert.run.batching.rules import Batched, Unbatched, batched
+from wengert.run.loops import Failure, Values, backward, forward
+from wengert.run.notes import raise_all
+
+_MOST_GRAPHS: Final = 8  # one for each number of rows met lately
+_MOST_ROOMS: Final = 2  # kept for later runs
+_MOST_SPARE: Final = 4  # times as many rows as needed: what a kept room may have
+_BEFORE: Final = 2  # launches by the graph: a program takes as long to make as some ten of them
+
+
+def launch_of(signature: Signature, shared: tuple[bool, ...]) -> Launch:
+    """The launch of a signature; `shared[i]`: all rows have one operand `i`.
+
+    Any other operand is given with a leading axis of rows, scalars too.
+    """
+    try:
+        launches: dict[tuple[bool, ...], Launch] = signature.launches
+    except AttributeError:
+        launches = signature.launches = {}
+    found = launches.get(shared)
+    if found is None:
+        # A copy, which does not remember launches: with the signature itself they would make a cycle (S13).
+        found = launches[shared] = Launch(signature.copy(), shared)
+    return found
+
+
+class Launch:
+    """One operation or cell for many rows. `reason`: why it goes row by row, if it does.
+
+    `note`: why it has no program, if it has none though it was worth one.
+    """
+
+    def __init__(self, signature: Signature, shared: tuple[bool, ...], before: int = _BEFORE) -> None:
+        self.signature = signature
+        self.shared = shared
+        self.reason: str | None = None
+        self.note: str | None = None
+        self._before = before
+        self._rowwise: Rowwise | None = None
+        self._compiled: Compiled | None = None
+        self._graphs: dict[int, Batched] = {}
+        self._rooms: list[Room] = []
+        try:
+            self._graph(2)
+        except Unbatched as refusal:
+            self.reason = str(refusal)
+            self._rowwise = Rowwise(signature, shared)
+
+    def forward(
+        self,
+        rows: int,
+        operands: Sequence[Value],
+        out: Sequence[Value | None] | None = None,
+        room: Room | None = None,
+        keep: bool = True,
+    ) -> tuple[tuple[Value, ...], object]:
+        """The results, each with a leading axis of rows and written into `out[i]` if that is given; and what
+        `backward` needs, which reads operands and results once more.
+
+        In a `room` the launches of a run lie side by side; without `keep` nothing is left for backward.
+        """
+        if self._before >= 0:
+            self._before -= 1
+            if self._before < 0:
+                self._compile()
+        if self._compiled is not None:
+            return self._compiled.forward(rows, operands, out, room, keep)
+        if self._rowwise is not None:
+            results, kept = self._rowwise.forward(rows, operands)
+            return _into(results, out), kept
+        graph = self._graph(rows)
+        values: Values = dict(zip(graph.parameters, map(_dtyped, graph.parameters, operands), strict=True))
+        failed: dict[Expression, Failure] = {}
+        if forward(graph.nodes, values, failed) < len(graph.nodes):
+            raise combine(next(iter(failed.values())))
+        return _into(tuple(values[x] for x in graph.results), out), (graph, values)
+
+    def backward(
+        self, rows: int, kept: object, deltas: Sequence[Value | None]
+    ) -> list[Value | LazyDelta | None]:
+        """The delta of each operand: of rows, or summed over them where the operand is shared; None where none goes.
+
+        With a room, the deltas of rows lie in it until the next launch, and products that are deltas of shared
+        matrices are left to `Room.deltas`.
+        """
+        if isinstance(kept, Kept):
+            assert self._compiled is not None, "it has kept this"
+            return self._compiled.backward(rows, kept, deltas)
+        if self._rowwise is not None:
+            assert isinstance(kept, list), "rows one by one have kept this"
+            return self._rowwise.backward(kept, deltas)
+        assert isinstance(kept, tuple), "a graph has kept this"
+        graph, values = kept
+        sent: Values = {}
+        for x, delta in zip(graph.results, deltas, strict=True):
+            if delta is not None:
+                sent[x] = sent[x] + delta if x in sent else delta
+        failures: list[Exception] = []
+        backward(graph.nodes, values, sent, failures)
+        raise_all(failures)
+        return [
+            sent.get(x) if one else dense(sent.get(x))
+            for x, one in zip(graph.parameters, self.shared, strict=True)
+        ]
+
+    def room(self, rows: int) -> Room:
+        """A room for so many rows that no other run uses now; `give_back` when the run is over."""
+        for _ in range(len(self._rooms)):
+            try:
+                room = self._rooms.pop()
+            except IndexError:  # another thread was faster
+                break
+            if rows <= room.capacity <= _MOST_SPARE * rows:
+                room.begin()
+                return room
+        return Room(rows)
+
+    def give_back(self, room: Room) -> None:
+        """Nothing in the room is needed any more."""
+        if len(self._rooms) < _MOST_ROOMS:
+            self._rooms.append(room)
+
+    def _compile(self) -> None:
+        if self._rowwise is not None:
+            return
+        able = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(self.signature))
+        try:
+            self._compiled = Compiled(self.signature, self.shared, able)
+            self._graphs.clear()
+        except NotGeneral as refusal:
+            self.note = str(refusal)
+
+    def _graph(self, rows: int) -> Batched:
+        found = self._graphs.get(rows)
+        if found is None:
+            found = batched(self.signature, self.shared, rows)
+            if len(self._graphs) >= _MOST_GRAPHS:
+                self._graphs.pop(next(iter(self._graphs)), None)
+            self._graphs[rows] = found
+        return found
+
+
+def _dtyped(parameter: Expression, x: Value) -> Value:
+    """Rows of Python numbers take on the dtype of what they meet, as each of them does."""
+    dtype = parameter.kind.dtype
+    return x.astype(dtype) if dtype is not None and getattr(x, "dtype", dtype) != dtype else x
+
+
+def _into(results: tuple[Value, ...], out: Sequence[Value | None] | None) -> tuple[Value, ...]:
+    if out is None:
+        return results
+    for buffer, result in zip(out, results, strict=True):
+        if buffer is not None:
+            buffer[...] = result
+    return tuple(y if b is None else b for b, y in zip(out, results, strict=True))

@@ -1,0 +1,124 @@
+"""What ran batched, how wide, and what did not and why.
+
+Knows: counts and times by operation and kinds of operands; a line of the user's for what did not run batched.
+Refuses to know: nodes and weights, which it would keep alive (S13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from wengert.graph.kinds import Kind
+from wengert.run.batching.layout import Mode, Step
+
+Key = tuple[str, tuple[Kind, ...]]  # the name of an operation, and the kinds of its operands
+
+
+@dataclass(slots=True)
+class Line:
+    """All launches of one operation on operands of certain kinds."""
+
+    name: str
+    kinds: tuple[Kind, ...]
+    launches: int = 0
+    rows: int = 0
+    gathers: int = 0  # operands that were put together from several places
+    views: int = 0  # operands that lay together
+    seconds: float = 0.0  # forward and backward
+
+    @property
+    def width(self) -> float:
+        """Rows a launch."""
+        return self.rows / self.launches if self.launches else 0.0
+
+    def add(self, step: Step) -> None:
+        """One more launch."""
+        self.launches += 1
+        self.rows += step.width
+        for read in step.reads:
+            if isinstance(read.at, slice) or read.mode is Mode.ONE:
+                self.views += 1
+            else:
+                self.gathers += 1
+
+
+@dataclass(slots=True)
+class Unbatched:
+    """An operation that ran node by node: how often, why, and where it was first written."""
+
+    name: str
+    reason: str
+    site: str
+    count: int = 0
+
+
+@dataclass(slots=True)
+class Report:
+    """All runs of an executor so far; `clear()` begins anew.
+
+    `bookkeeping` is the time in seconds for recording and scheduling.
+    """
+
+    lines: dict[Key, Line] = field(default_factory=dict)
+    unbatched: dict[tuple[str, str, str], Unbatched] = field(default_factory=dict)
+    runs: int = 0
+    bookkeeping: float = 0.0
+
+    @property
+    def launches(self) -> int:
+        """Of all operations."""
+        return sum(line.launches for line in self.lines.values())
+
+    def line(self, name: str, kinds: tuple[Kind, ...]) -> Line:
+        """The line of one operation."""
+        key = (name, kinds)
+        found = self.lines.get(key)
+        if found is None:
+            found = self.lines[key] = Line(name, kinds)
+        return found
+
+    def alone(self, name: str, reason: str, site: str, count: int) -> None:
+        """Nodes that ran one by one."""
+        key = (name, reason, site)
+        if key not in self.unbatched:
+            self.unbatched[key] = Unbatched(name, reason, site)
+        self.unbatched[key].count += count
+
+    def clear(self) -> None:
+        """Forget all runs so far."""
+        self.lines.clear()
+        self.unbatched.clear()
+        self.runs, self.bookkeeping = 0, 0.0
+
+    def __str__(self) -> str:
+        rows: list[tuple[str, ...]] = [("operation", "launches", "rows", "width", "gathers", "views", "ms")]
+        for line in sorted(self.lines.values(), key=lambda line: -line.seconds):
+            counts = (line.launches, line.rows, f"{line.width:.1f}", line.gathers, line.views)
+            rows.append((_shown(line), *map(str, counts), f"{1e3 * line.seconds:.2f}"))
+        text = [
+            f"{self.runs} runs, {self.launches} launches, {1e3 * self.bookkeeping:.2f} ms of bookkeeping",
+            *_table(rows),
+        ]
+        if self.unbatched:
+            text.append("node by node:")
+        for one in sorted(self.unbatched.values(), key=lambda one: -one.count):
+            text.append(f"  {one.count} x {one.name}: {one.reason}, built at {one.site}")
+        return "\n".join(text)
+
+
+def _shown(line: Line) -> str:
+    runs = ((kind, len(list(like))) for kind, like in groupby(k.text() for k in line.kinds))
+    return f"{line.name}({', '.join(kind if n == 1 else f'{n} x {kind}' for kind, n in runs)})"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if not i else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]

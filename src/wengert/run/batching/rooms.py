@@ -1,0 +1,124 @@
+"""Room for the launches of one run: what backward needs from forward, row after row, and what is used again.
+
+Knows: that the rows of all launches of a run lie one after the other, so that a weight's delta is one product of
+all of them.
+Refuses to know: what is computed, and in which order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from wengert.arrays import Value
+from wengert.arrays.kernels import new_buffer
+from wengert.lazy import LazyDelta, Product
+from wengert.run.batching.listing import Count, Dims
+from wengert.run.batching.placing import Buffer
+from wengert.run.batching.writing import Function
+
+_MOST_FRAMES: Final = 512
+
+
+class Room:
+    """Buffers for so many rows. What a launch has given lies in it until the run is over, or, of backward, until
+    the next launch.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.used = 0
+        self.shares: dict[object, Value] = {}  # of all rows, by what they are for
+        self._scratch: dict[tuple[Function, int], Value] = {}
+        self._widest = 0
+        self._frames: dict[tuple[Function, int, int], tuple[Value, ...]] = {}
+        self.products: dict[
+            tuple[int, object, object], list[tuple[int, int]]
+        ] = {}  # rows that have been there
+
+    def begin(self) -> None:
+        """Another run: nothing lies here."""
+        self.used = 0
+        self.products.clear()
+
+    def claim(self, rows: int) -> int:
+        """Where the next rows lie."""
+        start, self.used = self.used, self.used + rows
+        return start
+
+    def frame(self, function: Function, start: int, rows: int) -> tuple[Value, ...]:
+        """The buffers of one launch, and the views of them."""
+        key = (function, start, rows)
+        found = self._frames.get(key)
+        if found is None:
+            if rows > self._widest:
+                self._widest = rows
+                self._scratch.clear()
+                self._frames.clear()
+            elif len(self._frames) >= _MOST_FRAMES:
+                self._frames.clear()
+            buffers = [self._array(function, i, b, start, rows) for i, b in enumerate(function.buffers)]
+            found = self._frames[key] = (*buffers, *function.views(rows, *buffers))
+        return found
+
+    def _array(self, function: Function, index: int, buffer: Buffer, start: int, rows: int) -> Value:
+        times = of_rows(buffer.dims)
+        if times is None:
+            return new_buffer(shape_for(buffer.dims, rows), buffer.dtype)
+        if buffer.key is not None:
+            return self._share(buffer, times)[start * times : (start + rows) * times]
+        whole = self._scratch.get((function, index))
+        if whole is None:
+            whole = new_buffer(shape_for(buffer.dims, self._widest), buffer.dtype)
+            self._scratch[function, index] = whole
+        return whole[: rows * times]
+
+    def _share(self, buffer: Buffer, times: int) -> Value:
+        found = self.shares.get(buffer.key)
+        if found is None:
+            found = new_buffer(shape_for(buffer.dims, self.capacity), buffer.dtype)
+            self.shares[buffer.key] = found
+        return found
+
+    def note(self, operand: int, left: object, right: object, start: int, rows: int) -> None:
+        """A product of these rows belongs to the delta of an operand."""
+        self.products.setdefault((operand, left, right), []).append((start, rows))
+
+    def deltas(self, operands: int) -> list[LazyDelta | None]:
+        """For each operand the sum of the products noted, as few as possible."""
+        terms: list[list[Product]] = [[] for _ in range(operands)]
+        for (operand, left, right), spans in self.products.items():
+            x, d = self.shares[left], self.shares[right]
+            times = len(x) // self.capacity
+            for start, rows in joined(spans):
+                rows_of = slice(start * times, (start + rows) * times)
+                terms[operand].append(Product(x[rows_of], d[rows_of]))
+        return [LazyDelta(found) if found else None for found in terms]
+
+
+def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans (start, count), those that follow each other as one.
+
+    >>> joined([(5, 2), (0, 3), (3, 2), (9, 1)])
+    [(0, 7), (9, 1)]
+    """
+    found: list[tuple[int, int]] = []
+    for start, count in sorted(spans):
+        if found and sum(found[-1]) == start:
+            found[-1] = found[-1][0], found[-1][1] + count
+        else:
+            found.append((start, count))
+    return found
+
+
+def of_rows(dims: Dims) -> int | None:
+    """How many lines of an array belong to a row; None where its first axis is not of rows."""
+    first = dims[0]
+    return first.times if isinstance(first, Count) else None
+
+
+def shape_for(dims: Dims, rows: int) -> tuple[int, ...]:
+    """The shape for so many rows."""
+    return tuple(n.times * rows if isinstance(n, Count) else n for n in dims)
+
+
+Frame = tuple[Any, ...]  # Any: arrays

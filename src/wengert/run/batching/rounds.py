@@ -1,0 +1,117 @@
+"""Rounds of an evaluation: what has run together, and where the value of an expression is found.
+
+Knows: that a value is a row of a round until somebody asks for it by itself.
+Refuses to know: when rounds are made, and what waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from operator import attrgetter
+
+from wengert.arrays import Value
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import EXTERNAL
+from wengert.run.batching.record import Record
+from wengert.run.batching.region import Region
+from wengert.run.cell import PART
+
+serial = attrgetter("_serial")
+Place = tuple[int, int]  # of a row: its table, and where in that
+
+
+class Round:
+    """A region that has run forward."""
+
+    def __init__(self, region: Region, of: Record, roots: Sequence[Node]) -> None:
+        self.region = region
+        self.record = of
+        self.roots = roots
+
+    def place(self, x: Expression) -> Place | None:
+        """Where the value of `x` is; None if it is not in this round."""
+        code = self.record.code(x)
+        return None if code is None else self.region.bound.layout.place(code)
+
+
+class Recorded(list[Node]):
+    """Roots whose nodes have been recorded and have not run."""
+
+    __slots__ = ("record",)
+
+    def __init__(self, roots: Sequence[Node], of: Record) -> None:
+        super().__init__(roots)
+        self.record = of
+
+    def opens(self) -> list[Node]:
+        """The nodes whose values come from a `Do` that has not run."""
+        entries = [e for e in self.record.entries if e.signature is not None and e.signature.mode == EXTERNAL]
+        return [self.record.nodes[number] for e in entries for number in e.members.tolist()]
+
+
+class Order(list[Node]):
+    """Takes down single nodes where rounds stand as well, and stays empty: not all values are in one place."""
+
+    __slots__ = ("timeline",)
+
+    def __init__(self, timeline: list[Round | Node]) -> None:
+        super().__init__()
+        self.timeline = timeline
+
+    def append(self, node: Node) -> None:
+        self.timeline.append(node)
+
+
+class Either:
+    """What is in one of two containers."""
+
+    def __init__(self, first: Container[object], second: Container[object]) -> None:
+        self._first, self._second = first, second
+
+    def __contains__(self, x: object) -> bool:
+        return x in self._first or x in self._second
+
+
+class Known:
+    """What has a value in an evaluation, be it by itself or as a row."""
+
+    def __init__(self, values: dict[Expression, Value]) -> None:
+        self._values = values
+        self._rounds: dict[Expression, Round] = {}  # of all their nodes
+        self._new: list[Round] = []  # whose nodes nobody has asked for
+
+    def close(self) -> None:
+        """Let go of all rounds, which hold this (S13)."""
+        self._rounds.clear()
+        self._new.clear()
+
+    @property
+    def rounds(self) -> bool:
+        """Whether there are any."""
+        return len(self._rounds) + len(self._new) > 0
+
+    def add(self, of: Round) -> None:
+        """One more round."""
+        self._new.append(of)
+
+    def __contains__(self, x: object) -> bool:
+        return x in self._values or (isinstance(x, Node) and self._found(x) is not None)
+
+    def __getitem__(self, x: Expression) -> Value:
+        """Its value, which from now on it has by itself."""
+        if x not in self._values:
+            found = self._found(x)
+            assert found is not None, "asked of known expressions only"
+            of, place = found
+            self._values[x] = of.region.value(place)
+        return self._values[x]
+
+    def _found(self, x: Expression) -> tuple[Round, Place] | None:
+        for of in self._new:
+            self._rounds.update(dict.fromkeys(of.record.codes, of))
+        self._new.clear()
+        of_x = self._rounds.get(x)
+        if of_x is None and isinstance(x, Node) and x._signature.operation is PART:
+            of_x = self._rounds.get(x._operands[0])
+        place = None if of_x is None else of_x.place(x)
+        return None if of_x is None or place is None else (of_x, place)

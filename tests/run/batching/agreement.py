@@ -1,0 +1,97 @@
+"""A launch against rows one by one: the same results, and the deltas that the rows' deltas stack or add up to.
+
+Knows: that the loop over rows is the meaning, and how operands of every column are given for many rows.
+Refuses to know: how a launch computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.arrays import all_quiet
+from wengert.graph.kinds import Column, Kind
+from wengert.graph.operation import Signature
+from wengert.lazy import dense
+from wengert.run.batching.launch import Launch, launch_of
+from wengert.run.batching.rowwise import Rowwise
+
+ROWS = (1, 2, 7)
+TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+
+
+def near(found: Any, expected: Any) -> None:  # Any: numbers and arrays
+    """Equal but for rounding; in float32 against the greatest element, as sums are made in other orders."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert found.shape == expected.shape
+    assert found.dtype == expected.dtype
+    if found.dtype.kind != "f":
+        np.testing.assert_array_equal(found, expected)
+        return
+    tolerance = TOLERANCE[found.dtype]
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = float(finite.max()) if finite.size else 1.0
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * max(scale, 1.0))
+
+
+def varied(x: Any, of: Kind, i: int) -> Any:  # Any: data of every column
+    """Another operand of the same domain for row `i`: elements in another order, as far as they may differ."""
+    if of.column in (Column.NUMBER, Column.DOUBLE, Column.FLOAT):
+        return x
+    return np.roll(x, i) if of.column in (Column.ARRAY, Column.INDEX, Column.MASK) else x
+
+
+def stacked(rows: Sequence[Any], of: Kind) -> Any:  # Any: as above
+    """The rows as a launch takes them."""
+    if of.column in (Column.NUMBER, Column.DOUBLE):
+        return np.array(rows, np.float64)
+    return np.array(rows) if of.column is Column.FLOAT else np.stack(rows)
+
+
+def agrees(
+    signature: Signature,
+    values: Sequence[Any],
+    shared: tuple[bool, ...],
+    rows: int,
+    launch: Launch | None = None,
+) -> Launch:  # Any: as above
+    """Check one launch; `values` are one row's operands."""
+    launch = launch_of(signature, shared) if launch is None else launch
+    definition = Rowwise(signature, shared)
+    operands = [
+        x if one else stacked([varied(x, k, i) for i in range(rows)], k)
+        for x, k, one in zip(values, signature.kinds, shared, strict=True)
+    ]
+    chance = np.random.default_rng(0)
+    with all_quiet():
+        expected, done = definition.forward(rows, operands)
+        room = [np.empty_like(y) if i % 2 == 0 else None for i, y in enumerate(expected)]
+        found, kept = launch.forward(rows, operands, room)
+        for y, z, out in zip(found, expected, room, strict=True):
+            near(y, z)
+            assert out is None or y is out
+        for pattern in patterns(definition.kinds):
+            deltas = [
+                chance.uniform(0.5, 1.5, np.shape(y)).astype(y.dtype) if given else None
+                for y, given in zip(expected, pattern, strict=True)
+            ]
+            wanted = definition.backward(done, deltas)
+            sent = launch.backward(rows, kept, deltas)
+            _, kept = launch.forward(rows, operands)
+            for of, one, a, b in zip(signature.kinds, shared, sent, wanted, strict=True):
+                assert (a is None) == (b is None)
+                if b is not None:
+                    assert of.trainable
+                    near(dense(a), np.asarray(dense(b)).reshape(np.shape(dense(a))) if one else dense(b))
+    return launch
+
+
+def patterns(kinds: Sequence[Kind]) -> list[tuple[bool, ...]]:
+    """Which results get a delta: all, and each one alone."""
+    able = [k.column not in (Column.MASK, Column.INDEX) and k.trainable for k in kinds]
+    if not any(able):
+        return []
+    alone = [tuple(i == j for j in range(len(able))) for i, one in enumerate(able) if one]
+    return list(dict.fromkeys([tuple(able), *alone]))

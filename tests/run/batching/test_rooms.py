@@ -1,0 +1,298 @@
+"""Programs of launches, and the room in which the launches of one run lie side by side."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.arrays import all_quiet
+from wengert.graph.operation import Signature
+from wengert.lazy import LazyDelta, Product, Rows, dense
+from wengert.run.batching.launch import Launch, launch_of
+from wengert.run.batching.rooms import Room, joined
+from wengert.run.batching.rowwise import Rowwise
+
+from .agreement import near
+from .test_launch import CELLS, CHANCE, SETTINGS, Layer, layer, signature
+
+SHARED = (False,) * 4 + (True, True)
+
+
+def program(of: Signature, shared: tuple[bool, ...]) -> Launch:
+    """The launch of a signature, by its program at once."""
+    return Launch(of, shared, before=0)
+
+
+def operands(of: Signature, rows: int) -> list[Any]:  # Any: data of every column
+    """Rows of the tree's operands, and its weights."""
+    captured = of.template.captured  # type: ignore[attr-defined] # of a cell
+    return [CHANCE.uniform(-1, 1, (rows, 3)) for _ in range(4)] + [w._cell.data for w in captured]
+
+
+Done = list[tuple[int, list[Any], tuple[Any, ...], object]]  # Any: as above
+
+
+def forward(launch: Launch, room: Room, widths: Sequence[int]) -> Done:
+    done: Done = []
+    for rows in widths:
+        given = operands(launch.signature, rows)
+        results, kept = launch.forward(rows, given, None, room)
+        done.append((rows, given, results, kept))
+    return done
+
+
+def backward(launch: Launch, room: Room, done: Done, pattern: Sequence[bool] = (True, True)) -> None:
+    """Each launch against its rows one by one; then the joined products against the sum over all."""
+    definition = Rowwise(launch.signature, launch.shared)
+    total: list[Any] = [None] * len(launch.shared)
+    for rows, given, results, kept in reversed(done):
+        expected, own = definition.forward(rows, given)
+        deltas = [
+            CHANCE.uniform(0.5, 1.5, y.shape) if there else None
+            for y, there in zip(results, pattern, strict=True)
+        ]
+        wanted = definition.backward(own, deltas)
+        sent = launch.backward(rows, kept, deltas)
+        for y, z in zip(results, expected, strict=True):
+            near(y, z)
+        for i, (a, b) in enumerate(zip(sent, wanted, strict=True)):
+            if not launch.shared[i]:
+                assert (a is None) == (b is None)
+                if a is not None:
+                    near(a, b)
+            elif a is not None:
+                total[i] = dense(a) if total[i] is None else total[i] + dense(a)
+            if launch.shared[i] and b is not None:
+                sums[i] = sums.get(i, 0.0) + dense(b)
+    for i, found in enumerate(room.deltas(len(total))):
+        if found is not None:
+            total[i] = dense(found) if total[i] is None else total[i] + dense(found)
+    for i, expected_sum in sums.items():
+        near(total[i], expected_sum)
+    sums.clear()
+
+
+sums: dict[int, Any] = {}  # Any: as above
+
+
+def test_launches_of_one_run_share_one_product() -> None:
+    launch = program(CELLS["tree"](), SHARED)
+    room = Room(12)
+    with all_quiet():
+        for widths in ((7, 4, 1), (1, 2), (12,)):  # three runs in the same room
+            room.begin()
+            done = forward(launch, room, widths)
+            backward(launch, room, done)
+            (found,) = [x for x in room.deltas(6) if x is not None]
+            (term,) = found.terms
+            assert isinstance(term, Product)
+            assert len(term.left) == len(term.right) == sum(widths)
+
+
+def test_a_launch_without_deltas_is_left_out_of_the_product() -> None:
+    launch = program(CELLS["tree"](), SHARED)
+    room = Room(9)
+    with all_quiet():
+        done = forward(launch, room, (3, 2, 4))
+        backward(launch, room, [done[0], done[2]])
+    (found,) = [x for x in room.deltas(6) if x is not None]
+    assert [len(term.left) for term in found.terms if isinstance(term, Product)] == [3, 4]
+
+
+@pytest.mark.parametrize("pattern", [(True, False), (False, True), (True, True)])
+def test_deltas_of_some_results_only(pattern: tuple[bool, bool]) -> None:
+    launch = program(CELLS["tree"](), SHARED)
+    with all_quiet():
+        room = Room(6)
+        backward(launch, room, forward(launch, room, (4, 2)), pattern)
+
+
+def test_an_operand_that_is_one_side_of_a_product_gets_a_place_too() -> None:
+    weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
+    node: Any = layer(3) @ weight  # Any: has a signature
+    launch, room = program(node._signature, (False, True)), Room(6)
+    xs = [CHANCE.uniform(-1, 1, (n, 3)) for n in (4, 2)]
+    with all_quiet():
+        kept = [launch.forward(len(x), (x, weight._cell.data), None, room)[1] for x in xs]
+        deltas = [CHANCE.uniform(-1, 1, (len(x), 5)) for x in xs]
+        for x, k, d in zip(xs, kept, deltas, strict=True):
+            given, none = launch.backward(len(x), k, [d])
+            assert none is None
+            near(given, d @ weight._cell.data.T)
+    _, found = room.deltas(2)
+    assert isinstance(found, LazyDelta)
+    assert len(found.terms) == 1
+    near(found.dense(), np.concatenate(xs).T @ np.concatenate(deltas))
+
+
+def test_several_lines_a_row() -> None:
+    weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
+    node: Any = layer(2, 3) @ weight  # Any: has a signature
+    launch, room = program(node._signature, (False, True)), Room(6)
+    xs = [CHANCE.uniform(-1, 1, (n, 2, 3)) for n in (4, 2)]
+    with all_quiet():
+        kept = [launch.forward(len(x), (x, weight._cell.data), None, room)[1] for x in xs]
+        for x, k in zip(xs, kept, strict=True):
+            launch.backward(len(x), k, [np.ones((len(x), 2, 5))])
+    _, found = room.deltas(2)
+    assert found is not None
+    (term,) = found.terms
+    assert isinstance(term, Product)
+    assert term.left.shape == (12, 3)
+    near(found.dense(), np.concatenate(xs).reshape(12, 3).T @ np.ones((12, 5)))
+
+
+def test_rows_of_a_table_are_given_back_at_once() -> None:
+    table = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (9, 3)))
+    node: Any = wg.take(table, np.array(0))  # Any: has a signature
+    launch, room = program(node._signature, (True, False)), Room(4)
+    _, kept = launch.forward(4, (table._cell.data, np.array([3, 1, 3, 0])), None, room)
+    found, none = launch.backward(4, kept, [np.ones((4, 3))])
+    assert none is None
+    assert isinstance(found, LazyDelta)
+    assert isinstance(found.terms[0], Rows)
+    assert found.dense()[3].tolist() == [2.0, 2.0, 2.0]
+
+
+def test_what_outlives_a_launch_is_not_written_over() -> None:
+    """Sparse rows and summed deltas of one launch, after the next one."""
+    table, bias = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (9, 3))), SETTINGS.array_weight(np.ones(3))
+
+    @wg.cell
+    def looked_up(x: Layer, index: Layer) -> Layer:
+        return wg.tanh(x * bias + table[2])
+
+    of = signature(looked_up, layer(3), layer(3))
+    shared = (False, False, *(True,) * len(of.template.captured))  # type: ignore[attr-defined] # of a cell
+    captured = [w._cell.data for w in of.template.captured]  # type: ignore[attr-defined] # of a cell
+    launch, room = program(of, shared), Room(6)
+    definition = Rowwise(of, shared)
+    found, wanted = [], []
+    with all_quiet():
+        for rows in (4, 2):
+            given = [*(CHANCE.uniform(-1, 1, (rows, 3)) for _ in range(2)), *captured]
+            g = CHANCE.uniform(-1, 1, (rows, 3))
+            found.append(launch.backward(rows, launch.forward(rows, given, None, room)[1], [g]))
+            wanted.append(definition.backward(definition.forward(rows, given)[1], [g]))
+    for sent, expected in zip(found, wanted, strict=True):
+        for a, b in zip(sent[2:], expected[2:], strict=True):
+            near(dense(a), dense(b))
+
+
+def test_threads_share_a_launch() -> None:
+    launch = program(CELLS["tree"](), SHARED)
+    given = operands(launch.signature, 40)
+
+    def run(room: Room | None) -> list[Any]:  # Any: arrays
+        with all_quiet():
+            if room is not None:
+                room.begin()
+            results, kept = launch.forward(40, given, None, room)
+            sent = launch.backward(40, kept, [np.ones_like(y) for y in results])
+            return [*map(np.copy, results), *(np.copy(dense(x)) for x in sent[:4])]
+
+    expected = run(None)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda i: run(Room(40) if i % 2 else None), range(40)):
+            for y, z in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(y, z)
+
+
+def test_a_launch_dies_with_its_signature() -> None:
+    """Without the collector: it is part of no cycle."""
+    of = CELLS["tree"]()
+    launch: Launch | None = launch_of(of, SHARED)
+    assert launch is not None
+    gone = weakref.ref(launch)
+    with all_quiet():
+        for _ in range(4):
+            (h, c), kept = launch.forward(5, operands(of, 5), None, Room(5))
+            launch.backward(5, kept, [h, None])
+            launch.backward(5, launch.forward(5, operands(of, 5))[1], [h, c])
+    assert launch.note is None
+    launch = None
+    gc.collect()
+    gc.disable()
+    try:
+        del of.launches
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_prediction_keeps_nothing() -> None:
+    launch = program(CELLS["tree"](), SHARED)
+    given = operands(launch.signature, 5)
+    with all_quiet():
+        results, kept = launch.forward(5, given, None, None, keep=False)
+        expected, _ = launch.forward(5, given)
+    assert kept is None
+    for y, z in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(y, z)
+
+
+def test_a_program_writes_where_it_is_told() -> None:
+    launch = program(CELLS["nested"](), (False, False, True, True, True))
+    captured = launch.signature.template.captured  # type: ignore[attr-defined] # of a cell
+    given = [*(CHANCE.uniform(-1, 1, (4, 3)) for _ in range(2)), *(w._cell.data for w in captured)]
+    with all_quiet():
+        expected, _ = launch.forward(4, given)
+        arenas = [np.zeros((9, *y.shape[1:])) for y in expected]
+        found, _ = launch.forward(4, given, [arena[3:7] for arena in arenas])
+    for arena, y, z in zip(arenas, found, expected, strict=True):
+        assert y.base is arena
+        np.testing.assert_array_equal(arena[3:7], z)
+        assert not arena[:3].any()
+        assert not arena[7:].any()
+
+
+def test_a_cell_of_a_users_operation_with_a_rule_has_a_program() -> None:
+    @wg.extend.operation(
+        wg.extend.kinds.elementwise,
+        lambda case, x: x * case.xp.exp(x),
+        lambda case, g, y, x: g * (1.0 + x) * case.xp.exp(x),
+        batch=wg.extend.rowwise,
+    )
+    def lambert(x: Any, /) -> Any:
+        raise NotImplementedError
+
+    @wg.cell
+    def outer(x: Any) -> Any:
+        return lambert(wg.tanh(x)) * 2.0
+
+    launch = program(signature(outer, layer(3)), (False,))
+    definition = Rowwise(launch.signature, (False,))
+    for rows in (1, 2, 7):
+        x, g = CHANCE.uniform(-1, 1, (rows, 3)), CHANCE.uniform(-1, 1, (rows, 3))
+        with all_quiet():
+            (y,), kept = launch.forward(rows, (x,))
+            (z,), own = definition.forward(rows, (x,))
+            near(y, z)
+            near(launch.backward(rows, kept, [g])[0], definition.backward(own, [g])[0])
+    assert launch.note is None
+
+
+def test_spans_that_follow_each_other_are_one() -> None:
+    assert joined([(5, 2), (0, 3), (3, 2), (9, 1)]) == [(0, 7), (9, 1)]
+    assert joined([]) == []
+
+
+def test_rooms_are_used_again() -> None:
+    launch = program(CELLS["tree"](), SHARED)
+    room = launch.room(10)
+    assert launch.room(10) is not room, "it is in use"
+    launch.give_back(room)
+    assert launch.room(20) is not room, "it is too small"
+    launch.give_back(room)
+    assert launch.room(1) is not room, "it would be a waste"
+    launch.give_back(room)
+    room.claim(7)
+    assert launch.room(8) is room
+    assert room.used == 0

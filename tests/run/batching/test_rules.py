@@ -1,0 +1,107 @@
+"""Every operation for many rows: what one launch computes is what its rows compute one by one (S9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wengert as wg
+from tests.ops.backward import BACKWARD
+from tests.ops.subjects import SUBJECTS
+from tests.run.attacked import OPTIMIZERS, weights_of
+from wengert.arrays import all_quiet
+from wengert.graph.node import Expression
+from wengert.graph.operation import OPERATIONS, Signature
+from wengert.graph.order import below
+from wengert.run.batching.launch import Launch
+
+from .agreement import ROWS, agrees
+
+EXAMPLES = {**{name: subject.examples for name, subject in SUBJECTS.items()}, **BACKWARD}
+LOOPS = {"add_at": "has no batching rule for such operands"}  # keys of each row would have to be counted
+FLOATS = [name for name in SUBJECTS if SUBJECTS[name].floats]
+NEVER = 1_000_000
+ROLES: tuple[Callable[[Any], Any], ...] = (lambda w: w, lambda w: w * 1.5)  # Any: weights and layers
+
+
+def calls(x: Any) -> Iterator[tuple[Signature, list[Any]]]:  # Any: expressions, and data of every column
+    """Each node below an expression, or several: its signature, and the values of its operands."""
+    values: dict[Expression, Any] = {}
+    for root in x if isinstance(x, tuple) else (x,):
+        nodes, weights = below(root, values)
+        values |= {w: w._cell.data for w in weights}
+        for node in nodes:
+            at = node._signature.nodes
+            operands = [values[y] if i in at else y for i, y in enumerate(node._operands)]
+            with all_quiet():
+                values[node] = node._signature.value(*operands)
+            yield node._signature, operands
+
+
+def all_agree(x: Any, before: int) -> None:  # Any: expressions
+    """Each launch below an expression, by its graph, or by its program after so many launches."""
+    for signature, operands in calls(x):
+        for shared in product((True, False), repeat=len(operands)):
+            launch = Launch(signature, shared, before)
+            for rows in ROWS:
+                agrees(signature, operands, shared, rows, launch)
+            name = signature.operation.name
+            assert launch.reason in (None, f"{name} {LOOPS.get(name)}")
+            assert launch.note is None
+
+
+def drawn(name: str, data: st.DataObject) -> Any:  # Any: expressions
+    """An example of an operation on arrays: weights or layers, of either element type."""
+    example = data.draw(EXAMPLES[name])
+    column = data.draw(st.sampled_from((np.float64, np.float32))) if name in SUBJECTS else np.float64
+    weights = weights_of(OPTIMIZERS["SGD"](), [x.astype(column) for x in example.operands])
+    return example.call(*map(data.draw(st.sampled_from(ROLES)), weights))
+
+
+def drawn_numbers(name: str, data: st.DataObject) -> Any:  # Any: expressions
+    """An example of an operation on numbers."""
+    column = data.draw(st.sampled_from((float, np.float32)))
+    numbers = [column(data.draw(x)) for x in SUBJECTS[name].floats or ()]
+    role = data.draw(st.sampled_from(ROLES))
+    return getattr(wg, name)(*map(role, weights_of(OPTIMIZERS["SGD"](), numbers)))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@settings(max_examples=8, deadline=None)
+@given(data=st.data())
+def test_rows_agree_by_graphs(name: str, data: st.DataObject) -> None:
+    all_agree(drawn(name, data), NEVER)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@settings(max_examples=3, deadline=None)
+@given(data=st.data())
+def test_rows_agree_by_programs(name: str, data: st.DataObject) -> None:
+    all_agree(drawn(name, data), 0)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@settings(max_examples=3, deadline=None)
+@given(data=st.data(), before=st.sampled_from((0, NEVER)))
+def test_rows_of_numbers_agree(name: str, data: st.DataObject, before: int) -> None:
+    all_agree(drawn_numbers(name, data), before)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", EXAMPLES)
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_many_rows_agree(name: str, data: st.DataObject) -> None:
+    all_agree(drawn(name, data), 0)
+
+
+def test_every_operation_of_wengerts_own_has_a_rule() -> None:
+    """But those that a graph is entered and left by, which no launch computes, and those that only rules make."""
+    without = {x.name for x in OPERATIONS.values() if not x.module and x.rules and x.rules.batch is None}
+    assert without == {"filled", "forward", "parameter", "part"}
