@@ -59,6 +59,7 @@ QUESTIONS: dict[str, Callable[[ArrayLayer], Do[object]]] = {
     "predict": lambda h: h.predict(),
     "train": lambda h: wg.sum(h).train(),
     "gradients": lambda h: wg.gradients(wg.sum(h), (h,)),
+    "train on a penalty": lambda h: steepness(h).train(),
     "train through a bind": lambda h: wg.sum(gated(h)).train(),
     "train through a bind that stands twice": lambda h: wg.sum((g := gated(h)) * g).train(),
     "train through a layer of one Do that stands twice": lambda h: wg.sum(twice(h.forward)).train(),
@@ -75,6 +76,12 @@ QUESTIONS: dict[str, Callable[[ArrayLayer], Do[object]]] = {
     "failing by hand": lambda h: by_hand(wg.sum(broken(h))),
     "a failure recovered": lambda h: broken(h).predict().recover(lambda _: Do.now(None)),
 }
+
+
+def steepness(h: ArrayLayer) -> ArrayLayer[tuple[()]]:
+    """A function of a derivative."""
+    (slope,) = wg.gradients(wg.sum(wg.tanh(h)), (h,)).layers
+    return wg.sum(slope * slope)
 
 
 def twice(do: Do[T]) -> ArrayLayer:

@@ -92,3 +92,31 @@ def test_each_operand_may_be_the_only_weight(name: str, data: st.DataObject) -> 
 def test_trainings_of_numbers_agree(name: str, data: st.DataObject, optimizer: str, column: Any) -> None:
     numbers = [column(data.draw(x)) for x in SUBJECTS[name].floats or ()]
     alike(network(getattr(wg, name), numbers, optimizer))
+
+
+def bent(call: Any) -> Any:  # Any: functions of expressions of every column
+    """The same operands in a function of the derivatives."""
+
+    def made(*parts: Any) -> Any:
+        total = wg.sum(wg.square(parts[0]))
+        for each in wg.gradients(wg.sum(wg.sin(call(*parts))), list(parts)).layers:
+            total = total + wg.sum(each * each)
+        return total
+
+    return made
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+@settings(max_examples=5, deadline=None)
+@given(data=st.data(), role=st.sampled_from((layer, lambda w: w)))
+def test_trainings_on_derivatives_agree(name: str, data: st.DataObject, role: Any) -> None:
+    example = data.draw(SUBJECTS[name].examples)
+    alike(network(bent(example.call), example.operands, "SGD", role))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@settings(max_examples=3, deadline=None)
+@given(data=st.data(), column=st.sampled_from((float, np.float32)))
+def test_trainings_on_derivatives_of_numbers_agree(name: str, data: st.DataObject, column: Any) -> None:
+    numbers = [column(data.draw(x)) for x in SUBJECTS[name].floats or ()]
+    alike(network(bent(getattr(wg, name)), numbers, "SGD"))

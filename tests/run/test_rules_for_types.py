@@ -122,5 +122,5 @@ def test_d16_a_failed_node_stops_only_what_needs_it() -> None:
     loss = (leaf("first", True) + leaf("second", False)) * (leaf("third", True) + leaf("fourth", False))
     with pytest.raises(ExceptionGroup) as caught:
         loss.predict().run()
-    assert ran == ["first", "second", "third", "fourth"]
+    assert sorted(ran) == ["first", "fourth", "second", "third"]  # some interpreters begin them together
     assert [str(e) for e in caught.value.exceptions] == ["first", "third"]

@@ -12,10 +12,10 @@ from typing import Any
 
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.kinds import NUMBER
-from wengert.graph.node import Node, next_serial
+from wengert.graph.node import Expression, Node, next_serial
 from wengert.graph.operand import described, operand, shown, value_kind
 from wengert.graph.operation import Attributes, Operation, Signature
-from wengert.graph.site import user_frame, user_position
+from wengert.graph.site import PACKAGE, user_frame, user_position
 
 _getframe = sys._getframe
 _new = object.__new__  # the layer classes' own `__new__` is the door for a `Do` of a tape
@@ -28,6 +28,8 @@ def unary(operation: Operation, a: Any) -> Any:  # Any: operands and results are
     except (KeyError, AttributeError):
         return apply(operation, (a,))
     frame = _getframe(2)
+    if frame.f_code.co_filename.startswith(PACKAGE):  # a layer of `nn`, say
+        frame = user_frame()
     cls = signature.cls
     node = _new(cls)
     node._kind = signature.kind
@@ -48,6 +50,8 @@ def binary(operation: Operation, a: Any, b: Any) -> Any:  # Any: as in `unary`
     except (KeyError, AttributeError):
         return apply(operation, (a, b))
     frame = _getframe(2)
+    if frame.f_code.co_filename.startswith(PACKAGE):  # a layer of `nn`, say
+        frame = user_frame()
     cls = signature.cls
     node = _new(cls)
     node._kind = signature.kind
@@ -63,12 +67,14 @@ def apply(
     operation: Operation, operands: tuple[Any, ...], attributes: Attributes = ()
 ) -> Any:  # Any: as above
     """The node of any operation; errors name operation, operands and the user's line."""
-    try:
-        pairs = [operand(x) for x in operands]
-    except WengertError as error:
-        raise _refused(operation, error, described(operands)) from None
-    values = tuple(value for value, _ in pairs)
-    kinds = tuple(of for _, of in pairs)
+    values = operands
+    # Any: a Kind each, or None for what is no expression yet
+    kinds: tuple[Any, ...] = tuple([x._kind if isinstance(x, Expression) else None for x in operands])
+    if None in kinds:
+        try:
+            values, kinds = zip(*map(operand, operands), strict=True)
+        except WengertError as error:
+            raise _refused(operation, error, described(operands)) from None
     try:
         signature = operation.signature(kinds, attributes)
     except WengertError as error:

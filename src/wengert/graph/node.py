@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Protocol
 
@@ -142,6 +143,12 @@ class Expression:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._kind.text()}>"
+
+    def _repr_svg_(self) -> str | None:
+        """For Jupyter, beside the text: the graph below as a picture, if that is small."""
+        # by name: what draws stands floors above, and is not loaded before a notebook asks
+        picture: str | None = import_module("wengert.drawing").shown(self)
+        return picture
 
 
 class Foreign(Differentiable[Data_co, Delta_contra], Protocol):

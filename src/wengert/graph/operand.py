@@ -8,6 +8,7 @@ Refuses to know: what any operation wants.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from inspect import iscoroutine
 from typing import Any, Final, TypeVar
 
@@ -20,13 +21,14 @@ from wengert.arrays import (
     freeze,
     is_array,
     is_float32,
+    is_host_array,
     shape_of,
 )
 from wengert.control import Do
 from wengert.differentiable import Tape, declared_data, forward, implementation, refusal
 from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, WengertError
 from wengert.graph.declared import kind_from_data
-from wengert.graph.kinds import NUMBER, Column, Kind, Role, kind
+from wengert.graph.kinds import NUMBER, Column, DTypeLike, Kind, Role, Shape, kind
 from wengert.graph.node import Expression, Node, asked, new_node
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.site import user_frame, user_position
@@ -49,6 +51,13 @@ def array_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
     return kind(column, x.shape, x.dtype, device_of(x), role)
 
 
+@lru_cache(maxsize=1024)
+def _host_kind(shape: Shape, dtype: DTypeLike) -> Kind | None:
+    """`array_kind` of literals of numpy, a dictionary away; None where that has to say what is wrong."""
+    column = _ARRAY_COLUMNS.get(dtype.kind)
+    return kind(column, shape, dtype) if column is not None and dtype.isnative else None
+
+
 def value_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
     """The kind of data that a run has computed."""
     if isinstance(x, float):
@@ -63,7 +72,9 @@ def value_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
 def operand(x: object) -> tuple[Any, Kind]:  # Any: what a node's operands are
     """What a node keeps for `x`, and its kind."""
     if isinstance(x, Expression):
-        return x, x.kind
+        return x, x._kind
+    if is_host_array(x):
+        return freeze(x), _host_kind(x.shape, x.dtype) or array_kind(x)
     if is_float32(x):
         return x, FLOAT_LITERAL
     if isinstance(x, (float, int)):
@@ -131,7 +142,13 @@ def lift_any(x: object, who: str = "lift") -> Expression:
 
 
 LITERAL: Final = Operation(
-    "literal", Rules(lambda kinds: _as_layer(kinds[0]), lambda case, x: x, (lambda case, g, y, x: g,))
+    "literal",
+    Rules(
+        lambda kinds: _as_layer(kinds[0]),
+        lambda case, x: x,
+        (lambda case, g, y, x: g,),
+        batch=lambda batch, x: batch.again(x),
+    ),
 )
 
 

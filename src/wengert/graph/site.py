@@ -10,7 +10,7 @@ import os
 import sys
 from types import CodeType, FrameType
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
+PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
 
 
 def position(code: CodeType | str, offset: int) -> str:
@@ -25,12 +25,12 @@ def position(code: CodeType | str, offset: int) -> str:
 
 
 def is_ours(frame: FrameType) -> bool:
-    """Whether a frame runs this package's own code, or what `dataclass` has written for a class of it."""
+    """Whether a frame runs this package's own code, or what `dataclass` has written."""
     file = frame.f_code.co_filename
     if file == "<string>":
         name: str = frame.f_globals.get("__name__", "")
-        return name.startswith("wengert.")
-    return file.startswith(_PACKAGE)
+        return name.startswith("wengert.") or frame.f_code.co_name == "__init__"
+    return file.startswith(PACKAGE)
 
 
 def user_frame() -> FrameType:

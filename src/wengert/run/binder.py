@@ -45,10 +45,12 @@ def binder(nodes: Sequence[Node], weights: Sequence[Weight], targets: Sequence[E
                 taken.append(names[x])
         literals.append(own)
         lines.append(f"if {name}._signature is not {sign}: return None")
-        lines.append(f"({', '.join(taken)},) = {name}._operands")
+        if taken:
+            lines.append(f"({', '.join(taken)},) = {name}._operands")
         lines += [f"if {check}: return None" for check in checks]
-    everything = ", ".join(names[x] for x in met)
-    lines.append(f"if len({{{everything}}}) != {len(met)}: return None")
+    alike = [names[x] for x in _alike([*nodes, *weights])]
+    if alike:
+        lines.append(f"if len({{{', '.join(alike)}}}) != {len(alike)}: return None")
     picked = [name for own in reversed(literals) for name in own]
     found = _tuple(names[w] for w in weights), _tuple(picked), _tuple(names[x] for x in targets)
     lines.append(f"return ({', '.join(found)})")
@@ -57,6 +59,21 @@ def binder(nodes: Sequence[Node], weights: Sequence[Weight], targets: Sequence[E
     exec(compile(head + "".join(f" {line}\n" for line in lines), "<binder>", "exec"), scope)
     bind: Binder = scope["bind"]
     return bind
+
+
+def _alike(expressions: Sequence[Expression]) -> list[Expression]:
+    """Those among which two may turn out to be one where all the rest of a structure fits.
+
+    Two nodes with operands that are not one are not one either, so it comes to those with the same operands, and
+    to weights of one kind.
+    """
+    groups: dict[object, list[Expression]] = {}
+    for x in expressions:
+        key: object = x._kind
+        if isinstance(x, Node):
+            key = x._signature, tuple(x._operands[i] for i in x._signature.nodes)
+        groups.setdefault(key, []).append(x)
+    return [x for group in groups.values() if len(group) > 1 for x in group]
 
 
 def _tuple(names: Any) -> str:  # Any: an iterable of names

@@ -11,7 +11,7 @@ that only the run tells, and failures.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -28,6 +28,7 @@ from wengert.graph.store import Cell
 from wengert.graph.watchers import WATCHERS, watchers_of
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
+from wengert.run.beginnings import Begun, dropped
 from wengert.run.loops import ONE_THREAD, Failure, Loops, arguments_of, entered, left, pulled, summed
 from wengert.run.notes import noted, raise_all
 from wengert.run.received import OwnTape, checked, checked_delta, received
@@ -37,6 +38,7 @@ class Evaluation:
     """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
 
     __slots__ = (
+        "begun",
         "buffers",
         "deltas",
         "failed",
@@ -65,6 +67,7 @@ class Evaluation:
         self.pending: dict[Expression, list[Do[Any]]] = {}  # Any: deltas sent by hand or by a user's tape
         self.opened: dict[int, Node] = {}  # by the identity of a user's differentiable value
         self.opening: set[Node] = set()  # whose Do runs now: one that is met again would wait for itself
+        self.begun: dict[Node, Begun] = {}  # external nodes that have begun before their turn
         self.lazy: dict[Node, list[Callable[[], Value]]] = {}  # deltas of external nodes, run if asked for
         self.resolved: dict[Node, Signature] = {}
         self.wanted: dict[Expression, Value] = {}  # deltas asked for by `gradients`
@@ -136,15 +139,47 @@ class Evaluation:
 
     def begin(self, root: Expression) -> list[Node]:
         """The nodes below `root` that have no value yet, in order; the weights among them get theirs."""
+        nodes, weights = below(root, self.values)
+        self.read(weights)
+        return nodes
+
+    def read(self, weights: Iterable[Weight]) -> None:
+        """Give weights the values that they had when the run began."""
         values = self.values
-        nodes, weights = below(root, values)
         for weight in weights:
             values[weight] = data = weight._cell.at(self.snapshot)
             self.buffers[id(data)] = weight._cell
-        return nodes
+            base = getattr(data, "base", None)
+            if base is not None:  # the array that it lives in with others: a view of a row has the same
+                self.buffers[id(base)] = weight._cell
 
     def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
         """The rest of a region once something in it waits or has failed."""
+        begun = self._begin_together(nodes, context)
+        try:
+            yield from self._in_turn(nodes, context)
+        finally:
+            if begun:
+                dropped(self.begun.pop(node) for node in begun if node in self.begun)
+
+    def _begin_together(self, nodes: list[Node], context: Context) -> Sequence[Node]:
+        """The binds among `nodes` that have begun before their turn."""
+        first: dict[object, Node] = {}
+        for node in nodes:
+            if node._signature.mode == EXTERNAL and not self._met(node):
+                (source,) = node._operands
+                first.setdefault(node if isinstance(source, Do) else id(source), node)
+        binds = [*first.values()]
+        begun = self.loops.begin(map(_source, binds), Context(context.run, self))
+        self.begun.update(zip(binds, begun, strict=False))  # all of them, or none
+        return binds if begun else ()
+
+    def _met(self, node: Node) -> bool:
+        """Whether the turn of a bind has come, or that of another node with its value."""
+        known = (self.values, self.failed, self.begun, self.opening)
+        return any(node in found for found in known) or id(node._operands[0]) in self.opened
+
+    def _in_turn(self, nodes: list[Node], context: Context) -> Steps[None]:
         values, failed = self.values, self.failed
         for node in nodes:
             if node in values or node in failed:
@@ -177,9 +212,9 @@ class Evaluation:
         meaning = self.loops.meaning(signature)
         if meaning is not signature:
             self.resolved[node] = signature = meaning
-        with all_quiet():
+        with self.loops.around("forward", node), all_quiet():
             if signature.mode == CELL:
-                self.values[node] = entered(node, arguments, self.values)
+                self.values[node] = entered(node, arguments, self.values, self.loops.inside)
             else:
                 self.values[node] = signature.value(*arguments)
 
@@ -196,10 +231,14 @@ class Evaluation:
         if node in self.opening:
             raise RecursionError(f"{node!r} waits for itself: its own Do uses it")
         self.opening.add(node)
-        tape = checked((yield Do.within(self, tape_of(node))), node)
+        with self.loops.around("bind", node):
+            tape = checked((yield Do.within(self, self._rest_of(node))), node)
         self.opening.discard(node)
         self.values[node] = received(tape, node)
         self.tapes[node] = tape
+
+    def _rest_of(self, node: Node) -> Do[Tape[Any, Any]]:
+        return self.begun.pop(node) if node in self.begun else tape_of(node)
 
     def receive(self, x: Expression, delta: Do[Any]) -> UnitContinuation[None]:  # Any: deltas of every type
         """The accumulator of `x`: nothing happens until the continuation runs; then the delta waits (D2)."""
@@ -225,16 +264,25 @@ class Evaluation:
     def _backward_carefully(self, context: Context) -> Steps[None]:
         failures: list[Exception] = []
         for node in reversed(self.order[:]):
-            try:
-                yield from self._collect(node, context)
-                if node in self.tapes:
-                    self._send(node)
-                elif (g := self.deltas.pop(node, None)) is not None:
+            yield from self._back(node, context, failures)
+        yield from self._settled(context, failures)
+
+    def _back(self, node: Node, context: Context, failures: list[Exception]) -> Steps[None]:
+        """The turn of one node."""
+        try:
+            yield from self._collect(node, context)
+            if node in self.tapes:
+                self._send(node)
+            elif (g := self.deltas.pop(node, None)) is not None:
+                with self.loops.around("backward", node):
                     self._pull(node, g)
-            except Exception as failure:
-                signature = node._signature
-                operands = () if signature.mode == EXTERNAL else arguments_of(node, signature, self.values)
-                failures.append(noted(failure, node, operands, "backward of "))
+        except Exception as failure:
+            signature = node._signature
+            operands = () if signature.mode == EXTERNAL else arguments_of(node, signature, self.values)
+            failures.append(noted(failure, node, operands, "backward of "))
+
+    def _settled(self, context: Context, failures: list[Exception]) -> Steps[None]:
+        """What was sent to weights, after the turn of every node; then the failures of all."""
         for weight in [x for x in self.pending if isinstance(x, Weight)]:
             try:
                 yield from self._collect(weight, context)
@@ -257,7 +305,7 @@ class Evaluation:
         signature = self.resolved.get(node) or node._signature
         if signature.mode == CELL:
             with all_quiet():
-                for x, d in left(node, g, self.values):
+                for x, d in left(node, g, self.values, self.loops.inside):
                     if x in self.tapes and x not in self.wanted:
                         self.lazy.setdefault(x, []).append(partial(dense, d))
                     else:
@@ -286,3 +334,9 @@ class Evaluation:
     def add(self, x: Expression, delta: Value) -> None:
         """Add to what has arrived at `x`."""
         self.deltas[x] = self.deltas[x] + delta if x in self.deltas else delta
+
+
+def _source(node: Node) -> Do[Tape[Any, Any]]:
+    """What makes a node's tape; a user's `forward` is not called before that runs."""
+    (source,) = node._operands
+    return source if isinstance(source, Do) else Do.defer(partial(tape_of, node))

@@ -8,10 +8,12 @@ Refuses to know: binds, open kinds, who waits; a node that needs such care stops
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final, Literal, NamedTuple
 
 from wengert.arrays import Value, all_quiet
+from wengert.control import Context, Do
 from wengert.errors import combine
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import (
@@ -25,14 +27,22 @@ from wengert.graph.operation import (
     Signature,
 )
 from wengert.graph.template import template_of
+from wengert.run.beginnings import Begun
+from wengert.run.commit import commit
 from wengert.run.notes import noted, raise_all
 
 Values = dict[Any, Value]  # Any: expressions, and `Inside` a call
 Failure = tuple[Exception, ...]
+Part = Literal["forward", "backward", "bind"]
 
 
-def forward(nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
-    """Compute `nodes` in order; how many are done: all, or those before the first that needs care."""
+def forward(
+    nodes: list[Node], values: Values, failed: dict[Expression, Failure], inside: Loops | None = None
+) -> int:
+    """Compute `nodes` in order; how many are done: all, or those before the first that needs care.
+
+    `inside` are the loops for what cells do, if they are not these.
+    """
     node = None
     try:
         for node in nodes:
@@ -53,7 +63,7 @@ def forward(nodes: list[Node], values: Values, failed: dict[Expression, Failure]
             elif mode == GENERAL:
                 values[node] = signature.value(*arguments_of(node, signature, values))
             elif mode == CELL:
-                values[node] = entered(node, arguments_of(node, signature, values), values)
+                values[node] = entered(node, arguments_of(node, signature, values), values, inside)
             else:
                 break
         else:
@@ -65,7 +75,13 @@ def forward(nodes: list[Node], values: Values, failed: dict[Expression, Failure]
     return next((i for i, done in enumerate(nodes) if done is node), 0)
 
 
-def backward(nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:
+def backward(
+    nodes: list[Node],
+    values: Values,
+    deltas: Values,
+    failures: list[Exception],
+    inside: Loops | None = None,
+) -> None:
     """Send the deltas of `nodes` to their operands, last node first; only weights keep theirs."""
     take = deltas.pop
     remaining = reversed(nodes)
@@ -96,7 +112,7 @@ def backward(nodes: list[Node], values: Values, deltas: Values, failures: list[E
                         d = pull(g, values[node], values[a])
                         deltas[a] = deltas[a] + d if a in deltas else d
                 elif mode == CELL:
-                    for x, d in left(node, g, values):
+                    for x, d in left(node, g, values, inside):
                         deltas[x] = deltas[x] + d if x in deltas else d
                 else:
                     arguments = arguments_of(node, signature, values)
@@ -118,18 +134,21 @@ class Inside(NamedTuple):
     node: Node
 
 
-def entered(node: Node, arguments: tuple[Value, ...], values: Values) -> Value:
+def entered(node: Node, arguments: tuple[Value, ...], values: Values, inside: Loops | None = None) -> Value:
     """The value of a call of a cell: that of its result, or a tuple of those of all results."""
     template = template_of(node)
     inner: Values = dict(zip(template.inputs, arguments, strict=True))
     failed: dict[Expression, Failure] = {}
-    if forward(template.nodes, inner, failed) < len(template.nodes):
+    loop = forward if inside is None else inside.forward
+    if loop(template.nodes, inner, failed) < len(template.nodes):
         raise combine(next(iter(failed.values())))
     values[Inside(node)] = inner
     return inner[template.results[0]] if template.single else tuple(inner[x] for x in template.results)
 
 
-def left(node: Node, g: Value, values: Values) -> Iterator[tuple[Expression, Value]]:
+def left(
+    node: Node, g: Value, values: Values, inside: Loops | None = None
+) -> Iterator[tuple[Expression, Value]]:
     """The deltas of a call's operands."""
     template = template_of(node)
     inner: Values = values[Inside(node)]
@@ -138,7 +157,8 @@ def left(node: Node, g: Value, values: Values) -> Iterator[tuple[Expression, Val
         x = template.results[index]
         deltas[x] = deltas[x] + delta if x in deltas else delta
     failures: list[Exception] = []
-    backward(template.nodes, inner, deltas, failures)
+    loop = backward if inside is None else inside.backward
+    loop(template.nodes, inner, deltas, failures)
     raise_all(failures)
     for index, x in enumerate(template.inputs):
         if x in deltas and index in node._signature.nodes:
@@ -147,6 +167,8 @@ def left(node: Node, g: Value, values: Values) -> Iterator[tuple[Expression, Val
 
 class Loops:
     """Both loops as an evaluation takes them: here one thread, one node after the other."""
+
+    inside: Loops | None = None  # the loops for what cells do, if they are not the usual ones
 
     def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
         """Values of nodes."""
@@ -160,7 +182,26 @@ class Loops:
         """What stands for a signature in these runs, where a node is computed with care."""
         return signature
 
+    def begin(self, sources: Iterable[Do[Any]], context: Context) -> list[Begun]:
+        """Those of them that have begun before their turn, all of them or none."""
+        return []
 
+    def around(self, part: Part, node: Node) -> AbstractContextManager[object]:
+        """What is entered while a node is computed, pulled or opened with care."""
+        return _NOTHING
+
+    def commit(
+        self,
+        deltas: Mapping[Expression, Value],
+        snapshot: int,
+        loss: Value = 0.0,
+        refused: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """The end of a training."""
+        commit(deltas, snapshot, loss, refused)
+
+
+_NOTHING: Final = nullcontext()
 ONE_THREAD: Final = Loops()
 
 

@@ -28,6 +28,8 @@ def explain(evaluation: Evaluation, loss: Expression, refusal: Exception) -> Non
         return
     with all_quiet():
         evaluation = _complete(evaluation, loss)
+    if loss not in evaluation.values:
+        return
     origin = _origin(evaluation, loss)
     if origin is not None:
         refusal.add_note(f"first not finite: {_text(evaluation, origin)}")

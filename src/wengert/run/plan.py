@@ -12,14 +12,18 @@ from typing import Any
 
 from wengert.arrays import Value, all_quiet, is_array, is_host_array
 from wengert.control import Run
+from wengert.graph.interrupts import Uninterrupted
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
-from wengert.graph.store import STORE
+from wengert.graph.store import STORE, Arena, Cell
 from wengert.graph.weights import Weight
+from wengert.run.arena import Home
 from wengert.run.binder import binder
+from wengert.run.chosen import Weights
 from wengert.run.commit import commit
 from wengert.run.program import Program
 from wengert.run.received import handed_over
+from wengert.run.stacking import stacked
 from wengert.run.tracer import Tracer
 
 
@@ -36,6 +40,7 @@ class Plan:
         tracer: Tracer,
         targets: Sequence[Expression] | None = None,
         program: Callable[..., Program] = Program,
+        stacking: bool = True,
     ) -> None:
         self.bind = binder(nodes, tracer.weights, targets or ())
         value, trained = tracer.table[nodes[-1]], [w for w in tracer.deltas if isinstance(w, Weight)]
@@ -48,11 +53,24 @@ class Plan:
         self.fixed = [(type(w._optimizer), w._optimizer.settings) for w in trained if updating is not None]
         self.names = [] if updating is None else updating.names
         self.states = any(self.names)
+        trace, changing = tracer.trace, None if updating is None else updating.targets
         if updating is not None:
             outputs = [updating.apart(value), *updating.scalars, *updating.states]
-            self.program = program(tracer.trace, outputs, updating.targets)
         else:
-            self.program = program(tracer.trace, [value, *tracer.sent()] if targets is None else tracer.asked)
+            outputs = [value, *tracer.sent()] if targets is None else tracer.asked
+        weights = Weights(trace.inputs[: len(tracer.weights)], changing, self.arrays if changing else ())
+        made = stacked(trace, outputs, weights, tracer.kinds()) if stacking else None
+        self.homes: list[Home] = []  # of weights that live together
+        self.whole: list[Home] = []  # of those that are changed together, too
+        if made is not None:
+            trace, changing = made.trace, made.targets
+            self.homes = [Home(places) for places in made.arenas]
+            self.whole = [self.homes[i] for i in made.changed]
+            if updating is not None:
+                self.arrays = [self.arrays[i] for i in made.kept]
+        self.program = program(trace, outputs, changing)
+        if made is not None:
+            made.trace.close()
 
     def bound(self, root: Node) -> Bound | None:
         """The plan with the weights and literals of `root`; None where it does not fit."""
@@ -105,7 +123,9 @@ class Bound:
         """What a program gives that changes nothing."""
         program = self.plan.program
         buffers = program.take()
-        inputs = (*[cell.at(snapshot) for cell in self.cells], *self.literals)
+        data = STORE.read(self.cells, snapshot)
+        arenas = [home.data(self.cells, data, snapshot) for home in self.plan.homes]
+        inputs = (*data, *self.literals, *arenas)
         try:
             with all_quiet():
                 outputs: tuple[Value, ...] = program.run(inputs, buffers)
@@ -130,24 +150,28 @@ class Bound:
     def _update(self, root: Expression, run: Run, snapshot: int) -> Value:
         """Forward, backward, steps and changes in one program."""
         plan = self.plan
-        states = self._states() if plan.states else ()
-        inputs = (*[cell.at(snapshot) for cell in self.cells], *self.literals, *states)
+        states, moved = self._states() if plan.states else (), STORE.moved
+        data = STORE.read(self.cells, snapshot)
+        arenas = [home.data(self.cells, data, snapshot) for home in plan.homes]
+        inputs = (*data, *self.literals, *states, *arenas)
         program = plan.program
         buffers = program.take()
-        try:
-            with all_quiet():
+        changed = [self.cells[i] for i in plan.arrays]
+        with all_quiet():
+            try:
                 changing = program.run(inputs, buffers)
                 next(changing)
-        except Exception as failure:
-            if run.cancelled:
-                raise
-            raise Interrupted from failure
-        run.settle()  # the last moment at which a cancelled run can stop with nothing changed (D18)
-        with STORE.lock:
-            targets = STORE.targets(snapshot, [self.cells[i] for i in plan.arrays])
-            with all_quiet():
-                value, *made = _sent(changing, targets)
-            self._keep(targets, snapshot, made)
+            except Exception as failure:
+                if run.cancelled:
+                    raise
+                raise Interrupted from failure
+            run.settle()  # the last moment at which a cancelled run can stop with nothing changed (D18)
+            with Uninterrupted(), STORE.lock:
+                targets = STORE.targets(snapshot, changed)
+                alone = STORE.alone(snapshot)
+                whole = [home.target(self.cells, alone, moved) for home in plan.whole]
+                value, *made = _sent(changing, [*targets, *[arena.data for arena in whole]])
+                self._keep([*zip(changed, targets, strict=True)], snapshot, made, whole, alone)
         program.give(buffers)
         return handed_over(value, root._kind, {})  # its memory is no weight's: see `apart`
 
@@ -161,13 +185,23 @@ class Bound:
             found += [state[name] for name in names]
         return found
 
-    def _keep(self, targets: list[Value], snapshot: int, made: list[Value]) -> None:
+    def _keep(
+        self,
+        data: list[tuple[Cell, Value]],
+        snapshot: int,
+        made: list[Value],
+        whole: list[Arena],
+        alone: bool,
+    ) -> None:
         """The new data of all weights as one version, and the new states."""
         plan, cells = self.plan, self.cells
-        data = [(cells[i], x) for i, x in zip(plan.arrays, targets, strict=True)]
         if plan.numbers:
             data += [(cells[i], x) for i, x in zip(plan.numbers, made, strict=False)]  # states follow them
+        for home, arena in zip(plan.whole, whole, strict=True):
+            data += home.beside(cells, arena)
         STORE.replace(snapshot, data)
+        for home, arena in zip(plan.whole, whole, strict=True):
+            home.keep(cells, arena, alone)
         if plan.states:
             states = iter(made[len(plan.numbers) :])
             for place, names in zip(plan.places, plan.names, strict=True):

@@ -8,7 +8,7 @@ Refuses to know: how a plan is made and run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Final, Literal
 
 from wengert.arrays import all_quiet
@@ -33,9 +33,12 @@ _signature = attrgetter("_signature")
 class Plans:
     """All plans of one interpreter."""
 
-    def __init__(self, worth: int = WORTH, program: Callable[..., Program] = Program) -> None:
+    def __init__(
+        self, worth: int = WORTH, program: Callable[..., Program] = Program, stacked: bool = True
+    ) -> None:
         self._worth = worth
         self._program = program
+        self._stacked = stacked
         self._counts: dict[object, int] = {}
         self._plans: dict[tuple[Mode, Signature], tuple[Plan, ...]] = {}  # those found last come last
 
@@ -52,7 +55,7 @@ class Plans:
             bound = plan.bound(root)
             if bound is not None and _same(bound.targets, targets):
                 self._first(plan, root, mode)
-                if all(root is not x for x in targets):  # or it would hold itself (S13)
+                if not targets or all(root is not x for x in targets):  # or it would hold itself (S13)
                     root._kept = (self, mode, bound)
                 return bound
         return None
@@ -92,7 +95,7 @@ class Plans:
         try:
             if not _traced(tracer, root, mode, targets):
                 return False
-            plan = Plan(nodes, tracer, targets if mode == "gradients" else None, self._program)
+            plan = Plan(nodes, tracer, targets if mode == "gradients" else None, self._program, self._stacked)
             if not tracer.first_step:  # of a later run the plan would not be one
                 self._first(plan, root, mode)
             evaluation.values |= {x: concrete(tracer.table[x]) for x in (root, *targets)}
@@ -104,7 +107,7 @@ class Plans:
 
 
 def _same(a: Sequence[Expression], b: Sequence[Expression]) -> bool:
-    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+    return len(a) == len(b) and all(map(is_, a, b))
 
 
 def _traced(tracer: Tracer, root: Node, mode: Mode, targets: Sequence[Expression]) -> bool:

@@ -1,19 +1,28 @@
 """A traced evaluation as straight-line Python: what nobody needs is left out, buffers are used again and again.
 
-Knows: which values live how long, which share memory, and so where a result may be written (S11: never where
-somebody else can see it: inputs, constants and what leaves the program are out of reach).
-Refuses to know: what the functions compute, and where inputs come from.
+Knows: how calls are written as lines; that numbers beside arrays and views of buffers are made once, and not in
+each run; which calls have a shorter way.
+Refuses to know: what the functions compute, where inputs come from, and where results lie.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from wengert.arrays import Generic0d, Value, freeze, is_array, is_host_array
-from wengert.arrays.kernels import kernel_of, new_buffer
+from wengert.arrays import HOST, Generic0d, Value, freeze, is_array, is_host_array
+from wengert.arrays.kernels import (
+    constant_beside,
+    kernel_of,
+    new_buffer,
+    subtract_into,
+    transposed,
+)
+from wengert.arrays.spelled import SPELLED
+from wengert.run.layout import Layout
 from wengert.run.tracing import Call, Trace, Traced, traced_in
 
 _INFIX: Final[Mapping[Callable[..., Any], str]] = {  # Any: functions of numbers and arrays
@@ -24,9 +33,6 @@ _INFIX: Final[Mapping[Callable[..., Any], str]] = {  # Any: functions of numbers
     operator.pow: "**",
 }
 _PLAIN: Final = (int, bool, str, type(None))
-_NUMBERS: Final = (int, float, Generic0d)  # share no memory with anything
-Roots = frozenset[Traced]
-Form = tuple[tuple[int, ...], Any]  # shape and dtype of a buffer; Any: numpy's or cupy's
 
 
 class Program:
@@ -35,9 +41,8 @@ class Program:
     def __init__(
         self, trace: Trace, outputs: Sequence[Any], targets: Sequence[Traced] | None = None
     ) -> None:  # Any: outputs are traced values or constants
-        # effects come last, so what they read has to live until then
-        calls = sorted(needed(trace.calls, outputs), key=lambda call: call.result is None)
-        layout = _Layout(calls, outputs)
+        calls = lines_of(trace, outputs)
+        layout = Layout(calls, outputs)
         text = _Text(trace.inputs, targets, layout)
         self._compile(text, text.lines(calls, outputs))
 
@@ -47,6 +52,7 @@ class Program:
         # the outputs; with targets a generator, which asks for those and then changes them
         self.run: Callable[..., Any] = text.compiled(self.source)  # Any: one of the two
         self._forms = text.layout.buffers
+        self._views = list(text.layout.views.values())
         self._free: list[tuple[Value, ...]] = []
 
     def take(self) -> tuple[Value, ...]:
@@ -54,7 +60,8 @@ class Program:
         try:
             return self._free.pop()
         except IndexError:
-            return tuple(new_buffer(shape, dtype) for shape, dtype in self._forms)
+            made = [new_buffer(shape, dtype) for shape, dtype in self._forms]
+            return (*made, *(look(made[at]) for at, look in self._views))
 
     def give(self, buffers: tuple[Value, ...]) -> None:
         """The set is free again."""
@@ -64,6 +71,28 @@ class Program:
     def forget(self) -> None:
         """Let go of the sets that nobody uses."""
         self._free.clear()
+
+
+def lines_of(trace: Trace, outputs: Sequence[object]) -> list[Call]:
+    """The calls of a program, each as short as it can be; effects come last, so what they read lives until then."""
+    calls: list[Call] = []
+    for call in needed(trace.calls, outputs):
+        calls += _spelled(trace, call) if call.function in SPELLED else [call]
+    return sorted(calls, key=lambda call: call.result is None)
+
+
+def _spelled(trace: Trace, call: Call) -> list[Call]:
+    before: list[Call] = []
+
+    def flat(x: Any) -> Any:  # Any: traced, or a constant array
+        if not isinstance(x, Traced):
+            return x.reshape(-1)
+        seen = Traced(trace, x.value.reshape(-1))
+        before.append(Call(HOST.reshape, (x, (-1,)), {}, seen, pure=True))
+        return seen
+
+    found = SPELLED[call.function](flat, *call.arguments)
+    return [call] if found is None else [*before, replace(call, function=found[0], arguments=found[1])]
 
 
 def needed(calls: Sequence[Call], outputs: Sequence[object]) -> list[Call]:
@@ -77,83 +106,19 @@ def needed(calls: Sequence[Call], outputs: Sequence[object]) -> list[Call]:
     return kept[::-1]
 
 
-def memory(calls: Iterable[Call]) -> dict[Traced, Roots]:
-    """For each result, the values whose memory it may be: itself where it is new, else those it was made of."""
-    roots: dict[Traced, Roots] = {}
-    for call in calls:
-        if call.result is not None:
-            alone = kernel_of(call.function).fresh or isinstance(call.result.value, _NUMBERS)
-            shared = [(call.result,)] if alone else [roots.get(x, (x,)) for x in traced_in(call.arguments)]
-            roots[call.result] = frozenset().union(*shared)
-    return roots
-
-
-class _Layout:
-    """Where each result is written."""
-
-    def __init__(self, calls: Sequence[Call], outputs: Sequence[object]) -> None:
-        self.roots = memory(calls)
-        self.place: dict[Traced, int] = {}  # the number of the buffer of a result
-        self.buffers: list[Form] = []
-        # somebody may keep an output, or what a function got of which nothing is known
-        given = (*outputs, *(call.arguments for call in calls if call.opaque))
-        leaving = {r for x in traced_in(given) for r in self.roots.get(x, ())}
-        last = self._last_uses(calls)
-        free: dict[Form, list[int]] = {}
-        for at, call in enumerate(calls):
-            dying = [r for r in last.get(at, ()) if r in self.place]
-            kernel = kernel_of(call.function)
-            if kernel.elementwise:  # before the result's buffer is chosen: it may be an operand's
-                self._release(dying, free)
-            if call.result is not None and kernel.into and call.result not in leaving:
-                self._settle(call.result, free)
-            if not kernel.elementwise:
-                self._release(dying, free)
-            if call.result is not None and call.result in self.place and call.result in last.get(at, ()):
-                self._release([call.result], free)  # needed by nobody
-
-    def _last_uses(self, calls: Sequence[Call]) -> dict[int, dict[Traced, None]]:
-        final: dict[Traced, int] = {}
-        for at, call in enumerate(calls):
-            used = [*traced_in(call.arguments), *([call.result] if call.result is not None else ())]
-            for x in used:
-                for root in self.roots.get(x, ()):
-                    final[root] = at
-        last: dict[int, dict[Traced, None]] = {}  # sets in the order of the program
-        for root, at in final.items():
-            last.setdefault(at, {})[root] = None
-        return last
-
-    def _settle(self, result: Traced, free: dict[Form, list[int]]) -> None:
-        like = result.value
-        if not is_host_array(like) or not like.ndim or not like.size or not like.flags.c_contiguous:
-            return
-        form = like.shape, like.dtype
-        fitting = free.get(form)
-        if fitting:
-            self.place[result] = fitting.pop()
-        else:
-            self.place[result] = len(self.buffers)
-            self.buffers.append(form)
-
-    def _release(self, dying: Iterable[Traced], free: dict[Form, list[int]]) -> None:
-        for root in dying:
-            places = free.setdefault(self.buffers[self.place[root]], [])
-            if self.place[root] not in places:
-                places.append(self.place[root])
-
-
 class _Text:
     """The names of values, and the source."""
 
-    def __init__(self, inputs: Sequence[Traced], targets: Sequence[Traced] | None, layout: _Layout) -> None:
+    def __init__(self, inputs: Sequence[Traced], targets: Sequence[Traced] | None, layout: Layout) -> None:
         self.names: dict[Traced, str] = {x: f"p{i}" for i, x in enumerate(inputs)}
         self.names |= {x: f"t{i}" for i, x in enumerate(targets or ())}
+        self.names |= {x: f"u{i}" for i, x in enumerate(layout.views)}
         self.inputs = [self.names[x] for x in inputs]
         self.settle = None if targets is None else self._unpacked([self.names[x] for x in targets], "yield")
         self.layout = layout
         self.globals: dict[str, Any] = {}  # Any: functions and constants
         self._named: dict[int, tuple[str, object]] = {}
+        self._numbers: dict[object, Value] = {}  # one array for all calls that have a number beside an array
 
     def lines(self, calls: Sequence[Call], outputs: Sequence[object]) -> list[str]:
         """The body: whoever runs it is asked for the targets after the last pure call."""
@@ -164,6 +129,7 @@ class _Text:
     def head(self) -> list[str]:
         """The lines that give inputs and buffers their names."""
         buffers = [f"b{i}" for i in range(len(self.layout.buffers))]
+        buffers += [self.names[x] for x in self.layout.views]
         return [self._unpacked(self.inputs, "inputs"), self._unpacked(buffers, "buffers")]
 
     def compiled(self, source: str) -> Callable[..., Any]:  # Any: the program's outputs
@@ -180,20 +146,34 @@ class _Text:
 
     def _line(self, call: Call) -> str:
         result, function = call.result, call.function
+        if result in self.layout.views:
+            return ""
         arguments = [self._given(x) if call.opaque else self._value(x) for x in call.arguments]
         options = [f"{name}={self._value(x)}" for name, x in call.options.items()]
+        if function is subtract_into:
+            w, d = arguments
+            return f"{self._constant(kernel_of(operator.sub).into)}({w}, {d}, {w})"
         if result is None:
             return f"{self._constant(function)}({', '.join([*arguments, *options])})"
         if result in self.layout.place:
             into = kernel_of(function).into
             self.names[result] = buffer = f"b{self.layout.place[result]}"
+            if len(call.arguments) == 2 and into is not None:
+                arguments = [self._beside(x, y, into) for x, y in (call.arguments, call.arguments[::-1])]
             return f"{self._constant(into)}({', '.join([*arguments, *options, f'out={buffer}'])})"
         self.names[result] = name = f"v{len(self.names)}"
         sign = _INFIX.get(function)
+        if function is HOST.divide and isinstance(result.value, Generic0d):
+            sign = "/"  # of numbers it takes a tenth of the time
         if sign is not None:
             return f"{name} = {arguments[0]} {sign} {arguments[1]}"
         if function is operator.neg:
             return f"{name} = -{arguments[0]}"
+        if function is operator.getitem:
+            return f"{name} = {arguments[0]}[{arguments[1]}]"
+        matrix = is_host_array(result.value) and result.ndim == 2
+        if function is transposed or (function is HOST.swap_last and matrix):
+            return f"{name} = {arguments[0]}.T"
         return f"{name} = {self._constant(function)}({', '.join([*arguments, *options])})"
 
     def _value(self, x: object) -> str:
@@ -204,6 +184,13 @@ class _Text:
         if type(x) in _PLAIN:
             return f"({x!r})"
         return self._constant(x)
+
+    def _beside(self, x: object, other: object, into: Callable[..., Any]) -> str:  # Any: as in _INFIX
+        """An argument of a call into a buffer, beside the other one."""
+        if isinstance(x, Traced) or not isinstance(other, Traced):
+            return self._value(x)
+        made = constant_beside(x, other.value, into)
+        return self._value(x if made is x else self._numbers.setdefault((made.dtype, made.tobytes()), made))
 
     def _given(self, x: object) -> str:
         """A value for somebody who may write to it: of an array that all runs share a copy."""

@@ -94,7 +94,9 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
     if of.column in (Column.ARRAY, Column.MASK) or is_array(value):
         array = host_array(value)
         cell = buffers.get(id(array)) or buffers.get(id(array.base))
-        if cell is not None:
+        if cell is not None and is_array(array.base):
+            array = array.copy()  # of a part of a weight's data, or of an array that several weights live in
+        elif cell is not None:
             cell.exposed = True
         return as_readonly(array)
     return Float32(value) if of.column is Column.FLOAT else value

@@ -24,7 +24,6 @@ from wengert.graph.store import STORE
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.changed import Changed, Changes
-from wengert.run.commit import commit
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.nonfinite import explain
@@ -33,14 +32,18 @@ from wengert.run.plans import Plans
 from wengert.run.received import OwnTape, given, handed_over, nowhere
 from wengert.run.watched import watched
 
-_KEY = "the evaluation of a run"
+OWN = "the evaluation of a run"
 
 
 class Sequential:
     """One thread, in order: what every other interpreter has to agree with.
 
     A structure that comes back often is run by a plan made of it, which gives the same; `compiled=False`
-    leaves every run to the interpreter.
+    leaves every run to the interpreter. Where a plan fails, nothing has changed: the interpreter runs the expression
+    once more, to say where, so a rule of a user's that failed is called twice.
+    A plan runs branches that do the same to other values, such as the heads of a network, as one: a stacked call is
+    taken where it gives the bits of the single ones, and by the count of calls it saves. The data of such weights
+    live side by side in one array. `stacked=False` leaves each call to itself.
     `rules` are other rules for operations in the runs of this executor: a value rule, or all of `extend.Rules`.
     `arrays` has the array functions for them: any object with those of `wengert.arrays.Namespace`, in place of
     numpy's. Both make a run go node by node.
@@ -52,10 +55,15 @@ class Sequential:
     """
 
     def __init__(
-        self, compiled: bool = True, *, rules: Changes | None = None, arrays: Namespace | None = None
+        self,
+        compiled: bool = True,
+        *,
+        stacked: bool = True,
+        rules: Changes | None = None,
+        arrays: Namespace | None = None,
     ) -> None:
         changed = bool(rules) or arrays is not None
-        self._plans = Plans() if compiled and not changed else None
+        self._plans = Plans(stacked=stacked) if compiled and not changed else None
         self._loops = Changed(rules, arrays) if changed else ONE_THREAD
         self._evaluations: Callable[[int, Loops], Evaluation] = Evaluation
 
@@ -65,13 +73,13 @@ class Sequential:
         """The tape of an expression, alive until the run or the `nested` part around it ends."""
         evaluation = _evaluation(context, self._loops)
         x = lift_any(expression)
-        if isinstance(evaluation, _RunsOwn) and x.kind.trainable:
+        if isinstance(evaluation, RunsOwn) and x.kind.trainable:
             evaluation.may_train(context.run)
         value = yield from evaluation.evaluate(x, context)
         if not x.kind.trainable:
             return OwnTape(given(value, x.kind, evaluation.buffers), nowhere, x)
         hold = _Hold(evaluation, x)
-        if isinstance(evaluation, _RunsOwn) and context.environment is evaluation:
+        if isinstance(evaluation, RunsOwn) and context.environment is evaluation:
             context.run.on_close(hold.release)  # below a bind: what arrives at that still has to get here
         else:
             yield Do.resource(lambda: hold)
@@ -163,7 +171,7 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
                 yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         context.run.settle()  # the last moment at which a cancelled run can stop with nothing changed (D18)
-        commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
+        executor._loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
         return value
 
 
@@ -187,10 +195,10 @@ def _evaluation(context: Context, loops: Loops) -> Evaluation:
     """The evaluation that this part of the run belongs to; a run without one gets its own."""
     if isinstance(context.environment, Evaluation):
         return context.environment
-    return context.run.local(_KEY, lambda: _RunsOwn(context.run, loops))
+    return context.run.local(OWN, lambda: RunsOwn(context.run, loops))
 
 
-class _RunsOwn(Evaluation):
+class RunsOwn(Evaluation):
     """The evaluation of a run that nobody trains: a `backward` by hand makes it a training (D6)."""
 
     __slots__ = ("executor", "live", "trains")
@@ -208,7 +216,7 @@ class _RunsOwn(Evaluation):
         """The commit; before it, what was sent below a bind after the last tape's release is on its way."""
         if self.pending:
             Do.program(self.backward).run(self.executor)
-        commit(self.deltas, self.snapshot)
+        self.loops.commit(self.deltas, self.snapshot)
 
     def may_train(self, run: Run) -> None:
         """A tape is asked for, which may be sent a delta: from now on to its end the run is alone (S10)."""
@@ -229,7 +237,7 @@ class _Hold(AbstractContextManager["_Hold"]):
         self.x = x
 
     def __enter__(self) -> _Hold:
-        if isinstance(self.evaluation, _RunsOwn):
+        if isinstance(self.evaluation, RunsOwn):
             self.evaluation.live += 1
         return self
 
@@ -246,7 +254,7 @@ class _Hold(AbstractContextManager["_Hold"]):
     ) -> None:
         evaluation = self.evaluation
         try:
-            if isinstance(evaluation, _RunsOwn):
+            if isinstance(evaluation, RunsOwn):
                 evaluation.live -= 1
                 if failure is None and not evaluation.live and evaluation.pending:
                     Do.program(evaluation.backward).run(evaluation.executor)

@@ -8,7 +8,7 @@ Refuses to know: when a plan is worth making, and who commits.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from wengert.arrays import Float32, Value, dtype_of, is_array, one_like, shape_of
@@ -18,11 +18,11 @@ from wengert.graph.products import zero_of
 from wengert.graph.store import Cell
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, dense
-from wengert.run.program import Roots, memory
+from wengert.run.layout import Roots, memory
 from wengert.run.scope import Scope, leaving, term_of
 from wengert.run.tracing import Trace, Traced, concrete, traced_in
 
-_NUMBERS: Final = (float, int, Float32)
+NUMBERS: Final = (float, int, Float32)
 
 
 class Tracer:
@@ -54,6 +54,14 @@ class Tracer:
     def _dense(self, x: Expression, delta: Any) -> Any:  # Any: as in `deltas`; None: the loss does not depend
         return self.trace.opaque(zero_of, self.table[x]) if delta is None else dense(delta)
 
+    def kinds(self) -> dict[Traced, Hashable]:
+        """Of each input what it has in common with those that it may stand in one array with."""
+        found: dict[Traced, Hashable] = {x: _form(x.value) for x in self.trace.inputs}
+        for w in self.weights:
+            data, optimizer = self.table[w], w._optimizer
+            found[data] = (Weight, _form(data.value), type(optimizer), id(optimizer.settings))
+        return found
+
     # -- commit -------------------------------------------------------------------------------------
 
     def updates(self) -> Updating | None:
@@ -82,6 +90,12 @@ class Tracer:
     def sent(self) -> list[Any]:  # Any: as in `deltas`
         """The deltas as values that may leave the program."""
         return [leaving(self.trace, d) for d in self.deltas.values()]
+
+
+def _form(value: Value) -> Hashable:
+    """Type, shape, element type and order in memory."""
+    ordered = is_array(value) and value.flags.c_contiguous
+    return type(value), shape_of(value), getattr(value, "dtype", None), ordered
 
 
 def _fits(step: Any, weight: Weight) -> bool:  # Any: traced, lazy or constant
@@ -121,7 +135,7 @@ class Updating:
         """What is subtracted from one weight."""
         optimizer = weight._optimizer
         state = optimizer.state()
-        if state is None or not all(is_array(v) or type(v) in _NUMBERS for v in state.values()):
+        if state is None or not all(is_array(v) or type(v) in NUMBERS for v in state.values()):
             return None
         trace, staged = self.tracer.trace, optimizer.staged()
         for name, value in state.items():

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, ClassVar, NoReturn, cast
 
 from wengert.arrays import HOST, Namespace, Value, dtype_of, is_array, namespace_of, serve, shape_of
-from wengert.arrays.kernels import EFFECTS, subtract_into
+from wengert.arrays.kernels import EFFECTS, subtract_into, transposed
 from wengert.arrays.pieces import PIECES, REWRITES
 from wengert.lazy import LazyDelta
 
@@ -172,11 +172,7 @@ class Traced:
 
     @property
     def T(self) -> Value:
-        return self.trace.call(_transposed, self)
-
-
-def _transposed(x: Value) -> Value:
-    return x.T
+        return self.trace.call(transposed, self)
 
 
 def concrete(x: Any) -> Any:  # Any: as in `Call`
@@ -221,6 +217,10 @@ class Tracing:
     def call(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
         """Write down a call of a function that no namespace has."""
         return self._trace_of(arguments).call(function, *arguments, **options)
+
+    def effect(self, function: Function, *arguments: Any) -> None:  # Any: as in `Call`
+        """Write down a call that changes its first argument."""
+        self._trace_of(arguments).effect(function, *arguments)
 
     def _trace_of(self, arguments: tuple[Any, ...]) -> Trace:  # Any: as in `Call`
         return self._trace or next(traced_in(arguments)).trace

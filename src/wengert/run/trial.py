@@ -17,7 +17,8 @@ from typing import Any, Final, NamedTuple
 from wengert.arrays import Value, is_host_array
 from wengert.arrays.kernels import new_buffer
 from wengert.run.crew import Crew
-from wengert.run.program import _NUMBERS, Program, _Layout, _Text, needed
+from wengert.run.layout import NUMBERS, Layout
+from wengert.run.program import Program, _Text, lines_of
 from wengert.run.regions import Listing, Regions
 from wengert.run.tracing import Trace, Traced
 
@@ -46,7 +47,7 @@ class Divided(Program):
         outputs: Sequence[Any],  # Any: as in `Listing`
         targets: Sequence[Traced] | None = None,
     ) -> None:
-        calls = sorted(needed(trace.calls, outputs), key=lambda call: call.result is None)
+        calls = lines_of(trace, outputs)
         self._listing: Listing | None = _without_values(Listing(calls, trace.inputs, outputs, targets))
         self._crew = crew
         self._terms = terms
@@ -171,7 +172,7 @@ def _shape_only(value: Value) -> Value:
     """What a layout asks of a value: a number, or an array that could lie in a buffer."""
     if is_host_array(value):
         return new_buffer(value.shape, value.dtype) if value.flags.c_contiguous else None
-    return value if isinstance(value, _NUMBERS) else None
+    return value if isinstance(value, NUMBERS) else None
 
 
 def _median(times: Sequence[float]) -> float:
@@ -186,7 +187,7 @@ class _Timed(Program):
     """The straight line, with a look at the clock after each call."""
 
     def __init__(self, listing: Listing, note: Callable[[Sequence[float]], None]) -> None:
-        layout = _Layout(listing.calls, listing.outputs)
+        layout = Layout(listing.calls, listing.outputs)
         text = _Text(listing.inputs, listing.targets, layout)
         text.globals |= {"clock": perf_counter, "note": note}
         marked = [(text._line(call), "marks.append(clock())") for call in listing.calls]

@@ -7,7 +7,8 @@ Refuses to know: what a watcher does with what it is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from copy import copy
 from functools import partial
 from typing import Protocol, TypeVar
@@ -19,7 +20,7 @@ from wengert.graph.operation import Signature
 from wengert.graph.watchers import WATCHERS, Watcher, present, watchers_of
 from wengert.graph.weights import Weight
 from wengert.run.evaluation import Evaluation
-from wengert.run.loops import Failure, Loops, Values, arguments_of
+from wengert.run.loops import Failure, Loops, Part, Values, arguments_of
 from wengert.run.notes import located
 from wengert.run.plans import Plans
 
@@ -51,9 +52,22 @@ class _Careful(Loops):
 
     def __init__(self, usual: Loops) -> None:
         self._usual = usual
+        self.inside = usual.inside
 
     def meaning(self, signature: Signature) -> Signature:
         return self._usual.meaning(signature)
+
+    def around(self, part: Part, node: Node) -> AbstractContextManager[object]:
+        return self._usual.around(part, node)
+
+    def commit(
+        self,
+        deltas: Mapping[Expression, Value],
+        snapshot: int,
+        loss: Value = 0.0,
+        refused: Callable[[Exception], None] | None = None,
+    ) -> None:
+        self._usual.commit(deltas, snapshot, loss, refused)
 
     def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
         return 0

@@ -1,0 +1,74 @@
+"""A plan fits an expression exactly where everything that was shared is shared, and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.run.planned import eager
+from wengert.plugins import SGD
+
+Loss = wg.ArrayLayer[tuple[()], np.float64]
+Weights = tuple[wg.ArrayWeight[tuple[int], np.float64], wg.ArrayWeight[tuple[int], np.float64]]
+SETTINGS = SGD(learning_rate=0.1)
+
+
+def _weights() -> Weights:
+    return SETTINGS.array_weight(np.arange(3.0)), SETTINGS.array_weight(np.arange(3.0) + 1)
+
+
+def _two_nodes(w: Weights) -> Loss:
+    return wg.sum(wg.exp(w[0]) * wg.exp(w[0]))
+
+
+def _one_node(w: Weights) -> Loss:
+    x = wg.exp(w[0])
+    return wg.sum(x * x)
+
+
+def _two_weights(w: Weights) -> Loss:
+    return wg.sum(wg.exp(w[0]) * wg.exp(w[1]))
+
+
+def _two_chains(w: Weights) -> Loss:
+    return wg.sum(wg.sin(wg.exp(w[0])) * wg.sin(wg.exp(w[0])))
+
+
+def _chains_that_meet(w: Weights) -> Loss:
+    x = wg.exp(w[0])
+    return wg.sum(wg.sin(x) * wg.sin(x))
+
+
+def _two_literals(w: Weights) -> Loss:
+    return wg.sum((w[0] * 2.0) * (w[0] * 3.0))
+
+
+def _one_literal(w: Weights) -> Loss:
+    x = w[0] * 2.0
+    return wg.sum(x * x)
+
+
+STRUCTURES = (
+    *(_two_nodes, _one_node, _two_weights, _two_chains, _chains_that_meet),
+    *(_two_literals, _one_literal),
+)
+
+
+@pytest.mark.parametrize("first", STRUCTURES)
+@pytest.mark.parametrize("second", STRUCTURES)
+def test_a_plan_of_one_structure_is_used_for_no_other(
+    first: Callable[[Weights], Loss], second: Callable[[Weights], Loss]
+) -> None:
+    executor, plans = eager()
+    first(_weights()).train().run(executor)
+    made = plans.made
+    again = _weights()
+    second(again).train().run(executor)
+    assert (plans.made > made) == (first is not second)
+    alone = _weights()
+    second(alone).train().run(wg.run.Sequential(compiled=False))
+    for w, v in zip(again, alone, strict=True):
+        np.testing.assert_array_equal(w.data, v.data, strict=True)
