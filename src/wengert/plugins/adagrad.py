@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wengert.arrays import Value, root
+from wengert.arrays import Value, is_host_array, root
 from wengert.graph.weights import Weight
-from wengert.lazy import dense
+from wengert.lazy import LazyDelta, Rows, dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
@@ -23,9 +23,19 @@ class Accumulating(Optimizer["Adagrad"]):
     squares: Value = 0.0
 
     def step(self, delta: Value, weight: Weight) -> Value:
+        few = delta.touched() if isinstance(delta, LazyDelta) and is_host_array(self.squares) else None
+        if few is not None and self.settings.eps > 0:  # or where d is 0, 0 / 0 is no number
+            return super().step(self._at(*few), weight)
         d = dense(delta)
         self.squares = self.squares + d * d
         return super().step(d / (root(self.squares) + self.settings.eps), weight)
+
+    def _at(self, lines: Value, d: Value) -> LazyDelta:
+        """The same where d is 0 but in these lines: neither c nor the weight changes elsewhere."""
+        squares = self.squares.copy()
+        squares[lines] = now = squares[lines] + d * d
+        self.squares = squares
+        return LazyDelta([Rows(lines, d / (root(now) + self.settings.eps), squares.shape)])
 
 
 class Adagrad(Plugin):

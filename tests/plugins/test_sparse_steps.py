@@ -1,0 +1,80 @@
+"""Adagrad of a table of which few rows were taken: the steps of those rows only, with the bits of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import run
+from wengert.plugins import Adagrad, LearningRate
+
+PLAIN = run.Sequential(compiled=False)
+
+
+class Settings(Adagrad, LearningRate):
+    pass
+
+
+def trained(keys: list[Any], dense: bool, eps: float = 1e-8) -> tuple[Any, Any]:
+    """The table and its squares after a step a key."""
+    table = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    w = Settings(learning_rate=0.5, eps=eps).array_weight(table)
+    for i, key in enumerate(keys):
+        taken = wg.take(w, np.array(key), axis=0)
+        loss = wg.sum(wg.square(taken) * float(i + 1))
+        if dense:  # a dense summand of 0 makes the delta an array
+            loss = loss + wg.sum(w * 0.0)
+        loss.train().run(PLAIN)
+    return w.data, squares(w)
+
+
+def squares(w: Any) -> Any:  # Any: a weight of these settings, and its optimizer's array
+    return w._optimizer.squares
+
+
+@pytest.mark.parametrize(
+    "keys", [[[3, 1, 3], [3, -1]], [[0], [0, 0, 0, 7], [39, -1]], [[[1, 2], [2, 1]], [5]]]
+)
+def test_rows_that_were_taken_step_as_in_the_whole(keys: list[Any]) -> None:
+    few, whole = trained(keys, dense=False), trained(keys, dense=True)
+    for a, b in zip(few, whole, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_the_other_rows_are_not_even_looked_at() -> None:
+    w = Settings(learning_rate=0.5).array_weight(np.ones((40, 3), np.float32))
+    loss = wg.sum(wg.take(w, np.array([1, 4]), axis=0))
+    loss.train().run(PLAIN)
+    squares(w)[20] = np.nan
+    loss.train().run(PLAIN)
+    assert np.isfinite(w.data).all()
+
+
+def test_without_eps_and_of_many_rows_all_of_it_is_done() -> None:
+    w = Settings(learning_rate=0.5, eps=0.0).array_weight(np.ones((40, 3), np.float32))
+    for _ in range(2):
+        wg.sum(wg.take(w, np.array([1]), axis=0)).train().run(PLAIN)
+    assert np.isnan(w.data).any()  # 0 / 0, as the formula has it
+    many = trained([list(range(30)), list(range(30))], dense=False)
+    for a, b in zip(many, trained([list(range(30)), list(range(30))], dense=True), strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_a_step_that_is_thrown_away_leaves_the_squares() -> None:
+    w = Settings(learning_rate=0.5).array_weight(np.ones((40, 3), np.float32))
+    other = Settings(learning_rate=0.5).array_weight(np.ones(3, np.float32))
+    row = wg.take(w, np.array([1]), axis=0)
+    wg.sum(row * other).train().run(PLAIN)
+    before, state = w.data, squares(w).copy()
+    vars(other._optimizer)["step"] = _fails
+    with pytest.raises(ValueError, match="refused"):
+        wg.sum(row * other).train().run(PLAIN)
+    assert w.data.tobytes() == before.tobytes()
+    assert squares(w).tobytes() == state.tobytes()
+
+
+def _fails(delta: object, weight: object) -> object:
+    raise ValueError("refused")
