@@ -64,6 +64,14 @@ class CheckpointPackageError(CheckpointError, ImportError):
     """The package that reads and writes files of weights is not installed."""
 
 
+class DataError(WengertError, ValueError):
+    """A file of data is broken or of another format, or examples do not fit together."""
+
+
+class PackageError(WengertError, ImportError):
+    """A package that only this needs is not installed."""
+
+
 class BlockError(WengertError, TypeError):
     """Blocks of `wengert.fold` do not fit together."""
 

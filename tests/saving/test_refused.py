@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def refused(path: Path, words: str, model: Any = None, **options: bool) -> None:
+def refused(path: Path, words: str, model: Any = None, **options: Any) -> None:
     """Loading raises a CheckpointError that names the file and has these words; nothing has changed."""
     if model is None:
         model = network(adam(), seed=1)
@@ -155,7 +155,7 @@ CHANGES = {
     "offsets backwards": (in_header(data_offsets=[16, 0]), "safetensors refuses it"),
     "negative offsets": (in_header(data_offsets=[-16, 0]), "safetensors refuses it"),
     "overlap": (in_header(data_offsets=[4, 20]), "safetensors refuses it"),
-    "optimizer": (in_weight(optimizer=["Remembering"]), "was Remembering, and is Moments with Scaled here"),
+    "optimizer": (in_weight(optimizer=["Momentum"]), "was Momentum, and is Adam with LearningRate here"),
     "optimizer is no list": (in_weight(optimizer="Moments"), "optimizer is no list"),
     "state of no optimizer": (in_state("velocity", ARRAY), "has no state 'velocity'"),
     "a method": (in_state("step", {"value": 1}), "has no state 'step'"),
@@ -169,6 +169,7 @@ CHANGES = {
     "mean of integers": (in_state("mean", {**ARRAY, "dtype": "int32"}), "which its optimizer never has"),
     "step": (in_manifest(step="3"), "step is no int"),
     "version": (in_manifest(version=None), "version is no str"),
+    "note": (in_manifest(note=3), "note is no str"),
     "format": (in_manifest(format=2), "of format 2"),
     "weights": (in_manifest(weights=[]), "weights is no dict"),
     "weight": (in_manifest(weights={"layers.0.bias": 1}), "layers.0.bias is no dict"),
@@ -221,7 +222,9 @@ def test_the_state_of_another_optimizer_is_refused_and_data_alone_are_not(path: 
 
     other = network(Other(learning_rate=0.1))
     refused(
-        path, "was Moments with Scaled, and is Remembering with Scaled here; write load(..., optim", other
+        path,
+        "was Adam with LearningRate, and is Momentum with LearningRate here; write load(..., optim",
+        other,
     )
     load(path, other, optimizer=False)
 

@@ -18,6 +18,7 @@ from safetensors.numpy import load_file
 import wengert as wg
 from tests.saving.models import adam, network, step, told
 from wengert import nn, plugins
+from wengert.errors import CheckpointError
 from wengert.extend import Optimizer
 from wengert.graph import Weight
 from wengert.graph.weights import Updates
@@ -149,7 +150,7 @@ def test_other_programs_read_the_weights_and_a_person_the_manifest(tmp_path: Pat
     assert (weight["shape"], weight["dtype"], weight["optimizer"]) == (
         [3, 4],
         "float32",
-        ["Moments", "Scaled"],
+        ["Adam", "LearningRate"],
     )
     assert weight["state"]["count"] == {"value": 1}
     assert load(path, model) == Checkpoint(12, 34, wg.__version__)
@@ -215,3 +216,44 @@ def test_a_link_stays_one_and_nothing_else_is_left_in_the_folder(tmp_path: Path)
     save(str(tmp_path / "link"), [w])
     assert (tmp_path / "link").is_symlink()
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["link", "real", "there"]
+
+
+# -- notes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("note", [None, "", "text", "ä\n\0\ud800\U0001f600", "x" * 100_000, '{"a": [NaN]}'])
+def test_a_note_comes_back(tmp_path: Path, note: str | None) -> None:
+    w = SGD(learning_rate=0.1).double_weight(1.0, name="w")
+    save(tmp_path / "w", [w], note=note)
+    assert load(tmp_path / "w", [w]).note == note
+
+
+def test_a_file_without_a_note_has_none(tmp_path: Path) -> None:  # as version 0.1.0 began
+    w = SGD(learning_rate=0.1).double_weight(1.0, name="w")
+    save(tmp_path / "w", [w], step=3)
+    content = (tmp_path / "w").read_bytes()
+    shorter = content.replace(b'\\"note\\": null, ', b"")
+    (tmp_path / "w").write_bytes((len(shorter) - 8 - 8).to_bytes(8, "little") + shorter[8:])
+    assert content != shorter and load(tmp_path / "w", [w]) == Checkpoint(3, None, wg.__version__)
+
+
+def test_who_checks_hears_of_the_rest_before_anything_changes(tmp_path: Path) -> None:
+    w = SGD(learning_rate=0.1).double_weight(1.0, name="w")
+    save(tmp_path / "w", [w], step=3, seed=4, note="n")
+    other = SGD(learning_rate=0.1).double_weight(2.0, name="w")
+    heard: list[Checkpoint] = []
+
+    def refuse(found: Checkpoint) -> None:
+        heard.append(found)
+        raise LookupError("not this one")
+
+    with pytest.raises(LookupError, match="not this one"):
+        load(tmp_path / "w", [other], check=refuse)
+    assert other.data == 2.0 and heard == [Checkpoint(3, 4, wg.__version__, "n")]
+    assert load(tmp_path / "w", [other], check=heard.append) == heard[0] == heard[1] and other.data == 1.0
+
+
+def test_a_note_is_a_text(tmp_path: Path) -> None:
+    note: Any = 3
+    with pytest.raises(CheckpointError, match="note is 3, a int; it has to be a str or None"):
+        save(tmp_path / "w", [SGD(learning_rate=0.1).double_weight(1.0, name="w")], note=note)

@@ -7,13 +7,15 @@ Refuses to know: the layout of the file, and which optimizers there are.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from wengert.arrays import Form, Stored, Value, form_of, restored, stored
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
+from wengert.graph.interrupts import Uninterrupted
+from wengert.graph.site import user_position
 from wengert.graph.store import STORE, Cell
 from wengert.graph.weights import Updates, by_settings, data_of
 from wengert.saving.container import encoded, opened
@@ -23,15 +25,17 @@ from wengert.saving.naming import weights_by_name
 from wengert.saving.states import check_state, parts_of, state_of, with_state
 
 Path: TypeAlias = str | os.PathLike[str]
+_WANTED: Final[dict[type, str]] = {int: "an int", str: "a str"}
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a file says besides its weights: the step and the seed that `save` was given, the version that saved."""
+    """What a file says besides its weights: step, seed and note as `save` was given them, the version that saved."""
 
     step: int | None
     seed: int | None
     version: str
+    note: str | None = None
 
 
 # object: a dictionary of weights, an iterable of named ones, or a model of any class
@@ -42,8 +46,9 @@ def save(
     step: int | None = None,
     seed: int | None = None,
     optimizer: bool = True,
+    note: str | None = None,
 ) -> None:
-    """Write weights, the state of their optimizers, `step` and `seed` to a file, which is replaced at once.
+    """Write weights, the state of their optimizers, `step`, `seed` and `note` to a file, which is replaced at once.
 
     `weights` is a model, by whose attributes they are named, a dictionary, or an iterable of weights with names of
     their own. All are as they were between two trainings. Raises CheckpointError for names that a file cannot have
@@ -62,24 +67,25 @@ def save(
 
     Source: the safetensors format, https://huggingface.co/docs/safetensors.
     """
-    for what, number in (("step", step), ("seed", seed)):
-        if number is not None and type(number) is not int:
+    for what, said, kind in (("step", step, int), ("seed", seed, int), ("note", note, str)):
+        if said is not None and type(said) is not kind:
             raise CheckpointError(
-                f"{what} is {number!r}, a {type(number).__name__}; it has to be an int or None"
+                f"save: {what} is {said!r:.60}, a {type(said).__name__}; it has to be {_WANTED[kind]} or None\n"
+                f"  at {user_position()}"
             )
     named = weights_by_name(weights)
     release = STORE.hold()
     try:
-        manifest, values = _taken(named, step, seed, optimizer)
+        manifest, values = _taken(named, Manifest(step, seed, {}, note=note), optimizer)
     finally:
         release()
     replace(os.fspath(path), encoded(manifest, values))
 
 
 def _taken(
-    named: Mapping[str, Weight], step: int | None, seed: int | None, optimizer: bool
+    named: Mapping[str, Weight], manifest: Manifest, optimizer: bool
 ) -> tuple[Manifest, dict[str, Stored]]:
-    """Everything as bytes, which no later training changes."""
+    """Everything as bytes, which no later training changes; the manifest with the weights in it."""
     weights: dict[str, Saved] = {}
     values: dict[str, Stored] = {}
     for name, weight in named.items():
@@ -92,7 +98,7 @@ def _taken(
                 values[state_name(name, key)] = entry = _stored(value)
                 state[key] = entry.form
         weights[name] = Saved(data.form, parts_of(weight) if optimizer else (), state)
-    return Manifest(step, seed, weights), values
+    return manifest._replace(weights=weights), values
 
 
 def _stored(x: Value) -> Stored:
@@ -101,24 +107,42 @@ def _stored(x: Value) -> Stored:
     return found
 
 
-def load(path: Path, weights: object, *, optimizer: bool = True) -> Checkpoint:
+def load(
+    path: Path,
+    weights: object,
+    *,
+    optimizer: bool = True,
+    check: Callable[[Checkpoint], object] | None = None,
+) -> Checkpoint:
     """Give weights and their optimizers what `save` wrote, all at once; `weights` as for `save`.
 
     The file must have these weights and no others, with their shapes and dtypes, and state of the same optimizers,
-    which `optimizer=False` leaves as it is. Raises CheckpointError, after which no weight has changed, for a file
-    that is of another model or is broken in whatever way; OSError where there is none. Nothing in a file is ever
-    run.
+    which `optimizer=False` leaves as it is. `check` is told what else the file says, and may refuse it by raising.
+    Raises CheckpointError, after which no weight has changed, for a file that is of another model or is broken in
+    whatever way; OSError where there is none. Nothing in a file is ever run.
 
     Example: see `save`. Source: as for `save`.
     """
     place = os.fspath(path)
     named = weights_by_name(weights)
+
+    def agree(manifest: Manifest) -> None:
+        _agree(manifest, named, optimizer)
+        if check is not None:
+            check(_said(manifest))
+
     try:
-        manifest, values = opened(place, lambda found: _agree(found, named, optimizer))
+        manifest, values = opened(place, agree)
     except Broken as reason:
-        raise CheckpointError(f"{place} cannot be loaded, and no weight has changed: {reason}") from reason
+        raise CheckpointError(
+            f"{place} cannot be loaded, and no weight has changed: {reason}\n  at {user_position()}"
+        ) from reason
     _give(named, manifest, values, optimizer)
-    return Checkpoint(manifest.step, manifest.seed, manifest.version)
+    return _said(manifest)
+
+
+def _said(manifest: Manifest) -> Checkpoint:
+    return Checkpoint(manifest.step, manifest.seed, manifest.version, manifest.note)
 
 
 def _agree(manifest: Manifest, named: Mapping[str, Weight], optimizer: bool) -> None:
@@ -162,10 +186,11 @@ def _give(
         optimizers: list[tuple[Weight, Updates]] = []
         if optimizer:
             optimizers = [(w, with_state(w, s)) for w, s in zip(named.values(), states, strict=True)]
-        with STORE.lock:
-            STORE.replace(STORE.begin(reader), data)
-        for weight, stepped in optimizers:
-            weight._optimizer = stepped
+        with Uninterrupted():
+            with STORE.lock:
+                STORE.replace(STORE.begin(reader), data)
+            for weight, stepped in optimizers:
+                weight._optimizer = stepped
         for group in by_settings(weight for weight, _ in optimizers):
             group[0]._optimizer.loaded(group)
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import suppress
+from glob import escape, glob
 
 from wengert.errors import CheckpointWriteError
 
@@ -34,6 +35,14 @@ def replace(path: str, content: bytes) -> None:
         _sync_folder(folder)
     except OSError as error:
         raise _failure(path, error, "it was replaced, but may be as it was after a loss of power") from error
+
+
+def remove_partial(path: str) -> None:
+    """Delete what processes that were killed while they wrote this file have left; none may be writing it now."""
+    folder, name = os.path.split(os.path.realpath(path))
+    for left in glob(os.path.join(escape(folder), f".{escape(name)}.{'[0-9a-f]' * 16}.partial")):
+        with suppress(FileNotFoundError):  # somebody else was faster
+            os.unlink(left)
 
 
 def _write(path: str, content: bytes) -> None:

@@ -1,6 +1,6 @@
 """The manifest: what a file says about its weights, and how much of that is believed.
 
-Knows: names, forms, optimizer state, step, seed and version as JSON; that JSON of a stranger may be anything.
+Knows: names, forms, optimizer state, step, seed, version and note as JSON; that JSON of a stranger may be anything.
 Refuses to know: how bytes are laid out in a file, and which model is there.
 """
 
@@ -38,6 +38,7 @@ class Manifest(NamedTuple):
     seed: int | None
     weights: dict[str, Saved]
     version: str = __version__
+    note: str | None = None
 
     def forms(self) -> dict[str, Form]:
         """Everything that the file has as bytes, by name."""
@@ -65,6 +66,7 @@ def written(manifest: Manifest) -> str:
             "version": manifest.version,
             "step": manifest.step,
             "seed": manifest.seed,
+            "note": manifest.note,
             "weights": weights,
         }
     )
@@ -109,11 +111,13 @@ def read(text: str) -> Manifest:
             f"its manifest is of format {number!r}; this is version {__version__}, which reads {_FORMAT}"
         )
     weights = {name: _saved(x, name) for name, x in _is(dict, found.get("weights"), "weights").items()}
+    note = found.get("note")
     return Manifest(
         _number(found.get("step"), "step"),
         _number(found.get("seed"), "seed"),
         weights,
         _is(str, found.get("version"), "version"),
+        None if note is None else _is(str, note, "note"),
     )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
+from wengert.graph.operand import shown
+from wengert.graph.site import user_position
 from wengert.nn import weights as weights_at
 from wengert.saving.manifest import STATES
 
@@ -23,8 +25,8 @@ def weights_by_name(given: object) -> dict[str, Weight]:
         found = weights_at(given)
     if not found:
         raise CheckpointError(
-            f"no weight in {type(given).__name__!s} {_short(given)}; give a dictionary of weights, an iterable of "
-            "named weights, or a model that has weights in its attributes"
+            f"there is no weight in {shown(given)}; give a dictionary of weights, an iterable of named weights, or a "
+            f"model that has weights in its attributes\n  at {user_position()}"
         )
     for name, weight in found.items():
         _check(name, weight)
@@ -59,8 +61,3 @@ def _check(name: str, weight: Weight) -> None:
             f"a file of weights cannot have the name {name!r}, that of the weight made at {weight.site}; names are "
             f"printable, not empty, and begin neither with {STATES!r} nor with '__metadata__'"
         )
-
-
-def _short(x: object) -> str:
-    text = repr(x)
-    return text if len(text) <= 60 else text[:57] + "..."

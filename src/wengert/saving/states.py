@@ -15,13 +15,20 @@ from wengert.saving.manifest import Broken, Plain, Saved
 
 
 def parts_of(weight: Weight) -> tuple[str, ...]:
-    """The parts of its optimizer that make steps, in their order: state is of use to the same ones only."""
-    return tuple(part.__qualname__ for part in _parts(weight))
+    """The plugins whose parts make steps, in the order of these: state is of use to the same ones only."""
+    return tuple(plugin.__qualname__ for plugin in _parts(weight).values())
 
 
-def _parts(weight: Weight) -> list[type]:
+def _parts(weight: Weight) -> dict[type, type]:
+    """The plugin of each part; a part that only another one is made of has none."""
+    plugins = type(getattr(weight._optimizer, "settings", None)).__mro__
+    named = {vars(plugin)["optimizer"]: plugin for plugin in reversed(plugins) if "optimizer" in vars(plugin)}
     chain = type(weight._optimizer).__mro__
-    return [part for part in chain if "step" in vars(part) and part is not Optimizer]
+    return {part: named[part] for part in chain if part in named and _steps(part)}
+
+
+def _steps(part: type) -> bool:
+    return getattr(part, "step", Optimizer.step) is not Optimizer.step
 
 
 def state_of(weight: Weight, name: str) -> dict[str, Value]:

@@ -1,0 +1,25 @@
+"""The loop around a loss: steps over batches, measuring, stopping, keeping what is needed to go on after a kill.
+
+Knows: its public names.
+Refuses to know: networks, and how a step computes.
+"""
+
+from __future__ import annotations
+
+from wengert.training.fitting import fit
+from wengert.training.measuring import Evaluation, evaluate
+from wengert.training.plans import EvalPlan, InferPlan, TrainPlan
+from wengert.training.records import Epoch, Event, History, Step
+
+__all__ = [
+    "Epoch",
+    "EvalPlan",
+    "Evaluation",
+    "Event",
+    "History",
+    "InferPlan",
+    "Step",
+    "TrainPlan",
+    "evaluate",
+    "fit",
+]

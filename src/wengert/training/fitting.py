@@ -1,0 +1,82 @@
+"""`fit`: the loop, put together.
+
+Knows: its options, and which part each of them goes to.
+Refuses to know: how each part does what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from wengert.control import Executor
+from wengert.saving.naming import weights_by_name
+from wengert.training.given import B, Data, LossOf, Metric, whole
+from wengert.training.keeping import Keeper, Path
+from wengert.training.looping import Loop
+from wengert.training.records import Event, History
+from wengert.training.running import Ending, run
+
+
+def fit(
+    loss: LossOf[B],
+    data: Data[B],
+    *,
+    seed: int,
+    epochs: int | None = None,
+    steps: int | None = None,
+    batch_size: int | None = None,
+    validation: Data[B] | None = None,
+    metrics: Mapping[str, Metric[B]] | None = None,
+    patience: int | None = None,
+    min_delta: float = 0.0,
+    callbacks: Iterable[Callable[[Event], object]] = (),
+    weights: object = None,
+    checkpoint: Path | None = None,
+    every: int | None = None,
+    resume: bool = False,
+    best: Path | None = None,
+    tensorboard: Path | None = None,
+    show: bool = True,
+    executor: Executor | None = None,
+) -> History:
+    """Train on all data, `epochs` times or for `steps` updates, and tell how it went.
+
+    `loss(batch, seed)` is the scalar loss of a batch. In training its seed is (seed, step): hand it to `Sequential`,
+    `Dropout` or `numpy.random.default_rng`, so that chance is the same whenever this step is done; on the
+    validation data it is None, which evaluates.
+
+    data: a set of `wengert.data`, in batches of `batch_size` (32) in an order that seed and epoch decide; or a
+        function from the epoch, 0 at first, to a sequence of batches. `len` of a batch is what it weighs in means.
+    validation, metrics: data, and functions of a batch to a scalar expression or a number, for `evaluate` after
+        each epoch.
+    patience: stop when so many epochs in a row are not better, by more than `min_delta`, than the best before them,
+        by the validation loss, or without validation by that of training.
+    callbacks: told each `Step` and `Epoch`. show: a progress bar, where there are a terminal and rich.
+    weights: what `saving.save` takes, such as a model; all that the loss has. For `checkpoint`, from which
+        `resume=True` goes on: written after the first step, each `every` steps and each epoch; and for `best`, the
+        file of the best epoch's weights. Killed at any moment and called again with `resume=True`, it ends with the
+        same weights, bit for bit.
+    tensorboard: a folder for TensorBoard's curves.
+
+    Raises ArgumentError for options that do not fit together; CheckpointError for a checkpoint that is there and not
+    to be resumed, is of another training or cannot be written, which leaves the one before; DataError for no
+    examples; NonFiniteError, with the step, for a loss that is not finite; PackageError without an optional package.
+    >>> import wengert as wg
+    >>> from wengert.data import Digits, digits
+    >>> from wengert.nn import Linear
+    >>> from wengert.plugins import SGD
+    >>> model = Linear.make(SGD(learning_rate=0.5), 64, 10, seed=0)
+    >>> def loss(batch: Digits, seed: object) -> wg.ArrayLayer[tuple[()]]:
+    ...     return wg.cross_entropy(model(batch.images), batch.labels)
+    >>> history = fit(loss, digits(), seed=0, epochs=2, batch_size=64)
+    >>> history.steps, history.epochs[1].loss < history.epochs[0].loss
+    (58, True)
+
+    Source: as in every textbook; that a step's chance comes of its number is what makes a resumed one exact.
+    """
+    ending = Ending(epochs, steps, patience, min_delta)
+    named = None if weights is None else weights_by_name(weights)
+    seed = whole("seed", seed, 0)  # a numpy integer too
+    loop = Loop(loss, data, seed, batch_size, executor, validation, metrics, named)
+    keeper = Keeper(named, seed, checkpoint, every, best)
+    return run(loop, ending, keeper, keeper.begin(resume), callbacks, tensorboard, show)

@@ -1,0 +1,95 @@
+"""The files of a training: the checkpoint from which it can go on, and the weights of the best epoch.
+
+Knows: when a file that is there is gone on with, and when it is refused.
+Refuses to know: how a file is written and read.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TypeAlias, final
+
+from wengert.errors import ArgumentError, CheckpointError
+from wengert.graph.site import user_position
+from wengert.saving import Checkpoint, load, save
+from wengert.saving.files import remove_partial
+from wengert.training.given import whole
+from wengert.training.records import Step, best_of
+from wengert.training.state import State, read
+
+Path: TypeAlias = str | os.PathLike[str]
+
+
+@final
+@dataclass(frozen=True)
+class Keeper:
+    """Writes the files, those that have a path."""
+
+    weights: object
+    seed: int
+    checkpoint: Path | None = None
+    every: int | None = None
+    best: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.weights is None and (self.checkpoint is not None or self.best is not None):
+            raise _wrong("checkpoint= and best= are files of weights; give weights= too, as in weights=model")
+        if self.every is not None and self.checkpoint is None:
+            raise _wrong("every= is how often a checkpoint is written; give checkpoint= too")
+        if self.every is not None:
+            whole("every", self.every, 1)
+
+    def due(self, step: Step) -> bool:
+        """Whether a checkpoint is to be written after this step; after the first, lest a full disk be found late."""
+        return step.number == 1 or (self.every is not None and step.number % self.every == 0)
+
+    def begin(self, resume: bool) -> State:
+        """Where to begin: where the checkpoint is, if there is one and it is wanted, else at the start."""
+        if self.checkpoint is None:
+            if resume:
+                raise _wrong("resume= is about a checkpoint; give checkpoint= too")
+            return State()
+        path = os.fspath(self.checkpoint)
+        folder = os.path.dirname(os.path.realpath(path))
+        if not os.path.isdir(folder):  # an hour later it would be too late
+            raise CheckpointError(
+                f"fit: {path} cannot be written: {folder} is no folder; make it first\n  at {user_position()}"
+            )
+        if not os.path.exists(path):
+            return State()
+        if not resume:
+            raise CheckpointError(
+                f"fit: {path} is there already; write resume=True to go on from it, or delete it\n"
+                f"  at {user_position()}"
+            )
+        remove_partial(path)
+        return self._resumed(path)
+
+    def _resumed(self, path: str) -> State:
+        states: list[State] = []
+
+        def check(found: Checkpoint) -> None:
+            states.append(read(found.note, path))
+            if found.seed != self.seed:
+                raise CheckpointError(
+                    f"{path} cannot be resumed, and no weight has changed: its seed is {found.seed}, and that of fit "
+                    f"{self.seed}; with another seed it would be another training\n  at {user_position()}"
+                )
+
+        load(path, self.weights, check=check)
+        return states[0]
+
+    def keep(self, state: State) -> None:
+        """Write the checkpoint."""
+        if self.checkpoint is not None:
+            save(self.checkpoint, self.weights, step=state.step, seed=self.seed, note=state.text())
+
+    def keep_best(self, state: State) -> None:
+        """Write the best weights, if the last epoch is better than all before it."""
+        if self.best is not None and best_of(state.epochs) is state.epochs[-1]:
+            save(self.best, self.weights, step=state.step, seed=self.seed)
+
+
+def _wrong(text: str) -> ArgumentError:
+    return ArgumentError(f"fit: {text}\n  at {user_position()}")

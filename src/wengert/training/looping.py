@@ -1,0 +1,110 @@
+"""The steps of an epoch, and its end.
+
+Knows: that batch and chance of a step depend on the seed and on where the training is, and on nothing else, so that
+a training can go on from there.
+Refuses to know: who is told, what is kept, and when it is enough.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, final
+
+from wengert.control import Executor
+from wengert.errors import ArgumentError, CheckpointError, NonFiniteError
+from wengert.graph import Weight
+from wengert.graph.node import Expression
+from wengert.graph.operand import lift_any
+from wengert.graph.order import below
+from wengert.graph.site import user_position
+from wengert.run import train
+from wengert.training.given import B, Data, LossOf, Metric, check_data, in_batches
+from wengert.training.measuring import evaluate
+from wengert.training.records import Epoch, Step
+from wengert.training.state import State
+
+
+@final
+@dataclass(frozen=True)
+class Loop(Generic[B]):
+    """What is trained on what; where it is, is a `State`. `weights`, if known, must be all that the loss has."""
+
+    loss: LossOf[B]
+    data: Data[B]
+    seed: int
+    batch_size: int | None = None
+    executor: Executor | None = None
+    validation: Data[B] | None = None
+    metrics: Mapping[str, Metric[B]] | None = None
+    weights: Mapping[str, Weight] | None = None
+
+    def __post_init__(self) -> None:
+        check_data("fit", self.data, self.batch_size)
+        if self.validation is not None:
+            check_data("fit: validation", self.validation, None)
+        if self.metrics and self.validation is None:
+            raise ArgumentError(
+                f"fit: metrics are measured on validation data; give validation= too\n  at {user_position()}"
+            )
+
+    def steps(self, state: State, until: float = math.inf) -> Iterator[Step]:
+        """The rest of the present epoch, a step at a time, or as much of it as there is before step `until`."""
+        made = in_batches("fit", self.data, self.batch_size, seed=self.seed, epoch=state.epoch, shuffle=True)
+        if state.count not in (0, len(made)):
+            raise CheckpointError(
+                f"fit: the training to go on with has done {state.done} of {state.count} batches of epoch "
+                f"{state.epoch}, which has {len(made)} here; give the same data and batch_size, or begin anew"
+            )
+        state.count = len(made)
+        while state.done < state.count and state.step < until:
+            try:
+                step = self._step(state, made[state.done])
+            except Exception as error:
+                error.add_note(f"in step {state.step + 1} of fit, batch {state.done} of epoch {state.epoch}")
+                raise
+            yield step
+
+    def _step(self, state: State, batch: B) -> Step:
+        start = time.perf_counter()
+        loss: Any = self.loss(batch, (self.seed, state.step))  # Any: of one of the three columns
+        if state.done == 0 or state.step == 0:
+            self._check_weights(lift_any(loss, "fit"))
+        value = float(train(loss).run(self.executor))
+        if not math.isfinite(value):
+            raise NonFiniteError(
+                f"fit: the loss of step {state.step + 1} is {value}, and its update has been made; with the plugin "
+                "FailOnNonFinite in the settings no weight would have changed, and the error would name the first "
+                f"operation that gave what is not finite\n  {loss!r}"
+            )
+        place = state.done
+        state.stepped(value, len(batch), time.perf_counter() - start)
+        return Step(state.step, state.epoch, place, state.count, value)
+
+    def _check_weights(self, loss: Expression) -> None:
+        """ArgumentError if the loss has a weight that a checkpoint would not have; what a bind chooses is not seen."""
+        if self.weights is None:
+            return
+        known = {id(weight) for weight in self.weights.values()}
+        for weight in below(loss, ())[1]:
+            if id(weight) not in known:
+                raise ArgumentError(
+                    f"fit: the loss has {weight!r}, made at {weight.site}, which `weights` does not have, so that a "
+                    "checkpoint would lack it; give all weights, as in weights=model"
+                )
+
+    def measured(self, state: State) -> Epoch:
+        """The present epoch so far, with what the validation data say of the weights now."""
+        before = state.epochs[-1].seconds if state.epochs else 0.0
+        validation, metrics = None, {}
+        if self.validation is not None:
+            size = None if callable(self.validation) else self.batch_size
+            found = evaluate(
+                self.loss, self.validation, metrics=self.metrics, batch_size=size, executor=self.executor
+            )
+            validation, metrics = found.loss, dict(found.metrics)
+            if not math.isfinite(validation):
+                raise NonFiniteError(f"fit: the validation loss after step {state.step} is {validation}")
+        return Epoch(state.epoch, state.step, state.mean, validation, metrics, state.seconds - before)

@@ -1,0 +1,82 @@
+"""How good a model is on data that it does not learn from.
+
+Knows: means over batches, each weighed by its number of examples, without an update and without chance.
+Refuses to know: training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, SupportsFloat, final
+
+from wengert.arrays import is_array, shape_of
+from wengert.control import Executor
+from wengert.errors import DataError, ShapeError
+from wengert.graph.node import Expression
+from wengert.graph.operand import lift_any, shown
+from wengert.graph.site import user_position
+from wengert.run import predict
+from wengert.run.ask import Loss
+from wengert.training.given import B, Data, LossOf, Metric, in_batches
+
+
+@final
+@dataclass(frozen=True)
+class Evaluation:
+    """Means over all examples: the loss, and each metric by its name."""
+
+    loss: float
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+def evaluate(
+    loss: LossOf[B],
+    data: Data[B],
+    *,
+    metrics: Mapping[str, Metric[B]] | None = None,
+    batch_size: int | None = None,
+    executor: Executor | None = None,
+) -> Evaluation:
+    """The mean of `loss(batch, None)` and of each metric over the batches, weighed by their number of examples.
+
+    A metric is a function of a batch that gives a scalar expression or a number. No weight changes. Raises
+    ArgumentError for what is no data; DataError for data without an example; ShapeError for what is no scalar.
+    >>> import numpy as np, wengert as wg
+    >>> from wengert.data import Digits, digits
+    >>> def loss(batch: Digits, seed: object) -> wg.ArrayLayer[tuple[()]]:
+    ...     return wg.mean(wg.square(wg.lift(batch.images)))
+    >>> found = evaluate(loss, digits(), metrics={"even": lambda batch: (batch.labels % 2 == 0).mean()})
+    >>> round(found.loss, 4), round(found.metrics["even"], 4)
+    (0.1793, 0.4958)
+
+    Source: as in every textbook.
+    """
+    measures = {} if metrics is None else metrics
+    seen, total, sums = 0, 0.0, dict.fromkeys(measures, 0.0)
+    made = in_batches("evaluate", data, batch_size, seed=0, epoch=0, shuffle=False)
+    for i in range(len(made)):
+        batch = made[i]
+        examples = len(batch)
+        seen += examples
+        total += examples * number(loss(batch, None), executor, "the loss")
+        for name, measure in measures.items():
+            sums[name] += examples * number(measure(batch), executor, f"the metric {name!r}")
+    if not seen:
+        raise DataError(f"evaluate: the batches have no example\n  at {user_position()}")
+    return Evaluation(total / seen, {name: x / seen for name, x in sums.items()})
+
+
+def number(x: Loss | SupportsFloat, executor: Executor | None, what: str) -> float:
+    """A scalar expression's value, or the number itself; ShapeError for an array of others."""
+    given: Any = x  # Any: a number, or an array of whatever shape
+    if isinstance(x, Expression) or not isinstance(x, SupportsFloat):
+        lifted: Any = lift_any(x, "evaluate")  # Any: of one of the three columns
+        given = predict(lifted).run(executor)
+    shape = shape_of(given) if is_array(given) else ()
+    if shape:
+        raise ShapeError(
+            f"evaluate: {what} is a scalar, this one has shape {shape}; reduce it first, as in mean(x)\n"
+            f"  {x if isinstance(x, Expression) else shown(x)}\n  at {user_position()}"
+        )
+    return float(given)

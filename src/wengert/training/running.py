@@ -1,0 +1,102 @@
+"""Epoch after epoch, until it is enough.
+
+Knows: when an epoch is over, when the training is, who is told, and when files are written.
+Refuses to know: how a step is done, and what is in a file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, final
+
+from wengert.errors import ArgumentError
+from wengert.graph.site import user_position
+from wengert.training import showing
+from wengert.training.given import whole
+from wengert.training.keeping import Keeper, Path
+from wengert.training.looping import Loop
+from wengert.training.records import Event, History, stale
+from wengert.training.state import State
+
+Told: TypeAlias = Sequence[Callable[[Event], object]]
+
+
+@final
+@dataclass(frozen=True)
+class Ending:
+    """When it is enough: after so many epochs or steps, or when so many epochs have brought nothing."""
+
+    epochs: int | None
+    steps: int | None
+    patience: int | None = None
+    min_delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        for what in ("epochs", "steps", "patience"):
+            if getattr(self, what) is not None:
+                whole(what, getattr(self, what), 1)
+        if (self.epochs is None) == (self.steps is None):
+            raise ArgumentError(f"fit: give either epochs= or steps=\n  at {user_position()}")
+
+    @property
+    def until(self) -> float:
+        """The step after which no other comes."""
+        return math.inf if self.steps is None else self.steps
+
+    def early(self, state: State) -> bool:
+        """Whether patience is at its end."""
+        return self.patience is not None and stale(state.epochs, self.min_delta) >= self.patience
+
+    def over(self, state: State) -> bool:
+        """Whether there is nothing left to do."""
+        last = math.inf if self.epochs is None else self.epochs
+        return state.step >= self.until or state.epoch >= last or self.early(state)
+
+
+# Any: of whatever class the batches are
+def run(
+    loop: Loop[Any],
+    ending: Ending,
+    keeper: Keeper,
+    state: State,
+    callbacks: Iterable[Callable[[Event], object]] = (),
+    tensorboard: Path | None = None,
+    show: bool = False,
+) -> History:
+    """From where `state` is to the end."""
+    with ExitStack() as scopes:
+        told = list(callbacks)
+        if tensorboard is not None:
+            told.append(scopes.enter_context(showing.tensorboard(tensorboard, state.step)))
+        if show and (bar := scopes.enter_context(showing.progress(ending.epochs, ending.steps))) is not None:
+            told.append(bar)
+        while not ending.over(state):
+            _epoch(loop, keeper, state, ending.until, told)
+        history = state.history(stopped_early=ending.early(state))
+        if state.done == 0:
+            return history
+        unfinished = loop.measured(state)  # all steps are done within an epoch
+        _tell(told, unfinished)
+    return replace(history, epochs=(*history.epochs, unfinished))
+
+
+def _epoch(loop: Loop[Any], keeper: Keeper, state: State, until: float, told: Told) -> None:
+    """The rest of an epoch, its measures, and its files; where `until` comes first, the steps until then."""
+    for step in loop.steps(state, until):
+        _tell(told, step)
+        if state.done < state.count and (keeper.due(step) or step.number == until):
+            keeper.keep(state)
+    if state.done == state.count:
+        epoch = loop.measured(state)
+        state.ended(epoch)
+        keeper.keep_best(state)
+        keeper.keep(state)
+        _tell(told, epoch)
+
+
+def _tell(told: Told, event: Event) -> None:
+    for callback in told:
+        callback(event)

@@ -1,0 +1,120 @@
+"""Where a training is, and that as text: what a checkpoint has besides weights.
+
+Knows: that with the seed this is all that the rest of a training depends on.
+Refuses to know: files.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from collections import deque
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from wengert.errors import CheckpointError
+from wengert.graph.site import user_position
+from wengert.training.records import Epoch, History
+
+KEPT: Final = (
+    1_000_000  # losses of single steps: 11 MB in a checkpoint, and no more in memory however long it takes
+)
+_FORMAT: Final = 1
+_NUMBERS: Final = {
+    "epoch": int,
+    "done": int,
+    "step": int,
+    "count": int,
+    "seen": int,
+    "total": float,
+    "seconds": float,
+}
+
+
+@dataclass
+class State:
+    """The present epoch, the steps in it that are done, how many it has, and what they have added up to."""
+
+    epoch: int = 0
+    done: int = 0
+    step: int = 0
+    count: int = 0  # batches of the present epoch; 0 before its first step
+    seen: int = 0  # examples
+    total: float = 0.0  # the sum of their losses
+    seconds: float = 0.0
+    epochs: list[Epoch] = field(default_factory=list)
+    losses: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
+
+    def stepped(self, loss: float, examples: int, seconds: float) -> None:
+        """Count a step."""
+        self.done += 1
+        self.step += 1
+        self.seen += examples
+        self.total += loss * examples
+        self.seconds += seconds
+        self.losses.append(loss)
+
+    @property
+    def mean(self) -> float:
+        """The loss of the present epoch so far, a mean over its examples."""
+        return self.total / self.seen if self.seen else 0.0
+
+    def ended(self, epoch: Epoch) -> None:
+        """Count an epoch; the next one begins."""
+        self.epochs.append(epoch)
+        self.epoch += 1
+        self.done = self.count = self.seen = 0
+        self.total = 0.0
+
+    def history(self, *, stopped_early: bool) -> History:
+        """What has been told, frozen."""
+        return History(tuple(self.epochs), tuple(self.losses), self.step, stopped_early, self.seconds)
+
+    def text(self) -> str:
+        """All of it, floats bit for bit."""
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
+        losses = base64.b64encode(struct.pack(f"<{len(self.losses)}d", *self.losses)).decode()
+        epochs = [asdict(epoch) for epoch in self.epochs]
+        return json.dumps({"fit": _FORMAT, **numbers, "losses": losses, "epochs": epochs})
+
+
+def read(text: str | None, path: str) -> State:
+    """The state that `State.text` wrote; CheckpointError for anything else."""
+    try:
+        found = json.loads(text or "null")
+        if not isinstance(found, dict):
+            raise ValueError("it says nothing of a training")
+        if found["fit"] != _FORMAT:
+            raise ValueError(f"format {found['fit']!r:.20}")
+        numbers: dict[str, Any] = {name: _is(kind, found[name]) for name, kind in _NUMBERS.items()}
+        packed = base64.b64decode(_is(str, found["losses"]), validate=True)
+        losses = deque(struct.unpack(f"<{len(packed) // 8}d", packed), maxlen=KEPT)
+        epochs = [_epoch(_is(dict, epoch)) for epoch in _is(list, found["epochs"])]
+        if any(value < 0 for name, value in numbers.items() if name != "total"):
+            raise ValueError("a number below 0")
+    except (ValueError, TypeError, KeyError, RecursionError, struct.error) as error:
+        raise CheckpointError(
+            f"{path} cannot be resumed, and no weight has changed: `fit` did not save it, or another version did "
+            f"({type(error).__name__}: {error!s:.100})\n  at {user_position()}"
+        ) from error
+    return State(**numbers, epochs=epochs, losses=losses)
+
+
+def _epoch(found: dict[str, Any]) -> Epoch:
+    metrics = {_is(str, name): _is(float, value) for name, value in _is(dict, found["metrics"]).items()}
+    validation = None if found["validation"] is None else _is(float, found["validation"])
+    return Epoch(
+        _is(int, found["number"]),
+        _is(int, found["steps"]),
+        _is(float, found["loss"]),
+        validation,
+        metrics,
+        _is(float, found["seconds"]),
+    )
+
+
+def _is(kind: type[Any], x: Any) -> Any:  # Any: JSON of a stranger
+    if type(x) is not kind:
+        raise TypeError(f"{x!r:.40} is no {kind.__name__}")
+    return x

@@ -1,0 +1,307 @@
+"""Whatever does not fit together, or goes wrong on the way: one clear error, and nothing is lost."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.saving.models import told
+from tests.training.models import Model, Points, points
+from wengert.data import Items
+from wengert.errors import ArgumentError, CheckpointError, DataError, NonFiniteError, ShapeError
+from wengert.nn import Seeds
+from wengert.plugins import SGD, FailOnNonFinite
+from wengert.saving import load, save
+from wengert.training import Event, Step, evaluate, fit
+
+
+def refused(said: str, data: Any = None, **options: Any) -> None:
+    model = Model()
+    given: dict[str, Any] = {"seed": 0, "epochs": 1, **options}
+    before = told(model.net)
+    with pytest.raises(ArgumentError) as caught:
+        fit(model.loss, points() if data is None else data, **given)
+    assert said in str(caught.value) and "test_refused.py:" in str(caught.value)
+    assert told(model.net) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"epochs": 0}, "epochs is an integer from 1 on; got 0"),
+        ({"epochs": 1.5}, "got 1.5"),
+        ({"steps": 3}, "give either epochs= or steps="),
+        ({"epochs": None}, "give either epochs= or steps="),
+        ({"epochs": None, "steps": -1}, "steps is an integer from 1 on; got -1"),
+        ({"seed": -1}, "seed is an integer from 0 on; got -1"),
+        ({"seed": 0.5}, "seed is an integer from 0 on; got 0.5"),
+        ({"patience": 0}, "patience is an integer from 1 on; got 0"),
+        ({"batch_size": 0}, "size is an integer from 1 on; got 0"),
+        ({"metrics": {"one": lambda batch: 1.0}}, "metrics are measured on validation data"),
+        ({"checkpoint": "x"}, "give weights= too"),
+        ({"best": "x"}, "give weights= too"),
+        ({"every": 3}, "give checkpoint= too"),
+        ({"resume": True}, "give checkpoint= too"),
+        ({"checkpoint": "x", "every": 0, "weights": Model()}, "every is an integer from 1 on; got 0"),
+        ({"data": [1, 2]}, "of examples in a list make data.Items(...)"),
+        (
+            {"data": lambda epoch: [points()], "batch_size": 3},
+            "the data are a function that makes its own batches",
+        ),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options: dict[str, Any], said: str) -> None:
+    refused(said, **options)
+
+
+def test_an_unknown_option_is_refused() -> None:
+    options: Any = {"epoch": 3}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'epoch'"):
+        fit(Model().loss, points(), seed=0, epochs=1, **options)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (points(0), "the data have no example"),
+        (Items([]), "the data have no example"),
+        (lambda epoch: [], "epoch 0 of the data has no batch"),
+    ],
+)
+def test_no_examples_are_refused(data: Any, said: str) -> None:
+    with pytest.raises(DataError, match=rf"fit: {said}\n  at .*test_refused\.py:"):
+        fit(Model().loss, data, seed=0, epochs=1)
+    with pytest.raises(DataError, match=f"evaluate: {said}"):
+        evaluate(Model().loss, data)
+
+
+@pytest.mark.parametrize(("data", "said"), [(points(0), "have no example"), ([1], r"make data.Items\(")])
+def test_validation_data_are_checked_before_the_first_step(data: Any, said: str) -> None:
+    heard: list[Event] = []
+    with pytest.raises((DataError, ArgumentError), match=f"fit: validation: .*{said}"):
+        fit(Model().loss, points(), seed=0, epochs=1, validation=data, callbacks=[heard.append])
+    assert not heard
+
+
+def test_batches_without_an_example_are_refused() -> None:
+    with pytest.raises(DataError, match="evaluate: the batches have no example"):
+        evaluate(lambda batch, seed: wg.lift(1.0), lambda epoch: [()])
+
+
+# -- losses ---------------------------------------------------------------------------------------
+
+
+def test_a_loss_that_is_not_finite_stops_and_names_the_step() -> None:
+    w = SGD(learning_rate=0.01).double_weight(1.0)
+    heard: list[Event] = []
+    with pytest.raises(NonFiniteError) as caught:
+        fit(
+            lambda batch, seed: w * (math.inf if 7 in batch else 1.0),
+            Items(range(10)),
+            seed=0,
+            epochs=1,
+            batch_size=1,
+            callbacks=[heard.append],
+        )
+    number = len(heard) + 1
+    assert f"the loss of step {number} is inf" in str(caught.value)
+    assert caught.value.__notes__[-1] == f"in step {number} of fit, batch {number - 1} of epoch 0"
+
+
+def test_a_run_that_refuses_such_a_loss_names_the_step_too() -> None:
+    class Careful(FailOnNonFinite, SGD):
+        """No weight learns from what is not finite."""
+
+    w = Careful(learning_rate=0.01).double_weight(1.0, name="w")
+    with pytest.raises(NonFiniteError, match="stay as they are") as caught:
+        fit(lambda batch, seed: w / 0.0, Items([1]), seed=0, epochs=1)
+    assert w.data == 1.0 and "in step 1 of fit, batch 0 of epoch 0" in caught.value.__notes__
+
+
+def test_data_that_cannot_be_taken_say_which_step() -> None:
+    class Broken:
+        def __len__(self) -> int:
+            return 2
+
+        def take(self, indices: Any, /) -> Points:
+            raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone") as caught:
+        fit(Model().loss, Broken(), seed=0, epochs=1)
+    assert caught.value.__notes__ == ["in step 1 of fit, batch 0 of epoch 0"]
+
+
+def test_a_validation_loss_that_is_not_finite_stops_too(tmp_path: Path) -> None:
+    model = Model()
+
+    def loss(batch: Points, seed: Seeds | None) -> wg.ArrayLayer[tuple[()]]:
+        return model.loss(batch, seed) * np.float32(1.0 if seed else np.nan)
+
+    with pytest.raises(NonFiniteError, match="the validation loss after step 3 is nan"):
+        fit(loss, points(), seed=0, epochs=1, validation=points())
+
+
+def test_whatever_a_step_raises_says_which_step() -> None:
+    def loss(batch: Points, seed: Seeds | None) -> Any:
+        return wg.cross_entropy(Model().net(batch.x), batch.label, reduction="none")
+
+    with pytest.raises(ShapeError) as caught:
+        fit(loss, points(), seed=0, epochs=1)
+    assert "in step 1 of fit, batch 0 of epoch 0" in caught.value.__notes__
+
+
+# -- checkpoints ----------------------------------------------------------------------------------
+
+
+def trained(path: Path, **options: Any) -> tuple[Model, Any]:
+    model = Model()
+    given: dict[str, Any] = {"seed": 0, "epochs": 2, "weights": model, "checkpoint": path, **options}
+    return model, fit(model.loss, given.pop("data", points()), **given)
+
+
+def test_a_checkpoint_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    trained(tmp_path / "w")
+    before = (tmp_path / "w").read_bytes()
+    with pytest.raises(
+        CheckpointError, match=r"w is there already; write resume=True to go on from it, or delete"
+    ):
+        trained(tmp_path / "w")
+    assert (tmp_path / "w").read_bytes() == before
+
+
+def test_a_folder_that_is_not_there_is_refused_before_the_first_step(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    with pytest.raises(CheckpointError, match="none is no folder; make it first"):
+        trained(tmp_path / "none" / "w", callbacks=[heard.append])
+    assert not heard
+
+
+def not_resumed(path: Path, said: str, **options: Any) -> None:
+    """Going on is refused with these words; no weight and no file has changed."""
+    model, content = Model(seed=3), path.read_bytes()
+    before = told(model.net)
+    given: dict[str, Any] = {"seed": 0, "epochs": 3, "weights": model, "resume": True, **options}
+    with pytest.raises(CheckpointError) as caught:
+        fit(model.loss, given.pop("data", points()), checkpoint=path, **given)
+    assert said in str(caught.value)
+    assert told(model.net) == before and path.read_bytes() == content
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "w"
+    trained(path)
+    not_resumed(path, "its seed is 0, and that of fit 1", seed=1)
+    not_resumed(path, "it is of another model", weights=[SGD(learning_rate=0.1).double_weight(1.0, name="w")])
+    path.write_bytes(path.read_bytes()[:-1])
+    not_resumed(path, "it was cut short")
+
+
+def test_other_data_within_an_epoch_are_refused(tmp_path: Path) -> None:
+    trained(tmp_path / "w", epochs=None, steps=4)
+    model = Model()
+    with pytest.raises(CheckpointError, match="has done 1 of 3 batches of epoch 1, which has 6 here"):
+        fit(
+            model.loss,
+            points(),
+            batch_size=16,
+            seed=0,
+            steps=9,
+            weights=model,
+            checkpoint=tmp_path / "w",
+            resume=True,
+        )
+
+
+NOTE = '{"fit": 1, "epoch": 1, "done": 0, "step": 3, "count": 0, "seen": 0, "total": 0.0, "seconds": 1.0, '
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        None,
+        "",
+        "[]",
+        "[" * 100_000,
+        '{"fit": 2}',
+        '{"fit": 1}',
+        NOTE + '"losses": "AAA", "epochs": []}',
+        NOTE + '"losses": "é", "epochs": []}',
+        NOTE + '"losses": [], "epochs": []}',
+        NOTE + '"losses": "", "epochs": [{}]}',
+        NOTE + '"losses": "", "epochs": [1]}',
+        NOTE.replace('"done": 0', '"done": -1') + '"losses": "", "epochs": []}',
+        NOTE.replace('"done": 0', '"done": "0"') + '"losses": "", "epochs": []}',
+        NOTE.replace('"done": 0', '"done": true') + '"losses": "", "epochs": []}',
+    ],
+)
+def test_a_file_that_fit_did_not_write_is_refused(tmp_path: Path, note: str | None) -> None:
+    model = Model()
+    save(tmp_path / "w", model, seed=0, note=note)
+    not_resumed(tmp_path / "w", "`fit` did not save it, or another version did")
+
+
+def test_the_note_that_the_others_are_broken_from_is_whole(tmp_path: Path) -> None:
+    model = Model()
+    save(tmp_path / "w", model, seed=0, note=NOTE + '"losses": "", "epochs": []}')
+    assert (
+        fit(
+            model.loss, points(), seed=0, epochs=2, weights=model, checkpoint=tmp_path / "w", resume=True
+        ).steps
+        == 6
+    )
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    def fill(event: Event) -> None:
+        if isinstance(event, Step) and event.number == 5:
+            monkeypatch.setattr(os, "fsync", full)
+
+    with pytest.raises(CheckpointError, match="No space left on device; nothing was saved") as caught:
+        trained(tmp_path / "w", every=2, callbacks=[fill])
+    assert isinstance(caught.value, OSError)
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == ["w"]
+    assert load(tmp_path / "w", Model()).step == 4
+    model, whole = trained(tmp_path / "w", resume=True)
+    assert whole.steps == 6
+    assert told(model.net) == told(trained(tmp_path / "other")[0].net)
+
+
+def test_a_full_disk_is_found_at_the_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    heard: list[Event] = []
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(CheckpointError, match="No space left"):
+        trained(tmp_path / "w", callbacks=[heard.append])
+    assert len(heard) == 1
+
+
+def test_two_weights_of_one_name_are_refused() -> None:
+    settings = SGD(learning_rate=0.1)
+    pair = [settings.double_weight(1.0, name="w"), settings.double_weight(2.0, name="w")]
+    with pytest.raises(CheckpointError, match="two weights are named 'w'"):
+        fit(lambda batch, seed: pair[0] * pair[1], points(), seed=0, epochs=1, weights=pair, checkpoint="x")
+
+
+def test_a_weight_that_a_checkpoint_would_lack_is_refused(tmp_path: Path) -> None:
+    model, extra = Model(), SGD(learning_rate=0.1).float_weight(1.0, name="scale")
+
+    def loss(batch: Points, seed: Seeds | None) -> Any:
+        return model.loss(batch, seed) * extra
+
+    with pytest.raises(
+        ArgumentError, match=r"the loss has .*'scale'.*made at .*test_refused\.py:\d+, which `weights`"
+    ):
+        fit(loss, points(), seed=0, epochs=1, weights=model, checkpoint=tmp_path / "w")
+    assert not os.listdir(tmp_path)

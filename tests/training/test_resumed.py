@@ -1,0 +1,273 @@
+"""A training that is stopped or killed at any moment, and resumed, ends where the undisturbed one does, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.saving.models import told
+from tests.training.models import Model, points
+from wengert.control import Executor
+from wengert.saving import load
+from wengert.training import Epoch, Event, History, Step, fit
+
+
+class Stop(Exception):
+    """What stops a training here."""
+
+
+def trained(
+    folder: Path, stop: int | None = None, kind: type[Event] = Step, **options: Any
+) -> tuple[str, History] | None:
+    """The end of a training, or None if it was stopped when that step or epoch had been told."""
+
+    def tell(event: Event) -> None:
+        if isinstance(event, kind) and (event.number if isinstance(event, Step) else event.steps) == stop:
+            raise Stop
+
+    model = Model()
+    given: dict[str, Any] = {"seed": 7, "epochs": 4, "batch_size": 16, "every": 4, **options}
+    try:
+        history = fit(
+            model.loss,
+            points(),
+            validation=points(20, seed=1),
+            metrics={"accuracy": model.accuracy},
+            callbacks=[tell],
+            weights=model,
+            checkpoint=folder / "w",
+            best=folder / "best",
+            resume=True,
+            **given,
+        )
+    except Stop:
+        return None
+    return told(model.net), history
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> tuple[str, History]:
+    (tmp_path / "whole").mkdir()
+    found = trained(tmp_path / "whole")
+    assert found is not None and found[1].steps == 24
+    return found
+
+
+@pytest.mark.parametrize("kind", [Step, Epoch])
+def test_stopped_anywhere_it_ends_alike(
+    tmp_path: Path, whole: tuple[str, History], kind: type[Event]
+) -> None:
+    for stop in range(1, 25) if kind is Step else (6, 12, 18, 24):
+        folder = tmp_path / str(stop)
+        folder.mkdir()
+        assert trained(folder, stop, kind) is None
+        assert trained(folder) == whole, stop
+        assert (folder / "best").read_bytes() == (tmp_path / "whole" / "best").read_bytes()
+
+
+EXECUTORS: dict[str, Callable[[], Executor]] = {
+    "interpreter": lambda: wg.run.Sequential(compiled=False),
+    "two threads": lambda: wg.run.Parallel(threads=2),
+    "batched": wg.run.Batched,
+}
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_every_executor_can_go_on(tmp_path: Path, name: str) -> None:
+    (tmp_path / "whole").mkdir()
+    undisturbed = trained(tmp_path / "whole", executor=EXECUTORS[name]())
+    assert trained(tmp_path, 11, executor=EXECUTORS[name]()) is None
+    assert trained(tmp_path, executor=EXECUTORS[name]()) == undisturbed
+
+
+def test_stopped_again_and_again_it_ends_alike(tmp_path: Path, whole: tuple[str, History]) -> None:
+    for stop in (1, 3, 5, 6, 9, 9, 13, 18, 24):
+        assert trained(tmp_path, stop) is None
+    assert trained(tmp_path) == whole
+
+
+def test_a_checkpoint_makes_no_difference(whole: tuple[str, History]) -> None:
+    model = Model()
+    history = fit(
+        model.loss,
+        points(),
+        seed=7,
+        epochs=4,
+        batch_size=16,
+        validation=points(20, seed=1),
+        metrics={"accuracy": model.accuracy},
+    )
+    assert (told(model.net), history) == whole
+
+
+def test_a_finished_training_is_not_done_again(tmp_path: Path) -> None:
+    first = trained(tmp_path)
+    heard: list[Event] = []
+    again = trained(tmp_path)
+    assert again == first and not heard
+
+
+def test_a_training_can_be_prolonged(tmp_path: Path, whole: tuple[str, History]) -> None:
+    trained(tmp_path, epochs=1)
+    trained(tmp_path, epochs=None, steps=8)
+    part = trained(tmp_path, epochs=None, steps=15)
+    assert part is not None and [epoch.steps for epoch in part[1].epochs] == [6, 12, 15]
+    assert trained(tmp_path, epochs=None, steps=15) == part
+    assert trained(tmp_path) == whole
+    longer = trained(tmp_path, epochs=2)
+    assert longer == whole, "fewer epochs than are done: nothing is undone"
+
+
+def test_what_a_kill_left_is_deleted(tmp_path: Path) -> None:
+    trained(tmp_path)
+    there = {path.name for path in tmp_path.iterdir()}
+    others = {".w.x.partial", ".v.0123456789abcdef.partial", "w.0123456789abcdef.partial"}
+    for name in {".w.0123456789abcdef.partial", *others}:
+        (tmp_path / name).write_text("")
+    trained(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == there | others
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path, whole: tuple[str, History]) -> None:
+    options: dict[str, Any] = {
+        "seed": np.int64(7),
+        "epochs": np.int32(4),
+        "batch_size": np.int64(16),
+        "every": np.int8(4),
+    }
+    assert trained(tmp_path, **options) == whole
+
+
+def test_patience_that_is_at_its_end_stays_so(tmp_path: Path) -> None:
+    first = trained(tmp_path, patience=1, min_delta=1.0)
+    assert first is not None and first[1].stopped_early and len(first[1].epochs) == 2
+    assert trained(tmp_path, patience=1, min_delta=1.0) == first
+
+
+def test_checkpoints_are_written_when_they_are_due(tmp_path: Path) -> None:
+    steps = []
+
+    def tell(event: Event) -> None:
+        if isinstance(event, Step) and (tmp_path / "w").exists():
+            steps.append((event.number, load(tmp_path / "w", Model()).step))
+
+    model = Model()
+    fit(
+        model.loss,
+        points(),
+        seed=0,
+        epochs=2,
+        batch_size=16,
+        weights=model,
+        checkpoint=tmp_path / "w",
+        every=4,
+        callbacks=[tell],
+    )
+    assert dict(steps) == {2: 1, 3: 1, 4: 1, 5: 4, 6: 4, 7: 6, 8: 6, 9: 8, 10: 8, 11: 8, 12: 8}
+    assert load(tmp_path / "w", Model()).step == 12
+
+
+# -- kills ----------------------------------------------------------------------------------------
+
+KILLS = """
+import os, random, shutil, signal, sys, time
+from functools import partial
+from tests.saving.models import told
+from tests.training.models import Model, points
+from wengert.saving import load
+from wengert.training import fit, keeping
+
+folder, wanted, forgetful = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "forgetful"
+if forgetful:
+    keeping.load = partial(load, optimizer=False)
+chance, place = random.Random(0), os.path.join(folder, "run")
+
+def child():
+    # train to the end in a process of its own, which leaves the hash of its weights in a file
+    found = os.fork()
+    if found:
+        return found
+    model = Model()
+    fit(
+        model.loss, points(400), seed=3, epochs=12, batch_size=16, validation=points(50, 1), weights=model,
+        checkpoint=os.path.join(place, "w"), every=5, resume=True,
+    )
+    with open(os.path.join(folder, "ending"), "w") as file:
+        file.write(told(model.net))
+    os._exit(0)
+
+def ended():
+    with open(os.path.join(folder, "ending")) as file:
+        text = file.read()
+    os.unlink(os.path.join(folder, "ending"))
+    return text
+
+def begin():
+    shutil.rmtree(place, ignore_errors=True)
+    os.mkdir(place)
+
+begin()
+start = time.monotonic()
+assert os.waitpid(child(), 0)[1] == 0
+lasted, whole = time.monotonic() - start, ended()
+kills = midway = same = 0
+while kills < wanted:
+    begin()
+    one = child()
+    time.sleep(chance.uniform(0.0, lasted))
+    os.kill(one, signal.SIGKILL)
+    if os.waitpid(one, 0)[1] == 0:
+        ended()  # before it was killed
+        continue
+    kills += 1
+    midway += os.path.exists(os.path.join(place, "w"))
+    assert os.waitpid(child(), 0)[1] == 0
+    same += ended() == whole
+print(kills, midway, same)
+"""
+
+
+def killed(folder: Path, kills: int, how: str = "whole") -> tuple[int, int]:
+    """How many kills came when there was a checkpoint, and after how many the end was that of the undisturbed one."""
+    done = subprocess.run(
+        [sys.executable, "-c", KILLS, str(folder), str(kills), how],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    count, midway, same = map(int, done.stdout.split())
+    assert count == kills
+    return midway, same
+
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills need fork")
+
+
+@needs_fork
+@pytest.mark.slow
+def test_five_kills_change_nothing(tmp_path: Path) -> None:
+    midway, same = killed(tmp_path, 5)
+    assert same == 5 and midway >= 2
+
+
+@needs_fork
+@pytest.mark.nightly
+def test_a_hundred_kills_change_nothing(tmp_path: Path) -> None:
+    midway, same = killed(tmp_path, 100)
+    assert same == 100 and midway >= 50
+
+
+@needs_fork
+@pytest.mark.slow
+def test_the_kills_find_a_training_that_forgets_its_optimizer(tmp_path: Path) -> None:
+    midway, same = killed(tmp_path, 5, "forgetful")
+    assert same <= 5 - midway
