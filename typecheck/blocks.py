@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, SupportsFloat, TypeAlias, assert_type
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 import wengert as wg
 from wengert import fold as td
 from wengert.arrays import IntegerArray
+from wengert.training import EvalPlan, Evaluation, History, InferPlan, TrainPlan
 
 Scalar: TypeAlias = wg.ArrayLayer[tuple[()]]
 Row: TypeAlias = wg.ArrayLayer[tuple[Any]]
@@ -111,8 +112,8 @@ def case_compilers() -> None:  # T83
     assert_type(compiler, td.Compiler[td.Row])
     assert_type(compiler.build([[1, 2, 3]]).output_tensors, tuple[td.Tensors, ...])
     assert_type(td.Scalar().eval(1, metrics=True), tuple[Any, dict[str, list[Any]]])
-    compiler.build([1, 2, 3])  # E[list-item]
-    td.Compiler.create(summed).build([[1, 2, 3]])  # E[list-item]
+    compiler.build([1, 2, 3])  # E[arg-type]
+    td.Compiler.create(summed).build([[1, 2, 3]])  # E[arg-type]
 
 
 def case_sequences() -> None:  # T83
@@ -190,3 +191,77 @@ def case_results() -> None:  # F2
     td.Scalar().eval("one")  # E
     td.Scalar().max_depth("one")  # E[arg-type]
     assert len(found) == 2
+
+
+def positive(x: Scalar) -> Scalar:
+    return x
+
+
+def turn(n: Scalar, total: Row) -> tuple[Scalar, Row]:
+    return n, total
+
+
+def case_computed_choices(numbers: td.Block[None, list[Scalar]]) -> None:  # F74, F75, F76
+    switch = td.Switch(td.Function(positive), (twice, twice))
+    assert_type(switch, td.Switch[Scalar, Scalar])
+    assert_type(td.Scalar() >> switch, td.Block[SupportsFloat, Scalar])
+    assert_type(td.Scalar() >> td.Loop(twice, twice, limit=3), td.Block[SupportsFloat, Scalar])
+    assert_type(
+        td.Loop(td.Function(turn), td.AllOf(td.Identity[tuple[Scalar, Row]]())),
+        td.Loop[tuple[Scalar, Row]],
+    )
+    kept = td.Filter(td.Function(positive))
+    assert_type(numbers >> kept, td.Block[None, list[Scalar]])
+    numbers >> kept >> td.Vector(3)  # E[operator]
+    td.Switch[Scalar, Scalar](twice, (twice, summed))  # E
+    td.Switch[Scalar, Scalar](summed, (twice, twice))  # E
+    td.Loop(summed, twice)  # E
+    td.Filter(3)  # E
+
+
+def case_stacks() -> None:  # F44
+    rows = td.Map(td.Vector(3)) >> td.Stack()
+    assert_type(rows, td.Block[Iterable[td.Row], td.Tensors])
+    td.Vector(3) >> td.Stack()  # E[operator]
+
+
+def case_layers() -> None:  # F81, F83, F84
+    net = td.FractalNet(2, 1, lambda: td.FC(3))
+    assert_type(td.Vector(3) >> net, td.Block[td.Row, td.Tensors])
+    assert_type(td.Scalar() >> td.ScopedLayer(double), td.Block[SupportsFloat, Scalar])
+    assert_type((td.Vector(3) >> td.FC(4, input_keep_prob=0.5)).build([1, 2, 3], seed=(1, 2)), td.Tensors)
+    td.FractalNet(2, 1, lambda: td.Scalar())  # E
+    td.FC(4, output_keep_prob="half")  # E[arg-type]
+    td.Function(double, batched=3)  # E
+
+
+def case_messages() -> None:  # F23
+    tree = td.SerializedMessageToTree("google.protobuf.Duration")
+    assert_type(tree.build(b""), dict[str, Any])
+    td.Scalar() >> tree  # E[operator]
+
+
+def case_wired_examples() -> None:  # F92, F93
+    compiler: td.Compiler[td.Row] = td.Compiler.create(td.Vector(3) >> summed)
+    wired = compiler.build_loom_inputs([[1, 2, 3]])
+    assert_type(wired, list[td.LoomInput])
+    assert_type(compiler.build(wired, seed=1), td.Batch)
+    with compiler.multiprocessing_pool(2) as pool:
+        assert_type(pool.build_loom_inputs([[1, 2, 3]]), list[td.LoomInput])
+    compiler.build_loom_inputs([1, 2, 3])  # E[list-item]
+
+
+def squares(batch: td.Batch) -> Scalar:
+    return wg.mean(wg.square(batch.output_tensors[0]))
+
+
+def case_plans(compiler: td.Compiler[td.Row]) -> None:  # F94
+    plan = TrainPlan(compiler=compiler, losses={"squares": squares})
+    assert_type(plan, TrainPlan[td.Row])
+    assert_type(plan.run(), History)
+    assert_type(EvalPlan(compiler=compiler, metrics={"squares": squares}).run(), Evaluation)
+    assert_type(InferPlan(compiler=compiler).run(), Iterator[tuple[Any, ...]])
+    plan.examples = [1, 2, 3]  # E[list-item]
+    plan.batch_size = "many"  # E[assignment]
+    plan.losses = {"squares": compiler}  # E[dict-item]
+    plan.losses = squares  # E[assignment]

@@ -170,6 +170,15 @@ def test_an_error_of_a_traced_function_is_the_operations_own() -> None:
     assert any("was traced for float32 (3,)" in note for note in caught.value.__notes__)
 
 
+def test_a_layer_was_written_where_its_block_was() -> None:
+    double, three = made.Function(lambda x: x * 2.0), made.Scalar()
+    here = line() - 1
+    layer = (three >> double).build(3)
+    assert layer.site.endswith(f"test_blocks.py:{here}")
+    (number,) = layer._operands
+    assert number.site.endswith(f"test_blocks.py:{here}")
+
+
 def test_an_input_of_layers_is_checked() -> None:
     double = made.Function(lambda x: x * 2.0)
     x = wg.literal(np.ones(3, np.float32))
@@ -213,6 +222,11 @@ def summed() -> Block[Any, Any]:
 @pytest.mark.slow
 def test_a_tree_may_be_100_000_deep() -> None:  # F7
     assert summed().eval(tree(100_000)) == 100_001.0
+
+
+@pytest.mark.nightly
+def test_a_tree_may_be_1_000_000_deep() -> None:  # F7
+    assert summed().eval(tree(1_000_000)) == 1_000_001.0
 
 
 def test_the_depth_of_a_deep_tree() -> None:

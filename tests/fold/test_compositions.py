@@ -168,6 +168,20 @@ def test_reads_has_a_meaning_in_a_scope_only() -> None:
         made.Record({"a": double()})["b"]
 
 
+def test_scopes_end_in_reverse() -> None:  # F31
+    outer, inner = made.Composition().scope(), made.Composition().scope()
+    outer.__enter__()
+    inner.__enter__()
+    with pytest.raises(
+        AssertionError, match=r"(?s)ends before one that was opened inside.*test_compositions\.py:"
+    ):
+        outer.__exit__(None, None, None)
+    with pytest.raises(AssertionError, match="ends before"):
+        inner.__exit__(None, None, None)
+    with pytest.raises(AssertionError, match="only in the scope"):
+        double().reads(triple())
+
+
 def test_scopes_nest() -> None:
     outer, inner, a, b = made.Composition(), made.Composition(), double(), triple()
     with outer.scope():

@@ -1,4 +1,6 @@
-"""The conformance list of the blocks (F of the design): value, depth, two copies alike, and inside another block."""
+"""The conformance list of the blocks, by number: value under every interpreter, depth, two copies alike in a batch,
+and inside another block. Rows 9 to 12 about connections are refusals; row 8 as connections is in `test_compositions`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import pytest
 
 import wengert as wg
 from wengert import fold
-from wengert.errors import WengertError
+from wengert.errors import BlockError, WengertError
 from wengert.plugins import SGD
 
 td: Any = (
@@ -34,6 +36,15 @@ def F(function: Callable[..., Any]) -> Any:
 
 def Id() -> Any:
     return td.Identity()
+
+
+def has_batch(block: Any) -> bool:
+    """Whether a block has batches: it reads data and gives tensors."""
+    try:
+        td.Compiler.create(block)
+    except BlockError:
+        return False
+    return True
 
 
 def plain(x: Any) -> Any:
@@ -97,7 +108,7 @@ def states(x: Any, s: Any) -> Any:
 
 
 def rnn() -> Any:
-    return (td.Map(S()), S()) >> td.RNN(F(states), initial_state_from_input=True)
+    return (td.Map(S()), V(2)) >> td.RNN(F(states), initial_state_from_input=True)
 
 
 ZIP = {"x": td.Map(S("int32")), "y": td.Map(S("int32"))}
@@ -108,6 +119,10 @@ BY_KEY = td.OneOf(
     td.GetItem("val"),
 )
 BY_PLACE = (Id(), S()) >> td.OneOf(td.GetItem(0), (F(wg.square), F(wg.negative)), td.GetItem(1))
+INTEGERS = (Id(), S("int32")) >> td.OneOf(td.GetItem(0), (F(lambda x: x * x), F(lambda x: -x)), td.GetItem(1))
+TWOS = np.full((2, 1), 2.0, np.float32)
+PLAIN, NORMED = (V(2) >> td.FC(1, None, TWOS, weight_norm=norm) for norm in (False, True))
+TABLE = S("int32") >> td.Embedding(2, 2, np.array([[1, 2], [3, 4]], np.float32))
 NESTED = td.Map(td.Map(S() >> F(wg.abs)))
 
 # row, block, input, value, depth where it is said
@@ -142,12 +157,12 @@ CASES: list[tuple[str, Any, Any, Any, int | None]] = [
     ("21 empty", NESTED, [[]], [[]], 0),
     ("22", (S(), S()) >> td.Map(F(wg.negative)), (3, 4), [-3.0, -4.0], 1),
     ("23", td.Fold((Id(), S()) >> td.Sum(), td.Zeros([])), (2, 3), 5.0, 2),
-    ("24", rnn(), ([1, 2, 3, 4], 0), ([1.0, 4.0, 9.0, 16.0], 10.0), 4),
-    ("24 empty", rnn(), ([], 7), ([], 7.0), 0),
+    ("24", rnn(), ([1, 2, 3, 4], [0, 0]), ([1.0, 4.0, 9.0, 16.0], [10.0, 10.0]), 4),
+    ("24 empty", rnn(), ([], [0, 0]), ([], [0.0, 0.0]), 0),
     ("25", td.Map(S()) >> td.Reduce(F(wg.add)), [], 0.0, 0),
     ("26 fold", td.Map(S()) >> td.Fold(F(wg.divide), 1.0), [1, 2, 3, 4], pytest.approx(1 / 24), 4),
     ("26 reduce", td.Map(S()) >> td.Reduce(F(wg.divide)), [1, 2, 3, 4], pytest.approx(2 / 3), 2),
-    ("27", (S(), S(), S()) >> td.Mean(), (0, 0, 6), 2.0, None),
+    ("27", (S(), S(), S()) >> td.Mean(), (0, 0, 6), 2.0, 3),
     ("28 none", S() >> td.AllOf(), -3, None, 0),
     ("28 one", S() >> td.AllOf(F(wg.negative)), -3, (3.0,), 1),
     ("29", td.Map(td.InputTransform(letter) >> S("int32") >> F(lambda x: -x)), "abcd", [-1, -2, -3, -4], 1),
@@ -159,6 +174,8 @@ CASES: list[tuple[str, Any, Any, Any, int | None]] = [
     ("34 first", BY_PLACE, (0, 2), 4.0, 1),
     ("34 second", BY_PLACE, (1, 2), -2.0, 1),
     ("34 last", BY_PLACE, (-1, 2), -2.0, 1),
+    ("34 integer", INTEGERS, (0, 2), 4, 1),
+    ("34 second integer", INTEGERS, (1, 2), -2, 1),
     ("35 zeros", td.Optional(V(4)), None, [0.0] * 4, 0),
     ("35 given", td.Optional(S(), np.float32(42)), None, 42.0, 0),
     ("35 some", td.Optional(S(), np.float32(42)), 7, 7.0, 0),
@@ -190,35 +207,91 @@ CASES: list[tuple[str, Any, Any, Any, int | None]] = [
     ("40", td.OneHot(100, 103), 101, [0.0, 1.0, 0.0], 0),
     ("40 unknown", td.OneHotFromList([37, 23], strict=False), 100, [0.0, 0.0], 0),
     ("41", td.Zeros((td.VoidType(), "float32")), None, (None, 0.0), 0),
+    ("45 zero", PLAIN, [0, 0], [0.0], 1),
+    ("45 one", PLAIN, [1, 0], [2.0], 1),
+    ("45 two", PLAIN, [1, 1], [4.0], 1),
+    ("45 normed zero", NORMED, [0, 0], [0.0], 1),
+    ("45 normed one", NORMED, [1, 0], pytest.approx([2 / 8**0.5]), 1),
+    ("45 normed two", NORMED, [1, 1], pytest.approx([4 / 8**0.5]), 1),
+    ("46 first", TABLE, 0, [1.0, 2.0], 1),
+    ("46 second", TABLE, 1, [3.0, 4.0], 1),
+    ("46 beyond", TABLE, 7, [3.0, 4.0], 1),
+    ("46 below", TABLE, -5, [3.0, 4.0], 1),
+]
+EXECUTORS = {
+    "sequential": wg.run.Sequential(),
+    "interpreted": wg.run.Sequential(compiled=False),
+    "parallel": wg.run.Parallel(threads=2),
+    "batched": wg.run.Batched(),
+}
+NUMBERS = {int(case[0].split()[0]) for case in CASES}
+
+
+@pytest.mark.parametrize("executor", EXECUTORS.values(), ids=EXECUTORS)
+@pytest.mark.parametrize(("block", "x", "value", "depth"), [pytest.param(*c[1:], id=c[0]) for c in CASES])
+def test_a_block_gives_its_value(block: Any, x: Any, value: Any, depth: int, executor: Any) -> None:
+    assert plain(block.eval(x, executor)) == value
+    assert block.max_depth(x) == depth
+
+
+@pytest.mark.parametrize("executor", EXECUTORS.values(), ids=EXECUTORS)
+@pytest.mark.parametrize(("block", "x", "value"), [pytest.param(*c[1:4], id=c[0]) for c in CASES])
+def test_two_copies_in_one_run_are_alike_and_a_block_works_inside_others(
+    block: Any, x: Any, value: Any, executor: Any
+) -> None:
+    both = td.Record((block, block)) if x is not None else td.AllOf(block, block)
+    first, second = plain(both.eval((x, x) if x is not None else None, executor))
+    assert (first, second) == (value, value)
+    if block.input_type is not None and x is not None:
+        assert plain(td.Map(block).eval([x, x, x], executor)) == [value] * 3
+
+
+BATCHES = [
+    case for case in CASES if case[1].output_type is not None and case[2] is not None and has_batch(case[1])
 ]
 
 
-@pytest.mark.parametrize(("block", "x", "value", "depth"), [pytest.param(*c[1:], id=c[0]) for c in CASES])
-def test_a_block_gives_its_value(block: Any, x: Any, value: Any, depth: int | None) -> None:
-    assert plain(block.eval(x)) == value
-    if depth is not None:
-        assert block.max_depth(x) == depth
-
-
-@pytest.mark.parametrize(("block", "x", "value"), [pytest.param(*c[1:4], id=c[0]) for c in CASES])
-def test_two_copies_in_one_run_are_alike_and_a_block_works_inside_others(
-    block: Any, x: Any, value: Any
-) -> None:
-    both = td.Record((block, block)) if x is not None else td.AllOf(block, block)
-    assert plain(both.eval((x, x) if x is not None else None)) == (value, value)
-    if block.input_type is not None and x is not None:
-        assert plain(td.Map(block).eval([x, x, x])) == [value] * 3
+@pytest.mark.parametrize("executor", EXECUTORS.values(), ids=EXECUTORS)
+@pytest.mark.parametrize(("block", "x", "value"), [pytest.param(*c[1:4], id=c[0]) for c in BATCHES])
+def test_two_copies_in_a_batch_give_equal_rows(block: Any, x: Any, value: Any, executor: Any) -> None:
+    compiler = td.Compiler.create(block)
+    terminals = block.output_type.flatten(value) if isinstance(value, tuple) else [value]
+    for batch in (compiler.build([x, x]), compiler.build(compiler.build_loom_inputs([x, x]))):
+        rows = [
+            plain(column.predict().run(executor)) if isinstance(column, wg.ArrayLayer) else plain(column)
+            for column in batch.output_tensors
+        ]
+        assert [row[0] for row in rows] == [row[1] for row in rows] == terminals
 
 
 def test_the_list_can_fail() -> None:
     with pytest.raises(AssertionError):
-        test_a_block_gives_its_value(S(), 42, 43.0, 0)
+        test_a_block_gives_its_value(S(), 42, 43.0, 0, None)
     with pytest.raises(AssertionError):
-        test_a_block_gives_its_value(S() >> F(wg.negative), 42, -42.0, 0)
+        test_a_block_gives_its_value(S() >> F(wg.negative), 42, -42.0, 0, None)
+    assert len(BATCHES) > 20
+
+
+OWN = {42, 43, 44, 47}  # with a test of their own below
+
+
+def test_every_row_of_the_list_has_a_case() -> None:
+    refused = {int(row[0].split()[0]) for row in REFUSED}
+    assert NUMBERS | refused | OWN == set(range(1, 48))
 
 
 def of(error: type[Exception], *texts: str) -> Any:
     return pytest.raises(error, match="(?s)" + ".*".join(texts))
+
+
+def connected(*pairs: tuple[str, str]) -> Any:
+    """A composition of two blocks with these connections, used."""
+    some, other = td.Composition(), td.Composition()
+    ends = {"input": some.input, "output": some.output, "foreign": other.input}
+    blocks = ends | {name: td.Function(wg.exp, name=name) for name in "ab"}
+    for source, target in pairs:
+        some.connect(blocks[source], blocks[target])
+    return S() >> some
 
 
 # row, what is done, which built-in error, what it says
@@ -231,7 +304,13 @@ REFUSED: list[tuple[str, Callable[[], Any], type[Exception], str]] = [
     ("40 outside", lambda: td.OneHot(3).eval(3), KeyError, "3 is no integer from 0 to 2"),
     ("40 empty", lambda: td.OneHot(0), IndexError, "no integer lies"),
     ("41", lambda: td.Zeros(td.PyObjectType()), TypeError, "no zeros of object"),
-    ("10", lambda: td.composition(lambda x: None), TypeError, "returned None, which is no wire"),
+    ("9", lambda: connected(("b", "a"), ("a", "b"), ("b", "output")), ValueError, "connections are a cycle"),
+    ("10", lambda: connected(("input", "a")), TypeError, "nothing is connected to its output"),
+    ("10 wire", lambda: td.composition(lambda x: None), TypeError, "returned None, which is no wire"),
+    ("11", lambda: connected(("input", "a"), ("input", "a")), ValueError, "'a'.*is connected already"),
+    ("12 output", lambda: connected(("output", "a")), ValueError, "its output cannot be read"),
+    ("12 input", lambda: connected(("a", "input")), ValueError, "its input cannot be written"),
+    ("12 foreign", lambda: connected(("foreign", "a")), ValueError, "belongs to another composition"),
 ]
 
 
@@ -257,6 +336,19 @@ def test_numbers_of_numpy_are_numbers_and_texts_are_not() -> None:
     assert S().eval(np.int64(2)).item() == 2.0
     with pytest.raises(TypeError, match="'7' is not of such numbers"):
         S().eval("7")
+
+
+def test_a_sum_of_sums_runs_by_levels() -> None:  # row 47
+    add = td.Function(lambda a, b: a + b)
+
+    def sums(p: Any) -> Any:
+        return add(add(p[0], p[1]), p[2])
+
+    pairs = td.Record([(i, td.Record((S(), S())) >> add) for i in range(3)])
+    executor = wg.run.Batched()
+    assert (pairs >> td.composition(sums)).eval(((1, 2), (3, 4), (5, 6)), executor) == 21.0
+    (line,) = executor.report.lines.values()
+    assert (line.launches, line.rows) == (3, 5)
 
 
 def test_metrics_stand_beside_the_result() -> None:  # row 42

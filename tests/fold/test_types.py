@@ -11,7 +11,7 @@ import pytest
 from wengert import fold as td
 from wengert.errors import BlockError
 from wengert.fold.convert import type_of
-from wengert.fold.solver import Mismatch, Unknown, known, unify
+from wengert.fold.unification import Mismatch, Unknown, known, unify
 from wengert.graph import lift
 
 Unchecked = Any  # these tests also write what a checker refuses
@@ -197,3 +197,30 @@ def test_an_unknown_type_is_named_with_block_and_side() -> None:  # F6
     first.resolve_to(block)
     with pytest.raises(TypeError, match="the type of its output is not known; set_output_type says it"):
         block.eval([1])
+
+
+def test_the_class_of_a_type_can_be_declared() -> None:  # F19
+    tensors = td.Identity[Any]().set_input_type_classes(td.TensorType, td.StackedType)
+    assert (td.Scalar() >> tensors).output_type == FLOAT
+    with pytest.raises(
+        TypeError, match=r"(?s)its input is object, and was declared as a TensorType or StackedType"
+    ):
+        td.InputTransform(str) >> tensors
+    with pytest.raises(TypeError, match=r"its output is .*, and was declared as a TupleType"):
+        td.Scalar().set_output_type_classes(td.TupleType)
+    with pytest.raises(TypeError, match="was declared as a TensorType"):
+        made.Map(made.Scalar() >> made.Broadcast() >> tensors)
+
+
+def test_stacks_are_types() -> None:  # F44
+    of = td.StackedType(td.TensorType((2,)))
+    assert of == td.StackedType(td.TensorType((2,))) != td.StackedType(FLOAT)
+    assert (of.size, of.parts, list(of.terminal_types())) == (None, (), [of])
+    assert not of.holds(FLOAT)
+    assert not of.holds(None)
+    assert not of.holds(td.TensorType((4, 3)))
+    x = lift(np.ones((4, 2), np.float32))
+    block = made.Identity().set_input_type(of)
+    assert block.eval(x).shape == (4, 2)
+    with pytest.raises(TypeError, match=r"is no float32 \(any, 2\)"):
+        block.eval(lift(np.ones((4, 3), np.float32)))

@@ -8,31 +8,33 @@ from __future__ import annotations
 
 from wengert.fold.batching import epochs, group_by_batches
 from wengert.fold.block import Block, Several, Tensors
-from wengert.fold.compiler import Batch, Compiler, Metric
+from wengert.fold.compiler import Batch, Compiler
 from wengert.fold.composition import Identity, Pipe, Void
+from wengert.fold.computed import Filter, Loop, Switch
 from wengert.fold.connecting import Composition
-from wengert.fold.control import ForwardDeclaration, OneOf, Optional
+from wengert.fold.control import OneOf, Optional
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import canonicalize_type, convert_to_type
-from wengert.fold.data import InputTransform, OneHot, OneHotFromList, Row, Scalar, Tensor, Vector
-from wengert.fold.functions import Function
+from wengert.fold.data import InputTransform, Row, Scalar, Tensor, Vector
+from wengert.fold.embedding import Embedding
+from wengert.fold.fractal import FractalNet
+from wengert.fold.fully_connected import FC
+from wengert.fold.functions import Function, ScopedLayer
 from wengert.fold.graph import composition
 from wengert.fold.items import GetItem, Length, Nth, Slice
-from wengert.fold.layers import FC, Embedding, Layer
+from wengert.fold.layers import Layer
+from wengert.fold.messages import SerializedMessageToTree
+from wengert.fold.metrics import Metric
+from wengert.fold.one_hot import OneHot, OneHotFromList
 from wengert.fold.records import AllOf, Record
+from wengert.fold.recursion import ForwardDeclaration
 from wengert.fold.reductions import Max, Mean, Min, Reduce, Sum
 from wengert.fold.sequences import RNN, Fold, Map
-from wengert.fold.tensors import Concat, FromTensor, Zeros
-from wengert.fold.types import (
-    BroadcastSequenceType,
-    PyObjectType,
-    ResultType,
-    SequenceType,
-    TensorType,
-    TupleType,
-    VoidType,
-)
+from wengert.fold.structures import BroadcastSequenceType, SequenceType, TupleType
+from wengert.fold.tensors import Concat, FromTensor, Stack, Zeros
+from wengert.fold.types import PyObjectType, ResultType, StackedType, TensorType, VoidType
 from wengert.fold.wires import Wire
+from wengert.fold.wiring import LoomInput
 from wengert.fold.zipping import Broadcast, NGrams, Zip, ZipWith
 
 __all__ = [
@@ -47,8 +49,10 @@ __all__ = [
     "Composition",
     "Concat",
     "Embedding",
+    "Filter",
     "Fold",
     "ForwardDeclaration",
+    "FractalNet",
     "FromTensor",
     "Function",
     "GetItem",
@@ -56,6 +60,8 @@ __all__ = [
     "InputTransform",
     "Layer",
     "Length",
+    "LoomInput",
+    "Loop",
     "Map",
     "Max",
     "Mean",
@@ -74,10 +80,15 @@ __all__ = [
     "ResultType",
     "Row",
     "Scalar",
+    "ScopedLayer",
     "SequenceType",
+    "SerializedMessageToTree",
     "Several",
     "Slice",
+    "Stack",
+    "StackedType",
     "Sum",
+    "Switch",
     "Tensor",
     "TensorType",
     "Tensors",

@@ -1,6 +1,6 @@
 """What every block is: a typed function from data to layers, as a value.
 
-Knows: how blocks are joined by `>>`, named, shown, asked for their types, and how an error of one is worded.
+Knows: how blocks are joined by `>>`, asked for their types, built and run.
 Refuses to know: any single block.
 """
 
@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable
-from typing import Any, Final, Generic, Literal, Self, TypeAlias, overload
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Final, Generic, Literal, Self, TypeAlias, overload
 
 from typing_extensions import TypeVar
 
 from wengert.control import Executor
 from wengert.errors import BlockError
+from wengert.fold.calls import Calls, Depths
 from wengert.fold.convert import canonicalize_type, convert_to_type
-from wengert.fold.machine import Run, built, evaluated, planned
-from wengert.fold.solver import Solver, Use, known
-from wengert.fold.types import ResultType, Value
+from wengert.fold.machine import Example, Kept, Seeds, seeds
+from wengert.fold.naming import Named
+from wengert.fold.plan import Plan, plan, planned
+from wengert.fold.results import evaluated, layers_of, made
+from wengert.fold.solver import Solver, Use
+from wengert.fold.types import ResultType
+from wengert.fold.unification import known
 from wengert.fold.wires import Scope, Wire
 from wengert.graph import ArrayLayer
-from wengert.graph.operand import shown
-from wengert.graph.site import position, user_frame, user_position
 from wengert.run.ask import Predictable
 
 A = TypeVar("A", contravariant=True)
@@ -41,14 +44,14 @@ Q = TypeVar("Q", covariant=True, default=Any)
 Several: TypeAlias = Iterable[X]
 Tensors: TypeAlias = ArrayLayer[Any, Any, Any]
 
-Steps: TypeAlias = Generator[tuple[Use, Value], Value, Value]  # asks for a value of a part, gives the own one
 Sides: TypeAlias = tuple[ResultType | None, ResultType | None]
+Classes: TypeAlias = tuple[type[ResultType], ...]  # of one side: what its type has to be; none says nothing
 
 # entered by the modules of the blocks: the chain of two, what a tuple or dict is, what a constant is
 CONVERSIONS: Final[dict[str, Callable[..., Any]]] = {}  # Any: blocks of every type
 
 
-class Block(ABC, Generic[A, B]):
+class Block(Named, ABC, Generic[A, B]):
     """A typed function from data to layers.
 
     `build` computes nothing: its result runs under any executor. A block is never changed once it is made, has
@@ -62,44 +65,35 @@ class Block(ABC, Generic[A, B]):
     """
 
     def __init__(self, name: str | None = None, /, **arguments: object) -> None:
-        if name is not None and not isinstance(name, str):
-            raise BlockError(
-                f"td.{type(self).__name__}: a name is a string; got {shown(name)}\n  at {user_position()}"
-            )
-        frame = user_frame()
-        while frame.f_globals.get("__name__") == "typing" and frame.f_back is not None:
-            frame = frame.f_back  # `td.Nth[int]()` calls through there
-        self._code, self._offset = frame.f_code, frame.f_lasti
-        self.name: Final = name
-        self._arguments = arguments
+        super().__init__(name, arguments)
         self.declared: Sides = (None, None)
+        self.classes: tuple[Classes, Classes] = ((), ())
         self.known_input: ResultType | None = None
         self.known_output: ResultType | None = None
-        self._plans: dict[ResultType | None, Use] = {}
+        self._plans: dict[ResultType | None, Plan] = {}
 
     # what a block says of itself
+
+    waits: ClassVar[bool] = False  # for the data of layers, while it builds
 
     @abstractmethod
     def constrain(self, solver: Solver, use: Use) -> None:
         """Say what is known of the types of one use, and use the blocks inside."""
 
+    @abstractmethod
+    def compile(self, use: Use, calls: Calls) -> None:
+        """Give one use, whose types are known, its function, or what asks its parts."""
+
     def same_input(self) -> Iterable[AnyBlock]:
         """The blocks inside that always get the very input of this one."""
         return ()
 
-    @property
-    def site(self) -> str:
-        """`file:line` where it was made."""
-        return position(self._code, self._offset)
-
-    def __repr__(self) -> str:
-        given = [("", repr(self.name))] * (self.name is not None)
-        given += [(f"{key}=", brief(x)) for key, x in self._arguments.items()]
-        return f"<td.{' '.join([type(self).__name__, *(key + text for key, text in given)])}>"
-
-    def fault(self, text: str, *, shown: bool = True) -> str:
-        """The text of an error: the block, what happened, the line that made the block."""
-        return f"{self!r}: {text}\n  at {self.site}"
+    def __getstate__(self) -> dict[str, Any]:  # Any: whatever the blocks keep
+        return {
+            **self.__dict__,
+            "_plans": {},
+            "_code": self.site,
+        }  # plans are made anew; a site is only shown
 
     # types
 
@@ -110,6 +104,7 @@ class Block(ABC, Generic[A, B]):
         for side, of in zip((use.input, use.output), self.declared, strict=True):
             if of is not None:
                 solver.equal(use, "the type", side, "the declared type", of)
+        solver.of_classes(use)
         self.constrain(solver, use)
         solver.solve()
         self.known_input, self.known_output = known(use.input), known(use.output)
@@ -124,6 +119,11 @@ class Block(ABC, Generic[A, B]):
     def output_type(self) -> ResultType | None:
         """The type of what it gives, None while that depends on where it is used."""
         return self.known_output or self.settled().known_output
+
+    @property
+    def undeclared(self) -> bool:
+        """Whether nothing was declared of its types, so that a longer chain may take its blocks over."""
+        return self.declared == (None, None) and self.classes == ((), ())
 
     def set_input_type(self, of: object) -> Self:
         """The same block with an input of this type. Raises BlockError if it has another."""
@@ -141,9 +141,20 @@ class Block(ABC, Generic[A, B]):
         for what, new, old in (("input", given, self.input_type), ("output", result, self.output_type)):
             if new is not None and old is not None and new != old:
                 raise BlockError(self.fault(f"the {what} is {old}, and cannot be declared as {new}"))
+        return self._declaring((given or self.declared[0], result or self.declared[1]), self.classes)
+
+    def set_input_type_classes(self, *classes: type[ResultType]) -> Self:
+        """The same block with an input whose type is of one of these classes. Raises BlockError if it is not."""
+        return self._declaring(self.declared, (classes, self.classes[1]))
+
+    def set_output_type_classes(self, *classes: type[ResultType]) -> Self:
+        """The same block with an output whose type is of one of these classes. Raises BlockError if it is not."""
+        return self._declaring(self.declared, (self.classes[0], classes))
+
+    def _declaring(self, declared: Sides, classes: tuple[Classes, Classes]) -> Self:
         made = copy.copy(self)
-        made.declared = (given or self.declared[0], result or self.declared[1])
-        made._plans = {}
+        made.declared, made.classes, made._plans = declared, classes, {}
+        made.known_input = made.known_output = None
         return made.settled()
 
     # joining
@@ -201,13 +212,15 @@ class Block(ABC, Generic[A, B]):
 
     # running
 
-    def build(self, x: A, /) -> B:
+    def build(self, x: A, /, *, seed: Seeds | None = None) -> B:
         """The layers for one example; nothing is computed.
+
+        Layers that draw random numbers do so if there is a seed, for training: give each step its own.
 
         Raises BlockError if a type is still unknown, or if the data are not what the blocks say.
         """
-        made: B = built(planned(self, self._plans, x), x, Run())
-        return made
+        layers: B = made(planned(self, self._plans, x), x, Example(seed=seeds(seed)))
+        return layers
 
     @overload
     def eval(self: Block[X, Predictable[C]], x: X, /, executor: Executor | None = None) -> C: ...
@@ -235,45 +248,19 @@ class Block(ABC, Generic[A, B]):
 
         With `metrics=True`, that and what each `td.Metric` has kept, by its name.
         """
-        run = Run()
-        made = built(planned(self, self._plans, x), x, run)
-        if not metrics:
-            return evaluated(made, executor)
-        kept = [[tensor for tensor, _ in values] for values in run.metrics.values()]
-        result, data = evaluated((made, kept), executor)
-        return result, dict(zip(run.metrics, data, strict=True))
+        kept: Kept | None = {} if metrics else None
+        result, data = evaluated(planned(self, self._plans, x), x, executor, kept)
+        return (result, dict(zip(kept, data, strict=True))) if kept is not None else result
 
-    def max_depth(self, x: A, /) -> int:
-        """How many cells lie on the longest path to anything that is built; data and weights are at 0."""
-        run = Run(depths={})
-        return run.depth_of(built(planned(self, self._plans, x), x, run))
+    def max_depth(self, x: A, /, executor: Executor | None = None) -> int:
+        """How many cells lie on the longest path to anything that is built; data and weights are at 0.
+
+        A block that waits for computed values is run for that.
+        """
+        depths = Depths()
+        root = planned(self, self._plans, x)
+        counted = plan(self, root.root.input, depths)
+        return depths.of(layers_of(counted, x, executor))
 
 
 AnyBlock: TypeAlias = Block[Any, Any]  # Any: a block of every type
-
-
-class Leaf(Block[A, B]):
-    """A block whose value needs no other block."""
-
-    @abstractmethod
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        """The value for one input, in one use."""
-
-
-class Composite(Block[A, B]):
-    """A block that asks other blocks, which stand in `use.parts`, in the order of `constrain`."""
-
-    @abstractmethod
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
-        """Yields a use with its input, is sent the value, returns the own value."""
-
-
-def brief(x: object) -> str:
-    """An argument in a `repr`; of blocks only the names, because blocks nest."""
-    if isinstance(x, Block):
-        return f"<td.{type(x).__name__}{' ' + repr(x.name) if x.name else ''}>"
-    if isinstance(x, (list, tuple)) and any(isinstance(part, Block) for part in x):
-        return f"({', '.join(map(brief, x))})"
-    if callable(x) and hasattr(x, "__name__"):  # its `repr` has an address, which differs from run to run
-        return str(x.__name__)
-    return shown(x)

@@ -6,68 +6,27 @@ Refuses to know: how a batch is run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, cast, final
 
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError, BlockValueError
-from wengert.fold.block import AnyBlock, Block, Leaf, Tensors
+from wengert.fold.batching import group_by_batches
+from wengert.fold.block import Block, Tensors
 from wengert.fold.convert import OBJECT, VOID
-from wengert.fold.machine import Run, built, plan
-from wengert.fold.solver import Solver, Unknown, Use, head, resolved
-from wengert.fold.types import ResultType, SequenceType, TensorType, TupleType, Value
+from wengert.fold.machine import Example, Kept, Seeds, seeds
+from wengert.fold.plan import Plan, plan
+from wengert.fold.pool import Pool
+from wengert.fold.results import made
+from wengert.fold.structures import SequenceType
+from wengert.fold.types import ResultType, StackedType, Value
+from wengert.fold.wiring import LoomInput, Writer
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
 from wengert.ops import stack
 
 E = TypeVar("E")
-
-
-class Metric(Leaf[Any, None]):  # Any: a tensor, or a tuple of one and of its label
-    """Keeps a tensor, or a tensor and a label, under a name; gives nothing.
-
-    `block.eval(x, metrics=True)` and batches have them, in the order in which blocks are asked.
-    Raises BlockError for another input, and where one name has tensors of two types.
-    >>> from wengert import fold as td
-    >>> kept = td.Map(td.Scalar() >> td.AllOf(td.Metric("x"), td.Identity())) >> td.Void()
-    >>> kept.eval([1, 2], metrics=True)
-    (None, {'x': [array(1., dtype=float32), array(2., dtype=float32)]})
-
-    Source: TensorFlow Fold, `td.Metric`.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        if not isinstance(name, str):
-            raise BlockError(self.fault(f"the name of a metric is a string, not {shown(name)}"))
-        self._of = name
-        self.settled()
-
-    def constrain(self, solver: Solver, use: Use) -> None:
-        solver.equal(use, "its output", use.output, "what is left", VOID)
-        kept = solver.metrics.setdefault(self._of, Unknown())
-
-        def rule() -> bool:
-            of = head(use.input)
-            tensor = of
-            if isinstance(of, TupleType) and len(of) == 2:
-                tensor = head(of[0])
-                solver.equal(use, "a label", of[1], "data", OBJECT)
-            if isinstance(tensor, Unknown):
-                return False
-            if not isinstance(tensor, TensorType):
-                raise BlockError(
-                    self.fault(f"its input is {resolved(of)}; it keeps a tensor, or a tensor and a label")
-                )
-            solver.equal(use, f"a tensor under {self._of!r}", tensor, "another under that name", kept)
-            return True
-
-        solver.wait(use, rule)
-
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        tensor, label = x if isinstance(use.input, TupleType) else (x, None)
-        run.metrics.setdefault(self._of, []).append((tensor, label))
 
 
 @final
@@ -92,12 +51,16 @@ class Compiler(Generic[E]):
     >>> compiler = td.Compiler.create(td.Scalar() >> td.Function(wg.square))
     >>> compiler.build([1, 2, 3]).output_tensors[0].predict().run().tolist()
     [1.0, 4.0, 9.0]
+    >>> wired = compiler.build_loom_inputs([1, 2, 3])
+    >>> compiler.build(wired[:2]).output_tensors[0].predict().run().tolist()
+    [1.0, 4.0]
 
     Source: TensorFlow Fold, `td.Compiler`.
     """
 
-    def __init__(self, root: AnyBlock, use: Use, metrics: dict[str, ResultType]) -> None:
-        self._root, self._use, self._metrics = root, use, metrics
+    def __init__(self, root: Block[E, object], compiled: Plan) -> None:
+        self._root, self._plan = root, compiled
+        self._writer: Writer | None = None
 
     @classmethod
     def create(cls, root: Block[E, object]) -> Compiler[E]:
@@ -107,35 +70,92 @@ class Compiler(Generic[E]):
         """
         if not isinstance(root, Block):
             raise BlockError(f"td.Compiler: {shown(root)} is no block\n  at {user_position()}")
-        use, metrics = plan(root, OBJECT)
-        if use.input not in (OBJECT, VOID):
-            raise BlockError(root.fault(f"its input is {use.input}; a compiler's block begins with data"))
-        if not _is_batched(use.output):
-            raise BlockError(root.fault(f"its output is {use.output}, which has objects or lists in it"))
-        if not metrics and not list(use.output.terminal_types()):
+        compiled = plan(root, OBJECT)
+        given, result = compiled.root.input, compiled.root.output
+        if given not in (OBJECT, VOID):
+            raise BlockError(root.fault(f"its input is {given}; a compiler's block begins with data"))
+        if not _is_batched(result):
+            raise BlockError(root.fault(f"its output is {result}, which has objects or lists in it"))
+        if not compiled.metrics and not list(result.terminal_types()):
             raise BlockError(root.fault("it has neither a tensor nor a metric"))
-        return cls(root, use, metrics)
+        if compiled.metrics and compiled.waits is not None:
+            raise BlockError(
+                root.fault(
+                    f"{compiled.waits!r} in it waits for computed values, so only a run knows how many metrics there "
+                    f"are; block.eval(x, metrics=True) has those of one example"
+                )
+            )
+        return cls(root, compiled)
 
-    def build(self, examples: Sequence[E], *, metric_labels: bool = False) -> Batch:
-        """The batch of a list of examples.
+    @property
+    def root(self) -> Block[E, object]:
+        """The block."""
+        return self._root
 
+    def build(
+        self,
+        examples: Iterable[E] | Sequence[LoomInput],
+        batch_size: int | None = None,
+        metric_labels: bool = False,
+        *,
+        seed: Seeds | None = None,
+    ) -> Batch:
+        """The batch of a list of examples, or of what `build_loom_inputs` has made of them.
+
+        Layers that draw random numbers do so if there is a seed, for training: give each step its own.
+        With `batch_size`, examples may come from any iterable, which is read that many at a time.
         Raises BlockError for what is no list or tuple, BlockValueError for an empty one.
         """
+        kept: Kept = {}
+        rows = [
+            self._row(x, Example(kept, seeds(seed, i)))
+            for i, x in enumerate(self._listed(examples, batch_size))
+        ]
+        if not rows:
+            raise BlockValueError(self._root.fault("a batch has at least one example"))
+        outputs = tuple(_stacked(list(column)) for column in zip(*rows, strict=True))
+        tensors = {name: _stacked([x for x, _ in values]) for name, values in kept.items()}
+        labels = {name: [label for _, label in values] for name, values in kept.items()}
+        return Batch(outputs, tensors, labels if metric_labels else {})
+
+    def build_loom_inputs(self, examples: Iterable[E], batch_size: int | None = None) -> list[LoomInput]:
+        """Of each example which cell reads what, as flat arrays: it can be pickled, and built again and again.
+
+        Building from these calls no function of data and takes no data apart.
+        Raises BlockError for a block that waits for computed values, and as `build`.
+        """
+        if self._writer is None:
+            self._writer = Writer(self._root)
+        return [self._writer.written(x) for x in self._listed(examples, batch_size)]
+
+    def multiprocessing_pool(self, processes: int) -> Pool[E]:
+        """Processes that make loom inputs; to be used as a context. The block has to be picklable.
+
+        Raises BlockValueError for less than one process, BlockStateError for a block that cannot be pickled.
+        """
+        return Pool(self._root, processes)
+
+    def _row(self, x: E | LoomInput, example: Example) -> list[Value]:
+        if isinstance(x, LoomInput):
+            if self._writer is None:
+                self._writer = Writer(self._root)
+            return self._writer.read(x, example)
+        return self._plan.root.output.flatten(made(self._plan, x, example))
+
+    def _listed(
+        self, examples: object, batch_size: int | None
+    ) -> Iterable[Any]:  # Any: examples of every type
+        if batch_size is not None:
+            return (x for group in group_by_batches(cast(Any, examples), batch_size) for x in group)
         if not isinstance(examples, (list, tuple)):
             raise BlockError(self._root.fault(f"examples are a list, not {shown(examples)}"))
-        if not examples:
-            raise BlockValueError(self._root.fault("a batch has at least one example"))
-        run = Run()
-        rows = [self._use.output.flatten(built(self._use, x, run)) for x in examples]
-        outputs = tuple(_stacked(list(column)) for column in zip(*rows, strict=True))
-        tensors = {name: _stacked([x for x, _ in kept]) for name, kept in run.metrics.items()}
-        labels = {name: [label for _, label in kept] for name, kept in run.metrics.items()}
-        return Batch(outputs, tensors, labels if metric_labels else {})
+        return examples
 
 
 def _is_batched(of: ResultType) -> bool:
     """Whether a type has nothing but tensors in it, or nothing at all; recursive over the type."""
-    return of != OBJECT and not isinstance(of, SequenceType) and all(map(_is_batched, of.parts))
+    listed = isinstance(of, (SequenceType, StackedType))
+    return of != OBJECT and not listed and all(map(_is_batched, of.parts))
 
 
 def _stacked(column: list[Value]) -> Value:

@@ -17,7 +17,8 @@ from wengert.fold.composition import Identity
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import VOID
 from wengert.fold.graph import Wired
-from wengert.fold.solver import Solver, Use, is_void
+from wengert.fold.solver import Solver, Use
+from wengert.fold.unification import is_void
 from wengert.fold.wires import Source
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
@@ -94,12 +95,15 @@ class Composition(Wired[A, B]):
 
     @contextmanager
     def scope(self) -> Generator[Composition[A, B], None, None]:
-        """Where `block.reads(...)` means a connection of this composition."""
-        token = _open.set((*_open.get(), self))
+        """Where `block.reads(...)` means a connection of this composition; the last one opened ends first."""
+        inside = (*_open.get(), self)
+        _open.set(inside)
         try:
             yield self
+            if _open.get() != inside:
+                raise BlockUseError(self.fault("its scope ends before one that was opened inside of it"))
         finally:
-            _open.reset(token)
+            _open.set(tuple(some for some in _open.get() if some is not self))
 
     def constrain(self, solver: Solver, use: Use) -> None:
         self._freeze()

@@ -1,29 +1,27 @@
-"""Blocks that choose: by data, by their absence, and by recursion.
+"""Blocks that choose: by data, and by their absence.
 
-Knows: keys of cases, and declarations that blocks may refer to before they are resolved.
-Refuses to know: what the cases do. Choices by computed values are none of these.
+Knows: keys of cases.
+Refuses to know: what the cases do. Choices by computed values are in `computed`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, Generic, TypeVar, final, overload
+from typing import Any, overload
 
 from wengert.errors import BlockError, BlockKeyError, BlockValueError
-from wengert.fold.block import A, AnyBlock, B, Block, C, Composite, Sides, Steps, X, Y
+from wengert.fold.block import A, AnyBlock, B, Block, C, X, Y
+from wengert.fold.calls import Calls
 from wengert.fold.composition import feed
 from wengert.fold.conversion import convert_to_block
-from wengert.fold.convert import OBJECT, VOID, canonicalize_type, convert_to_type
+from wengert.fold.convert import OBJECT, VOID
 from wengert.fold.data import InputTransform
-from wengert.fold.machine import Run
-from wengert.fold.solver import Solver, Unknown, Use
-from wengert.fold.tensors import zeros_of_type
-from wengert.fold.types import ResultType, Value
+from wengert.fold.kinds import Composite
+from wengert.fold.machine import Frames, Steps
+from wengert.fold.solver import Solver, Use
+from wengert.fold.types import Value
+from wengert.fold.zeros import zeros_of_type
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
-
-I = TypeVar("I")
-O = TypeVar("O")
 
 
 class OneOf(Composite[A, B]):
@@ -63,14 +61,7 @@ class OneOf(Composite[A, B]):
         if not callable(key_fn):
             raise BlockError(self.fault("the key is found by a function of data, or by a block"))
         self._key = key_fn if isinstance(key_fn, Block) else InputTransform(key_fn)
-        listed = isinstance(cases, tuple)
-        pairs = list(enumerate(cases)) if listed else list(dict(cases).items())
-        if not pairs:
-            raise BlockValueError(self.fault("there are no cases"))
-        self._cases = [convert_to_block(block) for _, block in pairs]
-        self._places = {key: i for i, (key, _) in enumerate(pairs)}
-        if listed:
-            self._places[-1] = len(pairs) - 1
+        self._cases, self._places = listed_cases(self, cases)
         self._pre = None if pre_block is None else convert_to_block(pre_block)
         self.settled()
 
@@ -90,20 +81,18 @@ class OneOf(Composite[A, B]):
                 use, "the output of the cases", use.output, f"the output of {block!r}", use.parts[-1].output
             )
 
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
-        key = yield use.parts[0], x
-        first = 1
-        if self._pre is not None:
-            x = yield use.parts[1], x
-            first = 2
-        try:
-            place = self._places.get(key)
-        except TypeError:
-            place = None
-        if place is None:
-            known_keys = ", ".join(shown(k) for k in list(self._places)[:8])
-            raise BlockKeyError(self.fault(f"there is no case {shown(key)}; the cases are {known_keys}"))
-        return (yield use.parts[first + place], x)
+    def frames(self, use: Use, calls: Calls) -> Frames:
+        keyed, *parts = use.parts
+        pre = None if self._pre is None else parts.pop(0)
+        cases = {key: parts[place] for key, place in self._places.items()}
+
+        def steps(x: Value) -> Steps:
+            key = yield keyed, x
+            if pre is not None:
+                x = yield pre, x
+            return (yield case_of(self, cases, key), x)
+
+        return steps
 
 
 class Optional(Composite["A | None", B]):
@@ -138,115 +127,38 @@ class Optional(Composite["A | None", B]):
             solver.equal(use, "what None gives", VOID, f"the input of {self._none!r}", none.input)
             solver.equal(use, "its output", use.output, f"the output of {self._none!r}", none.output)
 
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
-        if x is not None:
-            return (yield use.parts[0], x)
-        if len(use.parts) == 2:
-            return (yield use.parts[1], None)
-        return zeros_of_type(use.output, self.fault)
+    def frames(self, use: Use, calls: Calls) -> Frames:
+        some, *none = use.parts
+
+        def steps(x: Value) -> Steps:
+            if x is not None:
+                return (yield some, x)
+            if none:
+                return (yield none[0], None)
+            return zeros_of_type(use.output, self.fault)
+
+        return steps
 
 
-@final
-class ForwardDeclaration(Generic[I, O]):
-    """A block that others may refer to before it is there: calling it gives a reference.
-
-    Raises BlockValueError where it is resolved twice, BlockError where it is not resolved when a block is built,
-    and where what resolves it begins with itself, so that no data would ever be read.
-    >>> from wengert import add, fold as td
-    >>> tree: td.ForwardDeclaration[object, td.Tensors] = td.ForwardDeclaration()
-    >>> node = td.Record((tree(), tree())) >> td.Function(add)
-    >>> total = td.OneOf(lambda x: isinstance(x, tuple), {True: node, False: td.Scalar()})
-    >>> tree.resolve_to(total)
-    >>> total.eval(((1, 2), 3)).item()
-    6.0
-
-    Source: TensorFlow Fold, `td.ForwardDeclaration`.
-    """
-
-    def __init__(
-        self, input_type: object = None, output_type: object = None, name: str | None = None
-    ) -> None:
-        self.declared: Sides = (_declared(input_type), _declared(output_type))
-        self.name = name
-        self.body: AnyBlock | None = None
-        self.site = user_position()
-
-    def __repr__(self) -> str:
-        return f"<td.ForwardDeclaration{' ' + repr(self.name) if self.name else ''}>"
-
-    def __call__(self) -> Block[I, O]:
-        """A reference to what it will be resolved to."""
-        if self.body is not None:
-            raise BlockValueError(f"{self!r} is resolved: use the block itself\n  at {user_position()}")
-        return Reference(self)
-
-    def resolve_to(self, block: Block[I, O], /) -> None:
-        """Say what all references mean."""
-        body = convert_to_block(block)
-        if self.body is not None:
-            raise BlockValueError(f"{self!r} is resolved already\n  at {user_position()}")
-        self._check_reads(body)
-        self.body = body
-        try:
-            Reference(self)
-        except BlockError:
-            self.body = None
-            raise
-
-    def _check_reads(self, body: AnyBlock) -> None:
-        """Refuse a block that reaches itself before any of its data are taken apart."""
-        todo, met = [body], set[int]()
-        while todo:
-            block = todo.pop()
-            if id(block) in met:
-                continue
-            met.add(id(block))
-            if isinstance(block, Reference):
-                if block.forward is self:
-                    raise BlockError(
-                        f"{self!r} is resolved to {body!r}, which begins with {self!r} on the same input: that is a "
-                        f"cycle without an end; take the data apart first, or choose by OneOf\n  at {user_position()}"
-                    )
-                todo.extend([block.forward.body] if block.forward.body is not None else [])
-            todo.extend(block.same_input())
+def listed_cases(block: AnyBlock, cases: Any) -> tuple[list[AnyBlock], dict[Any, int]]:  # Any: of every type
+    """The blocks of a dict, of a list of pairs or of a tuple, and the place of each key among them."""
+    listed = isinstance(cases, tuple)
+    pairs = list(enumerate(cases)) if listed else list(dict(cases).items())
+    if not pairs:
+        raise BlockValueError(block.fault("there are no cases"))
+    places = {key: i for i, (key, _) in enumerate(pairs)}
+    if listed:
+        places[-1] = len(pairs) - 1
+    return [convert_to_block(case) for _, case in pairs], places
 
 
-def _declared(of: object) -> ResultType | None:
-    return None if of is None else canonicalize_type(convert_to_type(of))
-
-
-class Reference(Composite[A, B]):
-    """What stands for a forward declaration until it is resolved, and after."""
-
-    def __init__(self, forward: ForwardDeclaration[Any, Any]) -> None:  # Any: of every type
-        super().__init__(forward.name)
-        self.forward = forward
-        self.settled()
-
-    def constrain(self, solver: Solver, use: Use) -> None:
-        sides = solver.forwards.get(self.forward)
-        if sides is None:
-            given, made = self.forward.declared
-            sides = solver.forwards[self.forward] = (given or Unknown(), made or Unknown())
-            if self.forward.body is not None:
-                solver.bodies[self.forward] = solver.use(self.forward.body)
-        body = solver.bodies.get(self.forward)
-        if body is None and solver.whole:
-            raise BlockError(self.fault(f"{self.forward!r}, made at {self.forward.site}, was never resolved"))
-        for what, of, mine, its in zip(
-            ("input", "output"),
-            sides,
-            (use.input, use.output),
-            (None, None) if body is None else (body.input, body.output),
-            strict=True,
-        ):
-            solver.equal(use, f"the {what} of {self.forward!r}", of, f"the {what} of this use", mine)
-            if its is not None:
-                solver.equal(use, f"the {what} of {self.forward!r}", of, f"the {what} of its block", its)
-        use.parts += [] if body is None else [body]
-
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
-        return (yield use.parts[0], x)
-
-
-__all__ = ["ForwardDeclaration", "OneOf", "Optional"]
+def case_of(block: AnyBlock, cases: Mapping[Any, Use], key: Any) -> Use:  # Any: a key of every type
+    """The case under a key."""
+    try:
+        found = cases.get(key)
+    except TypeError:  # it has no hash, so no case has it
+        found = None
+    if found is None:
+        listed = ", ".join(shown(k) for k in list(cases)[:8])
+        raise BlockKeyError(block.fault(f"there is no case {shown(key)}; the cases are {listed}"))
+    return found

@@ -6,21 +6,15 @@ Refuses to know: blocks.
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 from wengert.arrays import Generic0d, dtype_of, is_array, is_integer, shape_of
 from wengert.arrays.stated import dtype_name
 from wengert.errors import BlockError
-from wengert.fold.types import (
-    BroadcastSequenceType,
-    Endless,
-    PyObjectType,
-    ResultType,
-    SequenceType,
-    TensorType,
-    TupleType,
-    VoidType,
-)
+from wengert.fold.structures import BroadcastSequenceType, Endless, SequenceType, TupleType
+from wengert.fold.types import PyObjectType, ResultType, TensorType, VoidType
+from wengert.graph.kinds import Kind
 from wengert.graph.node import Expression
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
@@ -83,12 +77,19 @@ def type_of(x: object) -> ResultType:
 def tensor_type(x: object) -> TensorType | None:
     """The type of an expression or an array, None for anything else."""
     if isinstance(x, Expression):
-        if x.kind.shape is None or x.kind.dtype is None:
+        found = _of_kind(x.kind)
+        if found is None:
             raise BlockError(f"{x!r} has a shape that only the run knows\n  at {user_position()}")
-        return TensorType(x.kind.shape, x.kind.dtype)
+        return found
     if is_array(x) or isinstance(x, Generic0d):  # numpy gives its scalars where a result has shape ()
         return TensorType(shape_of(x), dtype_of(x))
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _of_kind(of: Kind) -> TensorType | None:
+    """Kinds are made once for each shape and dtype, so types are found and not made."""
+    return None if of.shape is None or of.dtype is None else TensorType(of.shape, of.dtype)
 
 
 def _form(x: object, depth: int) -> ResultType:

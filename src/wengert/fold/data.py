@@ -6,29 +6,28 @@ Refuses to know: what is computed with them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, SupportsFloat, TypeAlias, overload
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import Float32, Float64, IntegerArray, shape_of
+from wengert.arrays import Float32, Float64, IntegerArray
 from wengert.arrays.stated import stated_array
 from wengert.errors import (
     BlockError,
-    BlockIndexError,
-    BlockKeyError,
-    BlockUseError,
-    BlockValueError,
     DTypeError,
     ShapeError,
 )
-from wengert.fold.block import A, B, Leaf
+from wengert.fold.block import A, AnyBlock, B
+from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import OBJECT
-from wengert.fold.machine import Run
+from wengert.fold.kinds import Leaf
 from wengert.fold.solver import Solver, Use
 from wengert.fold.types import TensorType, Value
+from wengert.fold.zeros import zero_array
 from wengert.graph import ArrayLayer
-from wengert.graph.operand import lift_any, shown
+from wengert.graph.node import new_node
+from wengert.graph.operand import LITERAL, array_kind, shown
 
 Float32Name: TypeAlias = Literal["float32"] | type[Float32]
 Float64Name: TypeAlias = Literal["float64"] | type[Float64]
@@ -47,17 +46,26 @@ Row: TypeAlias = Sequence[SupportsFloat] | Arraylike
 R = TypeVar("R", covariant=True, default=ArrayLayer)
 
 
-def tensor_of(data: Value, of: TensorType, who: Callable[[str], str]) -> Value:
-    """Data as a tensor of that type: a literal, or an array where it has integers."""
-    array = stated_array(data, of.dtype)
-    if array is None:
-        raise DTypeError(who(f"expected {of}; {shown(data)} is not of such numbers"))
-    if shape_of(array) != of.shape:
-        raise ShapeError(who(f"expected {of}; {shown(data)} has shape {shape_of(array)}"))
-    return lift_any(array) if of.floating else array
+def reader(of: TensorType, block: AnyBlock) -> Direct:
+    """From data to a tensor of that type: a literal made where the block was, or an array where it has integers."""
+    shape, dtype, floating = of.shape, of.dtype, of.floating
+    signature = LITERAL.signature((array_kind(zero_array(of)),), ()) if floating else None
+    code, offset = block.written
+
+    def read(data: Value) -> Value:
+        array = stated_array(data, dtype)
+        if array is None:
+            raise DTypeError(block.fault(f"expected {of}; {shown(data)} is not of such numbers"))
+        if array.shape != shape:
+            raise ShapeError(block.fault(f"expected {of}; {shown(data)} has shape {array.shape}"))
+        if signature is None:
+            return array
+        return new_node(signature.cls, signature.kind, signature, (array,), code, offset)
+
+    return read
 
 
-class _Data(Leaf[A, R]):
+class Data(Leaf[A, R]):
     """What the blocks have in common that read one tensor from an object."""
 
     of: TensorType
@@ -66,11 +74,11 @@ class _Data(Leaf[A, R]):
         solver.equal(use, "the input", use.input, "data", OBJECT)
         solver.equal(use, "the output", use.output, "what is read", self.of)
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        return tensor_of(x, self.of, self.fault)
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        return reader(self.of, self)
 
 
-class Tensor(_Data[object, R]):
+class Tensor(Data[object, R]):
     """An object, as nested lists of numbers or an array, as a tensor.
 
     Raises ShapeError for data of another shape and DTypeError for data that are no such numbers, when built.
@@ -105,7 +113,7 @@ class Tensor(_Data[object, R]):
         self.settled()
 
 
-class Scalar(_Data[SupportsFloat, R]):
+class Scalar(Data[SupportsFloat, R]):
     """A number as a tensor of shape (). With an integer dtype it gives an integer array, as a label or an index.
 
     Raises ShapeError and DTypeError as `Tensor`.
@@ -134,7 +142,7 @@ class Scalar(_Data[SupportsFloat, R]):
         self.settled()
 
 
-class Vector(_Data[Row, R]):
+class Vector(Data[Row, R]):
     """A sequence of n numbers as a tensor of shape (n,).
 
     Raises ShapeError and DTypeError as `Tensor`.
@@ -188,82 +196,5 @@ class InputTransform(Leaf[A, B]):
         solver.equal(use, "the input", use.input, "data", OBJECT)
         solver.equal(use, "the output", use.output, "data", OBJECT)
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        return self._function(x)
-
-
-class _Places(_Data[A, ArrayLayer[tuple[Any]]]):  # Any: the size
-    """A vector that is 1 at the place of the input, and 0 elsewhere."""
-
-    def _vector(self, place: int | None) -> Value:
-        row = [0] * self.of.shape[0]
-        if place is not None:
-            row[place] = 1
-        return tensor_of(row, self.of, self.fault)
-
-
-class OneHot(_Places[int]):
-    """The basis vector of an integer from 0 to `start`, or from `start` to `stop`, the last one left out.
-
-    Raises BlockIndexError where no integer lies between them, BlockKeyError for an integer outside.
-    >>> from wengert import fold as td
-    >>> td.OneHot(100, 103).eval(101).tolist()
-    [0.0, 1.0, 0.0]
-
-    Source: TensorFlow Fold, `td.OneHot`; there a `stop` of 0 is taken for none.
-    """
-
-    def __init__(
-        self, start: int, stop: int | None = None, dtype: object = "float32", name: str | None = None
-    ) -> None:
-        super().__init__(name, start=start, stop=stop)
-        self._first, last = (0, start) if stop is None else (start, stop)
-        if last <= self._first:
-            raise BlockIndexError(self.fault(f"no integer lies from {self._first} to {last}"))
-        self.of = TensorType((last - self._first,), dtype)
-        self.settled()
-
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        last = self._first + self.of.shape[0]
-        if not isinstance(x, int) or not self._first <= x < last:
-            raise BlockKeyError(self.fault(f"{shown(x)} is no integer from {self._first} to {last - 1}"))
-        return self._vector(x - self._first)
-
-
-class OneHotFromList(_Places[Hashable]):
-    """The basis vector of an element of a list, by its place; not strict, 0 for what is not in it.
-
-    Raises BlockUseError for duplicates in the list, BlockKeyError, if strict, for what is not in it.
-    >>> from wengert import fold as td
-    >>> td.OneHotFromList("abc").eval("b").tolist()
-    [0.0, 1.0, 0.0]
-
-    Source: TensorFlow Fold, `td.OneHotFromList`.
-    """
-
-    def __init__(
-        self,
-        elements: Iterable[Hashable],
-        dtype: object = "float32",
-        strict: bool = True,
-        name: str | None = None,
-    ) -> None:
-        listed = list(elements)
-        super().__init__(name, elements=listed)
-        self._places = {x: i for i, x in enumerate(listed)}
-        if len(self._places) < len(listed):
-            raise BlockUseError(self.fault("an element is in the list twice"))
-        if not listed:
-            raise BlockValueError(self.fault("the list is empty"))
-        self._strict = strict
-        self.of = TensorType((len(listed),), dtype)
-        self.settled()
-
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        place = self._places.get(x)
-        if place is None and self._strict:
-            raise BlockKeyError(self.fault(f"{shown(x)} is not in the list; strict=False gives 0 for it"))
-        return self._vector(place)
-
-
-__all__ = ["InputTransform", "OneHot", "OneHotFromList", "Scalar", "Tensor", "Vector", "tensor_of"]
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        return self._function

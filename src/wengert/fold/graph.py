@@ -10,11 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, overload
 
 from wengert.errors import BlockError, BlockIndexError
-from wengert.fold.block import A, AnyBlock, B, Block, Composite, D, Steps, X, Y, Z
+from wengert.fold.block import A, AnyBlock, B, Block, D, X, Y, Z
+from wengert.fold.calls import Calls
 from wengert.fold.convert import OBJECT, VOID
-from wengert.fold.machine import Run
-from wengert.fold.solver import Solver, Unknown, Use, head, resolved
-from wengert.fold.types import ResultType, SequenceType, TupleType, Value
+from wengert.fold.kinds import Composite
+from wengert.fold.machine import Frames, Steps
+from wengert.fold.solver import Solver, Use
+from wengert.fold.structures import SequenceType, TupleType
+from wengert.fold.types import ResultType, Value
+from wengert.fold.unification import Unknown, resolved
 from wengert.fold.wires import Read, Scope, Source, Wire
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
@@ -62,14 +66,10 @@ class Wired(Composite[A, B]):
     def _part(self, solver: Solver, use: Use, of: ResultType, key: int | slice) -> ResultType:
         part = Unknown()
 
-        def rule() -> bool:
-            whole = head(of)
-            if isinstance(whole, Unknown):
-                return False
+        def take(whole: ResultType) -> None:
             solver.equal(use, f"part {key} of a wire", self._taken(whole, key), "what is read", part)
-            return True
 
-        solver.wait(use, rule)
+        solver.when_begun(use, of, take)
         return part
 
     def _taken(self, whole: ResultType, key: int | slice) -> ResultType:
@@ -83,11 +83,16 @@ class Wired(Composite[A, B]):
             return whole if isinstance(key, slice) else whole.item
         raise BlockError(self.fault(f"a wire is {resolved(whole)}, which has no parts"))
 
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
-        values = [x]
-        for (_, sources), part in zip(self._read, use.parts, strict=True):
-            values.append((yield part, _value(values, sources)))
-        return _value(values, self._output)
+    def frames(self, use: Use, calls: Calls) -> Frames:
+        read = [(part, sources) for (_, sources), part in zip(self._read, use.parts, strict=True)]
+
+        def steps(x: Value) -> Steps:
+            values = [x]
+            for part, sources in read:
+                values.append((yield part, _value(values, sources)))
+            return _value(values, self._output)
+
+        return steps
 
 
 def _value(values: list[Value], sources: tuple[Source, ...]) -> Value:

@@ -10,23 +10,31 @@ from typing import Any, TypeAlias
 
 from wengert.arrays import is_integer
 from wengert.errors import BlockError, BlockIndexError, BlockKeyError
-from wengert.fold.block import K, Leaf, Q, Several, X
+from wengert.fold.block import AnyBlock, K, Q, Several, X
+from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import OBJECT
-from wengert.fold.data import tensor_of
-from wengert.fold.machine import Run
-from wengert.fold.solver import Solver, Unknown, Use, head, resolved, sequence_of
-from wengert.fold.types import (
-    BroadcastSequenceType,
-    ResultType,
-    SequenceType,
-    TensorType,
-    TupleType,
-    Value,
-)
+from wengert.fold.data import reader
+from wengert.fold.kinds import Leaf
+from wengert.fold.solver import Solver, Use, sequence_of
+from wengert.fold.structures import BroadcastSequenceType, SequenceType, TupleType
+from wengert.fold.types import ResultType, TensorType, Value
+from wengert.fold.unification import Unknown, resolved
 from wengert.graph import ArrayLayer
 from wengert.graph.operand import shown
 
 Scalars: TypeAlias = ArrayLayer[tuple[()], Any]  # Any: the dtype that is stated
+
+
+def element(block: AnyBlock, x: Value, key: Any) -> Value:  # Any: whatever the data are indexed by
+    """`x[key]`; what is not there is an error of the block that asks."""
+    try:
+        return x[key]
+    except KeyError:
+        raise BlockKeyError(block.fault(f"{shown(x)} has nothing under {shown(key)}")) from None
+    except IndexError:
+        raise BlockIndexError(block.fault(f"{shown(x)} has no element {shown(key)}")) from None
+    except TypeError:
+        raise BlockError(block.fault(f"{shown(x)} is not indexed by {shown(key)}")) from None
 
 
 class Nth(Leaf["tuple[Several[X], int]", X]):
@@ -50,7 +58,10 @@ class Nth(Leaf["tuple[Several[X], int]", X]):
         solver.equal(use, "its input", use.input, "a list and a place", TupleType(sequence, OBJECT))
         solver.input_otherwise(use, OBJECT)
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        return self._at
+
+    def _at(self, x: Value) -> Value:
         elements, place = x
         if not is_integer(place):
             raise BlockError(self.fault(f"a place is an integer, not {shown(place)}"))
@@ -78,15 +89,11 @@ class GetItem(Leaf[K, Q]):
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:
-        def rule() -> bool:
-            of = head(use.input)
-            if isinstance(of, Unknown):
-                return False
+        def take(of: ResultType) -> None:
             solver.equal(use, "its output", use.output, "what is taken", self._taken(of))
-            return True
 
         solver.input_otherwise(use, OBJECT)
-        solver.wait(use, rule)
+        solver.when_begun(use, use.input, take)
 
     def _taken(self, of: ResultType) -> ResultType:
         key = self._item_of
@@ -105,15 +112,10 @@ class GetItem(Leaf[K, Q]):
                 return of.item
         raise BlockError(self.fault(f"its input is {resolved(of)}, of which {shown(key)} takes nothing"))
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        try:
-            return x[self._item_of]
-        except KeyError:
-            raise BlockKeyError(self.fault(f"{shown(x)} has nothing under {shown(self._item_of)}")) from None
-        except IndexError:
-            raise BlockIndexError(self.fault(f"{shown(x)} has no element {shown(self._item_of)}")) from None
-        except TypeError:
-            raise BlockError(self.fault(f"{shown(x)} is not indexed by {shown(self._item_of)}")) from None
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        key: Any = self._item_of  # Any: whatever the data are indexed by
+
+        return lambda x: element(self, x, key)
 
 
 class Slice(GetItem[X, X]):
@@ -158,5 +160,6 @@ class Length(Leaf[Several[Any], Scalars]):
         solver.equal(use, "its output", use.output, "the length", self._of)
         solver.input_otherwise(use, OBJECT)
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        return tensor_of(len(x), self._of, self.fault)
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        read = reader(self._of, self)
+        return lambda x: read(len(x))

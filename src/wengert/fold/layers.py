@@ -1,4 +1,4 @@
-"""Blocks with weights of their own: a fully connected layer, and rows of a table.
+"""What blocks with weights of their own have in common.
 
 Knows: how their weights begin, that they are drawn when the type of the input is known, and that all uses of one
 layer share them.
@@ -8,25 +8,21 @@ Refuses to know: optimizers, which settings bring.
 from __future__ import annotations
 
 import itertools
-import math
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from wengert.arrays import FLOAT32, IntegerArray, Value, is_array, is_integer, shape_of
-from wengert.arrays.draws import Generator, generator, truncated, uniform
+from wengert.arrays import Value, is_array, shape_of
+from wengert.arrays.draws import Generator, generator
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError, BlockStateError, BlockValueError
-from wengert.fold.block import A, Leaf, Tensors
-from wengert.fold.machine import Run
-from wengert.fold.solver import Solver, Use, known
-from wengert.fold.tensors import zero_array
+from wengert.fold.block import A, Tensors
+from wengert.fold.kinds import Leaf
+from wengert.fold.solver import Solver, Use
 from wengert.fold.types import ResultType, TensorType
 from wengert.graph import ArrayWeight
-from wengert.graph.operand import lift_any, shown
-from wengert.ops import divide, matmul, relu, sqrt, square, sum, take, tanh
+from wengert.graph.operand import shown
 from wengert.plugins import SGD, Plugin
-from wengert.run.cell import cell
 
 # Any: shapes and dtypes that are known when the program runs
 Weight: TypeAlias = ArrayWeight[Any, Any, Any]
@@ -34,11 +30,6 @@ Initializer: TypeAlias = Callable[[tuple[int, ...]], Value] | Value
 Activation: TypeAlias = Callable[[Any], Any] | None
 
 _unnamed: Final = itertools.count(1)
-_FACTORS: Final[dict[object, float]] = {
-    None: 1.0,
-    relu: 1.43,
-    tanh: 1.15,
-}  # Fold's, which keep variances alike
 
 
 class Layer(Leaf[A, Tensors]):
@@ -61,14 +52,7 @@ class Layer(Leaf[A, Tensors]):
         """Draw the weights for an input of this type, if there are none; the type of the output."""
 
     def constrain(self, solver: Solver, use: Use) -> None:
-        def rule() -> bool:
-            of = known(use.input)
-            if of is None:
-                return False
-            solver.equal(use, "its output", use.output, "what it computes", self._typed(of))
-            return True
-
-        solver.wait(use, rule)
+        solver.gives(use, "what it computes", self._typed)
 
     def _typed(self, of: ResultType) -> TensorType:
         if not isinstance(of, TensorType):
@@ -104,146 +88,3 @@ class Layer(Leaf[A, Tensors]):
         if part not in self._weights:
             raise BlockStateError(self.fault("it has no weights before the type of its input is known"))
         return self._weights[part]
-
-
-class FC(Layer[Tensors]):
-    """A fully connected layer: activation(x W + b) of a vector of n numbers.
-
-    W begins uniform up to factor √(3 / n), with the factor 1.43 for relu, 1.15 for tanh and 1 for no activation;
-    else with a truncated normal distribution of deviation 0.01. b begins with 0. With `weight_norm` the columns of W
-    have length 1, times a weight `scales` that begins with 1.
-    Raises BlockError for an input that is no vector of floating numbers.
-    >>> import numpy as np
-    >>> from wengert import fold as td
-    >>> layer = td.FC(1, activation=None, initializer=np.full((2, 1), 2.0, np.float32))
-    >>> (td.Vector(2) >> layer).eval([1, 1]).tolist(), layer.weights.shape
-    ([4.0], (2, 1))
-
-    Source: TensorFlow Fold, `td.FC`; weight normalization: Salimans and Kingma 2016, equation 2.
-    """
-
-    def __init__(
-        self,
-        num_units: int,
-        activation: Activation = relu,
-        initializer: Initializer | None = None,
-        *,
-        weight_norm: bool = False,
-        settings: Plugin | None = None,
-        seed: int = 0,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(name, settings, seed, num_units=num_units)
-        if not is_integer(num_units) or int(num_units) < 1:
-            raise BlockValueError(self.fault("a layer has at least one unit"))
-        self.output_size: Final = int(num_units)
-        self._activation = activation
-        self._initializer = initializer
-        self._norm = weight_norm
-        self._cell = cell(self._computed)
-        self.settled()
-
-    def made(self, of: TensorType) -> TensorType:
-        if of.ndim != 1 or not of.floating:
-            raise BlockError(self.fault(f"its input is {of}; it takes a vector of floating numbers"))
-        n, m = of.size, self.output_size
-        self.weight("weights", lambda: self._begin((n, m), of.dtype))
-        self.weight("bias", lambda: zero_array(TensorType((m,), of.dtype)))
-        if self._norm:
-            self.weight("scales", lambda: stated_array([1.0] * m, of.dtype))
-        return TensorType((m,), of.dtype)
-
-    def _begin(self, shape: tuple[int, int], dtype: str) -> Value:
-        if self._initializer is not None:
-            return self.begun(self._initializer, shape, dtype)
-        chance, element = self.chance("weights"), stated_array(0.0, dtype).dtype
-        factor = _FACTORS.get(self._activation)
-        if factor is None:
-            return truncated(chance, shape, 0.01, element)
-        return uniform(chance, shape, factor * math.sqrt(3.0 / shape[0]), element)
-
-    def _computed(self, x: Tensors) -> Tensors:
-        w: Tensors | Weight = self.weights
-        if self._norm:
-            w = divide(w, sqrt(sum(square(w), axis=0))) * self.scales
-        y = matmul(x, w) + self.bias
-        result: Tensors = y if self._activation is None else self._activation(y)
-        return result
-
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        return run.call(self._cell, x)
-
-    @property
-    def weights(self) -> Weight:
-        """The matrix. Raises BlockStateError before the type of the input is known."""
-        return self._drawn("weights")
-
-    @property
-    def bias(self) -> Weight:
-        """The vector that is added. Raises as `weights`."""
-        return self._drawn("bias")
-
-    @property
-    def scales(self) -> Weight:
-        """The lengths of the columns, with `weight_norm`. Raises as `weights`."""
-        return self._drawn("scales")
-
-
-class Embedding(Layer[IntegerArray]):
-    """A row of a table for an integer: row |x| mod `num_buckets`.
-
-    The table begins uniform up to √(3 / n), for n numbers a row, or with `initializer`. Not trainable, it is a
-    constant; with `mod_inputs=False` an integer outside is a BlockValueError, when built.
-    Raises BlockError for an input that is no integer, BlockValueError for an array of another shape.
-    >>> import numpy as np
-    >>> from wengert import fold as td
-    >>> table = td.Embedding(2, 2, initializer=np.float32([[1, 2], [3, 4]]))
-    >>> (td.Scalar("int32") >> table).eval(7).tolist()
-    [3.0, 4.0]
-
-    Source: TensorFlow Fold, `td.Embedding`.
-    """
-
-    def __init__(
-        self,
-        num_buckets: int,
-        num_units_out: int,
-        initializer: Initializer | None = None,
-        trainable: bool = True,
-        mod_inputs: bool = True,
-        *,
-        settings: Plugin | None = None,
-        seed: int = 0,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(name, settings, seed, num_buckets=num_buckets, num_units_out=num_units_out)
-        shape = TensorType((num_buckets, num_units_out)).shape
-        if min(shape) < 1:
-            raise BlockValueError(self.fault("a table has at least one row and one column"))
-        chance = self.chance("weights")
-        if initializer is None:
-            table = uniform(chance, shape, math.sqrt(3.0 / shape[1]), FLOAT32)
-        else:
-            table = self.begun(initializer, shape, "float32")
-        self._shape = shape
-        self._table: Any = (
-            self.weight("weights", lambda: table) if trainable else lift_any(table)
-        )  # Any: either
-        self._mod = mod_inputs
-        self.settled()
-
-    def made(self, of: TensorType) -> TensorType:
-        if of.ndim or of.floating:
-            raise BlockError(self.fault(f"its input is {of}; it takes an integer"))
-        return TensorType(self._shape[1:])
-
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        place, rows = int(x), self._shape[0]
-        if not self._mod and not 0 <= place < rows:
-            raise BlockValueError(self.fault(f"a table of {rows} rows has none at {place}"))
-        return run.call(take, self._table, stated_array(abs(place) % rows, "int64"))
-
-    @property
-    def weights(self) -> Weight:
-        """The table. Raises BlockStateError if it is a constant."""
-        return self._drawn("weights")

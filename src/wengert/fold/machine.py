@@ -1,188 +1,145 @@
 """How blocks become layers: one loop with a stack of its own, so that data nest as deep as memory allows (S8).
 
-Knows: uses of blocks with known types, the order in which they are asked, the depth of cells.
+Knows: which uses of blocks are functions by themselves, the order in which the others are asked, that some wait for
+the data of layers, and what an example has besides its data.
 Refuses to know: any single block, and what a layer computes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from wengert.control import Executor
 from wengert.errors import BlockError, WengertError
-from wengert.fold.convert import OBJECT, tensor_type, type_of
-from wengert.fold.solver import Solver, Use, known
-from wengert.fold.types import Endless, ResultType, SequenceType, TensorType, TupleType, Value
-from wengert.graph.node import Expression
-from wengert.graph.operand import shown
-from wengert.graph.site import user_position
-from wengert.run.ask import predict
+from wengert.fold.calls import Direct
+from wengert.fold.solver import Use
+from wengert.fold.types import Value
 
-if TYPE_CHECKING:
-    from wengert.fold.block import AnyBlock, Steps
+# asks for the value of a part, or, with no part, for the data of layers; gives the own value
+Steps: TypeAlias = Generator[tuple[Use | None, Value], Value, Value]
+Frames: TypeAlias = Callable[[Value], Steps]
+Kept: TypeAlias = dict[str, list[tuple[Value, object]]]  # by name: tensors and labels
 
 
-@dataclass
-class Run:
-    """What is kept while layers are built for one example."""
-
-    depths: dict[int, tuple[object, int]] | None = None  # by identity, with what keeps that identity alive
-    metrics: dict[str, list[tuple[Value, object]]] = field(
-        default_factory=dict
-    )  # by name: tensors and labels
-
-    def call(self, function: Callable[..., Value], *given: Value) -> Value:
-        """A function of layers as one cell; everything that computes goes through here."""
-        result = function(*given)
-        if self.depths is not None:
-            depth = 1 + self.depth_of(given)
-            for leaf in _leaves(result):
-                self.depths[id(leaf)] = (leaf, depth)
-        return result
-
-    def depth_of(self, x: Value) -> int:
-        """The greatest depth of anything in `x`."""
-        depths = self.depths or {}
-        return max((depths[id(leaf)][1] for leaf in _leaves(x) if id(leaf) in depths), default=0)
+Seeds: TypeAlias = int | tuple[int, ...]
 
 
-def planned(block: AnyBlock, plans: dict[ResultType | None, Use], x: object) -> Use:
-    """The block with all its types known, for this kind of input."""
-    key = None if block.known_input is not None else type_of(x)
-    found = plans.get(key)
-    if found is None:
-        found, _ = plan(block, key)
-        plans[key] = found
-    _check_given(found, x)
-    return found
+def seeds(seed: Seeds | None, *place: int) -> tuple[int, ...] | None:
+    """The seed of a part of what has a seed."""
+    if seed is None:
+        return None
+    return (*(seed if isinstance(seed, tuple) else (seed,)), *place)
 
 
-def plan(block: AnyBlock, given: ResultType | None) -> tuple[Use, dict[str, ResultType]]:
-    """A use of a block in which all types are known, and the types of its metrics.
+@dataclass(slots=True)
+class Example:
+    """What one example has besides its data: where its metrics go, and a seed if it is for training."""
 
-    `given` is the type of what enters, for where the blocks themselves leave that open.
-    """
-    solver = Solver(whole=True)
-    root = solver.use(block)
-    solver.solve()
-    if given is not None and known(root.input) is None:
-        solver.equal(root, "its input", root.input, "the data", given)
-    solver.solve(defaults=True)
-    for use in solver.uses:
-        for side, of in (("input", use.input), ("output", use.output)):
-            if known(of) is None:
-                raise BlockError(
-                    f"{use.block!r}: the type of its {side} is not known; set_{side}_type says it"
-                    f"\n  at {use.block.site}"
-                )
-        use.input, use.output = cast(ResultType, known(use.input)), cast(ResultType, known(use.output))
-        use.facts = {name: cast(ResultType, known(of)) for name, of in use.facts.items()}
-    return root, solver.metrics
+    kept: Kept | None = None
+    seed: tuple[int, ...] | None = None
+    draws: int = 0
 
 
-def _check_given(root: Use, x: object) -> None:
-    """Where blocks begin with tensors, the input has to have them; nobody else would look."""
-    todo: list[tuple[ResultType, object]] = [(root.input, x)]
-    while todo:
-        of, value = todo.pop()
-        if of == OBJECT:
-            continue
-        if isinstance(of, TensorType):
-            fits = tensor_type(value) == of
-        elif isinstance(of, TupleType):
-            fits = isinstance(value, tuple) and len(value) == len(of)
-        elif isinstance(of, SequenceType):
-            fits = isinstance(value, (Endless, list))
-        else:
-            fits = True
-        if not fits:
-            raise BlockError(
-                f"{root.block!r}: its input is {root.input}, and {shown(value)} is no {of}\n  at {user_position()}"
-            )
-        if isinstance(of, TupleType):
-            todo.extend(zip(of.parts, cast(Any, value), strict=True))
-        elif isinstance(of, SequenceType):
-            todo.extend((of.item, part) for part in of.open(value))
+_example: Final[ContextVar[Example]] = ContextVar("the example that is built")
 
 
-def built(root: Use, x: Value, run: Run) -> Value:
-    """The value of a use for an input."""
+def keep(name: str, tensor: Value, label: object) -> None:
+    """Keep a metric of the example that is built, if somebody asks for metrics."""
+    kept = _example.get().kept
+    if kept is not None:
+        kept.setdefault(name, []).append((tensor, label))
+
+
+def drawn_seed() -> tuple[int, ...] | None:
+    """A seed for one more use of random numbers in the example that is built, None where it is not for training."""
+    example = _example.get()
+    if example.seed is None:
+        return None
+    example.draws += 1
+    return (*example.seed, example.draws)
+
+
+@contextmanager
+def building(example: Example) -> Generator[None, None, None]:
+    """Where metrics go, and seeds come from, while nothing but this example is built."""
+    token = _example.set(example)
+    try:
+        yield
+    finally:
+        _example.reset(token)
+
+
+def built(root: Use, x: Value) -> Value:
+    """The value of a use for an input, where nothing waits for data."""
+    if root.direct is None:
+        try:
+            next(asked(root, x))
+        except StopIteration as done:
+            return done.value
+        raise AssertionError("a block that waits for data is built in a run")
+    try:
+        return root.direct(x)
+    except Exception as error:
+        explain(error, root)
+        raise
+
+
+def asked(root: Use, x: Value) -> Generator[Value, Value, Value]:
+    """The loop: gives layers whose data it waits for, is sent those, returns the value."""
     stack: list[tuple[Use, Steps]] = []
-    use, given = root, x
+    use, frame, result = root, root.frames(x), None
     while True:
         try:
-            if use.steps is None:
-                result = cast(Any, use).value(use, given, run)
-            else:
-                stack.append((use, use.steps(use, given, run)))
-                result = None
-            while stack:
-                use, frame = stack[-1]
-                try:
-                    use, given = frame.send(result)
-                    break
-                except StopIteration as done:
-                    stack.pop()
-                    result = done.value
-            else:
-                return result
+            part, given = frame.send(result)
+        except StopIteration as done:
+            if not stack:
+                return done.value
+            result = done.value
+            use, frame = stack.pop()
+            continue
         except Exception as error:
-            _explain(error, use)
+            explain(error, use)
             raise
+        if part is None:
+            result = yield given
+        elif part.direct is None:
+            stack.append((use, frame))
+            use, frame, result = part, part.frames(given), None
+        else:
+            try:
+                result = part.direct(given)
+            except Exception as error:
+                explain(error, part)
+                raise
 
 
-def _explain(error: Exception, use: Use) -> None:
-    """Say which block asked for what failed, unless the error says so itself."""
-    if not isinstance(error, BlockError):
+def flat(frames: Frames) -> Direct:
+    """One function of a block that asks only for values of functions."""
+
+    def direct(x: Value) -> Value:
+        frame, result = frames(x), None
+        while True:
+            try:
+                part, given = frame.send(result)
+            except StopIteration as done:
+                return done.value
+            assert part is not None, "only blocks that wait ask for data"
+            assert part.direct is not None, "compiled after its parts"
+            try:
+                result = part.direct(given)
+            except Exception as error:
+                explain(error, part)
+                raise
+
+    return direct
+
+
+def explain(error: Exception, use: Use) -> None:
+    """Say which block asked for what failed, unless the error says so itself; the innermost block is named."""
+    said = any("the block was made at" in note for note in getattr(error, "__notes__", ()))
+    if not said and not isinstance(error, BlockError):
         where = "" if isinstance(error, WengertError) else " from the data"
         error.add_note(f"while {use.block!r} was built{where}; the block was made at {use.block.site}")
-
-
-def _leaves(x: Value) -> list[Value]:
-    """What is in tuples, lists and endless repetitions, in order."""
-    found: list[Value] = []
-    todo: list[Value] = [x]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, (tuple, list)):
-            todo.extend(reversed(item))
-        elif isinstance(item, Endless):
-            todo.append(next(item))
-        else:
-            found.append(item)
-    return found
-
-
-def evaluated(x: Value, executor: Executor | None) -> Value:
-    """The same structure with data instead of layers, all predicted in one run."""
-    layers = list({id(leaf): leaf for leaf in _leaves(x) if isinstance(leaf, Expression)}.values())
-    data = dict(zip(map(id, layers), cast(Any, predict(cast(Any, tuple(layers)))).run(executor), strict=True))
-    return _replaced(x, data)
-
-
-def _replaced(x: Value, data: dict[int, Value]) -> Value:
-    done: list[Value] = []
-    todo: list[Value] = [x]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, _Close):
-            parts = [done.pop() for _ in range(item.count)][::-1]
-            done.append(item.make(parts))
-        elif isinstance(item, (tuple, list)):
-            todo.append(_Close(len(item), tuple if isinstance(item, tuple) else list))
-            todo.extend(reversed(item))
-        elif isinstance(item, Endless):
-            todo.extend((_Close(1, lambda parts: Endless(parts[0])), next(item)))
-        else:
-            done.append(data.get(id(item), item))
-    return done[0]
-
-
-@dataclass(slots=True, frozen=True)
-class _Close:
-    """After `count` values: put them together."""
-
-    count: int
-    make: Callable[[list[Value]], Value]

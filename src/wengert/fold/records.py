@@ -11,13 +11,18 @@ from operator import itemgetter
 from typing import Any, TypeAlias, overload
 
 from wengert.errors import BlockError, BlockKeyError, BlockStateError
-from wengert.fold.block import CONVERSIONS, A, AnyBlock, B, Block, C, Composite, D, Steps, U, X, Y, Z
+from wengert.fold.block import CONVERSIONS, A, AnyBlock, B, Block, C, D, U, X, Y, Z
+from wengert.fold.calls import Calls
 from wengert.fold.composition import feed
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import OBJECT, VOID
-from wengert.fold.machine import Run
-from wengert.fold.solver import Solver, Unknown, Use, head, is_void, resolved, unify
-from wengert.fold.types import TupleType, Value
+from wengert.fold.items import element
+from wengert.fold.kinds import Composite
+from wengert.fold.machine import Frames, Steps
+from wengert.fold.solver import Solver, Use
+from wengert.fold.structures import TupleType
+from wengert.fold.types import Value
+from wengert.fold.unification import Unknown, head, is_void, resolved, unify
 from wengert.graph.operand import shown
 
 Key: TypeAlias = Any  # whatever the data are indexed by
@@ -78,11 +83,14 @@ class AllOf(Composite[A, B]):
         if all(is_void(block.known_input) for block in self._blocks):
             solver.input_otherwise(use, VOID)
 
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
-        made = []
-        for part in use.parts:
-            made.append((yield part, x))
-        return tuple(made) if made else None
+    def frames(self, use: Use, calls: Calls) -> Frames:
+        def steps(x: Value) -> Steps:
+            made = []
+            for part in use.parts:
+                made.append((yield part, x))
+            return tuple(made) if made else None
+
+        return steps
 
 
 class Record(Composite[A, B]):
@@ -185,14 +193,17 @@ class Record(Composite[A, B]):
             raise BlockKeyError(self.fault(f"it has no block under {shown(key)}"))
         return super().__getitem__(self._keys.index(key))
 
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
-        if use.memo is None:
-            keys = range(len(self._keys)) if isinstance(use.input, TupleType) else self._keys
-            use.memo = [(key, part, is_void(part.input)) for key, part in zip(keys, use.parts, strict=True)]
-        made = []
-        for key, part, nothing in use.memo:
-            made.append((yield part, None if nothing else x[key]))
-        return tuple(made)
+    def frames(self, use: Use, calls: Calls) -> Frames:
+        keys = range(len(self._keys)) if isinstance(use.input, TupleType) else self._keys
+        children = [(key, part, is_void(part.input)) for key, part in zip(keys, use.parts, strict=True)]
+
+        def steps(x: Value) -> Steps:
+            made = []
+            for key, part, nothing in children:
+                made.append((yield part, None if nothing else element(self, x, key)))
+            return tuple(made)
+
+        return steps
 
 
 def _sorted(children: Mapping[Key, object]) -> list[tuple[Key, object]]:

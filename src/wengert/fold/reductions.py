@@ -10,18 +10,17 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.errors import DTypeError
-from wengert.fold.block import A, AnyBlock, B, Block, Composite, Several, Steps, Tensors, X
+from wengert.fold.block import A, AnyBlock, B, Block, Several, Tensors, X
+from wengert.fold.calls import Calls
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import VOID
 from wengert.fold.functions import Function
-from wengert.fold.machine import Run
-from wengert.fold.solver import Solver, Unknown, Use, head, sequence_of
-from wengert.fold.tensors import zeros_of_type
-from wengert.fold.types import (
-    TensorType,
-    TupleType,
-    Value,
-)
+from wengert.fold.kinds import Composite
+from wengert.fold.machine import Frames, Steps
+from wengert.fold.solver import Solver, Use, sequence_of
+from wengert.fold.structures import TupleType
+from wengert.fold.types import ResultType, TensorType, Value
+from wengert.fold.zeros import zeros_of_type
 from wengert.ops import add, maximum, minimum
 
 
@@ -64,18 +63,25 @@ class Reduce(Composite[A, B]):
             solver.equal(use, "an element", use.output, "the default", default.output)
         sequence_of(solver, use, "its input", use.input, use.output)
 
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
-        level = list(x)
-        if not level:
-            if self._default is not None:
-                return (yield use.parts[1], None)
-            return zeros_of_type(use.output, self.fault)
-        while len(level) > 1:
-            above = []
-            for a, b in zip(level[::2], level[1::2], strict=False):
-                above.append((yield use.parts[0], (a, b)))
-            level = above + level[len(level) & ~1 :]
-        return level[0]
+    def frames(self, use: Use, calls: Calls) -> Frames:
+        function, *default = use.parts
+
+        def steps(x: Value) -> Steps:
+            level = list(x)
+            if not level:
+                return (yield default[0], None) if default else zeros_of_type(use.output, self.fault)
+            while len(level) > 1:
+                above = []
+                for a, b in zip(level[::2], level[1::2], strict=False):
+                    above.append((yield function, (a, b)))
+                level = above + level[len(level) & ~1 :]
+            return level[0]
+
+        return steps
+
+
+def _scaled(x: Value, by: float) -> Value:
+    return x * by
 
 
 class _Arithmetic(Reduce[Several[X], X]):
@@ -145,17 +151,19 @@ class Mean(_Arithmetic[Tensors]):
     def constrain(self, solver: Solver, use: Use) -> None:
         super().constrain(solver, use)
 
-        def rule() -> bool:
-            of = head(use.output)
+        def check(of: ResultType) -> None:
             if isinstance(of, TensorType) and not of.floating:
                 raise DTypeError(self.fault(f"the mean of {of} is no integer"))
-            return not isinstance(of, Unknown)
 
-        solver.wait(use, rule)
+        solver.when_begun(use, use.output, check)
 
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
-        elements = list(x)
-        total = yield from super().steps(use, elements, run)
-        if not elements:
-            return total
-        return run.call(lambda s: s * (1.0 / len(elements)), total)
+    def frames(self, use: Use, calls: Calls) -> Frames:
+        summed = super().frames(use, calls)
+        scaled = calls.cell(_scaled, TupleType(use.output, TensorType(())), use.output)
+
+        def steps(x: Value) -> Steps:
+            elements = list(x)
+            total = yield from summed(elements)
+            return scaled((total, 1.0 / len(elements))) if elements else total
+
+        return steps

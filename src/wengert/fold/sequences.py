@@ -9,19 +9,17 @@ from __future__ import annotations
 from typing import Any, overload
 
 from wengert.errors import BlockValueError
-from wengert.fold.block import A, AnyBlock, B, Block, C, Composite, D, Several, Steps, X
+from wengert.fold.block import A, AnyBlock, B, Block, C, D, Several, X
+from wengert.fold.calls import Calls
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import VOID
-from wengert.fold.machine import Run
-from wengert.fold.solver import Solver, Unknown, Use, head, sequence_of
-from wengert.fold.tensors import zeros_of_type
-from wengert.fold.types import (
-    BroadcastSequenceType,
-    Endless,
-    SequenceType,
-    TupleType,
-    Value,
-)
+from wengert.fold.kinds import Composite
+from wengert.fold.machine import Frames, Steps
+from wengert.fold.solver import Solver, Use, sequence_of
+from wengert.fold.structures import BroadcastSequenceType, Endless, SequenceType, TupleType
+from wengert.fold.types import ResultType, Value
+from wengert.fold.unification import Unknown
+from wengert.fold.zeros import zeros_of_type
 
 
 class Map(Composite[A, B]):
@@ -45,25 +43,26 @@ class Map(Composite[A, B]):
         use.parts.append(part)
         sequence_of(solver, use, "its input", use.input, part.input, endless=True)
 
-        def rule() -> bool:
-            of = head(use.input)
-            if isinstance(of, Unknown):
-                return False
+        def collect(of: ResultType) -> None:
             endless = isinstance(of, BroadcastSequenceType)
             made = BroadcastSequenceType(part.output) if endless else SequenceType(part.output)
             solver.equal(use, "its output", use.output, "what the block gives for all", made)
-            return True
 
-        solver.wait(use, rule)
+        solver.when_begun(use, use.input, collect)
 
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
+    def frames(self, use: Use, calls: Calls) -> Frames:
         (part,) = use.parts
-        if isinstance(use.input, BroadcastSequenceType):
-            return Endless((yield part, next(x)))
-        made = []
-        for element in x:
-            made.append((yield part, element))
-        return made
+        endless = isinstance(use.input, BroadcastSequenceType)
+
+        def steps(x: Value) -> Steps:
+            if endless:
+                return Endless((yield part, next(x)))
+            made = []
+            for element in x:
+                made.append((yield part, element))
+            return made
+
+        return steps
 
 
 class Fold(Composite[Several[A], B]):
@@ -98,12 +97,16 @@ class Fold(Composite[Several[A], B]):
         solver.equal(use, "the state", state, "its output", use.output)
         sequence_of(solver, use, "its input", use.input, item)
 
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
+    def frames(self, use: Use, calls: Calls) -> Frames:
         step, start = use.parts
-        state = yield start, None
-        for element in x:
-            state = yield step, (state, element)
-        return state
+
+        def steps(x: Value) -> Steps:
+            state = yield start, None
+            for element in x:
+                state = yield step, (state, element)
+            return state
+
+        return steps
 
 
 class RNN(Composite[A, B]):
@@ -175,16 +178,20 @@ class RNN(Composite[A, B]):
         solver.equal(use, "its output", use.output, "outputs and the last state", made)
         use.facts["state"] = state
 
-    def steps(self, use: Use, x: Value, run: Run) -> Steps:
-        cell = use.parts[0]
-        if self._from_input:
-            x, state = x
-        elif self._start is not None:
-            state = yield use.parts[1], None
-        else:
-            state = zeros_of_type(use.facts["state"], self.fault)
-        outputs = []
-        for element in x:
-            output, state = yield cell, (element, state)
-            outputs.append(output)
-        return outputs, state
+    def frames(self, use: Use, calls: Calls) -> Frames:
+        cell, *start = use.parts
+
+        def steps(x: Value) -> Steps:
+            if self._from_input:
+                x, state = x
+            elif start:
+                state = yield start[0], None
+            else:
+                state = zeros_of_type(use.facts["state"], self.fault)
+            outputs = []
+            for element in x:
+                output, state = yield cell, (element, state)
+                outputs.append(output)
+            return outputs, state
+
+        return steps

@@ -8,122 +8,30 @@ Refuses to know: what any block does.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, final
 
 from wengert.errors import BlockError
-from wengert.fold.convert import OBJECT, VOID, canonicalize_type
-from wengert.fold.types import BroadcastSequenceType, ResultType, SequenceType, TupleType
+from wengert.fold.calls import Direct
+from wengert.fold.convert import OBJECT
+from wengert.fold.structures import BroadcastSequenceType, SequenceType, TupleType
+from wengert.fold.types import ResultType
+from wengert.fold.unification import Mismatch, Unknown, head, known, resolved, unify
 
 if TYPE_CHECKING:
     from wengert.fold.block import AnyBlock
+    from wengert.fold.machine import Frames
 
 Rule = Callable[[], bool]  # whether it is done; False: ask again when more is known
-
-
-@final
-class Unknown(ResultType):
-    """A type that is not known yet; equal to itself only."""
-
-    __slots__ = ("found",)
-
-    def __init__(self) -> None:
-        self.found: ResultType | None = None
-
-    @property
-    def parts(self) -> tuple[ResultType, ...]:
-        return ()
-
-    @property
-    def size(self) -> int | None:
-        return None
-
-    def open(self, x: object) -> Iterable[Any]:  # Any: parts of a value of this type, which has none yet
-        return ()
-
-    def _key(self) -> object:
-        return id(self)
-
-    def __str__(self) -> str:
-        return "?"
-
-
-class Mismatch(Exception):
-    """Two types are not one."""
-
-
-def head(of: ResultType) -> ResultType:
-    """The type itself, or what it was found to be; its parts may still be unknown."""
-    while isinstance(of, Unknown) and of.found is not None:
-        of = of.found
-    return of
-
-
-def resolved(of: ResultType) -> ResultType:
-    """The type with everything in it that was found, in canonical form."""
-    return canonicalize_type(_filled(of))
-
-
-def _filled(of: ResultType) -> ResultType:
-    of = head(of)
-    if isinstance(of, TupleType):
-        return TupleType([_filled(t) for t in of.parts])
-    if isinstance(of, SequenceType):
-        return type(of)(_filled(of.item))
-    return of
-
-
-def known(of: ResultType) -> ResultType | None:
-    """The type in canonical form, None while anything in it is unknown."""
-    found = resolved(of)
-    return None if _has(found, None) else found
-
-
-def _has(of: ResultType, unknown: Unknown | None) -> bool:
-    """Whether a type holds this unknown one, or any."""
-    todo = [of]
-    while todo:
-        item = head(todo.pop())
-        if isinstance(item, Unknown) and unknown in (None, item):
-            return True
-        todo.extend(item.parts)
-    return False
-
-
-def unify(a: ResultType, b: ResultType) -> None:
-    """Make two types one, or raise Mismatch."""
-    todo = [(a, b)]
-    while todo:
-        a, b = (head(t) for t in todo.pop())
-        if a is b:
-            continue
-        if isinstance(a, Unknown) or isinstance(b, Unknown):
-            unknown, other = (a, b) if isinstance(a, Unknown) else (b, a)
-            assert isinstance(unknown, Unknown)
-            if _has(other, unknown):
-                raise Mismatch
-            unknown.found = other
-        elif isinstance(a, TupleType) and isinstance(b, TupleType) and len(a) == len(b):
-            todo.extend(zip(a.parts, b.parts, strict=True))
-        elif isinstance(a, SequenceType) and isinstance(b, SequenceType) and type(a) is type(b):
-            todo.append((a.item, b.item))
-        elif _may_be_object(a) and _may_be_object(b) and (a.parts or b.parts):
-            todo.extend((t, OBJECT) for t in (*a.parts, *b.parts))  # of objects alone both are an object
-        elif a != b:
-            raise Mismatch
-
-
-def _may_be_object(of: ResultType) -> bool:
-    if isinstance(of, BroadcastSequenceType):
-        return False
-    return of == OBJECT or (isinstance(of, (TupleType, SequenceType)) and bool(of.parts))
 
 
 @final
 class Use:
     """One use of a block in one place: its types there, and the uses of the blocks in it."""
 
-    __slots__ = ("block", "facts", "input", "memo", "output", "parts", "steps", "value")
+    __slots__ = ("block", "direct", "facts", "frames", "input", "output", "parts", "target")
+    frames: Frames  # what asks its parts; of a block that has any
 
     def __init__(self, block: AnyBlock) -> None:
         self.block = block
@@ -131,9 +39,8 @@ class Use:
         self.output: ResultType = Unknown()
         self.parts: list[Use] = []
         self.facts: dict[str, ResultType] = {}  # further types that the block asked for
-        self.memo: Any = None  # Any: what the block has found out about this use, where asking again is slow
-        self.steps = getattr(block, "steps", None)
-        self.value = getattr(block, "value", None)
+        self.direct: Direct | None = None  # its function, if nothing below it recurs or waits
+        self.target: Use | None = None  # what it stands for, if it is but a reference
 
 
 class Solver:
@@ -156,6 +63,7 @@ class Solver:
         """A new use of a block; its constraints are asked for by `solve`."""
         made = Use(block)
         self.uses.append(made)
+        self.of_classes(made)
         if self.whole or block.known_input is None or block.known_output is None:
             self._new.append(made)
             declared = block.declared
@@ -166,15 +74,20 @@ class Solver:
                 unify(side, of)
         return made
 
+    def of_classes(self, use: Use) -> None:
+        """Refuse types that are not of the classes that were declared, as soon as they are known."""
+        sides = (("input", use.input), ("output", use.output))
+        for (side, of), classes in zip(sides, use.block.classes, strict=True):
+            if classes:
+                self.when_begun(use, of, partial(_check_class, use, side, classes))
+
     def equal(self, at: Use, what: str, a: ResultType, other: str, b: ResultType) -> None:
         """Make two types one; the error says what each of them is of."""
         first, second = resolved(a), resolved(b)
         try:
             unify(a, b)
         except Mismatch:
-            raise BlockError(
-                at.block.fault(f"{what} is {first}, but {other} is {second}", shown=False)
-            ) from None
+            raise BlockError(at.block.fault(f"{what} is {first}, but {other} is {second}")) from None
 
     def link(self, at: Use, what: str, a: ResultType, other: str, b: ResultType) -> None:
         """`equal`, when all is known that can be without it: so an error names the wire, not a block before it."""
@@ -183,6 +96,34 @@ class Solver:
     def wait(self, at: Use, rule: Rule) -> None:
         """Ask a rule now, and whenever more is known, until it is done."""
         self._waiting.append((at, rule))
+
+    def when_known(self, at: Use, then: Callable[[ResultType], None]) -> None:
+        """Tell a block the type of its input as soon as all of it is known."""
+
+        def rule() -> bool:
+            of = known(at.input)
+            if of is None:
+                return False
+            then(of)
+            return True
+
+        self.wait(at, rule)
+
+    def when_begun(self, at: Use, of: ResultType, then: Callable[[ResultType], None]) -> None:
+        """Tell a block what kind of type this is as soon as that is known; its parts may be unknown then."""
+
+        def rule() -> bool:
+            found = head(of)
+            if isinstance(found, Unknown):
+                return False
+            then(found)
+            return True
+
+        self.wait(at, rule)
+
+    def gives(self, at: Use, what: str, of: Callable[[ResultType], ResultType]) -> None:
+        """The output is what `of` says of the input, as soon as all of that is known."""
+        self.when_known(at, lambda given: self.equal(at, "the output", at.output, what, of(given)))
 
     def otherwise(self, at: Use, rule: Rule) -> None:
         """Ask a rule when nothing else makes progress: what a type is if nobody says."""
@@ -232,6 +173,12 @@ class Solver:
         return False
 
 
+def _check_class(use: Use, side: str, classes: tuple[type[ResultType], ...], of: ResultType) -> None:
+    if not isinstance(of, classes):
+        names = " or ".join(cls.__name__ for cls in classes)
+        raise BlockError(use.block.fault(f"its {side} is {resolved(of)}, and was declared as a {names}"))
+
+
 def sequence_of(
     solver: Solver, at: Use, what: str, sequence: ResultType, item: ResultType, *, endless: bool = False
 ) -> None:
@@ -264,8 +211,3 @@ def sequence_of(
 
     solver.wait(at, rule)
     solver.otherwise(at, default)
-
-
-def is_void(of: ResultType | None) -> bool:
-    """Whether a type is known to be nothing."""
-    return of is not None and head(of) == VOID

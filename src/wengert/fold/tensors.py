@@ -6,53 +6,29 @@ Refuses to know: formulas.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, overload
 
 from typing_extensions import TypeVar
 
 from wengert.arrays import is_array, is_float32
 from wengert.arrays.stated import stated_array
-from wengert.errors import BlockError
-from wengert.fold.block import CONVERSIONS, Leaf, Tensors
+from wengert.errors import BlockError, BlockValueError
+from wengert.fold.block import CONVERSIONS, Several, Tensors
+from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import VOID, convert_to_type, tensor_type
-from wengert.fold.machine import Run
-from wengert.fold.solver import Solver, Use, known
-from wengert.fold.types import (
-    BroadcastSequenceType,
-    PyObjectType,
-    ResultType,
-    SequenceType,
-    TensorType,
-    TupleType,
-    Value,
-)
+from wengert.fold.kinds import Leaf
+from wengert.fold.solver import Solver, Use, sequence_of
+from wengert.fold.structures import TupleType
+from wengert.fold.traces import floating
+from wengert.fold.types import ResultType, StackedType, TensorType, Value
+from wengert.fold.unification import Unknown
+from wengert.fold.zeros import zeros_of_type
 from wengert.graph import ArrayLayer
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown
-from wengert.ops import concat, reshape
+from wengert.ops import concat, reshape, stack
 
 L = TypeVar("L", default=ArrayLayer)
-
-
-def zeros_of_type(of: ResultType, fault: Callable[[str], str]) -> Value:
-    """Zeros in the structure of a type; recursive over the type, which a person has written."""
-    if isinstance(of, TensorType):
-        return lift_any(zero_array(of)) if of.floating else zero_array(of)
-    if isinstance(of, TupleType):
-        return tuple(zeros_of_type(t, fault) for t in of.parts)
-    if isinstance(of, BroadcastSequenceType) or of == PyObjectType():
-        raise BlockError(fault(f"there are no zeros of {of}"))
-    return [] if isinstance(of, SequenceType) else None
-
-
-def zero_array(of: TensorType) -> Value:
-    """An array of zeros of a type."""
-    row: Value = 0
-    for n in reversed(of.shape):
-        row = [row] * n
-    array = stated_array(row, of.dtype)
-    return array.reshape(of.shape)
 
 
 class FromTensor(Leaf[None, L]):
@@ -89,8 +65,9 @@ class FromTensor(Leaf[None, L]):
         solver.equal(use, "the input", use.input, "what a constant reads", VOID)
         solver.equal(use, "the output", use.output, "the tensor", of)
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        return self._tensor
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        tensor = calls.constant(self._tensor, use.output)
+        return lambda x: tensor
 
 
 class Concat(Leaf[tuple[Any, ...], Tensors]):
@@ -109,17 +86,11 @@ class Concat(Leaf[tuple[Any, ...], Tensors]):
         super().__init__(name, concat_dim=concat_dim, flatten=flatten)
         self._axis = concat_dim
         self._flatten = flatten
+        self._cell = self.cell(self._concat)
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:
-        def rule() -> bool:
-            of = known(use.input)
-            if of is None:
-                return False
-            solver.equal(use, "the output", use.output, "the joined tensor", self._joined(of))
-            return True
-
-        solver.wait(use, rule)
+        solver.gives(use, "the joined tensor", self._joined)
 
     def _joined(self, of: ResultType) -> TensorType:
         if not isinstance(of, TupleType):
@@ -139,17 +110,15 @@ class Concat(Leaf[tuple[Any, ...], Tensors]):
         total = sum(t.shape[axis] for t in tensors)
         return TensorType((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        parts = use.input.flatten(x)
-        shapes = [t.shape for t in use.input.terminal_types() if isinstance(t, TensorType)]
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        parts = TupleType(use.input.terminal_types())
+        function = self._cell if floating(parts) else self._concat
+        join = calls.cell(function, parts, use.output)
+        return (lambda x: join(use.input.flatten(x))) if self._flatten else join
 
-        def joined(*given: Value) -> Value:
-            vectors = [
-                part if shape else reshape(part, (1,)) for part, shape in zip(given, shapes, strict=True)
-            ]
-            return concat(vectors, axis=self._axis) if len(vectors) > 1 else vectors[0]
-
-        return run.call(joined, *parts)
+    def _concat(self, *parts: Value) -> Value:
+        vectors = [part if part.shape else reshape(part, (1,)) for part in parts]
+        return concat(vectors, axis=self._axis) if len(vectors) > 1 else vectors[0]
 
 
 def _at_least_vector(of: TensorType) -> TensorType:
@@ -177,8 +146,50 @@ class Zeros(Leaf[None, L]):
         solver.equal(use, "the input", use.input, "what a constant reads", VOID)
         solver.equal(use, "the output", use.output, "the zeros", self._of)
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        return self._zeros
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        zeros = calls.constant(self._zeros, use.output)
+        return lambda x: zeros
+
+
+class Stack(Leaf[Several[L], ArrayLayer[Any, Any, Any]]):  # Any: one axis more than L has
+    """The tensors of a list as one tensor: the first axis is the list, and as long as that is in each example.
+
+    Raises BlockError for an endless sequence, or what are no tensors; BlockValueError, when built, for an empty list.
+    >>> from wengert import sum, fold as td
+    >>> rows = td.Map(td.Vector(2)) >> td.Stack()
+    >>> rows.eval([[1, 2], [3, 4]]).tolist(), rows.output_type
+    ([[1.0, 2.0], [3.0, 4.0]], StackedType(TensorType((2,), 'float32')))
+    >>> (rows >> td.Function(lambda x: sum(x, axis=0))).eval([[1, 2], [3, 4], [5, 6]]).tolist()
+    [9.0, 12.0]
+
+    Source: asked for by users of TensorFlow Fold, whose tensors have one shape for all examples.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        item = Unknown()
+        sequence_of(solver, use, "its input", use.input, item)
+
+        def check(of: ResultType) -> None:
+            if not isinstance(of, TensorType) or not of.floating:
+                raise BlockError(self.fault(f"it stacks tensors of floating numbers, and an element is {of}"))
+            solver.equal(use, "the output", use.output, "the stack", StackedType(of))
+
+        solver.when_begun(use, item, check)
+
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        rows = calls.rows(stack, use.output)
+
+        def stacked(x: Value) -> Value:
+            elements = tuple(x)
+            if not elements:
+                raise BlockValueError(self.fault("an empty list has no stack"))
+            return rows(elements)
+
+        return stacked
 
 
 CONVERSIONS["constant"] = FromTensor

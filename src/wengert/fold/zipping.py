@@ -10,20 +10,16 @@ from typing import Any, overload
 
 from wengert.arrays import is_integer
 from wengert.errors import BlockError, BlockValueError
-from wengert.fold.block import A, B, Block, C, K, Leaf, Q, Several, X, Y, Z
+from wengert.fold.block import A, B, Block, C, K, Q, Several, X, Y, Z
+from wengert.fold.calls import Calls, Direct
 from wengert.fold.composition import Pipe
 from wengert.fold.convert import OBJECT
-from wengert.fold.machine import Run
+from wengert.fold.kinds import Leaf
 from wengert.fold.sequences import Map
-from wengert.fold.solver import Solver, Unknown, Use, head, resolved, sequence_of
-from wengert.fold.types import (
-    BroadcastSequenceType,
-    Endless,
-    ResultType,
-    SequenceType,
-    TupleType,
-    Value,
-)
+from wengert.fold.solver import Solver, Use, sequence_of
+from wengert.fold.structures import BroadcastSequenceType, Endless, SequenceType, TupleType
+from wengert.fold.types import ResultType, Value
+from wengert.fold.unification import Unknown, head, resolved
 from wengert.graph.operand import shown
 
 
@@ -45,8 +41,8 @@ class Broadcast(Leaf[X, "Endless[X]"]):
     def constrain(self, solver: Solver, use: Use) -> None:
         solver.equal(use, "its output", use.output, "what is repeated", BroadcastSequenceType(use.input))
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
-        return Endless(x)
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        return Endless
 
 
 class Zip(Leaf[K, Q]):
@@ -86,10 +82,10 @@ class Zip(Leaf[K, Q]):
         endless = all(isinstance(head(part), BroadcastSequenceType) for part in of.parts)
         return BroadcastSequenceType(items) if endless else SequenceType(items)
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
+    def direct(self, use: Use, calls: Calls) -> Direct:
         if isinstance(use.output, BroadcastSequenceType):
-            return Endless(tuple(next(part) for part in x))
-        return list(zip(*x, strict=False))
+            return lambda x: Endless(tuple(map(next, x)))
+        return lambda x: list(zip(*x, strict=False))
 
 
 class ZipWith(Pipe[A, B]):
@@ -144,6 +140,9 @@ class NGrams(Leaf[Several[X], "list[tuple[X, ...]]"]):
         solver.equal(use, "its output", use.output, "the windows", windows)
         solver.input_otherwise(use, OBJECT)
 
-    def value(self, use: Use, x: Value, run: Run) -> Value:
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        return self._windows
+
+    def _windows(self, x: Value) -> Value:
         elements = list(x)
         return [tuple(elements[i : i + self._n]) for i in range(len(elements) - self._n + 1)]

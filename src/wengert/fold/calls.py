@@ -1,0 +1,79 @@
+"""What is done with the functions that compute: they are called, and counted where somebody asks how deep cells lie.
+
+Knows: one function for each block that computes, given when the block is compiled, and the leaves of nested values.
+Refuses to know: any single block, and what a layer computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from wengert.fold.structures import Endless, TupleType
+from wengert.fold.types import ResultType, Value
+
+Direct: TypeAlias = Callable[[Value], Value]  # what a block makes of one value, without asking another block
+
+
+class Calls:
+    """How blocks call their functions of layers: as they are."""
+
+    def cell(self, function: Callable[..., Value], given: ResultType, made: ResultType) -> Direct:
+        """A function of one input; a tuple enters as several arguments. Everything that computes comes here."""
+        return (lambda x: function(*x)) if isinstance(given, TupleType) else function
+
+    def rows(self, function: Callable[[Sequence[Value]], Value], made: ResultType) -> Direct:
+        """A function of a list of layers, as long as it is in the example."""
+        return function
+
+    def constant(self, x: Value, of: ResultType) -> Value:
+        """What is the same for all examples."""
+        return x
+
+
+PLAIN: Final = Calls()
+
+
+class Depths(Calls):
+    """Also how deep every result lies; data and constants are at 0."""
+
+    def __init__(self) -> None:
+        self._depths: dict[int, tuple[object, int]] = {}  # by identity, with what keeps that identity alive
+
+    def cell(self, function: Callable[..., Value], given: ResultType, made: ResultType) -> Direct:
+        return self._counted(super().cell(function, given, made))
+
+    def rows(self, function: Callable[[Sequence[Value]], Value], made: ResultType) -> Direct:
+        return self._counted(function)
+
+    def _counted(self, plain: Direct) -> Direct:
+        def counted(x: Value) -> Value:
+            result = plain(x)
+            if result is x:  # nothing was computed
+                return result
+            depth = 1 + self.of(x)
+            for leaf in leaves(result):
+                self._depths[id(leaf)] = (leaf, depth)
+            return result
+
+        return counted
+
+    def of(self, x: Value) -> int:
+        """The greatest depth of anything in `x`."""
+        depths = self._depths
+        return max((depths[id(leaf)][1] for leaf in leaves(x) if id(leaf) in depths), default=0)
+
+
+def leaves(x: Value) -> list[Value]:
+    """What is in tuples, lists and endless repetitions, in order."""
+    found: list[Value] = []
+    todo: list[Value] = [x]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, (tuple, list)):
+            todo.extend(reversed(item))
+        elif isinstance(item, Endless):
+            todo.append(next(item))
+        else:
+            found.append(item)
+    return found

@@ -1,0 +1,106 @@
+"""Protocol buffers as data: a message becomes nested dicts and lists.
+
+Knows: what each kind of field becomes.
+Refuses to know: which messages there are; the package `protobuf` does, and is imported only when a block is made.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, TypeAlias
+
+from wengert.errors import BlockError, BlockStateError, BlockValueError
+from wengert.fold.calls import Calls, Direct
+from wengert.fold.convert import OBJECT
+from wengert.fold.kinds import Leaf
+from wengert.fold.solver import Solver, Use
+from wengert.graph.operand import shown
+
+Proto: TypeAlias = Any  # what the package `protobuf` gives, which has no types of its own
+
+
+class SerializedMessageToTree(
+    Leaf[bytes, dict[str, Any]]
+):  # Any: the values of fields, which have many types
+    """The bytes of a protocol buffer as a dict of all its fields, by name.
+
+    A message is a dict, a repeated field a list, an enum a dict of its name, index and number; a field that can be
+    absent and is, is None. The message type has the full name `message_type_name` in protobuf's default pool, where
+    generated modules enter theirs. The package comes with `pip install wengert[proto]`.
+    Raises BlockError for what is no string, BlockStateError without the package, BlockValueError for an unknown name
+    and, when built, for bytes that are no such message.
+    >>> from google.protobuf import duration_pb2
+    >>> from wengert import fold as td
+    >>> block = td.SerializedMessageToTree("google.protobuf.Duration")
+    >>> block.eval(duration_pb2.Duration(seconds=3).SerializeToString())
+    {'seconds': 3, 'nanos': 0}
+
+    Source: TensorFlow Fold, `td.SerializedMessageToTree`.
+    """
+
+    def __init__(self, message_type_name: str, name: str | None = None) -> None:
+        super().__init__(name, message_type_name=message_type_name)
+        if not isinstance(message_type_name, str):
+            raise BlockError(
+                self.fault(f"the name of a message type is a string, not {shown(message_type_name)}")
+            )
+        try:
+            pool: Proto = importlib.import_module("google.protobuf.descriptor_pool")
+            factory: Proto = importlib.import_module("google.protobuf.message_factory")
+            self._refused: type[Exception] = importlib.import_module("google.protobuf.message").DecodeError
+        except ImportError as missing:
+            raise BlockStateError(
+                self.fault(f"it needs the package protobuf: pip install wengert[proto] ({missing})")
+            ) from missing
+        try:
+            self._message = factory.GetMessageClass(pool.Default().FindMessageTypeByName(message_type_name))
+        except KeyError:
+            raise BlockValueError(
+                self.fault(
+                    f"protobuf knows no message {message_type_name!r}; import the module made of its .proto file"
+                )
+            ) from None
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        solver.equal(use, "the input", use.input, "data", OBJECT)
+        solver.equal(use, "the output", use.output, "data", OBJECT)
+
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        return self._tree
+
+    def _tree(self, x: bytes) -> dict[str, Any]:
+        try:
+            message = self._message.FromString(x)
+        except (self._refused, TypeError) as error:
+            raise BlockValueError(self.fault(f"{shown(x)} is no such message: {error}")) from None
+        return _fields(message)
+
+
+def _fields(message: Proto) -> dict[str, Any]:
+    """Recursive over messages in messages, of which protobuf admits 100 in each other."""
+    return {field.name: _field(message, field) for field in message.DESCRIPTOR.fields}
+
+
+def _field(message: Proto, field: Proto) -> object:
+    value = getattr(message, field.name)
+    if not field.is_repeated:
+        return None if field.has_presence and not message.HasField(field.name) else _value(value, field)
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        fields = field.message_type.fields_by_name
+        return [
+            {"key": _value(key, fields["key"]), "value": _value(value[key], fields["value"])}
+            for key in sorted(value)
+        ]
+    return [_value(item, field) for item in value]
+
+
+def _value(value: Proto, field: Proto) -> object:
+    if field.message_type is not None:
+        return _fields(value)
+    if field.enum_type is not None:
+        found = field.enum_type.values_by_number.get(
+            value
+        )  # newer writers may use numbers without a name here
+        return {"name": getattr(found, "name", None), "index": getattr(found, "index", None), "number": value}
+    return value
