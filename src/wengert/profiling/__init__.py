@@ -1,0 +1,12 @@
+"""Where the time of runs goes: by operation and by the line that the user wrote.
+
+Knows: the public names.
+Refuses to know: how time is taken, summed and shown.
+"""
+
+from __future__ import annotations
+
+from wengert.profiling.measuring import Profile, profile
+from wengert.profiling.rows import Cost, Row
+
+__all__ = ["Cost", "Profile", "Row", "profile"]

@@ -1,0 +1,202 @@
+"""Runs that are timed: the usual loops taken one node at a time, and an executor that has them.
+
+Knows: how an executor is replaced by one that records; that loops, cells, binds and commits let somebody stand
+around them, so that a run which is not timed has nothing to ask.
+Refuses to know: what the record does with a span, and who asks for a profile.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from copy import copy
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from wengert.arrays import Value
+from wengert.control import Context, Executor, Run, Steps
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import EXTERNAL, UNRESOLVED
+from wengert.graph.weights import Update, Weight
+from wengert.profiling.record import NOWHERE, Part, Record, origin_of
+from wengert.run import Parallel, Sequential, loops
+from wengert.run.changed import Changed
+from wengert.run.commit import Change, commit, stepped
+from wengert.run.evaluation import Evaluation
+from wengert.run.plan import Bound
+from wengert.run.plans import Mode, Plans
+
+
+class Timed(loops.Loops):
+    """The usual loops, node by node, what cells do included."""
+
+    def __init__(self, record: Record, usual: loops.Loops) -> None:
+        self._record = record
+        self._careful = isinstance(usual, Changed)
+        self.meaning = usual.meaning  # type: ignore[method-assign] # the usual one's, without a call between
+        self.inside = self
+
+    def forward(
+        self, nodes: list[Node], values: loops.Values, failed: dict[Expression, loops.Failure]
+    ) -> int:
+        if self._careful:
+            return 0
+        with self._record.span("loop", "forward"):
+            for done, node in enumerate(nodes):
+                if node._signature.mode in (EXTERNAL, UNRESOLVED):
+                    return done
+                with self.around("forward", node):
+                    computed = loops.forward([node], values, failed, self)
+                if not computed:
+                    return done
+        return len(nodes)
+
+    def backward(
+        self, nodes: list[Node], values: loops.Values, deltas: loops.Values, failures: list[Exception]
+    ) -> None:
+        with self._record.span("loop", "backward"):
+            for node in reversed(nodes):
+                if node in deltas:
+                    with self.around("backward", node):
+                        loops.backward([node], values, deltas, failures, self)
+
+    def around(self, part: loops.Part, node: Node) -> AbstractContextManager[object]:
+        signature = node._signature
+        if part == "bind":
+            return self._record.waiting(part, part, origin_of(node))
+        return self._record.span(part, signature.operation.name, origin_of(node), signature)
+
+    def commit(
+        self,
+        deltas: Mapping[Expression, Value],
+        snapshot: int,
+        loss: Value = 0.0,
+        refused: Callable[[Exception], None] | None = None,
+    ) -> None:
+        if not deltas:
+            return commit(deltas, snapshot, loss, refused)
+        with self._record.span("commit", "commit"):
+            return commit(deltas, snapshot, loss, refused, self._step)
+
+    def _step(self, update: Update, written: set[int]) -> Change:
+        with self._of_weight("step", update.weight):
+            change = stepped(update, written)
+        return partial(self._change, update.weight, change)
+
+    def _change(self, weight: Weight, change: Change, old: Value, in_place: bool) -> Value:
+        with self._of_weight("change", weight):
+            return change(old, in_place)
+
+    def _of_weight(self, part: Part, weight: Weight) -> AbstractContextManager[object]:
+        name = f"update by {type(weight._optimizer.settings).__name__}"
+        return self._record.span(part, name, origin_of(weight))
+
+
+class TimedPlans(Plans):
+    """The plans of an executor, which tell when they are made and run."""
+
+    def __init__(self, record: Record, usual: Plans) -> None:
+        self._record = record
+        self._usual = usual
+
+    def find(self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()) -> Bound | None:
+        found = self._usual.find(root, mode, targets)
+        return None if found is None else _TimedBound(self._record, found, root)
+
+    def earned(self, nodes: Sequence[Node], mode: Mode) -> bool:
+        return self._usual.earned(nodes, mode)
+
+    def make(
+        self, evaluation: Evaluation, nodes: Sequence[Node], mode: Mode, targets: Sequence[Expression] = ()
+    ) -> bool:
+        with self._record.span("plan", "making a plan", origin_of(nodes[-1])):
+            return self._usual.make(evaluation, nodes, mode, targets)
+
+
+class _TimedBound(Bound):
+    """A plan for one expression, as it is and timed."""
+
+    __slots__ = ("_record", "_root", "_usual")
+
+    def __init__(self, record: Record, usual: Bound, root: Expression) -> None:
+        self._record = record
+        self._usual = usual
+        self._root = root
+
+    def predict(self, root: Expression, snapshot: int) -> Value:
+        with self._span("predict"):
+            return self._usual.predict(root, snapshot)
+
+    def gradients(self, snapshot: int) -> tuple[Value, ...]:
+        with self._span("gradients"):
+            return self._usual.gradients(snapshot)
+
+    def train(self, root: Expression, run: Run, snapshot: int) -> Value:
+        with self._span("train"):
+            return self._usual.train(root, run, snapshot)
+
+    def _span(self, mode: Mode) -> AbstractContextManager[object]:
+        return self._record.span("plan", f"plan of {mode}", origin_of(self._root))
+
+
+class Profiled(Sequential):
+    """One thread, node by node, in place of an executor; with its plans if `compiled`."""
+
+    def __init__(self, record: Record, usual: Sequential, compiled: bool) -> None:
+        super().__init__(compiled=False)
+        self._record = record
+        self._plans = TimedPlans(record, usual._plans) if compiled and usual._plans is not None else None
+        self._loops = Timed(record, usual._loops)
+
+    # Any in the answers: as in `Sequential`
+
+    def predict(self, expression: object, context: Context, /) -> Steps[Any]:
+        """As `Sequential`."""
+        return self._recorded("predict", expression, super().predict(expression, context))
+
+    def train(self, loss: object, context: Context, /) -> Steps[Any]:
+        """As `Sequential`."""
+        return self._recorded("train", loss, super().train(loss, context))
+
+    def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
+        """As `Sequential`."""
+        return self._recorded("gradients", loss, super().gradients(loss, wrt, context))
+
+    def _recorded(self, question: Mode, x: object, steps: Steps[Any]) -> Steps[Any]:
+        at = origin_of(x) if isinstance(x, Expression) else NOWHERE
+        with self._record.waiting("run", question, at):
+            return (yield from steps)
+
+
+class Replacing:
+    """Gives for each executor one that records; those whose runs have no nodes to be timed are left alone, counted."""
+
+    def __init__(self, record: Record, compiled: bool) -> None:
+        self.compiled = compiled
+        self.missed: Counter[str] = Counter()  # runs by the class of their executor
+        self._record = record
+        self._made: WeakKeyDictionary[Executor, Executor] = WeakKeyDictionary()
+
+    def __call__(self, executor: Executor) -> Executor:
+        usual = executor._inner if isinstance(executor, Parallel) else executor
+        if isinstance(usual, Profiled):  # a part of a run that is timed runs by itself
+            return executor
+        if type(usual) is not Sequential:  # a class of its own may mean something else
+            self.missed[type(executor).__name__] += 1
+            return executor
+        found = self._made.get(executor)
+        if found is None:
+            timed = Profiled(self._record, usual, self.compiled)
+            found = self._made.setdefault(executor, _within(executor, timed))
+        return found
+
+
+def _within(executor: Executor, timed: Profiled) -> Executor:
+    """In place of what `executor` has within, if it has something: `Parallel` keeps BLAS to one thread."""
+    if not isinstance(executor, Parallel):
+        return timed
+    made = copy(executor)
+    made._inner = timed
+    return made
