@@ -1,17 +1,20 @@
 """`python -m benchmarks [NAME ...]`, in the root of a checkout: ratios of times, ours over theirs.
 
     pip install -e '.[benchmarks]'
-    python -m benchmarks                            # everything, about half an hour
+    python -m benchmarks                            # everything, about an hour and a half
     python -m benchmarks scalar-chain 'columns-1*'  # these only; patterns as the shell's
     python -m benchmarks --json out.json --plot out.png   # the figures as a file and as a picture, too
+    python -m benchmarks sst --sst PATH             # trees of sentences, from the folder of the treebank's train.txt
     python -m benchmarks --quick                    # every step a few times, untimed: what the tests run
 
 Every variant has a process of its own, with one thread and on one core; slices of CPU time go round, and a
 figure is the median of the ratios of all rounds, with the least and the greatest. `...-two-cores` takes the
 wall's time, and only while both cores are idle before each slice. A peer that is not installed, does not answer
 or computes something else is left out, with the reason. Before `columns-...` are timed, our weights and those of
-the versions by hand have to agree with plain numpy's after 200 steps. `memory` reads the peak and the growth of a
-process; `checking` times mypy with and without the plugin, and first checks that the plugin finds something.
+the versions by hand have to agree with plain numpy's after 200 steps; and before `trees-...`, `table-1-...` and
+`sst`, the losses of 18 steps. `bookkeeping` has what batching costs besides computing, a node; `memory` reads the
+peak and the growth of a process; `checking` times mypy with and without the plugin, and first checks that the
+plugin finds something.
 
 Knows: the command line, and in which order things are said.
 Refuses to know: how anything is measured.
@@ -28,10 +31,11 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from benchmarks import checking, memory, plot, report
+from benchmarks import bookkeeping, checking, memory, plot, report
 from benchmarks.quiet import NeverQuiet
 from benchmarks.registry import WORKLOADS
 from benchmarks.report import Found, Limit, Line
+from benchmarks.sentiment import FOLDER
 from benchmarks.timing import environment, measure, measure_imports
 from benchmarks.workload import OURS, Workload, warmed
 
@@ -42,7 +46,7 @@ MOST_MS = 50  # that importing Wengert may take on top of numpy
 
 def known() -> list[str]:
     """The names of everything that can be measured."""
-    return [*WORKLOADS, MEMORY, IMPORT, CHECKING]
+    return [*WORKLOADS, bookkeeping.NAME, MEMORY, IMPORT, CHECKING]
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
@@ -54,6 +58,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--slice", type=float, default=0.2, help="CPU seconds of a turn (default 0.2)")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--plot", type=Path, help="draw the ratios into this file")
+    parser.add_argument("--sst", type=Path, help=f"the Sentiment Treebank's folder; else {FOLDER} has it")
     parser.add_argument("--quick", action="store_true", help="every step a few times, untimed")
     options = parser.parse_args(given)
     unknown = [name for name in options.names if not any(fnmatch(each, name) for each in known())]
@@ -82,6 +87,7 @@ def say(name: str, reason: str, left_out: dict[str, str]) -> None:
 
 def quick(workload: Workload, left_out: dict[str, str], slow: list[str]) -> None:
     """Every variant's warm steps; of those that take long to begin, the first only, which `slow` remembers."""
+    workload = workload.small or workload
     losses = {}
     for name in present(workload, left_out):
         variant = workload.variant(name)
@@ -100,6 +106,10 @@ def timed(
     workload: Workload, left_out: dict[str, str], rounds: int, seconds: float
 ) -> Sequence[Line | Limit]:
     """All variants side by side, and what was found."""
+    reason = workload.absent() if workload.absent is not None else None
+    if reason is not None:
+        say(workload.name, reason, left_out)
+        return []
     print(f"{workload.name}: {workload.what}", flush=True)
     try:
         times = measure(workload, present(workload, left_out), rounds, seconds)
@@ -129,6 +139,8 @@ def one(
     name: str, options: argparse.Namespace, left_out: dict[str, str], slow: list[str]
 ) -> Sequence[Line | Limit]:
     """Whatever has that name."""
+    if name == bookkeeping.NAME:
+        return bookkeeping.asked(options.quick)
     if name == MEMORY:
         return memory.asked(options.quick)
     if name == IMPORT:
@@ -149,6 +161,8 @@ def one(
 
 def main(given: list[str] | None = None) -> None:
     options = arguments(given)
+    if options.sst is not None:
+        os.environ[FOLDER] = str(options.sst.resolve())  # the processes of variants read it, too
     left_out: dict[str, str] = {}
     slow: list[str] = []
     found: Found = []

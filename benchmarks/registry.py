@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks import columns, overhead
+from benchmarks import columns, overhead, table_one, treebank, trees
 from benchmarks.workload import Workload
 
-WORKLOADS: Final[dict[str, Workload]] = {w.name: w for w in (*overhead.WORKLOADS, *columns.WORKLOADS)}
+WORKLOADS: Final[dict[str, Workload]] = {
+    workload.name: workload
+    for several in (
+        overhead.WORKLOADS,
+        columns.WORKLOADS,
+        trees.WORKLOADS,
+        table_one.WORKLOADS,
+        treebank.WORKLOADS,
+    )
+    for workload in several
+}

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from benchmarks.timing import Spread, Times
 from benchmarks.workload import OURS, Workload
 
-PACKAGES = ("wengert", "numpy", "torch", "autograd", "jax", "jaxlib")
+PACKAGES = ("wengert", "numpy", "torch", "autograd", "jax", "jaxlib", "dyNET38")
 
 
 @dataclass(frozen=True)

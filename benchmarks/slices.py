@@ -10,6 +10,7 @@ Refuses to know: other variants, and what is made of the times.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -66,6 +67,8 @@ def main() -> None:
         one_core()
     step = variant.make()
     loss = warmed(step, workload.warm)  # lazily loaded parts, caches, plans
+    gc.collect()
+    gc.freeze()  # a workload's data is no garbage: a million tuples of trees take half a second to look at
     check_threads(variant.threads)
     print(loss, flush=True)
     clock = time.process_time if workload.cores == 1 else time.perf_counter

@@ -17,6 +17,7 @@ OURS = "wengert"
 INTERPRETED = f"{OURS}, interpreted"
 BY_HAND = "by hand"  # what every other variant has to agree with
 ADVICE = "pip install -e '.[benchmarks]'"
+OTHERWISE = {"dynet": "pip install dyNET38"}  # no extra has it: its wheels are few
 CLOSE = 1e-4  # relative: float32 and other orders of addition; a rate wrong by a tenth is farther
 
 
@@ -42,7 +43,8 @@ class Variant:
     def missing(self) -> str | None:
         """Why this variant cannot run here, or None."""
         absent = [module for module in self.needs if find_spec(module) is None]
-        return f"{', '.join(absent)} not installed ({ADVICE})" if absent else None
+        advice = " and ".join(dict.fromkeys(OTHERWISE.get(module, ADVICE) for module in absent))
+        return f"{', '.join(absent)} not installed ({advice})" if absent else None
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Workload:
 
     `bars` has, by our variant and a peer, the greatest ratio of ours over theirs that the project accepts of
     itself; `most` the greatest time of ours in `unit`, on the machine of the design's figures. With one core
-    CPU time is taken, with more the wall's. `warm` steps are made before anything is timed.
+    CPU time is taken, with more the wall's. `warm` steps are made before anything is timed. `small` is the same at
+    sizes that take no time, for a look at whether it runs; `absent` says what is needed to be timed and not there.
     """
 
     name: str
@@ -65,6 +68,8 @@ class Workload:
     cores: int = 1
     warm: int = 10
     check: Callable[[], str] | None = None  # a sentence on how well the variants agree, or AssertionError
+    small: Workload | None = None
+    absent: Callable[[], str | None] | None = None
 
     def variant(self, name: str) -> Variant:
         """The variant of that name."""

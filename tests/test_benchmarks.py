@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import agreement, checking, memory, models, quiet, report, timing
+from benchmarks import agreement, bookkeeping, checking, memory, models, quiet, report, timing
 from benchmarks.__main__ import main
 from benchmarks.columns import FUSED
 from benchmarks.columns_by_hand import one_by_one
@@ -51,6 +51,9 @@ def test_every_step_runs(tmp_path: Path) -> None:
         for name in (f"columns-{columns}", f"columns-{columns}-no-skip"):
             for kind in ("", "-two-cores"):
                 assert f"{name}{kind}: after 200 steps all weights lie within" in ran.stdout
+    for name in ("trees-256-64", "table-1-1024-32-predict", "sst"):
+        assert f"{name}: the losses of 18 steps lie within" in ran.stdout
+    assert f"{bookkeeping.NAME}: " in ran.stdout
     assert find_spec("torch") is None or "ran: columns-1: torch.compile\n" in ran.stdout
     assert f"ran: memory: columns-4-no-skip: {OURS}" in ran.stdout or not memory.STATUS.exists()
     assert "checking: a wrong size in the model is found: matmul: cannot multiply" in ran.stdout

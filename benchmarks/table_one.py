@@ -1,0 +1,73 @@
+"""Table 1 of the paper on dynamic batching: what it costs that trees need not have one shape.
+
+Batching by hand takes one shape for the whole batch and computes node after node, a row a tree, from a program that
+it keeps. Ours is a recursion along one tree, built and scheduled in every step: "one shape" on batches such as
+those, and "any shapes".
+
+Knows: sizes, variants and bars.
+Refuses to know: how any library computes them, and how time is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from benchmarks.agreement import check_losses
+from benchmarks.forest import Forest
+from benchmarks.one_state import Cell, by_hand
+from benchmarks.one_state_ours import dynamic, manual
+from benchmarks.one_state_torch import by_torch
+from benchmarks.workload import BY_HAND, OURS, Variant, Workload
+from wengert.run import Batched
+
+MS = 1e-3
+SHAPE, SHAPES, MANUAL = f"{OURS}, one shape", f"{OURS}, any shapes", f"{OURS}, by hand"
+TORCH = "torch, by hand"
+WAYS = {SHAPE: True, SHAPES: False}
+SMALL = Cell(8, Forest(10, 20, 4, pool=64, alike=True))
+FAST = 0.2  # a rate at which losses show every mistake
+
+
+def check(name: str, task: Cell, wrong: float = 1.0) -> str:
+    """Ours against plain numpy, on small trees at a high rate; `wrong` is what ours multiplies the rate by."""
+    small = replace(SMALL, train=task.train, rate=FAST, warm=100)
+    false = replace(small, rate=FAST * wrong)
+    makers = {kind: partial(dynamic, false, alike, Batched()) for kind, alike in WAYS.items()}
+    return check_losses(name, partial(by_hand, small), {**makers, MANUAL: partial(manual, false)})
+
+
+def _workload(name: str, task: Cell) -> Workload:
+    doing, batch = "training" if task.train else "predicting", task.forest.batch
+    most = 1.2 if batch >= 32 else 1.0 if batch == 1 else None
+    return Workload(
+        name,
+        f"cell of state {task.size}, {task.forest.leaves} leaves a tree, batch {batch}, {doing}",
+        unit="ms a tree",
+        seconds_in_unit=MS,
+        parts=batch,
+        variants=(
+            *(Variant(kind, partial(dynamic, task, alike, Batched())) for kind, alike in WAYS.items()),
+            Variant(MANUAL, partial(manual, task)),
+            Variant(TORCH, partial(by_torch, task), ("torch",)),
+            Variant(BY_HAND, partial(by_hand, task)),
+        ),
+        bars={} if most is None else {(kind, peer): most for kind in WAYS for peer in (BY_HAND, MANUAL)},
+        warm=task.warm,
+        check=partial(check, name, task),
+    )
+
+
+def _table(size: int, batch: int, train: bool) -> Workload:
+    name = f"table-1-{size}-{batch}" + ("" if train else "-predict")
+    task = Cell(size, Forest(128, 128, batch, alike=True), train)
+    return replace(_workload(name, task), small=_workload(name, replace(SMALL, train=train)))
+
+
+SIZES = {64: (1, 32, 256), 256: (1, 8, 32, 256), 1024: (1, 8, 32)}  # 256 trees of state 1024 take 12 s
+WORKLOADS = tuple(
+    _table(size, batch, train)
+    for train in (True, False)
+    for size, several in SIZES.items()
+    for batch in several
+)

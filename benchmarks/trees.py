@@ -1,0 +1,104 @@
+"""Workloads of trees: a Tree-LSTM over random binary trees of 128 leaves, trained and predicting.
+
+Ours is a recursion along one tree. "kept" runs expressions that were built once; "rebuilt" builds those of trees
+that it has never seen, and schedules them, in every step. Plans of what is batched by hand are made before
+anything is timed, except in "by hand, planning", which sees the same trees as ours when it is rebuilt.
+
+Knows: sizes, variants and bars.
+Refuses to know: how any library computes them, and how time is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from benchmarks.agreement import check_losses
+from benchmarks.forest import Forest
+from benchmarks.overhead import KEPT, REBUILT
+from benchmarks.tree_lstm import Task, planning, prepared
+from benchmarks.trees_ours import ours
+from benchmarks.trees_torch import by_level, by_node
+from benchmarks.workload import BY_HAND, OURS, Step, Variant, Workload
+from wengert.run import Batched, Sequential
+
+MS = 1e-3
+LEAVES, WORDS = 128, 1000
+PLANNING = f"{BY_HAND}, planning"
+NODE, LEVEL = "torch, node by node", "torch, by level"
+SEQUENTIAL = f"{OURS}, Sequential"
+SMALL = Task(8, Forest(10, 20, 4, pool=64))
+FAST = 5.0  # a rate at which losses show every mistake
+
+
+def _kept(task: Task) -> Step:
+    return ours(task, Batched(), kept=True)
+
+
+def _rebuilt(task: Task) -> Step:
+    return ours(task, Batched(), kept=False)
+
+
+def _sequential(task: Task) -> Step:
+    return ours(task, Sequential(), kept=True)
+
+
+MAKERS = {KEPT: _kept, REBUILT: _rebuilt, SEQUENTIAL: _sequential}
+
+
+def check(name: str, task: Task, wrong: float = 1.0) -> str:
+    """Ours against plain numpy, on small trees at a high rate; `wrong` is what ours multiplies the rate by."""
+    small = replace(SMALL, train=task.train, rate=FAST, warm=100)
+    false = replace(small, rate=FAST * wrong)
+    makers = {kind: partial(make, false) for kind, make in MAKERS.items()}
+    makers |= {PLANNING: partial(planning, false)}
+    return check_losses(name, partial(prepared, small), makers)
+
+
+def _bars(task: Task) -> dict[tuple[str, str], float]:
+    many = task.forest.batch >= 32
+    bars = {(KEPT, BY_HAND): 1.10, (REBUILT, BY_HAND): 1.30}
+    if task.train:
+        bars |= {(KEPT, LEVEL): 0.60 if many else 0.75, (KEPT, NODE): 0.10 if many else 0.17}
+        bars |= {(KEPT, SEQUENTIAL): 0.10} if many else {}
+    else:
+        bars |= {(KEPT, NODE): 0.33} if many else {}
+    return bars
+
+
+def _workload(name: str, task: Task) -> Workload:
+    batch = task.forest.batch
+    doing = "training" if task.train else "predicting"
+    return Workload(
+        name,
+        f"Tree-LSTM of state {task.size}, {task.forest.leaves} leaves a tree, batch {batch}, {doing}",
+        unit="ms a tree",
+        seconds_in_unit=MS,
+        parts=batch,
+        variants=(
+            Variant(KEPT, partial(_kept, task)),
+            Variant(REBUILT, partial(_rebuilt, task)),
+            Variant(SEQUENTIAL, partial(_sequential, task)),
+            Variant(LEVEL, partial(by_level, task), ("torch",)),
+            Variant(NODE, partial(by_node, task), ("torch",)),
+            Variant(BY_HAND, partial(prepared, task)),
+            Variant(PLANNING, partial(planning, task)),
+        ),
+        bars=_bars(task),
+        warm=task.warm,
+        check=partial(check, name, task),
+    )
+
+
+def _trees(size: int, batch: int, train: bool) -> Workload:
+    name = f"trees-{size}-{batch}" + ("" if train else "-predict")
+    task = Task(size, Forest(LEAVES, WORDS, batch), train)
+    return replace(_workload(name, task), small=_workload(name, replace(SMALL, train=train)))
+
+
+_TRAINED = ((128, 1), (128, 32), (256, 1), (256, 32), (256, 64))
+_PREDICTED = ((128, 1), (128, 32), (256, 64))
+WORKLOADS = (
+    *(_trees(size, batch, True) for size, batch in _TRAINED),
+    *(_trees(size, batch, False) for size, batch in _PREDICTED),
+)
