@@ -1,0 +1,158 @@
+"""Small mistakes, made on purpose in a module: what a test suite ought to notice.
+
+Knows: which places of a module's syntax tree can be wrong in a small way, and the tree with one of them wrong.
+Refuses to know: tests, files and processes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+A = TypeVar("A", bound=ast.AST)
+_OPERATORS: dict[type[ast.AST], Any] = {  # Any: a class of the same kind
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Break: ast.Continue,
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: the how-manieth place of the module, and what is done there."""
+
+    place: int
+    line: int
+    change: str
+
+
+def mutants(source: str) -> list[Mutant]:
+    """All that can be made of a module's text, in the order of the text."""
+    tree = ast.parse(source)
+    return [Mutant(i, line, change) for i, (line, change, _) in enumerate(_places(tree))]
+
+
+def mutated(source: str, mutant: Mutant) -> ast.Module:
+    """The module's tree with one change; every other line is where it was."""
+    tree = ast.parse(source)
+    for i, (_, _, change) in enumerate(_places(tree)):
+        if i == mutant.place:
+            change()
+            return ast.fix_missing_locations(tree)
+    raise ValueError(f"the module has no place {mutant.place}")
+
+
+Place = tuple[int, str, Callable[[], object]]
+
+
+def _places(tree: ast.Module) -> Iterator[Place]:
+    """Every place in the tree: its line, the change in words, and the change."""
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        yield from _changes(node)
+        children: list[ast.AST] = []
+        for field, value in ast.iter_fields(node):
+            if field in ("annotation", "returns", "decorator_list", "bases", "type_comment"):
+                continue
+            items = value if isinstance(value, list) else [value]
+            children += [x for x in items if isinstance(x, ast.AST) and not _silent(x)]
+        todo.extend(reversed(children))
+
+
+def _silent(node: ast.AST) -> bool:
+    """What no run can notice: texts, imports, assertions, and what only a checker reads."""
+    match node:
+        case ast.JoinedStr() | ast.Import() | ast.ImportFrom() | ast.Assert() | ast.Raise():
+            return True  # of a raise the text; `_statements` leaves the whole of it out
+        case ast.ClassDef():
+            return any("Protocol" in ast.unparse(base) for base in node.bases)
+        case ast.FunctionDef():
+            return any(ast.unparse(decorator) == "overload" for decorator in node.decorator_list)
+        case ast.If():
+            return ast.unparse(node.test) == "TYPE_CHECKING"
+        case ast.Assign():
+            return ast.unparse(node.targets[0]).startswith("__") or "TypeVar" in ast.unparse(node.value)
+        case ast.AnnAssign():
+            return "TypeAlias" in ast.unparse(node.annotation)
+    return False
+
+
+def _changes(node: ast.AST) -> Iterator[Place]:
+    line = getattr(node, "lineno", 0)
+    if isinstance(node, (ast.BinOp, ast.AugAssign, ast.BoolOp)):
+        other = _OPERATORS.get(type(node.op))
+        if other is not None and not _of_texts(node):
+            yield line, _words(node.op, other), _setter(node, "op", other())
+    elif isinstance(node, ast.Compare):
+        for i, operator in enumerate(node.ops):
+            other = _OPERATORS[type(operator)]
+            yield line, _words(operator, other), _item(node.ops, i, other())
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield line, "without not", _setter(node, "operand", ast.UnaryOp(ast.Not(), node.operand))
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield line, "without minus", _setter(node, "op", ast.UAdd())
+    elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        new = (not node.value) if isinstance(node.value, bool) else node.value + 1
+        yield line, f"{node.value} to {new}", _setter(node, "value", new)
+    elif isinstance(node, (ast.If, ast.IfExp, ast.While)):
+        yield line, "condition negated", _setter(node, "test", ast.UnaryOp(ast.Not(), node.test))
+    elif isinstance(node, ast.Return) and not (node.value is None or _is_none(node.value)):
+        yield line, "returns None", _setter(node, "value", ast.Constant(None))
+    yield from _statements(node)
+
+
+def _statements(node: ast.AST) -> Iterator[Place]:
+    """Calls for their effect, raises and additions in place that are left out."""
+    for field in ("body", "orelse", "finalbody"):
+        body = getattr(node, field, None)
+        if not isinstance(body, list):
+            continue
+        for i, statement in enumerate(body):
+            call = isinstance(statement, ast.Expr) and isinstance(
+                statement.value, (ast.Call, ast.Yield, ast.YieldFrom)
+            )
+            if call or isinstance(statement, (ast.Raise, ast.AugAssign, ast.Delete, ast.Break, ast.Continue)):
+                name = type(statement).__name__.lower()
+                yield statement.lineno, f"without the {name}", _item(body, i, ast.Pass())
+
+
+def _of_texts(node: ast.AST) -> bool:
+    return any(isinstance(x, ast.Constant) and isinstance(x.value, str) for x in ast.walk(node))
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _words(old: ast.AST, new: type[ast.AST]) -> str:
+    return f"{type(old).__name__} to {new.__name__}"
+
+
+def _setter(node: ast.AST, field: str, value: object) -> Callable[[], object]:
+    return lambda: setattr(node, field, value)
+
+
+def _item(items: list[A], index: int, value: A) -> Callable[[], object]:
+    return lambda: items.__setitem__(index, value)
