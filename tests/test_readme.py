@@ -6,48 +6,27 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from mypy.errorcodes import ErrorCode
 
+from tests.documents import ROOT, Page, checked, environment, run_python
 from wengert_mypy import names
 
-README = Path(__file__).resolve().parent.parent / "README.md"
-PROGRAM = re.compile(r"^```py\n# (\w+\.py)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-OUTPUT = re.compile(r"\s*^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+README = ROOT / "README.md"
+PAGE = Page(README)
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
+    return [block.source for block in PAGE.blocks(language)]
 
 
 def programs() -> dict[str, tuple[str, str]]:
-    """By file name: each program that is only checked, and what mypy says of it, nothing where no block follows."""
-    text, found = README.read_text(), {}
-    for program in PROGRAM.finditer(text):
-        output = OUTPUT.match(text, program.end())
-        name, source = program.groups()
-        found[name] = f"# {name}\n{source}", "" if output is None else output[1]
-    return found
-
-
-def checked(folder: Path, configuration: str) -> dict[str, str]:
-    """What mypy says of each program, all in one run with the README's own configuration."""
-    (folder / "pyproject.toml").write_text(configuration)
-    for name, (source, _) in programs().items():
-        (folder / name).write_text(source)
-    sources = [str(README.parent / part) for part in ("src", "stubs")]
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--no-error-summary", *programs()],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": sources[0], "MYPYPATH": os.pathsep.join(sources)},
-        capture_output=True,
-        text=True,
-    )
-    assert not done.stderr, done.stderr
-    lines = done.stdout.splitlines(keepends=True)
-    return {name: "".join(x for x in lines if x.startswith(f"{name}:")) for name in programs()}
+    """By file name: each program, and what mypy says of it, nothing where no block follows."""
+    found = [block for block in PAGE.blocks("py") if block.is_program]
+    return {str(block.name): (block.source, block.shown or "") for block in found}
 
 
 def configured() -> str:
@@ -57,32 +36,86 @@ def configured() -> str:
 
 
 def test_every_python_block_runs_and_prints_what_the_text_block_shows(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # it saves a model
-    names: dict[str, object] = {"__name__": "readme"}
     assert len(blocks("python")) >= 5
-    for block in blocks("python"):
-        # a code block has its own line numbers and annotations are looked up in the module it makes
-        exec(compile(block, "README.md", "exec"), names)
-    shown = [
-        text for text in blocks("text") if not re.match(r"\w+\.py:", text)
-    ]  # the others are what mypy says
-    assert capsys.readouterr().out == "".join(shown)
+    run_python(PAGE, monkeypatch)
+
+
+@pytest.mark.slow
+def test_the_type_cases_are_what_pytest_finds(tmp_path: Path) -> None:
+    PAGE.write(tmp_path)
+    (tmp_path / "tests").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.slow
 def test_mypy_says_of_each_program_what_is_shown(tmp_path: Path) -> None:
-    said = checked(tmp_path, configured())
-    assert said == {name: shown for name, (_, shown) in programs().items()}
-    assert sum(": error: " in output for output in said.values()) == 5
+    found = checked(tmp_path, [PAGE], configured())
+    for name, said, shown in found:
+        assert said == shown, name
+    assert sum(": error: " in said for _, said, _ in found) == 5
 
 
 @pytest.mark.slow
 def test_without_the_plugin_the_canary_is_refused_and_wrong_sizes_are_not(tmp_path: Path) -> None:
-    said = checked(tmp_path, configured().replace('plugins = ["wengert_mypy"]\n', ""))
+    without = configured().replace('plugins = ["wengert_mypy"]\n', "")
+    said = {name: said for name, said, _ in checked(tmp_path, [PAGE], without)}
     assert "Literal[False]" in said["canary.py"]
     assert said["heads.py"] == said["scores.py"] == ""
+
+
+def reader(folder: Path) -> subprocess.Popen[str]:
+    """The README's classifier, begun in this folder."""
+    folder.mkdir(exist_ok=True)
+    (folder / "reader.py").write_text(programs()["reader.py"][0])
+    return subprocess.Popen(
+        [sys.executable, "reader.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(README.parent / "src"), "OPENBLAS_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_the_classifier_is_killed_and_ends_as_the_undisturbed_one(tmp_path: Path) -> None:
+    whole = reader(tmp_path / "whole")
+    shown, _ = whole.communicate()
+    killed = reader(tmp_path / "killed")
+    while killed.poll() is None and not (tmp_path / "killed" / "best.safetensors").exists():
+        time.sleep(0.01)
+    killed.kill()
+    assert killed.communicate()[0] == "" and killed.returncode < 0
+    again = reader(tmp_path / "killed")
+    assert again.communicate()[0] == shown and again.returncode == whole.returncode == 0
+    steps, accuracy = re.fullmatch(r"(\d+) steps, test accuracy (\d+)%\n", shown).groups()  # type: ignore[union-attr] # fails if it is None
+    assert f"{steps} steps, test accuracy " in README.read_text() and int(accuracy) >= 90
+    files = [(tmp_path / name / "best.safetensors").read_bytes() for name in ("whole", "killed")]
+    assert files[0] == files[1]
+
+
+@pytest.mark.slow
+def test_a_layer_of_the_wrong_size_is_found_in_the_classifier(tmp_path: Path) -> None:
+    wrong = programs()["reader.py"][0].replace("settings, 64, 128", "settings, 63, 128")
+    (tmp_path / "pyproject.toml").write_text(configured())
+    (tmp_path / "reader.py").write_text(wrong)
+    said = subprocess.run(
+        [sys.executable, "-m", "mypy", "reader.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(README.parent / "src"), "MYPYPATH": str(README.parent / "src")},
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert "error: Linear: expected last axis 63, got (?, 64)  [shape]" in said, said
 
 
 def test_the_table_of_codes_has_those_of_the_plugin() -> None:

@@ -1,0 +1,135 @@
+"""The pages of `docs/` run, mypy says of them what they show, and what they name is there."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import wengert
+from tests.documents import ROOT, Block, Page, checked, run_console, run_python
+from tests.test_readme import configured
+
+DOCS = ROOT / "docs"
+PAGES = [Page(path) for path in sorted(DOCS.glob("*.md"))]
+NAME = re.compile(r"`(wg|wengert)((?:\.\w+)+)")
+LINK = re.compile(r"\]\(([^)#:]+)\)")
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path.stem)
+
+
+@every_page
+def test_every_python_block_runs_and_prints_what_is_shown(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_python(page, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [p for p in PAGES if p.blocks("console")], ids=lambda page: page.path.stem)
+def test_every_command_says_what_is_shown(page: Page, tmp_path: Path) -> None:
+    run_console(tmp_path, page)
+
+
+@pytest.mark.slow
+def test_mypy_says_of_every_page_what_is_shown(tmp_path: Path) -> None:
+    for source, said, shown in checked(tmp_path, PAGES, configured()):
+        assert said == shown, source
+
+
+@every_page
+def test_every_name_and_every_link_is_there(page: Page) -> None:
+    for _, names in NAME.findall(page.text):
+        missing(names[1:].split("."))
+    for link in LINK.findall(page.text):
+        assert (page.path.parent / link).exists(), link
+
+
+def missing(names: list[str]) -> None:
+    """Raise where `wengert` has no such name; a module is imported on the way."""
+    at: object = wengert
+    for name in names:
+        if not hasattr(at, name):
+            at = importlib.import_module(f"{getattr(at, '__name__', '')}.{name}")
+        else:
+            at = getattr(at, name)
+
+
+def test_every_floor_has_a_page() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    floors = {name.strip() for layer in contracts[0]["layers"] for name in layer.split("|")} - {"__main__"}
+    index = (DOCS / "README.md").read_text()
+    rows = [line for line in index.splitlines() if line.startswith("| ") and ".md" in line]
+    assert floors <= {name for row in rows for name in re.findall(r"`wengert\.(\w+)`", row)}
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = set(LINK.findall((DOCS / "README.md").read_text()))
+    assert {page.path.name for page in PAGES} - {"README.md"} <= index
+
+
+def test_every_example_has_a_line() -> None:
+    folder = ROOT / "examples"
+    listed = LINK.findall((folder / "README.md").read_text())
+    there = {
+        path.name for path in folder.iterdir() if path.suffix == ".py" or (path / "pyproject.toml").exists()
+    }
+    assert sorted(listed) == sorted(there)
+
+
+# -- the checks themselves --------------------------------------------------------------------------
+
+
+def page_of(folder: Path, text: str) -> Page:
+    (folder / "page.md").write_text(text)
+    return Page(folder / "page.md")
+
+
+def test_blocks_and_what_they_show(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "```python\n1\n```\n\n```text\na\n```\n\nwords\n\n```py\n# b.py\n2\n```\n")
+    assert list(page) == [Block("python", "1\n", "a\n"), Block("py", "# b.py\n2\n", None)]
+    assert page.files == {"b.py": "# b.py\n2\n", "pyproject.toml": ""}
+
+
+def test_a_text_that_nobody_checks_is_refused(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "```python\n1\n```\n\nwords\n\n```text\na\n```\n")
+    with pytest.raises(AssertionError, match="nobody checks this text"):
+        list(page)
+
+
+@pytest.mark.parametrize("text", ["```python\n1 / 0\n```\n", "```python\nprint(1)\n```\n\n```text\n2\n```\n"])
+def test_a_block_that_is_wrong_fails(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises((ZeroDivisionError, AssertionError)):
+        run_python(page_of(tmp_path, text), monkeypatch)
+
+
+def test_a_command_that_says_something_else_fails(tmp_path: Path) -> None:
+    run_console(tmp_path, page_of(tmp_path, "```console\n$ echo a; echo b\na\n...\n```\n"))
+    with pytest.raises(AssertionError, match="echo a"):
+        run_console(tmp_path, page_of(tmp_path, "```console\n$ echo a\nb\n```\n"))
+
+
+@pytest.mark.slow
+def test_what_mypy_says_is_that_of_its_lines(tmp_path: Path) -> None:
+    page = page_of(
+        tmp_path,
+        "```python\nx = 1\n```\n\n```py\nreveal_type(x)\n```\n\n```python\ny: str = 2\n```\n\n"
+        "```py\n# own.py\nz: str = 3\n```\n",
+    )
+    said = [said for _, said, _ in checked(tmp_path, [page], "[tool.mypy]\nstrict = true\n")]
+    assert said == [
+        'page_page.py:4: error: Incompatible types in assignment (expression has type "int", variable has type "str")  '
+        "[assignment]\n",
+        'note: Revealed type is "int"\n',
+        'own.py:2: error: Incompatible types in assignment (expression has type "int", variable has type "str")  '
+        "[assignment]\n",
+    ]
+
+
+def test_a_name_that_is_not_there_fails() -> None:
+    missing(["fold", "Map"])
+    with pytest.raises((AttributeError, ImportError)):
+        missing(["fold", "Mapp"])
