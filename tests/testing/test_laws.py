@@ -13,6 +13,7 @@ import wengert as wg
 from wengert import Do, Tape, UnitContinuation
 from wengert.control.laws import Events, Tracked
 from wengert.delta import zero
+from wengert.plugins import SGD
 from wengert.testing import check_laws, check_type_laws
 
 
@@ -109,6 +110,19 @@ def test_types_that_keep_the_laws() -> None:
         return Do.now(Tape(float(x), nowhere))
 
     check_type_laws(fraction, [Fraction(1, 4)], deltas=[1.0, 0.5, -2.0])
+
+
+class Learns:
+    """Evidence that a number is the sigmoid of one that learns."""
+
+    def forward(self, x: wg.DoubleWeight, /) -> Do[Tape[float, float]]:
+        return wg.sigmoid(x).forward
+
+
+def test_a_sample_that_learns_may_have_other_data_afterwards() -> None:
+    weight = SGD(learning_rate=1.0).double_weight(0.0)
+    check_type_laws(Learns(), [weight])
+    assert weight.data != 0.0
 
 
 def test_a_delta_without_a_neutral_zero() -> None:

@@ -98,6 +98,9 @@ def case_gradients_have_the_shape_of_their_weight(labels: F32) -> None:  # T47
     grads = wg.gradients(wg.sum(x @ w), (w, other)).run()
     assert_type(grads[0].shape, tuple[L3, L4])
     assert_type(grads[1].shape, tuple[Batch, L4])
+    dw, _ = wg.gradients(wg.sum(x @ w), (w, other)).layers
+    assert_type(dw, wg.ArrayLayer[tuple[L3, L4]])
+    assert_type(x @ dw, wg.ArrayLayer[tuple[L2, L4]])
 
 
 @extend.elementwise()

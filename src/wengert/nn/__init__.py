@@ -13,7 +13,7 @@ from wengert.nn.embedding import Embedding
 from wengert.nn.linear import Linear
 from wengert.nn.normalization import LayerNorm
 from wengert.nn.recurrent import GRUCell, LSTMCell
-from wengert.nn.seeded import Seeded
+from wengert.nn.seeded import Seeded, Seeds
 from wengert.nn.sequential import Sequential
 from wengert.nn.summary import summary, weights
 from wengert.nn.tree import TreeLSTM
@@ -28,6 +28,7 @@ __all__ = [
     "Linear",
     "MultiHeadAttention",
     "Seeded",
+    "Seeds",
     "Sequential",
     "TreeLSTM",
     "summary",

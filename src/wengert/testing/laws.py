@@ -91,7 +91,8 @@ def check_type_laws(
     `zero(data)` is neutral and addition of deltas is associative and commutative; forward twice gives equal
     data; a tape takes a delta; data, deltas and, where cloudpickle is installed, the `Do` survive pickling.
     `deltas` are samples of Delta; without them, data stand in where zero and data are of one type. `same`
-    compares two data or two deltas, by default with `==`. Raises AssertionError that names law and sample.
+    compares two data or two deltas, by default with `==`. Weights in samples are updated by the deltas that they get.
+    Raises AssertionError that names law and sample.
 
     >>> import wengert as wg
     >>> from fractions import Fraction
@@ -107,11 +108,11 @@ def check_type_laws(
         nothing = zero(data)
         found: list[Any] = list(deltas) or ([data] if _one_type(nothing, data) else [])  # Any: a Delta
         _check_addition(nothing, found, agree)
-        for delta in (nothing, *found):
-            _check_tape(evidence, x, delta)
-            _check_pickle(delta, f"a delta of {x!r}", agree)
         _check_pickle(data, f"the data of {x!r}", agree)
         _check_do_pickles(evidence, x, data, agree)
+        for delta in (nothing, *found):
+            _check_pickle(delta, f"a delta of {x!r}", agree)
+            _check_tape(evidence, x, delta)  # the last: a sample that learns has other data then
 
 
 def equal_data(a: Value, b: Value) -> bool:
