@@ -13,18 +13,19 @@ from wengert.control import set_default_executor
 from wengert.run.ask import Gradients, gradients, predict, train
 from wengert.run.cell import cell
 from wengert.run.direct import differentiable
-from wengert.run.parallel import Parallel
 from wengert.run.sequential import Sequential
 
 if TYPE_CHECKING:
     from wengert.run.batching.executor import Batched
+    from wengert.run.parallel import Parallel
 else:
+    _LATER = {"Batched": "wengert.run.batching.executor", "Parallel": "wengert.run.parallel"}
 
     def __getattr__(name: str) -> object:
-        """`Batched` is loaded when somebody first asks for it: it is a fifth of what importing Wengert takes."""
-        if name != "Batched":
+        """What is loaded when somebody first asks for it: a quarter of what importing Wengert would take."""
+        if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return import_module("wengert.run.batching.executor").Batched
+        return getattr(import_module(_LATER[name]), name)
 
 
 set_default_executor(Sequential())
