@@ -21,14 +21,11 @@ from wengert.run.arena import Home
 from wengert.run.binder import binder
 from wengert.run.chosen import Weights
 from wengert.run.commit import commit
+from wengert.run.interrupted import Interrupted
 from wengert.run.program import Program
 from wengert.run.received import handed_over
 from wengert.run.stacking import stacked
 from wengert.run.tracer import Tracer
-
-
-class Interrupted(Exception):
-    """A program failed before anything had changed: the interpreter runs the expression, and says why."""
 
 
 class Plan:
@@ -50,6 +47,7 @@ class Plan:
         self.numbers = [place[w] for w in trained if w.kind.column is not Column.ARRAY]
         updating = tracer.updates() if trained and targets is None else None
         self.updating = updating is not None
+        self.early = tracer.first_step  # made of a weight's first step, so of no later run
         self.fixed = [(type(w._optimizer), w._optimizer.settings) for w in trained if updating is not None]
         self.names = [] if updating is None else updating.names
         self.states = any(self.names)

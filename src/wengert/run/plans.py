@@ -8,17 +8,19 @@ Refuses to know: how a plan is made and run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from operator import attrgetter, is_
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from wengert.arrays import all_quiet
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.run.evaluation import Evaluation
-from wengert.run.plan import Bound, Plan
-from wengert.run.program import Program
-from wengert.run.tracer import Tracer
-from wengert.run.tracing import concrete
+
+if TYPE_CHECKING:
+    from wengert.run.plan import Bound, Plan
+    from wengert.run.program import Program
+
+    Made: TypeAlias = Callable[..., Plan | None]
 
 Mode = Literal["predict", "train", "gradients"]
 
@@ -34,7 +36,7 @@ class Plans:
     """All plans of one interpreter."""
 
     def __init__(
-        self, worth: int = WORTH, program: Callable[..., Program] = Program, stacked: bool = True
+        self, worth: int = WORTH, program: Callable[..., Program] | None = None, stacked: bool = True
     ) -> None:
         self._worth = worth
         self._program = program
@@ -90,32 +92,13 @@ class Plans:
 
         False where that fails: nothing has changed then, and the interpreter has to tell why.
         """
-        root = nodes[-1]
-        tracer = Tracer(nodes, evaluation.values)
-        try:
-            if not _traced(tracer, root, mode, targets):
-                return False
-            plan = Plan(nodes, tracer, targets if mode == "gradients" else None, self._program, self._stacked)
-            if not tracer.first_step:  # of a later run the plan would not be one
-                self._first(plan, root, mode)
-            evaluation.values |= {x: concrete(tracer.table[x]) for x in (root, *targets)}
-            evaluation.deltas = tracer.found()
-            evaluation.wanted = {x: concrete(d) for x, d in zip(targets, tracer.asked, strict=True)}
-        finally:
-            tracer.trace.close()
-        return True
+        # loaded with the first plan: a tenth of what importing Wengert would take
+        made: Made = import_module("wengert.run.making").made
+        plan = made(evaluation, nodes, mode, targets, self._program, self._stacked)
+        if plan is not None and not plan.early:
+            self._first(plan, nodes[-1], mode)
+        return plan is not None
 
 
 def _same(a: Sequence[Expression], b: Sequence[Expression]) -> bool:
     return len(a) == len(b) and all(map(is_, a, b))
-
-
-def _traced(tracer: Tracer, root: Node, mode: Mode, targets: Sequence[Expression]) -> bool:
-    try:
-        with all_quiet():
-            tracer.forward()
-            if mode != "predict":
-                tracer.backward(root, targets)
-    except Exception:  # nothing is lost: the interpreter meets it, and says whose it is
-        return False
-    return True

@@ -25,9 +25,9 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.changed import Changed, Changes
 from wengert.run.evaluation import Evaluation
+from wengert.run.interrupted import Interrupted
 from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.nonfinite import explain
-from wengert.run.plan import Interrupted
 from wengert.run.plans import Plans
 from wengert.run.received import OwnTape, given, handed_over, nowhere
 from wengert.run.watched import watched

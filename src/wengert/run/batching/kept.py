@@ -16,7 +16,7 @@ from wengert.run.batching.backward import Backward
 from wengert.run.batching.bound import Bound
 from wengert.run.batching.region import Region
 from wengert.run.commit import commit
-from wengert.run.plan import Interrupted
+from wengert.run.interrupted import Interrupted
 from wengert.run.plans import Mode, Plans
 from wengert.run.received import handed_over
 
