@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import Field
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, cast, overload
 
 from typing_extensions import TypeVar
@@ -25,7 +26,6 @@ from wengert.graph.operand import lift_any, shown
 from wengert.graph.products import is_product
 from wengert.graph.site import user_position
 from wengert.graph.weights import Weight
-from wengert.run.derivatives import derivatives
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -194,7 +194,8 @@ class Gradients(Do[D_co], Generic[D_co, L_co]):
         Raises NotDifferentiableError where only a run tells what lies between the loss and what is asked for.
         """
         if self._layers is None:
-            self._layers = derivatives(lift_any(self._loss), self._targets)
+            later = import_module("wengert.run.derivatives")  # few programs ask, and all import this module
+            self._layers = later.derivatives(lift_any(self._loss), self._targets)
         return cast(L_co, self._layers)
 
     def _begin(self, machine: Machine) -> Do[Any]:  # Any: deltas of every type
