@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -569,3 +572,12 @@ def test_an_open_shape_is_refused_with_what_to_write() -> None:
     for loss, wrt in ((wg.sum(y * w), [w]), (wg.sum(y * w), [y]), (wg.sum(w * w), [y])):
         with pytest.raises(NotDifferentiableError, match="annotation"):
             _ = wg.gradients(loss, wrt).layers
+
+
+def test_a_process_that_has_made_no_derivatives_runs_some() -> None:
+    w = SGD(learning_rate=0.1).array_weight(np.array([0.0, 1.0]))
+    (dw,) = wg.gradients(wg.sum(wg.take(wg.exp(w), np.array([0, 0, 1]), axis=0)), (w,)).layers
+    code = "import sys, cloudpickle; print(cloudpickle.load(sys.stdin.buffer).run().tolist())"
+    sent = cloudpickle.dumps(wg.predict(dw))
+    done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True)
+    assert json.loads(done.stdout) == pytest.approx([2.0, np.e])

@@ -6,6 +6,7 @@ Refuses to know: formulas, and who runs them.
 
 from __future__ import annotations
 
+import wengert.ops.backward  # noqa: F401 # a graph of derivatives from another process names its operations
 from wengert.ops.activation import erf, gelu, silu, softplus
 from wengert.ops.arithmetic import abs, add, clip, divide, maximum, minimum, multiply, negative, pow, subtract
 from wengert.ops.classification import cross_entropy, log_softmax, softmax
