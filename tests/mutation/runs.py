@@ -23,6 +23,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 QUICK, SLOW = "not slow and not nightly and not gpu", "slow and not nightly and not gpu"
+_SLOWER = 8  # times as long as the quick tests, or a mutant that slow tests pass would seem to be found
 _MEMORY = 6 << 30  # bytes a process; a mutant may never stop to allocate
 
 
@@ -71,6 +72,7 @@ class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def ran(job: Job, limit: float) -> Callable[[], bool | None]:
     """Start a job; what is given says whether its tests passed, None while they run."""
+    limit *= _SLOWER if job.marks == SLOW else 1
     begun, pid = time.monotonic(), os.fork()
     if pid == 0:
         _run(job, limit)
