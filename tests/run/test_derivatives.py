@@ -576,7 +576,7 @@ def test_an_open_shape_is_refused_with_what_to_write() -> None:
 
 def test_a_process_that_has_made_no_derivatives_runs_some() -> None:
     w = weight(2)
-    (dw,) = wg.gradients(wg.sum(wg.take(wg.exp(w), [0, 0, 1], axis=0)), (w,)).layers
+    (dw,) = wg.gradients(wg.sum(wg.exp(wg.take(w, [0, 0, 1], axis=0))), (w,)).layers
     code = "import sys, cloudpickle; print(cloudpickle.load(sys.stdin.buffer).run().tolist())"
     sent = cloudpickle.dumps(wg.predict(dw))
     done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True)
