@@ -66,12 +66,12 @@ class Instance(Generic[X, D, E]):
 def register(cls: type[X]) -> Callable[[Callable[[X], Do[Tape[D, E]]]], Instance[X, D, E]]:
     """Make the values of a class differentiable, whoever owns it; the result is the evidence.
 
-    >>> from fractions import Fraction
     >>> from wengert import Do, Tape, UnitContinuation
-    >>> @register(Fraction)
-    ... def fraction(x: Fraction) -> Do[Tape[float, float]]:
-    ...     return Do.now(Tape(float(x), lambda delta: UnitContinuation.now(None)))
-    >>> (fraction(Fraction(1, 2)) * 3.0).predict().run()
+    >>> class Percent(int): ...
+    >>> @register(Percent)
+    ... def percent(x: Percent) -> Do[Tape[float, float]]:
+    ...     return Do.now(Tape(x / 100, lambda delta: UnitContinuation.now(None)))
+    >>> (percent(Percent(50)) * 3.0).predict().run()
     1.5
     """
     if not isinstance(cls, type):
