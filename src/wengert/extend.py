@@ -17,7 +17,7 @@ from wengert.graph.operation import Case, Operation, Rule, Rules
 from wengert.graph.site import user_position
 from wengert.graph.weights import Update, Weight, data_of
 from wengert.lazy import LazyDelta, Product, Rows, dense, scaled
-from wengert.ops import batching, kinds
+from wengert.ops import batching, kinds, specification, windows
 from wengert.ops.custom import Custom, operation
 from wengert.ops.families import (
     Broadcasting,
@@ -86,8 +86,10 @@ __all__ = [
     "reduction",
     "rowwise",
     "scaled",
+    "specification",
     "spread",
     "unary",
     "user_position",
+    "windows",
     "zero",
 ]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from wengert.testing.gradients import deltas_at_layers
+from wengert.testing.deltas import deltas_at_layers
 
 from .subjects import DIFFERENTIABLE, SUBJECTS
 

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import wengert as wg
 from wengert.plugins import SGD
 from wengert.testing import check_gradients
-from wengert.testing.gradients import deltas_at_layers, deltas_at_weights
+from wengert.testing.deltas import deltas_at_layers, deltas_at_weights
 
 from .subjects import CONSTANT, DIFFERENTIABLE, SUBJECTS, Example, Subject
 

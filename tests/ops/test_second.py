@@ -111,12 +111,14 @@ def test_the_layers_have_the_values_of_the_run(name: str, data: st.DataObject) -
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_what_is_said_to_have_none_has_none_and_the_rest_has_one(name: str) -> None:
-    found = []
+    found: list[Any] = []  # Any: deltas of every column
 
-    @settings(max_examples=40, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=24, deadline=None, database=None, derandomize=True)
     @given(data=st.data())
     def collect(data: st.DataObject) -> None:
         example = data.draw(SUBJECTS[name].examples)
+        if any(delta.any() for delta in found):
+            return
         weights = [weight_of(x) for x in example.operands]
         for first in layers(scalar(example.call(*weights)), weights):
             found.extend(wg.gradients(wg.sum(wg.sin(first)), weights).run())

@@ -24,7 +24,7 @@ from wengert.ops.comparison import (
 )
 from wengert.ops.contraction import einsum, tensordot
 from wengert.ops.conversion import astype
-from wengert.ops.convolution import avg_pool2d, conv2d, max_pool2d
+from wengert.ops.convolution import conv2d
 from wengert.ops.cumulative import cumsum
 from wengert.ops.elementary import (
     cos,
@@ -48,6 +48,7 @@ from wengert.ops.manipulation import broadcast_to, expand_dims, permute_dims, re
 from wengert.ops.moments import std, var
 from wengert.ops.noise import dropout
 from wengert.ops.padding import pad
+from wengert.ops.pooling import avg_pool2d, max_pool2d
 from wengert.ops.rearrangement import flip, roll
 from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
 

@@ -6,24 +6,14 @@ Refuses to know: shapes, which no function here changes.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-from wengert.graph.apply import unary
-from wengert.graph.batch import rowwise
-from wengert.graph.operation import Rule, Rules
-from wengert.ops import kinds
-from wengert.ops.families import Elementwise, defined, dressed, elementwise
+from wengert.ops.families import elementwise
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
-def _detached(rule: Rule) -> Elementwise:
-    """A rule whose result no delta passes."""
-    operation = defined(rule, Rules(kinds.elementwise, rule, detached=True, batch=rowwise))
-    return cast(Elementwise, dressed(lambda x, /: unary(operation, x), rule, operation))
-
-
-@_detached
+@elementwise(detached=True)
 def sign(c: Value, x: Value) -> Value:
     """-1, 0 or 1.
 
@@ -191,7 +181,7 @@ def tanh(c: Value, x: Value) -> Value:
     return c.xp.tanh(x)
 
 
-@_detached
+@elementwise(detached=True)
 def stop_gradient(c: Value, x: Value) -> Value:
     """x, as a constant.
 

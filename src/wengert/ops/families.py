@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol, cast, overload
 
 from wengert.arrays import Axis, Dv, S, T
-from wengert.graph.apply import apply, binary, unary
+from wengert.graph.apply import apply, of_one, of_two, unary
 from wengert.graph.batch import rowwise
 from wengert.graph.expressions import (
     ArrayExpression,
@@ -119,15 +119,18 @@ def dressed(public: Callable[..., Any], rule: Rule, operation: Operation) -> Any
     return public
 
 
-def elementwise(*derivatives: Rule | None, value: Rule | None = None) -> Callable[[Rule], Elementwise]:
-    """A rule (case, x) as a unary operation.
+def elementwise(
+    *derivatives: Rule | None, value: Rule | None = None, detached: bool = False
+) -> Callable[[Rule], Elementwise]:
+    """A rule (case, x) as a unary operation; no delta passes a `detached` one.
 
     `value` replaces the rule where a built-in function computes the same without a call in between.
     """
 
     def make(rule: Rule) -> Elementwise:
-        operation = defined(rule, Rules(kinds.elementwise, value or rule, derivatives, batch=rowwise))
-        return cast(Elementwise, dressed(lambda x, /: unary(operation, x), rule, operation))
+        rules = Rules(kinds.elementwise, value or rule, derivatives, detached=detached, batch=rowwise)
+        operation = defined(rule, rules)
+        return cast(Elementwise, dressed(of_one(operation), rule, operation))
 
     return make
 
@@ -138,7 +141,7 @@ def broadcasting(*derivatives: Rule | None, value: Rule | None = None) -> Callab
     def make(rule: Rule) -> Broadcasting:
         rules = Rules(kinds.broadcasting, value or rule, derivatives, broadcasts=True, batch=aligned)
         operation = defined(rule, rules)
-        return cast(Broadcasting, dressed(lambda a, b, /: binary(operation, a, b), rule, operation))
+        return cast(Broadcasting, dressed(of_two(operation), rule, operation))
 
     return make
 
@@ -146,7 +149,7 @@ def broadcasting(*derivatives: Rule | None, value: Rule | None = None) -> Callab
 def comparison(rule: Rule) -> Comparison:
     """A rule (case, a, b) as a comparison; no delta passes it."""
     operation = defined(rule, Rules(kinds.comparison, rule, detached=True, batch=aligned))
-    return cast(Comparison, dressed(lambda a, b, /: binary(operation, a, b), rule, operation))
+    return cast(Comparison, dressed(of_two(operation), rule, operation))
 
 
 def reduction(derivative: Rule, infer: Infer = kinds.reduction) -> Callable[[Rule], Reduction]:
@@ -156,7 +159,8 @@ def reduction(derivative: Rule, infer: Infer = kinds.reduction) -> Callable[[Rul
         operation = defined(rule, Rules(infer, rule, (derivative,), batch=reduced))
 
         def public(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:  # Any: typed by Reduction
-            return apply(operation, (x,), reduced_by(axis, keepdims))
+            attributes = reduced_by(axis, keepdims)
+            return apply(operation, (x,), attributes) if attributes else unary(operation, x)
 
         return cast(Reduction, dressed(public, rule, operation))
 

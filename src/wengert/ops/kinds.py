@@ -27,8 +27,9 @@ def common(kinds: Sequence[Kind]) -> tuple[Column, Any, Any]:  # Any: dtype and 
             raise DTypeError(f"an array of {k.dtype} has no derivative; write x.astype(numpy.float32)")
         if k.column is Column.OTHER:
             raise NotDifferentiableError(
-                "the Data of an operand is of a registered type that this operation has no rule for; "
-                "annotate its forward as `-> Do[Tape[Data, Delta]]`, or write your own with extend.operation"
+                "the Data of an operand is of a registered type, or not stated, and this operation has no rule for "
+                "it; annotate what makes it, an async def as `-> ArrayLayer[...]` and a forward as "
+                "`-> Do[Tape[Data, Delta]]`, or write a rule with extend.operation"
             )
     dtypes = {k.dtype for k in strong if k.dtype is not None}
     if len(dtypes) > 1:

@@ -65,7 +65,6 @@ def _shape_with(shape: Shape, key: Key, arrays: Sequence[Shape]) -> Shape:
 def batched_getitem(b: Batch, x: Value, *arrays: Value, key: Key) -> Value:
     """The rule of `x[key]`."""
     shapes = [b.shape(i + 1) for i in range(len(arrays))]
-    joint = max(map(len, shapes), default=0)
     own = b.stacked[1:]
     # Larger than any size, so that it is found in a shape.
     unique = 2 + max((*b.shape(0), *(n for shape in shapes for n in shape)), default=0)
@@ -73,6 +72,7 @@ def batched_getitem(b: Batch, x: Value, *arrays: Value, key: Key) -> Value:
         longer = (_ALL, *key)
         place = _shape_with((unique, *b.shape(0)), longer, shapes).index(unique)
         return moved(b.again(x, *arrays, key=longer), 1, place, 0)
+    joint = max(map(len, shapes))
     wide = [(1,) * (joint - len(shape)) + shape for shape in shapes]
     arrays = tuple(shaped(a, (b.rows if s else 1, *w)) for a, s, w in zip(arrays, own, wide, strict=True))
     if not b.stacked[0]:

@@ -1,0 +1,137 @@
+"""Pooling: what windows that slide over images see, searched or averaged.
+
+Knows: what of a window is kept, and how its delta is divided among what it has seen.
+Refuses to know: where windows lie.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from wengert.arrays import Dv, T
+from wengert.errors import ShapeError
+from wengert.graph.apply import apply
+from wengert.graph.expressions import ArrayExpression, ArrayLayer
+from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.operation import Operation, Rules
+from wengert.ops.kinds import array_of
+from wengert.ops.windows import (
+    IntOrPair,
+    Pair,
+    Value,
+    check_at_least,
+    check_images,
+    counts_of,
+    merged,
+    pair_of,
+    seen,
+    unseen,
+)
+
+
+def _infer_pool(kinds: Sequence[Kind], *, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Kind:
+    check_at_least(1, size=size, stride=stride, dilation=dilation)
+    check_at_least(0, padding=padding)
+    if any(p > k // 2 for p, k in zip(padding, size, strict=True)):
+        raise ShapeError(f"padding {padding} is more than half of size {size}")
+    shape, dtype, device = array_of(kinds)
+    if shape is None:
+        return kind(Column.ARRAY, None, dtype, device)
+    check_images(shape)
+    counts = counts_of(shape, size, stride, padding, dilation)
+    return kind(Column.ARRAY, (*shape[:2], *counts), dtype, device)
+
+
+def _max_pool2d(c: Value, x: Value, **places: Pair) -> Value:
+    return c.xp.max(seen(c, x, -math.inf, **places), axis=2)
+
+
+def _max_pool2d_delta(c: Value, g: Value, y: Value, x: Value, **places: Pair) -> Value:
+    xp, dtype = c.xp, c.result.dtype
+    tied = xp.equal(seen(c, x, -math.inf, **places), xp.expand_dims(y, axis=2))
+    if any(places["padding"]):  # where x itself is -inf, padding is as great and takes no part
+        inside = seen(c, xp.ones((1, 1, *c.shape(0)[2:]), dtype), 0.0, **places)
+        tied = xp.logical_and(tied, xp.greater(inside, 0.0))
+    counts = xp.sum(xp.astype(tied, dtype), axis=2)
+    parts = xp.where(tied, xp.expand_dims(g / counts, axis=2), 0.0)
+    return unseen(c, parts, **places)
+
+
+MAX_POOL2D: Final = Operation(
+    "max_pool2d", Rules(_infer_pool, _max_pool2d, (_max_pool2d_delta,), batch=merged)
+)
+
+
+def _avg_pool2d(c: Value, x: Value, **places: Pair) -> Value:
+    return c.xp.mean(seen(c, x, 0.0, **places), axis=2)
+
+
+def _avg_pool2d_delta(c: Value, g: Value, y: Value, x: Value, **places: Pair) -> Value:
+    batch, channels, rows, columns = c.result.shape
+    height, width = places["size"]
+    each = c.xp.expand_dims(g / (height * width), axis=2)
+    parts = c.xp.broadcast_to(each, (batch, channels, height * width, rows, columns))
+    return unseen(c, parts, **places)
+
+
+AVG_POOL2D: Final = Operation(
+    "avg_pool2d", Rules(_infer_pool, _avg_pool2d, (_avg_pool2d_delta,), batch=merged)
+)
+
+
+def _pooled(operation: Operation, x: Value, size: object, stride: object, *rest: object) -> Value:
+    given = (size, size if stride is None else stride, *rest)
+    names = ("size", "stride", "padding", "dilation")
+    return apply(operation, (x,), tuple(zip(names, map(pair_of, given), strict=True)))
+
+
+def max_pool2d(
+    x: ArrayExpression[Any, T, Dv],
+    /,
+    size: IntOrPair,
+    *,
+    stride: IntOrPair | None = None,
+    padding: IntOrPair = 0,
+    dilation: IntOrPair = 1,
+) -> ArrayLayer[Any, T, Dv]:
+    """The greatest element that each window sees; windows lie side by side unless `stride` says otherwise.
+
+    Padding is never the greatest: it counts as -inf, and a window of padding alone gives that.
+    Derivative: g, in equal parts to all k elements of the window that are greatest: g / k each.
+    Shapes: (batch, channels, height, width) to (batch, channels, (height + 2p - d (size - 1) - 1) // s + 1, the
+    same of width). Raises ShapeError, also for a padding of more than half of the size.
+    >>> import numpy as np
+    >>> max_pool2d(np.arange(16.0).reshape(1, 1, 4, 4), 2).predict().run().tolist()
+    [[[[5.0, 7.0], [13.0, 15.0]]]]
+
+    Source: M. Ranzato et al., "Unsupervised learning of invariant feature hierarchies", 2007.
+    """
+    layer: ArrayLayer[Any, T, Dv] = _pooled(MAX_POOL2D, x, size, stride, padding, dilation)
+    return layer
+
+
+def avg_pool2d(
+    x: ArrayExpression[Any, T, Dv],
+    /,
+    size: IntOrPair,
+    *,
+    stride: IntOrPair | None = None,
+    padding: IntOrPair = 0,
+    dilation: IntOrPair = 1,
+) -> ArrayLayer[Any, T, Dv]:
+    """The mean of what each window sees; windows lie side by side unless `stride` says otherwise.
+
+    Padding is 0 and counts: the sum is divided by the size of the window everywhere.
+    Derivative: g / n, to all n elements that the window sees.
+    Shapes: (batch, channels, height, width) to (batch, channels, (height + 2p - d (size - 1) - 1) // s + 1, the
+    same of width). Raises ShapeError, also for a padding of more than half of the size.
+    >>> import numpy as np
+    >>> avg_pool2d(np.arange(16.0).reshape(1, 1, 4, 4), 2).predict().run().tolist()
+    [[[[2.5, 4.5], [10.5, 12.5]]]]
+
+    Source: Y. LeCun et al., "Gradient-based learning applied to document recognition", 1998, section II.
+    """
+    layer: ArrayLayer[Any, T, Dv] = _pooled(AVG_POOL2D, x, size, stride, padding, dilation)
+    return layer

@@ -1,0 +1,82 @@
+"""Windows that slide over images: where they lie, what they see, and where a delta of that goes.
+
+Knows: stride, padding and dilation, and that a delta goes back to every element that a window has seen.
+Refuses to know: what is done with what a window sees, and how windows are copied out of an array and added back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.arrays import is_integer
+from wengert.errors import ArgumentError, ShapeError
+from wengert.graph.batch import Batch
+from wengert.graph.kinds import Shape
+from wengert.ops.batching import shaped
+
+Value = Any  # arrays, or expressions: a rule is written once for both
+Pair = tuple[int, int]
+IntOrPair = int | tuple[int, int]
+
+
+def pair_of(x: object) -> object:
+    """One number for both axes; what is neither a number nor a pair is refused by the shape rule."""
+    if is_integer(x):
+        return (int(x), int(x))
+    return tuple(x) if isinstance(x, list) else x
+
+
+def check_at_least(least: int, **pairs: Pair) -> None:
+    """Refuses what is no pair of integers that are large enough."""
+    for name, pair in pairs.items():
+        if not isinstance(pair, tuple) or len(pair) != 2 or not all(map(is_integer, pair)):
+            raise ArgumentError(f"{name} is an int or a pair of ints; got {pair!r:.60}")
+        if min(pair) < least:
+            raise ShapeError(f"{name} {pair}: each has to be at least {least}")
+
+
+def check_images(shape: Shape) -> None:
+    """ShapeError for what are no images."""
+    if len(shape) != 4:
+        raise ShapeError(f"input of shape {shape} is not (batch, channels, height, width)")
+
+
+def counts_of(shape: Shape, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Pair:
+    """How many windows lie along each of the last two axes."""
+    found = []
+    for axis, n, k, s, p, d in zip((2, 3), shape[2:], size, stride, padding, dilation, strict=True):
+        covers = d * (k - 1) + 1
+        if covers > n + 2 * p:
+            made = f", which padding makes {n + 2 * p}" if p else ""
+            raise ShapeError(f"a window of {covers} does not fit axis {axis} of shape {shape}{made}")
+        found.append((n + 2 * p - covers) // s + 1)
+    return found[0], found[1]
+
+
+def around(padding: Pair) -> tuple[Pair, ...]:
+    """The widths of `pad` for images."""
+    return ((0, 0), (0, 0), *((p, p) for p in padding))
+
+
+def seen(c: Value, x: Value, filled: float, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Value:
+    """What each window sees, on a new axis: (batch, channels, places in a window, rows, columns)."""
+    return c.xp.windows(c.xp.pad(x, around(padding), filled), size, stride, dilation)
+
+
+def unseen(c: Value, parts: Value, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Value:
+    """A delta of what windows have seen, added up where each element was."""
+    batch, channels, height, width = c.shape(0)
+    above, before = padding
+    shape = (batch, channels, height + 2 * above, width + 2 * before)
+    whole = c.xp.unwindows(parts, shape, size, stride, dilation)
+    if not above and not before:
+        return whole
+    return whole[(..., slice(above, above + height), slice(before, before + width))]
+
+
+def merged(b: Batch, x: Value, *others: Value, **places: Pair) -> Value:
+    """The images of all rows as one batch."""
+    result = b.result.shape or ()
+    images, *rest = b.shape(0)
+    made = b.again(shaped(x, (b.rows * images, *rest)), *others, **places)
+    return shaped(made, (b.rows, *result))

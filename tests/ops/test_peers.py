@@ -1,0 +1,197 @@
+"""Agreement with PyTorch and JAX in float64 (an optional job: both are with the benchmarks, not with the tests)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import wengert as wg
+from wengert.testing.deltas import deltas_at_layers
+
+Call = Callable[..., Any]  # Any: expressions here, tensors there
+Array = np.ndarray[Any, np.dtype[np.float64]]  # Any: of every shape
+LABELS = np.array([2, 0, 1, 2])
+MASK = np.array([[True, False, True], [False, True, True]])
+IMAGES, KERNELS = (2, 3, 7, 8), (4, 3, 3, 2)
+MATRIX = ((4, 3),)
+PAIR = ((2, 3), (3,))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One operation of all three; `torch` gets torch and its `functional`, `jax` gets `jax.numpy` and `jax`."""
+
+    ours: Call
+    torch: Call
+    jax: Call
+    shapes: tuple[tuple[int, ...], ...] = MATRIX
+    positive: bool = False
+
+
+def alike(ours: Call, theirs: Call, shapes: tuple[tuple[int, ...], ...] = MATRIX, **more: bool) -> Case:
+    """Both peers spell it in one way; `theirs` gets the module of array functions."""
+    return Case(ours, lambda t, f, *xs: theirs(t, *xs), lambda j, jax, *xs: theirs(j, *xs), shapes, **more)
+
+
+CASES: dict[str, Case] = {
+    "add": alike(wg.add, lambda m, a, b: a + b, PAIR),
+    "subtract": alike(wg.subtract, lambda m, a, b: a - b, PAIR),
+    "multiply": alike(wg.multiply, lambda m, a, b: a * b, PAIR),
+    "divide": alike(wg.divide, lambda m, a, b: a / b, PAIR, positive=True),
+    "pow": alike(wg.pow, lambda m, a, b: a**b, PAIR, positive=True),
+    "maximum": alike(wg.maximum, lambda m, a, b: m.maximum(a, b), PAIR),
+    "minimum": alike(wg.minimum, lambda m, a, b: m.minimum(a, b), PAIR),
+    "matmul": alike(wg.matmul, lambda m, a, b: a @ b, ((2, 3, 4), (4, 5))),
+    "tensordot": Case(
+        lambda a, b: wg.tensordot(a, b, axes=2),
+        lambda t, f, a, b: t.tensordot(a, b, 2),
+        lambda j, jax, a, b: j.tensordot(a, b, 2),
+        ((2, 3, 4), (3, 4, 5)),
+    ),
+    "einsum": alike(
+        lambda a, b: wg.einsum("bij,bjk->bk", a, b),
+        lambda m, a, b: m.einsum("bij,bjk->bk", a, b),
+        ((2, 3, 4), (2, 4, 5)),
+    ),
+    "where": Case(
+        lambda a, b: wg.where(MASK, a, b),
+        lambda t, f, a, b: t.where(t.as_tensor(MASK), a, b),
+        lambda j, jax, a, b: j.where(MASK, a, b),
+        PAIR,
+    ),
+    **{
+        name: alike(getattr(wg, name), lambda m, x, name=name: getattr(m, name)(x))
+        for name in ("abs", "square", "exp", "expm1", "sin", "cos", "tanh")
+    },
+    **{
+        name: alike(getattr(wg, name), lambda m, x, name=name: getattr(m, name)(x), positive=True)
+        for name in ("sqrt", "log", "log1p")
+    },
+    **{
+        name: Case(
+            getattr(wg, name),
+            lambda t, f, x, name=name: getattr(f, name)(x),
+            lambda j, jax, x, name=name: getattr(jax.nn, name)(x),
+        )
+        for name in ("relu", "sigmoid", "softplus", "silu")
+    },
+    "erf": Case(wg.erf, lambda t, f, x: t.erf(x), lambda j, jax, x: jax.scipy.special.erf(x)),
+    "gelu": Case(wg.gelu, lambda t, f, x: f.gelu(x), lambda j, jax, x: jax.nn.gelu(x, approximate=False)),
+    "sum": alike(lambda x: wg.sum(x, axis=0), lambda m, x: x.sum(0)),
+    "mean": alike(lambda x: wg.mean(x, axis=1), lambda m, x: x.mean(1)),
+    "prod": alike(lambda x: wg.prod(x, axis=1), lambda m, x: x.prod(1)),
+    "var": Case(
+        lambda x: wg.var(x, axis=1),
+        lambda t, f, x: t.var(x, 1, correction=0),
+        lambda j, jax, x: x.var(1),
+    ),
+    "std": Case(
+        lambda x: wg.std(x, axis=1, correction=1),
+        lambda t, f, x: t.std(x, 1),
+        lambda j, jax, x: x.std(1, ddof=1),
+    ),
+    "cumsum": alike(lambda x: wg.cumsum(x, axis=0), lambda m, x: x.cumsum(0)),
+    "logsumexp": Case(
+        lambda x: wg.logsumexp(x, axis=1),
+        lambda t, f, x: t.logsumexp(x, 1),
+        lambda j, jax, x: jax.nn.logsumexp(x, 1),
+    ),
+    "softmax": Case(
+        lambda x: wg.softmax(x, axis=0),
+        lambda t, f, x: f.softmax(x, 0),
+        lambda j, jax, x: jax.nn.softmax(x, 0),
+    ),
+    "log_softmax": Case(
+        lambda x: wg.log_softmax(x),
+        lambda t, f, x: f.log_softmax(x, -1),
+        lambda j, jax, x: jax.nn.log_softmax(x),
+    ),
+    "cross_entropy": Case(
+        lambda x: wg.cross_entropy(x, LABELS),
+        lambda t, f, x: f.cross_entropy(x, t.as_tensor(LABELS)),
+        lambda j, jax, x: -jax.nn.log_softmax(x)[np.arange(4), LABELS].mean(),
+    ),
+    "concat": Case(
+        lambda a, b: wg.concat((a, b)),
+        lambda t, f, a, b: t.concat((a, b)),
+        lambda j, jax, a, b: j.concatenate((a, b)),
+        ((2, 3), (4, 3)),
+    ),
+    "take": Case(
+        lambda x: wg.take(x, LABELS, axis=0),
+        lambda t, f, x: x[t.as_tensor(LABELS)],
+        lambda j, jax, x: x[LABELS],
+    ),
+    "conv2d": Case(
+        lambda x, k: wg.conv2d(x, k, stride=2, padding=1, dilation=(1, 2)),
+        lambda t, f, x, k: f.conv2d(x, k, stride=2, padding=1, dilation=(1, 2)),
+        lambda j, jax, x, k: jax.lax.conv_general_dilated(
+            x, k, (2, 2), ((1, 1), (1, 1)), rhs_dilation=(1, 2)
+        ),
+        (IMAGES, KERNELS),
+    ),
+    "max_pool2d": Case(
+        lambda x: wg.max_pool2d(x, 3, stride=2),
+        lambda t, f, x: f.max_pool2d(x, 3, stride=2),
+        lambda j, jax, x: jax.lax.reduce_window(x, -np.inf, jax.lax.max, (1, 1, 3, 3), (1, 1, 2, 2), "VALID"),
+        (IMAGES,),
+    ),
+    "avg_pool2d": Case(
+        lambda x: wg.avg_pool2d(x, (2, 3), stride=1),
+        lambda t, f, x: f.avg_pool2d(x, (2, 3), stride=1),
+        lambda j, jax, x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 1, 2, 3), (1, 1, 1, 1), "VALID") / 6,
+        (IMAGES,),
+    ),
+}
+
+
+def torchs(case: Case, operands: list[Array], g: Array) -> tuple[Any, list[Any]]:
+    """Any: tensors. The value, and the derivatives of its sum times `g`."""
+    torch: Any = pytest.importorskip("torch", reason="PyTorch is with the benchmarks, not with the tests")
+    xs = [torch.tensor(x, requires_grad=True) for x in operands]
+    value = case.torch(torch, torch.nn.functional, *xs)
+    return value.detach(), list(torch.autograd.grad(value, xs, torch.as_tensor(g)))
+
+
+def jaxs(case: Case, operands: list[Array], g: Array) -> tuple[Any, list[Any]]:
+    """Any: arrays of JAX. The same."""
+    jax: Any = pytest.importorskip("jax", reason="JAX is with the benchmarks, not with the tests")
+    with jax.enable_x64(True):
+        value, pull = jax.vjp(lambda *xs: case.jax(jax.numpy, jax, *xs), *map(jax.numpy.asarray, operands))
+        return value, list(pull(jax.numpy.asarray(g)))
+
+
+def compared(case: Case, peer: Callable[..., tuple[Any, list[Any]]], seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    operands: list[Array] = [chance.normal(size=shape) for shape in case.shapes]
+    if case.positive:
+        operands = [np.abs(x) + 0.25 for x in operands]
+    value = np.asarray(case.ours(*operands).predict().run())
+    g: Array = chance.uniform(0.5, 1.5, value.shape)
+    wanted, theirs = peer(case, operands, g)
+    assert_allclose(value, np.asarray(wanted), rtol=1e-10, atol=1e-12)
+    for delta, their in zip(deltas_at_layers(case.ours, tuple(operands), g), theirs, strict=True):
+        assert_allclose(delta, np.asarray(their), rtol=1e-10, atol=1e-12)
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(CASES) >= 30
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("peer", [torchs, jaxs])
+def test_values_and_derivatives_agree(name: str, peer: Callable[..., tuple[Any, list[Any]]]) -> None:
+    for seed in range(3):
+        compared(CASES[name], peer, seed)
+
+
+@pytest.mark.parametrize("peer", [torchs, jaxs])
+def test_a_wrong_derivative_is_found(peer: Callable[..., tuple[Any, list[Any]]]) -> None:
+    wrong = alike(lambda x: wg.exp(x) - 0.0 * x, lambda m, x: m.exp(x) * (1 + 1e-9))
+    with pytest.raises(AssertionError):
+        compared(wrong, peer, 0)
