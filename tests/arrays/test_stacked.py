@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.arrays import agreement, host
+from wengert.arrays import agreement, host, reductions
 from wengert.arrays.agreement import adds_in_turn, agrees, bits_of, same_bits
 from wengert.arrays.kernels import minus_one_at, ones_at, picked, subtract_into, total, transposed
 from wengert.arrays.scatter import places
@@ -43,10 +43,10 @@ CASES: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
     (operator.truediv, ((3, 4), (3, 1)), {}),
     (np.tanh, ((3, 4),), {}),
     (np.maximum, ((3, 4), None), {}),
-    (host._add_reduce, ((3, 4),), {"axis": 0, "keepdims": False}),
-    (host._add_reduce, ((3, 4),), {"axis": None, "keepdims": False}),
-    (host._add_reduce, ((3, 4, 2),), {"axis": (0, -1), "keepdims": True}),
-    (host._max_reduce, ((3, 4),), {"axis": -1, "keepdims": True, "initial": -np.inf}),
+    (reductions.add_reduce, ((3, 4),), {"axis": 0, "keepdims": False}),
+    (reductions.add_reduce, ((3, 4),), {"axis": None, "keepdims": False}),
+    (reductions.add_reduce, ((3, 4, 2),), {"axis": (0, -1), "keepdims": True}),
+    (reductions.max_reduce, ((3, 4),), {"axis": -1, "keepdims": True, "initial": -np.inf}),
     (host.squeeze, ((3, 1),), {"axis": 1}),
     (host.squeeze, ((3, 1),), {"axis": -1}),
     (host.expand_dims, ((3, 4),), {"axis": 0}),
@@ -104,7 +104,7 @@ def test_labels_of_all_branches() -> None:
         return FORMS[function](now, Case(function, operands, {}, shape, K))
 
     stack, where = Operand(x, 2, True), Operand(at, 1, True)
-    same_bits(of(places, (4,), Operand(labels, 1, True), Operand(3, 0, False)), at)
+    assert same_bits(of(places, (4,), Operand(labels, 1, True), Operand(3, 0, False)), at)
     picks = of(picked, (4,), stack, where, Operand((4,), 1, False))
     marks = of(minus_one_at, (4, 3), stack, where)
     ones = of(ones_at, (4, 3), where, Operand(((4, 3), np.float32), 1, False))
@@ -113,7 +113,14 @@ def test_labels_of_all_branches() -> None:
         assert same_bits(picks[i], picked(logits[i], mine, (4,)))
         assert same_bits(marks[i], minus_one_at(logits[i], mine))
         assert same_bits(ones[i], ones_at(mine, ((4, 3), np.float32)))
-    assert not agrees(picked, [logits, [places(labels[0], 3)] * K], [True, False], [False] * 2, {}, picks[0])
+    assert not agrees(picked, [[logits[0]] * K, list(labels)], [False, True], [False] * 2, {}, picks[0])
+
+    same = places(labels[0], 3)  # of all branches
+    picks = of(picked, (4,), stack, Operand(same, 1, False), Operand((4,), 1, False))
+    marks = of(minus_one_at, (4, 3), stack, Operand(same, 1, False))
+    for i in range(K):
+        assert same_bits(picks[i], picked(logits[i], same, (4,)))
+        assert same_bits(marks[i], minus_one_at(logits[i], same))
 
 
 def test_a_stacked_call_with_other_bits_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

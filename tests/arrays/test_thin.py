@@ -35,11 +35,25 @@ def test_slices_add_up_to_the_product(shape: tuple[int, int, int], dtype: type) 
         assert np.abs(found - right).max() <= 20 * np.finfo(dtype).eps * np.sqrt(shape[1])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(2, 1280, 512), (16, 3072, 64), (3, 1031, 1400), (5, 70_001, 7)])
+def test_a_transposed_matrix_is_multiplied_where_it_lies(shape: tuple[int, int, int], dtype: type) -> None:
+    a, b = _drawn(*shape, dtype)
+    b = np.asfortranarray(b)
+    right = a.astype(np.float64) @ b.astype(np.float64)
+    out = np.full(right.shape, np.nan, dtype)
+    assert thin.dot(a, b, out) is out
+    for found in (thin.dot(a, b), thin.product(a, b), out):
+        assert found.dtype == dtype
+        assert np.abs(found - right).max() <= 20 * np.finfo(dtype).eps * np.sqrt(shape[1])
+
+
 @pytest.mark.parametrize("which", ["transposed", "strided", "mixed", "unaligned", "no BLAS"])
 def test_what_does_not_fit_goes_to_numpy(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = _drawn(16, 3072, 64, np.float32)
     match which:
         case "transposed":
+            a, b = _drawn(17, 3072, 64, np.float32)
             b = np.asfortranarray(b)
         case "strided":
             a = np.repeat(a, 2, axis=1)[:, ::2]

@@ -17,6 +17,7 @@ from wengert.arrays.dispatch import (
     namespace_of,
     serve,
 )
+from wengert.arrays.heap import keep_heap
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
 from wengert.arrays.scatter import touched
 from wengert.arrays.stored import Form, Sort, Stored, form_of, restored, stored
@@ -124,6 +125,7 @@ __all__ = [
     "is_float32",
     "is_host_array",
     "is_integer",
+    "keep_heap",
     "namespace_for",
     "namespace_of",
     "one_like",

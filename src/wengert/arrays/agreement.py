@@ -21,7 +21,7 @@ __all__ = ["adds_in_turn", "agrees", "bits_of", "same_bits"]
 Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 
 # functions that round nothing, and how many of their operands have to be stacked
-_EXACT: Final[Mapping[Function, int]] = {places: 1, picked: 2, minus_one_at: 2, ones_at: 1}
+_EXACT: Final[Mapping[Function, int]] = {places: 1, picked: 1, minus_one_at: 1, ones_at: 1}
 
 
 def adds_in_turn(count: int, shape: Shape, dtype: Value) -> bool:

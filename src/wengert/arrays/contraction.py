@@ -26,7 +26,7 @@ Pair = tuple[int, int, Callable[[Value, Value], Value]]  # two operands, and the
 
 def matmul(a: Value, b: Value, /) -> Value:
     if a.ndim == 2 == b.ndim:
-        return thin.dot(a, b) if thin.is_thin(a.shape, b.shape) else np.dot(a, b)
+        return thin.dot(a, b) if thin.is_thin(a.shape, b.shape) else a.dot(b)  # `np.dot` takes 0.14 us more
     return np.matmul(a, b)
 
 

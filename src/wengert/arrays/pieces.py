@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from wengert.arrays import host, thin
+from wengert.arrays import host, reductions, thin
 from wengert.arrays.axes import count
 from wengert.arrays.blas import is_small
 from wengert.arrays.kernels import joined, minus_one_at, ones_at, picked, subtract_into
@@ -53,16 +53,22 @@ def _matmul(xp: Recorder, a: Value, b: Value, /) -> Value:
 
 
 def _sum(xp: Recorder, x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
-    # Through BLAS where that is as exact: see `host.sum`.
-    if axis is None and not keepdims and x.ndim == 1 and x.dtype.kind == "f" and x.shape[0] <= host._SHORT:
-        return xp.call(np.dot, x, host._ones(x.shape[0], x.dtype))
+    # Through BLAS where that is as exact: see `reductions.sum`.
+    if (
+        axis is None
+        and not keepdims
+        and x.ndim == 1
+        and x.dtype.kind == "f"
+        and x.shape[0] <= reductions.SHORT
+    ):
+        return xp.call(np.dot, x, reductions.ones_of(x.shape[0], x.dtype))
     if axis is not None and not keepdims and x.ndim == 2 and x.dtype.kind == "f":
         rows, columns = x.shape
-        if axis in (0, -2) and rows <= host._SHORT:
-            return xp.call(np.dot, host._ones(rows, x.dtype), x)
-        if axis in (1, -1) and columns <= host._SHORT:
-            return xp.call(np.dot, x, host._ones(columns, x.dtype))
-    return xp.call(host._add_reduce, x, axis=axis, keepdims=keepdims)
+        if axis in (0, -2) and rows <= reductions.SHORT:
+            return xp.call(np.dot, reductions.ones_of(rows, x.dtype), x)
+        if axis in (1, -1) and columns <= reductions.SHORT:
+            return xp.call(np.dot, x, reductions.ones_of(columns, x.dtype))
+    return xp.call(reductions.add_reduce, x, axis=axis, keepdims=keepdims)
 
 
 def _mean(xp: Recorder, x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
@@ -71,7 +77,9 @@ def _mean(xp: Recorder, x: Value, /, axis: Axis = None, keepdims: bool = False) 
 
 def _powers(xp: Recorder, x: Value, axis: int) -> tuple[Value, Value, Value]:
     """The greatest of each line, exp(x - greatest), and its sum: what softmax and logsumexp share."""
-    top = xp.call(host._max_reduce, x, axis=axis, keepdims=True, initial=-math.inf)  # `host.greatest`
+    top = xp.call(
+        reductions.max_reduce, x, axis=axis, keepdims=True, initial=-math.inf
+    )  # `reductions.greatest`
     powers = xp.exp(x - top)
     return top, powers, xp.sum(powers, axis=axis)
 

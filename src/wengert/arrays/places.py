@@ -15,23 +15,27 @@ __all__ = [
     "Places",
     "argsort",
     "concatenate",
-    "consecutive",
     "counted",
     "cumulated",
     "distinct",
     "flags",
     "greatest_of_runs",
+    "jumps",
+    "least_and_greatest",
+    "lengths",
     "marked",
     "places",
     "ranges",
-    "repeats",
     "runs_of",
     "span",
     "spread",
     "spread_evenly",
+    "starts_of_runs",
+    "sums",
     "table",
 ]
 
+Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]  # Any: as below
 Places: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]  # Any: one axis, or two for a table of operands
 
 
@@ -76,8 +80,34 @@ def cumulated(x: Places) -> Places:
 
 
 def distinct(x: Places) -> tuple[Places, Places]:
-    """Each integer once, ascending, and how often it occurs."""
-    return np.unique(x, return_counts=True)
+    """Each integer once, ascending, and how often it occurs.
+
+    >>> [part.tolist() for part in distinct(places([4, 2, 4]))]
+    [[2, 4], [1, 2]]
+    """
+    ordered = np.sort(x)  # `np.unique` takes three times as long for a few
+    starts = starts_of_runs(ordered)
+    return ordered[starts], lengths(starts, len(x))
+
+
+def starts_of_runs(ordered: Places) -> Places:
+    """Where runs of equal numbers begin.
+
+    >>> starts_of_runs(places([2, 2, 4])).tolist()
+    [0, 2]
+    """
+    new = np.empty(len(ordered), np.bool_)
+    new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return np.flatnonzero(new)
+
+
+def lengths(starts: Places, end: int) -> Places:
+    """How long runs are, given where each begins, and where the last one ends."""
+    ends = np.empty(len(starts), np.intp)
+    ends[:-1] = starts[1:]
+    ends[-1:] = end
+    return ends - starts
 
 
 def greatest_of_runs(table: Places, starts: Places) -> Places:
@@ -105,7 +135,7 @@ def table(rows: int, columns: int) -> Places:
     return np.zeros((rows, columns), np.intp)
 
 
-def marked(x: Places) -> Places:
+def marked(x: Places | Flags) -> Places:
     """The places where `x` is true."""
     return np.flatnonzero(x)
 
@@ -121,17 +151,26 @@ def ranges(starts: Places, counts: Places) -> Places:
     return np.arange(total) - np.repeat(ends - counts - starts, counts)
 
 
-def consecutive(x: Places) -> bool:
-    """Whether each place is the one after its predecessor."""
-    n = len(x)
-    return n < 2 or (int(x[-1]) - int(x[0]) == n - 1 and bool((x[1:] - x[:-1] == 1).all()))
+def least_and_greatest(x: Places, starts: Places) -> tuple[Places, Places]:
+    """Of runs of elements, each from its start to that of the next."""
+    return np.minimum.reduceat(x, starts), np.maximum.reduceat(x, starts)
 
 
-def repeats(x: Places, scratch: Places) -> bool:
-    """Whether a place occurs twice; `scratch` has a cell for each place that can occur."""
-    numbers = np.arange(len(x))
-    scratch[x] = numbers
-    return bool((scratch[x] != numbers).any())
+def sums(x: Places | Flags, starts: Places) -> Places:
+    """The sums of runs of elements, each from its start to that of the next."""
+    return np.add.reduceat(x, starts, dtype=np.intp)
+
+
+def jumps(x: Places, starts: Places) -> Places:
+    """Of runs of elements, each from its start to that of the next, how many are not one more than what is before.
+
+    >>> jumps(places([5, 6, 7, 2, 4, 4]), places([0, 3])).tolist()
+    [0, 2]
+    """
+    found = np.empty(len(x), np.bool_)
+    np.not_equal(x[1:] - x[:-1], 1, out=found[1:])
+    found[starts] = False
+    return sums(found, starts)
 
 
 def runs_of(x: Places) -> tuple[Places, Places, Places]:
@@ -142,5 +181,5 @@ def runs_of(x: Places) -> tuple[Places, Places, Places]:
     """
     order = argsort(x)
     ordered = x[order]
-    starts = np.flatnonzero(np.concatenate((np.ones(1, bool), ordered[1:] != ordered[:-1])))
+    starts = starts_of_runs(ordered)
     return order, starts, ordered[starts]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Generator
 from threading import Lock
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from wengert.arrays.blas import own_library
 
@@ -19,6 +19,7 @@ __all__ = ["BLAS_THREADS", "on_one_blas_thread"]
 
 A = TypeVar("A")
 B = TypeVar("B")
+C = TypeVar("C")
 
 _Get = Callable[[], int]
 _Set = Callable[[int], object]
@@ -29,7 +30,8 @@ def _find() -> tuple[_Get, _Set] | None:
     for name in ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads"):
         get, put = (getattr(library, name.format(verb), None) for verb in ("get", "set"))
         if get is not None and put is not None:
-            get.argtypes, get.restype = (), ctypes.c_int
+            # without letting go of the interpreter's lock, for which other threads may be waiting
+            get = ctypes.PYFUNCTYPE(ctypes.c_int)(ctypes.cast(get, ctypes.c_void_p).value or 0)
             put.argtypes, put.restype = (ctypes.c_int,), None
             return get, put
     return None
@@ -45,6 +47,10 @@ class _Limit:
         self._lock = Lock()
         self._users: set[object] = set()
         self._before = 1
+
+    def needed(self) -> bool:
+        """Whether there may be more than one thread before somebody who begins now has ended."""
+        return BLAS_THREADS is not None and (bool(self._users) or BLAS_THREADS[0]() != 1)
 
     def enter(self, user: object) -> None:
         """One thread until `leave(user)`."""
@@ -70,8 +76,12 @@ class _Limit:
 _LIMIT: Final = _Limit()
 
 
-def on_one_blas_thread(steps: Generator[A, B, Any]) -> Generator[A, B, Any]:  # Any: what the steps give
+def on_one_blas_thread(steps: Generator[A, B, C]) -> Generator[A, B, C]:
     """The same steps; as long as they go on, BLAS has one thread."""
+    return _limited(steps) if _LIMIT.needed() else steps
+
+
+def _limited(steps: Generator[A, B, C]) -> Generator[A, B, C]:
     user = object()
     try:
         _LIMIT.enter(user)

@@ -13,11 +13,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from wengert.arrays import host
+from wengert.arrays import host, reductions
 from wengert.arrays.kernels import (
     KERNELS,
     branch,
     gathered,
+    in_each,
     minus_one_at,
     ones_at,
     picked,
@@ -124,12 +125,16 @@ def _places(emit: Emit, c: Case) -> Value:
 
 def _picked(emit: Emit, c: Case) -> Value:
     x, at, _ = c.operands
-    return emit(picked, x.value, at.value, (c.branches, *c.shape))
+    return emit(picked, x.value, _in_all(emit, at, x), (c.branches, *c.shape))
 
 
 def _marked(emit: Emit, c: Case) -> Value:
     x, at = c.operands
-    return emit(minus_one_at, x.value, at.value)
+    return emit(minus_one_at, x.value, _in_all(emit, at, x))
+
+
+def _in_all(emit: Emit, at: Operand, x: Operand) -> Value:
+    return at.value if at.stacked else emit(in_each, at.value, x.value)
 
 
 def _ones(emit: Emit, c: Case) -> Value:
@@ -145,7 +150,7 @@ _ELEMENTWISE: Final[tuple[Function, ...]] = (
 FORMS: Final[Mapping[Function, Form]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
     **dict.fromkeys((np.dot, np.matmul), _product),
-    **dict.fromkeys((host._add_reduce, host._max_reduce, host._min_reduce), _reduced),
+    **dict.fromkeys((reductions.add_reduce, reductions.max_reduce, reductions.min_reduce), _reduced),
     **dict.fromkeys((host.squeeze, host.expand_dims), _along),
     **dict.fromkeys((transposed, host.swap_last), _transposed),
     **dict.fromkeys((subtract_into, host.scaled_update), _changed),

@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.arrays.dispatch import is_array, is_host_array, namespace_of
 from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.ownership import freeze as host_freeze
 from wengert.arrays.ownership import own_copy as host_own_copy
 from wengert.arrays.scatter import within as host_within
 from wengert.arrays.types import FLOAT64, MASK, Cpu, Gpu
@@ -95,7 +96,7 @@ def dtype_from(annotation: object) -> np.dtype[np.generic] | None:
 
 def freeze(x: Value) -> Value:
     """A private copy of an array that nobody else can write to, or `x` itself where it is one already."""
-    return namespace_of(x).freeze(x)
+    return host_freeze(x) if type(x) is np.ndarray else namespace_of(x).freeze(x)
 
 
 def own_copy(x: Value) -> Value:
