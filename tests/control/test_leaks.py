@@ -32,7 +32,7 @@ def collector_off() -> Iterator[None]:
 
 
 def catching(source: Do[Any]) -> None:  # Any: the value is not looked at
-    with suppress(Exception):
+    with suppress(Exception, KeyboardInterrupt):
         source.run()
 
 
@@ -48,6 +48,13 @@ class BadlyClosed:
 
     def __exit__(self, *failure: object) -> None:
         raise Boom("y")
+
+
+class InterruptedExit(BadlyClosed):
+    """Ctrl-C comes while it is closed."""
+
+    def __exit__(self, *failure: object) -> None:
+        raise KeyboardInterrupt
 
 
 def cancelling(context: Context) -> Steps[None]:
@@ -77,6 +84,10 @@ def boom() -> object:
     raise Boom("x")
 
 
+def interrupt() -> object:
+    raise KeyboardInterrupt
+
+
 def sources() -> dict[str, Callable[[], Do[Any]]]:  # Any: the values are not looked at
     failing = Do.delay(boom)
     return {
@@ -85,6 +96,7 @@ def sources() -> dict[str, Callable[[], Do[Any]]]:  # Any: the values are not lo
         "failure in a shared part": lambda: gather(shared := failing.shared(), shared),
         "failures": lambda: gather(failing, failing, Do.delay(lambda: raising(Boom("y")))),
         "recover": lambda: failing.recover(lambda x: Do.fail(x)).recover(lambda _: Do.now(1)),
+        "recover that raises it again": lambda: failing.recover(raising),  # type: ignore[arg-type]  # a misuse
         "coroutine": lambda: Do.coroutine(partial(awaiting, Do.delay(Kept))),
         "failing coroutine": lambda: Do.coroutine(partial(awaiting, failing)),
         "failing coroutine in coroutine": lambda: Do.coroutine(
@@ -97,6 +109,17 @@ def sources() -> dict[str, Callable[[], Do[Any]]]:  # Any: the values are not lo
         "failing exit alone": lambda: Do.resource(BadlyClosed),
         "failing exit while cancelled": lambda: Do.resource(BadlyClosed).flat_map(
             lambda _: Do.coroutine(partial(failing_close, Do.program(cancelling)))
+        ),
+        "interrupted": lambda: tracked().flat_map(
+            lambda _: Do.coroutine(partial(awaiting, Do.delay(interrupt)))
+        ),
+        "interrupted and failing": lambda: Do.resource(BadlyClosed).flat_map(
+            lambda _: Do.coroutine(partial(failing_close, Do.delay(interrupt)))
+        ),
+        "interrupted exit": lambda: Do.resource(InterruptedExit).flat_map(lambda _: failing),
+        "interrupted exit of a nested part": lambda: Do.resource(InterruptedExit).nested(),
+        "interrupted exit while cancelled": lambda: Do.coroutine(
+            partial(awaiting, Do.resource(InterruptedExit).flat_map(lambda _: Do.program(cancelling)))
         ),
         "cancelled": lambda: tracked().flat_map(lambda _: Do.program(cancelling)),
         "foreign await": lambda: Do.coroutine(partial(awaiting, 3)),  # type: ignore[arg-type]  # a misuse
@@ -132,7 +155,7 @@ def test_s13_a_thousand_runs_grow_nothing(name: str, how: str) -> None:
         if how == "run":
             catching(source)
         else:
-            with suppress(Exception):
+            with suppress(Exception, KeyboardInterrupt):
                 source.start().result(10)
 
     for _ in range(50):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,3 +85,15 @@ def test_s8_a_million_binds() -> None:
         return now(n) if n == 1_000_000 else UnitContinuation.defer(lambda: count(n + 1))
 
     assert count(0).run() == 1_000_000
+
+
+def test_defer_may_make_any_kind() -> None:
+    one = UnitContinuation.now(1)
+    makes: list[Callable[[], UnitContinuation[int]]] = [
+        lambda: one,
+        lambda: UnitContinuation.delay(lambda: 1),
+        lambda: UnitContinuation.defer(lambda: one),
+        lambda: one.map(lambda n: n),
+        lambda: one.flat_map(lambda n: one),
+    ]
+    assert [UnitContinuation.defer(make).map(lambda n: n + 1).run() for make in makes] == [2] * 5

@@ -21,6 +21,7 @@ async def in_event_loop(source: Do[A]) -> A:
     """Run `source` on a thread of its own. A cancelled task waits until the run has released everything."""
     loop = asyncio.get_running_loop()
     started = source.start()
+    del source  # as below: it may hold the exception
     cancellation: asyncio.CancelledError | None = None
     while True:
         finished = loop.create_future()

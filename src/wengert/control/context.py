@@ -85,6 +85,7 @@ class Run:
         "_memo",
         "_on_cancel",
         "_on_close",
+        "_on_settle",
         "_on_success",
         "cancelled",
         "cells",
@@ -102,6 +103,7 @@ class Run:
         self._lock = RLock()
         self._memo: dict[object, object] = {}
         self._on_cancel: list[Callable[[], object]] = []
+        self._on_settle: list[Callable[[object], object]] = []
         self._on_success: list[Callable[[], object]] = []
         self._on_close: list[Callable[[], object]] = []
         self._done = False
@@ -148,6 +150,11 @@ class Run:
             if callback in self._on_cancel:
                 self._on_cancel.remove(callback)
 
+    def on_settle(self, callback: Callable[[object], object]) -> None:
+        """Call `callback` with what each training gives, before its effect; what it raises refuses that."""
+        with self._lock:
+            self._on_settle.append(callback)
+
     def on_success(self, callback: Callable[[], object]) -> None:
         """Call `callback` when all went well and all is released, before the value is returned."""
         with self._lock:
@@ -180,11 +187,13 @@ class Run:
         if self.cancelled:
             raise RunCancelled
 
-    def settle(self) -> None:
-        """Called before an effect that cannot be taken back: a cancellation comes before it, or too late.
+    def settle(self, value: object) -> None:
+        """Called before an effect that cannot be taken back, with the value that goes with it.
 
-        Too late for the effect: it still stops the run if there is another step.
+        A cancellation comes before it, or too late: it still stops the run if there is another step.
         """
+        for callback in self._on_settle:
+            callback(value)
         with self._lock:
             if self.cancelled:
                 raise RunCancelled
@@ -205,6 +214,7 @@ class Run:
             self._done = True
             self._memo.clear()
             self._on_cancel.clear()
+            self._on_settle.clear()
             self._on_success.clear()
             self.cells.clear()
             callbacks, self._on_close = self._on_close, []

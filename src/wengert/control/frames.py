@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wengert.control.do import Do
 
 # Any throughout this module: a stack of frames mixes the types of all parts of a Do, and each frame
-# hands on what it was given; the constructors in do.py are where the types are checked.
+# hands on what it was given; the constructors in kinds.py are where the types are checked.
 
 
 class Recovering(Frame):
@@ -38,10 +38,12 @@ class Recovering(Frame):
 
 
 class Nesting(Frame):
-    """`nested`: what was opened since is let go as soon as the value, or the failure, is known."""
+    """`nested`: what was opened since is let go as soon as the value is known.
+
+    Of a failure whoever takes it lets go first of all that was opened since.
+    """
 
     __slots__ = ("mark",)
-    catches = True
 
     def __init__(self, mark: int) -> None:
         self.mark = mark
@@ -49,9 +51,6 @@ class Nesting(Frame):
     def resume(self, machine: Machine) -> Do[Any] | None:
         machine.release(self.mark)
         return None if machine.failure is None else machine.unwind()
-
-    def handle(self, machine: Machine) -> None:
-        machine.release(self.mark)
 
 
 class Sharing(Frame):
@@ -77,10 +76,10 @@ class Gathering(Frame):
 
     __slots__ = ("failures", "mark", "parts", "values")
     catches = True
+    mark: int  # of the branch that runs
 
-    def __init__(self, parts: tuple[Do[Any], ...], mark: int) -> None:
+    def __init__(self, parts: tuple[Do[Any], ...]) -> None:
         self.parts = parts
-        self.mark = mark
         self.values: list[object] = []
         self.failures: list[Exception] = []
 
@@ -128,10 +127,10 @@ class Asking(Frame):
 
     __slots__ = ("context", "mark", "program")
     catches = True
+    mark: int  # of what it waits for
 
     def __init__(self, program: Generator[Any, Any, Any] | Coroutine[Any, Any, Any]) -> None:
         self.program = program
-        self.mark = 0
 
     def resume(self, machine: Machine) -> Do[Any] | None:
         return self.step(machine, self.program.send, machine.value)
@@ -142,7 +141,7 @@ class Asking(Frame):
 
     def abandon(self, machine: Machine, stop: BaseException) -> BaseException:
         try:
-            stop = release(machine.finalizers, self.mark, stop) or stop
+            stop = release(machine.finalizers, self.mark, stop)
             try:
                 self.program.close()
             except BaseException as another:

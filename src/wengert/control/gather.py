@@ -34,7 +34,7 @@ class Gather(Do[A]):
         if steps is not None:
             machine.value = None
             return Asking(steps).resume(machine)
-        return Gathering(self.parts, 0).proceed(machine)
+        return Gathering(self.parts).proceed(machine)
 
 
 @overload

@@ -140,7 +140,7 @@ class Machine:
         outcome = release(self.finalizers, mark, self.failure)
         if outcome is None or isinstance(outcome, Exception):
             self.failure = outcome
-            del outcome
+            del outcome  # frames that its traceback holds hold this one
         else:
             try:
                 raise outcome
@@ -156,7 +156,7 @@ class Machine:
                         stop = self.frames.pop().abandon(self, stop)
                 except BaseException as another:
                     stop = join(stop, another)
-            stop = release(self.finalizers, 0, stop) or stop
+            stop = release(self.finalizers, 0, stop)
             return stop.outcome() if isinstance(stop, RunCancelled) else stop
         finally:
             del stop  # its traceback may hold this frame

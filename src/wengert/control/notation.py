@@ -49,15 +49,18 @@ def await_here(source: Awaits[A]) -> Generator[Any, Any, A]:  # Any: what passes
     Inside a run its driver is handed `source`; inside asyncio `source` runs on a thread of its own.
     """
     event_loop = running_event_loop()
-    if driving.event_loop is event_loop:
-        value: A = yield source
-        return value
-    if event_loop is None:
-        raise NotAwaitableError(f"nothing drives this await of {described(source)}; use .run() here")
-    # Imported late: asyncio takes as long to import as all of this library, and here it has been imported.
-    from wengert.control.asynchronous import in_event_loop
+    try:
+        if driving.event_loop is event_loop:
+            value: A = yield source
+            return value
+        if event_loop is None:
+            raise NotAwaitableError(f"nothing drives this await of {described(source)}; use .run() here")
+        # Imported late: asyncio takes as long to import as all of this library, and here it has been imported.
+        from wengert.control.asynchronous import in_event_loop
 
-    return (yield from in_event_loop(source.as_do()).__await__())
+        return (yield from in_event_loop(source.as_do()).__await__())
+    finally:
+        del source  # it may hold the very exception whose traceback is going to hold this frame
 
 
 def described(it: object) -> str:

@@ -10,7 +10,8 @@ import copyreg
 from collections.abc import Callable
 from typing import Any
 
-from wengert.control.do import Do, FlatMap, Map, Nested, Recover
+from wengert.control.do import Do
+from wengert.control.kinds import FlatMap, Map, Nested, Recover
 
 # A kind, and what it takes beside its source. Any: chains are of all types.
 Step = tuple[Callable[..., Do[Any]], tuple[Any, ...]]

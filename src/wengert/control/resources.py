@@ -7,7 +7,7 @@ Refuses to know: what is computed with a resource, and when a scope ends.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from wengert.control.context import RunCancelled
 from wengert.errors import combine
@@ -88,6 +88,10 @@ class Hold:
             cell.finalizers = []
 
 
+@overload
+def release(stack: list[Finalizer], mark: int, failure: BaseException) -> BaseException: ...
+@overload
+def release(stack: list[Finalizer], mark: int, failure: BaseException | None) -> BaseException | None: ...
 def release(stack: list[Finalizer], mark: int, failure: BaseException | None) -> BaseException | None:
     """Release what stands above `mark`, latest first, and return `failure` joined by what was raised."""
     try:
