@@ -111,8 +111,6 @@ def refusal(x: object) -> str:
 
 def declared_data(function: Callable[..., object]) -> object:
     """The `Data` in a return annotation `Do[Tape[Data, Delta]]`, `Any` where it is not stated."""
-    if isinstance(function, type) or not callable(function):
-        return Any
     try:
         hint = get_type_hints(inspect.unwrap(function)).get("return", Any)
         return hint.__args__[0].__args__[0]

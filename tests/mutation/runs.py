@@ -1,163 +1,159 @@
 """Mutants against tests: each in a process of its own, which begins where numpy and pytest are imported already.
 
-Knows: that a module is replaced before anything imports it, that a mutant is found if pytest fails or does not end,
+Knows: that a module is replaced before anything imports it, that a mutant is found if a test fails or does not end,
 and that a score means nothing unless the tests pass without a mutant.
 Refuses to know: what a mutant changes, and which tests belong to which module.
 """
 
 from __future__ import annotations
 
-import ast
-import importlib.abc
-import importlib.util
+import contextlib
+import importlib
 import os
-import resource
-import signal
-import sys
-import time
-import traceback
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from importlib.machinery import ModuleSpec
+import shlex
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import sqrt
 from pathlib import Path
-from types import CodeType, ModuleType
 
-QUICK, SLOW = "not slow and not nightly and not gpu", "slow and not nightly and not gpu"
-_SLOWER = 8  # times as long as the quick tests, or a mutant that slow tests pass would seem to be found
-_MEMORY = 6 << 30  # bytes a process; a mutant may never stop to allocate
+import hypothesis
+import numpy  # noqa: F401 # before the forks, so that no process has to import it
+import pytest
+
+from .mutants import Mutant, mutated
+from .processes import Process, Tell, allow
+from .reach import Reach, Recorder
+from .replaced import Replaced, refuse_imported
+
+# What only a slow test would find counts as a survivor; that hypothesis is imported already is no warning here.
+_OPTIONS = shlex.split(
+    "-q --no-header -n 0 -p no:randomly -p no:cacheprovider -p no:faulthandler "
+    "-m 'not slow and not nightly and not gpu' -W ignore::pytest.PytestAssertRewriteWarning"
+)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A module, the tree in its place (None: its own), the tests that ought to notice, and a name for the report."""
+    """A module's file, its text, what is changed in it, and a name for the report."""
 
-    module: str
     path: Path
-    tree: ast.Module | None
-    tests: tuple[str, ...]
+    source: str
+    mutant: Mutant
     name: str
-    marks: str = QUICK  # a mutant that these tests do not find meets the slow ones
 
 
 @dataclass
 class Score:
-    """Which mutants were found."""
+    """Which mutants were found, and where; and which were not."""
 
-    found: list[Job] = field(default_factory=list)
-    survived: list[Job] = field(default_factory=list)
+    found: dict[str, str] = field(default_factory=dict)
+    survived: list[str] = field(default_factory=list)
 
     @property
     def ratio(self) -> float:
         """The part that was found."""
         return len(self.found) / (len(self.found) + len(self.survived))
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the ratio of all mutants is, with a confidence of 95 %, if these were drawn (Wilson 1927)."""
+        n, z = len(self.found) + len(self.survived), 1.96
+        middle, whole = self.ratio + z * z / n / 2, 1 + z * z / n
+        half = z * sqrt(self.ratio * (1 - self.ratio) / n + (z / n / 2) ** 2)
+        return (middle - half) / whole, (middle + half) / whole
 
-class _Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives one module another code; its file, its name and everything else stay."""
 
-    def __init__(self, module: str, path: Path, code: CodeType) -> None:
-        self.module, self.path, self.code = module, path, code
+class _Chosen:
+    """A plugin of pytest: these tests in this order, each with ten times the seconds that it needs, and some."""
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name != self.module:
-            return None
-        package = [str(self.path.parent)] if self.path.name == "__init__.py" else None
-        return importlib.util.spec_from_file_location(
-            name, self.path, loader=self, submodule_search_locations=package
+    def __init__(self, order: Sequence[str], reach: Reach, tell: Tell) -> None:
+        self.order, self.reach, self.tell = {name: i for i, name in enumerate(order)}, reach, tell
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.order), key=lambda x: self.order[x.nodeid]
         )
 
-    def exec_module(self, module: ModuleType) -> None:
-        exec(self.code, vars(module))
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self.tell(item.nodeid)
+        allow(10 * self.reach.cpu[item.nodeid] + 5, 10 * self.reach.wall[item.nodeid] + 30)
+        return (yield)
 
 
-def ran(job: Job, limit: float) -> Callable[[], bool | None]:
-    """Start a job; what is given says whether its tests passed, None while they run."""
-    limit *= _SLOWER if job.marks == SLOW else 1
-    begun, pid = time.monotonic(), os.fork()
-    if pid == 0:
-        _run(job, limit)
+def recorded(tests: Sequence[str], files: Sequence[Path]) -> Reach:
+    """What the tests do without a mutant; an `AssertionError` if one of them fails."""
+    refuse_imported(files)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder, "reach")
 
-    def ask() -> bool | None:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return status == 0
-        if time.monotonic() - begun > limit:
-            os.killpg(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            return False
-        return None
+        def record(tell: Tell) -> int:
+            allow(3600, 7200)
+            _quietly()
+            recorder = Recorder(files)
+            code = pytest.main([*_OPTIONS, *tests], plugins=[recorder])
+            tell(", ".join(recorder.failed) or "collection")
+            recorder.reach.save(kept)
+            return code
 
-    return ask
-
-
-def _run(job: Job, limit: float) -> None:
-    """In the new process: never comes back."""
-    os.setpgrp()
-    resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 1))  # also if nobody waits any more
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    quiet = os.open(os.environ.get("MUTANT_LOG", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    code = 1
-    try:
-        if job.tree is not None:
-            compiled = compile(job.tree, str(job.path), "exec")
-            sys.meta_path.insert(0, _Replaced(job.module, job.path, compiled))
-        import pytest  # imported already, before the fork
-
-        options = [
-            "-x",
-            "-q",
-            "-n",
-            "0",
-            "-p",
-            "no:randomly",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
-            "-m",
-            job.marks,
-        ]
-        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is imported already
-        code = int(pytest.main([*options, *job.tests]))
-        code = 0 if code == pytest.ExitCode.NO_TESTS_COLLECTED and job.marks == SLOW else code
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+        process = Process(record)
+        failed = process.failure(os.waitpid(process.pid, 0)[1])
+        if failed:
+            raise AssertionError(f"without any mutant: {failed}")
+        return Reach.load(kept)
 
 
-def score(jobs: Iterable[Job], limit: float, workers: int, tell: Callable[[str], object] = print) -> Score:
-    """Run every job; mutants whose tests passed have survived."""
+def score(
+    jobs: Iterable[Job], reach: Reach, workers: int = 1, tell: Callable[[str], object] = print
+) -> Score:
+    """Run every job; a mutant has survived if all tests that could notice it have passed."""
     waiting = list(jobs)[::-1]
-    running: dict[str, tuple[Job, Callable[[], bool | None]]] = {}
+    for name in reach.modules:
+        with contextlib.suppress(ImportError):  # some are made at run time
+            importlib.import_module(name)
+    refuse_imported([job.path for job in waiting])
+    running: dict[int, tuple[Job, Process]] = {}
     result = Score()
-    quick = {job.name for job in waiting if job.marks == QUICK}
-    while waiting or running:
-        while waiting and len(running) < workers:
-            job = waiting.pop()
-            running[job.name] = (job, ran(job, limit))
-        time.sleep(0.02)
-        for name, (job, ask) in list(running.items()):
-            passed = ask()
-            if passed is None:
+    try:
+        while waiting or running:
+            if waiting and len(running) < workers:
+                job = waiting.pop()
+                process = Process(partial(_tested, job, reach))
+                running[process.pid] = job, process
                 continue
-            del running[name]
-            if passed and name in quick:
-                quick.remove(name)
-                waiting.append(replace(job, marks=SLOW))
-                continue
-            (result.survived if passed else result.found).append(job)
-            if passed:
-                tell(f"survived: {name}")
+            pid, status = os.waitpid(-1, 0)
+            job, process = running.pop(pid)
+            if failure := process.failure(status):
+                result.found[job.name] = failure
+            else:
+                result.survived.append(job.name)
+            tell(f"{job.name}: {failure or 'survived'}")
+    finally:
+        for _, process in running.values():
+            process.kill()
     return result
 
 
-def must_pass(tests: Sequence[tuple[str, ...]], limit: float) -> None:
-    """Every set of tests passes without a mutant."""
-    jobs = [Job("", Path(), None, names, " ".join(names)) for names in dict.fromkeys(tests)]
-    failed = score(jobs, limit, 1, lambda text: None).found
-    if failed:
-        raise AssertionError(f"without any mutant these tests fail: {[job.name for job in failed]}")
+def _tested(job: Job, reach: Reach, tell: Tell) -> int:
+    """In the new process: the tests that could notice a mutant, up to the first that does."""
+    order = reach.order(job.path, job.mutant.lines)
+    if not order:
+        return 0  # no test gets there
+    tell("import")
+    _quietly()
+    code = compile(mutated(job.source, job.mutant), str(job.path), "exec")
+    Replaced({str(job.path): (code, {})})
+    files = dict.fromkeys(name.partition("::")[0] for name in order)
+    status = pytest.main([*_OPTIONS, "-x", *files], plugins=[_Chosen(order, reach, tell)])
+    return 0 if status == pytest.ExitCode.NO_TESTS_COLLECTED else status
+
+
+def _quietly() -> None:
+    """Tests of drawn examples draw the same in each process, with no eye on the clock and on former failures."""
+    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)  # a failure is enough, however large
+    hypothesis.settings.register_profile(
+        "mutation", derandomize=True, deadline=None, database=None, phases=phases
+    )
+    hypothesis.settings.load_profile("mutation")
