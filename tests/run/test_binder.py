@@ -9,7 +9,10 @@ import pytest
 
 import wengert as wg
 from tests.run.planned import eager
+from wengert.graph.weights import DoubleWeight
 from wengert.plugins import SGD
+from wengert.plugins.optimizer import Optimizer
+from wengert.run.compiled.binder import binder
 
 Loss = wg.ArrayLayer[tuple[()], np.float64]
 Weights = tuple[wg.ArrayWeight[tuple[int], np.float64], wg.ArrayWeight[tuple[int], np.float64]]
@@ -72,3 +75,24 @@ def test_a_plan_of_one_structure_is_used_for_no_other(
     second(alone).train().run(wg.run.Sequential(compiled=False))
     for w, v in zip(again, alone, strict=True):
         np.testing.assert_array_equal(w.data, v.data, strict=True)
+
+
+class _Halved(Optimizer[SGD]):
+    """Another step for the same settings."""
+
+
+@pytest.mark.parametrize(("settings", "cls"), [(SGD(learning_rate=0.1), Optimizer), (SETTINGS, _Halved)])
+def test_a_plan_that_makes_steps_is_for_their_settings_and_class_of_optimizer(
+    settings: SGD, cls: type[Optimizer[SGD]]
+) -> None:
+    def weight(settings: SGD, cls: type[Optimizer[SGD]]) -> DoubleWeight:
+        return DoubleWeight(2.0, cls(settings))
+
+    w = weight(SETTINGS, Optimizer)
+    y = w * 3.0
+    stepping, plain = binder([y], [w], stepped=[w]), binder([y], [w])
+    other = weight(settings, cls)
+    assert stepping(other * 3.0) is None
+    assert plain(other * 3.0) == ((other,), (3.0,), ())
+    same = weight(SETTINGS, Optimizer)
+    assert stepping(same * 3.0) == ((same,), (3.0,), ())

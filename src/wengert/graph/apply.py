@@ -8,17 +8,90 @@ Refuses to know: what any operation computes.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from wengert.errors import ArgumentError, WengertError
-from wengert.graph.kinds import NUMBER
-from wengert.graph.node import Expression, Node, next_serial
+from wengert.graph.kinds import NUMBER, Kind
+from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import described, operand, shown, value_kind
 from wengert.graph.operation import Attributes, Operation, Signature
-from wengert.graph.site import PACKAGE, user_frame, user_position
+from wengert.graph.site import OURS, user_frame, user_position
 
 _getframe = sys._getframe
 _new = object.__new__  # the layer classes' own `__new__` is the door for a `Do` of a tape
+
+
+def of_one(operation: Operation) -> Callable[[Any], Any]:  # Any: typed by the public functions, and operators
+    """What makes nodes of a unary operation without attributes: a public function, or a method."""
+    signatures = operation.signatures
+
+    def node_of(x: Any, /) -> Any:  # Any: as above
+        try:
+            signature = signatures[x._kind]
+        except (KeyError, AttributeError):
+            return apply(operation, (x,))
+        frame = _getframe(1)
+        code = frame.f_code
+        if OURS[code.co_filename]:  # a layer of `nn`, say
+            frame = user_frame()
+            code = frame.f_code
+        node = _new(signature.cls)
+        node._kind = signature.kind
+        node._signature = signature
+        node._operands = (x,)
+        node._serial = next_serial()
+        node._code = code
+        node._offset = frame.f_lasti
+        return node
+
+    return node_of
+
+
+def of_two(operation: Operation) -> Callable[[Any, Any], Any]:  # Any: as in `of_one`
+    """What makes nodes of a binary operation without attributes: a public function, or a method."""
+    signatures = operation.signatures
+
+    def node_of(a: Any, b: Any, /) -> Any:  # Any: as above
+        try:
+            signature = signatures[
+                NUMBER if a.__class__ is float else a._kind, NUMBER if b.__class__ is float else b._kind
+            ]
+        except (KeyError, AttributeError):
+            return apply(operation, (a, b))
+        frame = _getframe(1)
+        code = frame.f_code
+        if OURS[code.co_filename]:
+            frame = user_frame()
+            code = frame.f_code
+        node = _new(signature.cls)
+        node._kind = signature.kind
+        node._signature = signature
+        node._operands = (a, b)
+        node._serial = next_serial()
+        node._code = code
+        node._offset = frame.f_lasti
+        return node
+
+    return node_of
+
+
+def methods(
+    operation: Operation,
+) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:  # Any: above
+    """The two methods of an operator, the second for operands that come the other way round."""
+    signatures = operation.signatures
+    node_of = of_two(operation)
+
+    def reflected(b: Any, a: Any, /) -> Any:  # Any: as in `of_one`
+        try:
+            signature = signatures[NUMBER if a.__class__ is float else a._kind, b._kind]
+        except (KeyError, AttributeError):
+            return apply(operation, (a, b))
+        return _node(signature, (a, b), _getframe(1))
+
+    return node_of, reflected
 
 
 def unary(operation: Operation, a: Any) -> Any:  # Any: operands and results are typed by the public functions
@@ -27,18 +100,7 @@ def unary(operation: Operation, a: Any) -> Any:  # Any: operands and results are
         signature = operation.signatures[a._kind]
     except (KeyError, AttributeError):
         return apply(operation, (a,))
-    frame = _getframe(2)
-    if frame.f_code.co_filename.startswith(PACKAGE):  # a layer of `nn`, say
-        frame = user_frame()
-    cls = signature.cls
-    node = _new(cls)
-    node._kind = signature.kind
-    node._signature = signature
-    node._operands = (a,)
-    node._serial = next_serial()
-    node._code = frame.f_code
-    node._offset = frame.f_lasti
-    return node
+    return _node(signature, (a,), _getframe(2))
 
 
 def binary(operation: Operation, a: Any, b: Any) -> Any:  # Any: as in `unary`
@@ -49,50 +111,38 @@ def binary(operation: Operation, a: Any, b: Any) -> Any:  # Any: as in `unary`
         ]
     except (KeyError, AttributeError):
         return apply(operation, (a, b))
-    frame = _getframe(2)
-    if frame.f_code.co_filename.startswith(PACKAGE):  # a layer of `nn`, say
-        frame = user_frame()
-    cls = signature.cls
-    node = _new(cls)
-    node._kind = signature.kind
-    node._signature = signature
-    node._operands = (a, b)
-    node._serial = next_serial()
-    node._code = frame.f_code
-    node._offset = frame.f_lasti
-    return node
+    return _node(signature, (a, b), _getframe(2))
 
 
 def apply(
     operation: Operation, operands: tuple[Any, ...], attributes: Attributes = ()
 ) -> Any:  # Any: as above
     """The node of any operation; errors name operation, operands and the user's line."""
-    values = operands
-    # Any: a Kind each, or None for what is no expression yet
-    kinds: tuple[Any, ...] = tuple([x._kind if isinstance(x, Expression) else None for x in operands])
-    if None in kinds:
-        try:
-            values, kinds = zip(*map(operand, operands), strict=True)
-        except WengertError as error:
-            raise _refused(operation, error, described(operands)) from None
+    values: list[Any] = []  # Any: as above
+    kinds: list[Kind] = []
     try:
-        signature = operation.signature(kinds, attributes)
+        for x in operands:
+            value, of = (x, x._kind) if isinstance(x, Expression) else operand(x)
+            values.append(value)
+            kinds.append(of)
+    except WengertError as error:
+        raise _refused(operation, error, described(operands)) from None
+    try:
+        signature = operation.signature(tuple(kinds), attributes)
     except WengertError as error:
         raise _refused(operation, error, described(values, kinds)) from None
     except (TypeError, ValueError) as error:  # operands have been checked, so it is an argument: axis=[0]
         given = ", ".join(f"{name}={shown(value)}" for name, value in attributes)
         wrong = ArgumentError(f"cannot be used with {given}: {error}")
         raise _refused(operation, wrong, described(values, kinds)) from error
-    frame = user_frame()
-    cls = signature.cls
-    node = _new(cls)
-    node._kind = signature.kind
-    node._signature = signature
-    node._operands = values
-    node._serial = next_serial()
-    node._code = frame.f_code
-    node._offset = frame.f_lasti
-    return node
+    return _node(signature, tuple(values), _getframe(2))
+
+
+def _node(signature: Signature, operands: tuple[Any, ...], frame: FrameType) -> Node:  # Any: as above
+    """A node that a frame, or whoever called it from outside, has asked for."""
+    if OURS[frame.f_code.co_filename]:
+        frame = user_frame()
+    return new_node(signature.cls, signature.kind, signature, operands, frame.f_code, frame.f_lasti)
 
 
 def _refused(operation: Operation, error: WengertError, operands: str) -> WengertError:

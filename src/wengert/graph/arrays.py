@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
 from wengert.arrays import Array, ArrayLiteral, Cpu, DType, Dv, Gpu, GpuArray, Host, HostArray, Integers, S, T
 from wengert.control import Do
 from wengert.differentiable import Differentiable, Tape
-from wengert.graph.apply import apply, binary, unary
+from wengert.graph.apply import apply, methods, of_one
 from wengert.graph.index import index_of
 from wengert.graph.kinds import Column, Role, kind
 from wengert.graph.node import Expression, Node, asked
@@ -87,86 +87,56 @@ class ArrayOperand(Expression, Generic[S, T, Dv]):
     def __await__(self) -> Generator[Any, Any, Any]:
         return asked("value", self).__await__()
 
-    def __neg__(self) -> ArrayLayer[S, T, Dv]:
-        layer: ArrayLayer[S, T, Dv] = unary(NEGATIVE, self)
-        return layer
-
-    def __abs__(self) -> ArrayLayer[S, T, Dv]:
-        layer: ArrayLayer[S, T, Dv] = unary(ABS, self)
-        return layer
-
     def __getitem__(self, key: Index, /) -> ArrayLayer[Any, T, Dv]:
         operands, static = index_of(self, key)
         layer: ArrayLayer[Any, T, Dv] = apply(GETITEM, operands, (("key", static),))
         return layer
 
-    def __add__(
-        self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
-    ) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(ADD, self, other)
-        return layer
+    if TYPE_CHECKING:
 
-    def __radd__(
-        self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
-    ) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(ADD, other, self)
-        return layer
+        def __neg__(self) -> ArrayLayer[S, T, Dv]: ...
+        def __abs__(self) -> ArrayLayer[S, T, Dv]: ...
+        def __add__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __radd__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __sub__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __rsub__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __mul__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __rmul__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __truediv__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __rtruediv__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __pow__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __rpow__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __matmul__(self, other: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]: ...
+        def __rmatmul__(self, other: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]: ...
 
-    def __sub__(
-        self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
-    ) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(SUBTRACT, self, other)
-        return layer
-
-    def __rsub__(
-        self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
-    ) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(SUBTRACT, other, self)
-        return layer
-
-    def __mul__(
-        self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
-    ) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(MULTIPLY, self, other)
-        return layer
-
-    def __rmul__(
-        self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
-    ) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(MULTIPLY, other, self)
-        return layer
-
-    def __truediv__(
-        self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
-    ) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(DIVIDE, self, other)
-        return layer
-
-    def __rtruediv__(
-        self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
-    ) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(DIVIDE, other, self)
-        return layer
-
-    def __pow__(
-        self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
-    ) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(POW, self, other)
-        return layer
-
-    def __rpow__(
-        self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
-    ) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(POW, other, self)
-        return layer
-
-    def __matmul__(self, other: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(MATMUL, self, other)
-        return layer
-
-    def __rmatmul__(self, other: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
-        layer: ArrayLayer[Any, T, Dv] = binary(MATMUL, other, self)
-        return layer
+    else:  # functions of `apply`, one frame a node
+        __neg__, __abs__ = of_one(NEGATIVE), of_one(ABS)
+        __add__, __radd__ = methods(ADD)
+        __sub__, __rsub__ = methods(SUBTRACT)
+        __mul__, __rmul__ = methods(MULTIPLY)
+        __truediv__, __rtruediv__ = methods(DIVIDE)
+        __pow__, __rpow__ = methods(POW)
+        __matmul__, __rmatmul__ = methods(MATMUL)
 
 
 # Any: array data of users' own classes carry no shape that a checker could compare

@@ -32,7 +32,7 @@ def index_of(x: object, key: object) -> tuple[tuple[object, ...], tuple[Part, ..
             pattern.append(("ellipsis",))
         elif part is None:
             pattern.append(("new",))
-        elif isinstance(part, Integral) and not isinstance(part, bool):
+        elif type(part) is int or (isinstance(part, Integral) and not isinstance(part, bool)):
             pattern.append(("int", int(part)))
         elif isinstance(part, list) or is_array(part) or is_index(part):
             operands.append(integer_array(part) if isinstance(part, list) else part)

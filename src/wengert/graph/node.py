@@ -182,7 +182,8 @@ if not TYPE_CHECKING:  # hidden: checkers refuse these by themselves
 class Node(Expression):
     """An operation applied to operands, or a `Do` of a tape: what the interpreters order and run."""
 
-    __slots__ = ("_kept", "_operands", "_serial", "_signature")
+    __slots__ = ("_block", "_kept", "_operands", "_serial", "_signature")
+    _block: Any  # Any: what is below an expression that comes again in others; unset until then
     _kept: object  # what an interpreter remembers of an expression that is run again; unset until then
     _signature: Signature
     _operands: tuple[

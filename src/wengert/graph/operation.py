@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import BuiltinFunctionType
+from operator import itemgetter
 from typing import Any, Final, Self
 
-from wengert.arrays import ARRAY_CLASS, Float32, namespace_for
 from wengert.errors import NotDifferentiableError
-from wengert.graph.kinds import Column, Kind, Role, Shape, with_role
+from wengert.graph.case import Case as Case  # who knows operations finds these here
+from wengert.graph.case import Rule as Rule
+from wengert.graph.case import bound, summed
+from wengert.graph.choice import best_of, names_of
+from wengert.graph.kinds import Kind, Role, with_role
 from wengert.graph.node import CLASSES, Node, layer_class
 
 _MOST_SIGNATURES = 4096  # an operation; beyond it the table starts afresh, so that it cannot grow (S13)
@@ -27,7 +30,6 @@ _MOST_SIGNATURES = 4096  # an operation; beyond it the table starts afresh, so t
 Attributes = tuple[tuple[str, Any], ...]  # Any: static arguments such as axis; hashable
 # A shape rule: the result's kind from the operands' kinds and the static attributes, by keyword.
 Infer = Callable[..., Kind]
-Rule = Callable[..., Any]  # Any: rules take and give data of every registered type, and expressions
 
 UNARY: Final = 0  # the interpreters' fast cases: which operands are nodes
 NODE_NODE: Final = 1
@@ -43,31 +45,6 @@ _MODES: Final[dict[tuple[int, tuple[int, ...]], int]] = {
     (2, (0,)): NODE_CONSTANT,
     (2, (1,)): CONSTANT_NODE,
 }
-
-
-_ARRAYS: Final = frozenset({Column.FLOAT, Column.ARRAY, Column.INDEX})
-
-
-class Case:
-    """What a rule may ask about its operands before any value is there."""
-
-    __slots__ = ("kinds", "result", "xp")
-
-    def __init__(self, kinds: tuple[Kind, ...], result: Kind) -> None:
-        self.kinds = kinds
-        self.result = result
-        self.xp: Any = (
-            namespace_for(  # Any: a Namespace, or the operations themselves for derivatives of derivatives
-                result.device,
-                any(k.column in _ARRAYS or (k.column is Column.MASK and k.shape) for k in (*kinds, result)),
-            )
-        )
-
-    def shape(self, index: int) -> Shape:
-        """The shape of one operand."""
-        shape = self.kinds[index].shape
-        assert shape is not None, "cases are made of known kinds only"
-        return shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,30 +114,23 @@ class Operation:
 
     def rules_for(self, kinds: Sequence[Kind]) -> Rules:
         """The rules added for the most specific classes that fit all operands, else the operation's own."""
-        if self.added:
-            classes = [data_class(k) for k in kinds]
-            fitting = [
-                key
-                for key in self.added
-                if len(key) == len(classes)
-                and all(issubclass(c, k) for c, k in zip(classes, key, strict=True))
-            ]
-            best = [
-                key
-                for key in fitting
-                if all(all(issubclass(a, b) for a, b in zip(key, other, strict=True)) for other in fitting)
-            ]
-            if best:
-                return self.added[best[0]]
-            if fitting:
-                raise NotDifferentiableError(f"more than one rule fits {_names(classes)}, none best: add one")
+        added = best_of(self.added, kinds) if self.added else None
+        if added is not None:
+            return added
         if self.rules is None:
-            raise NotDifferentiableError(f"no rule for operands of {_names([data_class(k) for k in kinds])}")
+            raise NotDifferentiableError(f"no rule for operands of {names_of(kinds)}")
         return self.rules
 
     def signature(self, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
         """What applying this operation to such operands means; worked out once for each combination."""
-        key = (kinds, attributes, tuple(map(_types, attributes))) if attributes else (kinds, attributes)
+        found = self.signatures.get((kinds, attributes, tuple(map(type, map(_value, attributes)))))
+        if found is not None:
+            return found
+        key = (
+            kinds,
+            attributes,
+            tuple(map(_types, attributes)),
+        )  # another one only where a tuple is among them
         found = self.signatures.get(key)
         if found is None:
             found = Signature(self, kinds, attributes)
@@ -181,23 +151,13 @@ def _operation_named(key: str, *made_of: Any) -> Operation:  # Any: what `Operat
     return OPERATIONS[key] if key in OPERATIONS else Operation(*made_of)
 
 
+_value = itemgetter(1)
+
+
 def _types(attribute: tuple[str, Any]) -> object:  # Any: as in Attributes
-    """The types in an attribute: 1, 1.0 and True are equal, and not the same axis."""
+    """The types in an attribute: 1, 1.0 and True are equal, and not the same axis; those of a tuple's items, too."""
     value = attribute[1]
     return tuple(map(type, value)) if isinstance(value, tuple) else type(value)
-
-
-def data_class(of: Kind) -> type:
-    """The class of the data of such operands, by which added rules are chosen."""
-    if of.column is Column.OTHER:
-        return of.dtype if isinstance(of.dtype, type) else object
-    if of.column in (Column.NUMBER, Column.DOUBLE):
-        return float
-    return Float32 if of.column is Column.FLOAT else ARRAY_CLASS
-
-
-def _names(classes: Sequence[type]) -> str:
-    return ", ".join(c.__name__ for c in classes)
 
 
 class Signature:
@@ -251,7 +211,7 @@ class Signature:
         """
         options, rules = dict(self.attributes), self.operation.rules_for(self.kinds)
         pulls = () if rules.detached else tuple(self._pulls(rules, case, options, lazily))
-        return _bound(rules.value, case, options), pulls
+        return bound(rules.value, case, options), pulls
 
     def _pulls(
         self, rules: Rules, case: Case, options: dict[str, Any], lazily: bool
@@ -262,11 +222,11 @@ class Signature:
                 continue
             lazy = rules.at_weight.get(index) if lazily else None
             if k.role is Role.WEIGHT and lazy is not None:
-                yield index, _bound(lazy, case, options)
+                yield index, bound(lazy, case, options)
             elif rules.broadcasts and (k.shape != case.result.shape or k.column is not case.result.column):
-                yield index, _summed(_bound(rule, case, options), case, index)
+                yield index, summed(bound(rule, case, options), case, index)
             else:
-                yield index, _bound(rule, case, options)
+                yield index, bound(rule, case, options)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _signature_of, (self.operation, self.kinds, self.attributes)
@@ -278,19 +238,3 @@ def _signature_of(operation: Operation, kinds: tuple[Kind, ...], attributes: Att
 
 def _mode(kinds: tuple[Kind, ...], nodes: tuple[int, ...]) -> int:
     return _MODES.get((len(kinds), nodes), GENERAL)
-
-
-def _bound(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:
-    """The rule with its case and attributes filled in; a built-in function is a rule that needs neither."""
-    if isinstance(rule, BuiltinFunctionType):
-        return rule
-    return partial(rule, case, **options)
-
-
-def _summed(rule: Rule, case: Case, index: int) -> Rule:
-    """The rule, and then the delta of broadcasting: the sum over every axis along which the operand stretched."""
-    shape, sum_to = case.shape(index), case.xp.sum_to
-    if case.kinds[index].column is Column.DOUBLE:
-        item, dtype = case.xp.item, case.kinds[index].dtype
-        return lambda g, y, *operands: item(sum_to(rule(g, y, *operands), ()), dtype)
-    return lambda g, y, *operands: sum_to(rule(g, y, *operands), shape)

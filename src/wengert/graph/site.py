@@ -9,8 +9,23 @@ from __future__ import annotations
 import os
 import sys
 from types import CodeType, FrameType
+from typing import Final
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
+_PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
+_MOST_FILES: Final = 4096  # beyond it the table starts afresh: each cell of a notebook is a file (S13)
+
+
+class _Ours(dict[str, bool]):
+    """Whether a file is one of this package, by its name: a look-up, as every node asks."""
+
+    def __missing__(self, file: str) -> bool:
+        if len(self) >= _MOST_FILES:
+            self.clear()
+        self[file] = found = file.startswith(_PACKAGE)
+        return found
+
+
+OURS: Final = _Ours()
 
 
 def position(code: CodeType | str, offset: int) -> str:
@@ -30,7 +45,7 @@ def is_ours(frame: FrameType) -> bool:
     if file == "<string>":
         name: str = frame.f_globals.get("__name__", "")
         return name.startswith("wengert.") or frame.f_code.co_name == "__init__"
-    return file.startswith(PACKAGE)
+    return OURS[file]
 
 
 def user_frame() -> FrameType:

@@ -57,6 +57,14 @@ class Cell:
         return next(data for version, data in reversed(self.history) if version <= snapshot)
 
 
+def targets(cells: Sequence[Cell], others: list[int]) -> list[Value]:
+    """Arrays with the cells' data to be changed in place: the data themselves where nobody else sees them.
+
+    For one who holds the store's lock, and hands the same arrays to `replace` before letting go of it.
+    """
+    return [own_copy(cell.data) if others or cell.exposed else cell.data for cell in cells]
+
+
 class Store:
     """All versions of all weights of this process."""
 
@@ -96,13 +104,16 @@ class Store:
         """
         outer = _inside.get()
         with _NOBODY if outer else self._training:
-            inside = [True]
+            inside, reader = [True], object()
             try:
                 _inside.set(inside)
-                return (yield from self.reading(work))
+                return (yield from work(self.begin(reader)))  # `reading` would be one generator more a step
             finally:
-                inside.clear()
-                _inside.set(outer)
+                try:  # an interrupt may come after any of these calls
+                    inside.clear()
+                    _inside.set(outer)
+                finally:
+                    self.readers.pop(reader, None)
 
     def hold(self) -> Callable[[], None]:
         """Keep others from training, as `training` does, until the result is called (in the same thread)."""
@@ -122,43 +133,16 @@ class Store:
     def publish(self, snapshot: int, changes: Sequence[tuple[Cell, Callable[[Value, bool], Value]]]) -> None:
         """All changes as one version; a change takes (data, whether it may work in place), gives new data."""
         with self.lock:
-            others = self._others(snapshot)
+            others = self.others(snapshot)
             # All are found before any is kept, those that work in place last: they are the ones that stay if
             # another fails.
             made: list[tuple[Cell, Value]] = []
             for cell, change in sorted(changes, key=lambda pair: not (others or pair[0].exposed)):
                 made.append((cell, change(cell.data, not others and not cell.exposed)))
-            self._keep(made, others)
+            self.replace(made, others)
 
-    def targets(self, snapshot: int, cells: Sequence[Cell]) -> list[Value]:
-        """Arrays with the cells' data to be changed in place: the data themselves where nobody else sees them.
-
-        For one who holds the lock, and hands the same arrays to `replace` before letting go of it.
-        """
-        others = self._others(snapshot)
-        return [own_copy(cell.data) if others or cell.exposed else cell.data for cell in cells]
-
-    def replace(self, snapshot: int, made: Sequence[tuple[Cell, Value]]) -> None:
-        """New data of several weights as one version; for one who holds the lock."""
-        self._keep(made, self._others(snapshot))
-
-    def read(self, cells: Sequence[Cell], snapshot: int) -> list[Value]:
-        """The data of the cells at a snapshot."""
-        data = [cell.data for cell in cells]  # before the version: `_keep` writes them the other way round
-        return data if self._version == snapshot else [cell.at(snapshot) for cell in cells]
-
-    def alone(self, snapshot: int) -> bool:
-        """Whether nobody else reads what the reader of `snapshot` commits; for one who holds the lock."""
-        return not self._others(snapshot)
-
-    def _others(self, snapshot: int) -> list[int]:
-        """The snapshots that other readers see, when the reader of `snapshot` commits."""
-        others = list(self.readers.values())
-        if snapshot in others:
-            others.remove(snapshot)
-        return others
-
-    def _keep(self, made: Sequence[tuple[Cell, Value]], others: list[int]) -> None:
+    def replace(self, made: Sequence[tuple[Cell, Value]], others: list[int]) -> None:
+        """New data of several weights as one version; for one who holds the lock, and has asked who else reads."""
         self._version += 1
         for cell, data in made:
             if data is cell.data and not others:  # changed in place: nobody has a snapshot from before
@@ -174,6 +158,18 @@ class Store:
                 cell.arena = None
                 self.moved += 1
             cell.data, cell.exposed = data, False
+
+    def read(self, cells: Sequence[Cell], snapshot: int) -> list[Value]:
+        """The data of the cells at a snapshot."""
+        data = [cell.data for cell in cells]  # before the version: `replace` writes them the other way round
+        return data if self._version == snapshot else [cell.at(snapshot) for cell in cells]
+
+    def others(self, snapshot: int) -> list[int]:
+        """The snapshots that other readers see, when the reader of `snapshot` commits: who holds the lock asks."""
+        others = list(self.readers.values())
+        if snapshot in others:
+            others.remove(snapshot)
+        return others
 
 
 def _nothing() -> None:

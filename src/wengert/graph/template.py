@@ -90,9 +90,8 @@ def _unpickled(
     return CellSignature(Operation(name, None, module, listed=False), kinds, template, attributes)
 
 
-def template_of(node: Node) -> Template:
+def template_of(signature: Signature) -> Template:
     """What a call of a cell does."""
-    signature = node._signature
     assert isinstance(signature, CellSignature), "asked of the calls of cells only"
     return signature.template
 
@@ -106,7 +105,12 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
     frame = user_frame()
     parameters = tuple(_parameter(k, frame.f_code, frame.f_lasti) for k in kinds)
     args, kwargs = fill(parameters)
-    made = function(*args, **dict(kwargs))
+    try:
+        made = function(*args, **dict(kwargs))
+    except Exception as failure:
+        of = ", ".join(k.text() for k in kinds)
+        failure.add_note(f"while the cell {name} was traced for ({of}), called at {user_position()}")
+        raise
     leaves, rebuild = leaves_of(made)
     if not leaves:
         raise ArgumentError(
@@ -122,8 +126,9 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
         nodes += inner
         weights += read
     nodes.sort(key=lambda x: x._serial)
+    waiting = (EXTERNAL, UNRESOLVED) if all(k.known for k in kinds) else (EXTERNAL,)
     for node in nodes:
-        if node._signature.mode in (EXTERNAL, UNRESOLVED):
+        if node._signature.mode in waiting:
             raise ArgumentError(
                 f"{name} is a cell, which is traced before any run, and cannot wait for {node!r}; "
                 f"give that layer to the cell as an argument"

@@ -51,6 +51,10 @@ class Updates(Protocol):
         """Called once after these weights of one settings object have got their states from a file."""
         ...
 
+    def kept(self) -> dict[str, Value]:
+        """What a file has of it, by name."""
+        ...
+
     def state(self) -> dict[str, Value] | None:
         """What steps change, by name, if a step depends on that, delta, data and settings alone; else None."""
         ...
@@ -64,15 +68,17 @@ class Updates(Protocol):
 class Weight(Expression):
     """What the three kinds of weights share."""
 
-    __slots__ = ("_cell", "_name", "_optimizer")
+    __slots__ = ("_cell", "_name", "_optimizer", "_settings")
     _cell: Cell
     _name: str | None
     _optimizer: Updates
+    _settings: object  # of all its optimizers: one is a copy of the one before
 
     def _begin(self, data: Value, optimizer: Updates, name: str | None) -> None:
         frame = user_frame()
         self._code, self._offset = frame.f_code, frame.f_lasti
         self._cell, self._optimizer, self._name = Cell(data), optimizer, name
+        self._settings = optimizer.settings
 
     @property
     def name(self) -> str:
@@ -95,7 +101,7 @@ def by_settings(weights: Iterable[Weight]) -> list[list[Weight]]:
     """The weights of each settings object, which is one by identity."""
     groups: dict[int, list[Weight]] = {}
     for weight in weights:
-        groups.setdefault(id(weight._optimizer.settings), []).append(weight)
+        groups.setdefault(id(weight._settings), []).append(weight)
     return list(groups.values())
 
 
