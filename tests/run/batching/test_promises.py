@@ -72,6 +72,7 @@ def test_an_optimizer_that_fails_changes_nothing() -> None:
         np.testing.assert_array_equal(old, w.data)
 
 
+@pytest.mark.slow
 def test_a_long_chain_needs_no_stack() -> None:
     w = SGD(learning_rate=0.1).double_weight(1.0)
     x: Layer = w * 1.0

@@ -151,8 +151,8 @@ def test_a_schedule_is_found_again_by_its_structure() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_no_launch_needs_what_comes_after_it(seed: int) -> None:
     from wengert.run.batching.counting import counts_of
+    from wengert.run.batching.entries import recorded
     from wengert.run.batching.grouping import grouped
-    from wengert.run.batching.record import record
 
     chance = np.random.default_rng(seed)
     w = SGD(learning_rate=0.1).double_weight(0.5)
@@ -163,7 +163,7 @@ def test_no_launch_needs_what_comes_after_it(seed: int) -> None:
     total = pool[-1]
     for x in pool[-20:]:
         total = total * x
-    of = record([total])
+    of = recorded([total])
     counts = counts_of(of)
     assert counts is not None
     groups = grouped(of, counts)

@@ -13,6 +13,7 @@ from wengert.arrays import Value
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression
 from wengert.graph.operation import CELL, UNRESOLVED, Signature
+from wengert.graph.template import template_of
 from wengert.graph.weights import Weight
 from wengert.run.batching.bound import Binding
 from wengert.run.batching.form import Way
@@ -55,7 +56,7 @@ class Alone:
             self.resolved[step.entry, step.start + row] = signature = resolve(node, arguments)
         if signature.mode == CELL:
             assert node is not None
-            return entered(node, arguments, self.inside)
+            return entered(node, template_of(signature), arguments, self.inside)
         return signature.value(*arguments)
 
     def arguments(self, region: Region, step: Step, binding: Binding, row: int) -> tuple[Value, ...]:

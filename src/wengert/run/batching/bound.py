@@ -7,16 +7,14 @@ Refuses to know: values of nodes, and when a run happens.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from wengert.arrays import Value
 from wengert.arrays.places import Places
-from wengert.arrays.rows import constant, stacked
-from wengert.graph.kinds import Column
 from wengert.graph.node import Node
-from wengert.graph.operand import LITERAL
 from wengert.graph.operation import Signature
 from wengert.graph.template import CellSignature
 from wengert.graph.weights import Weight
@@ -57,14 +55,17 @@ class Bound:
             if launch is not None:
                 self.rows[step.entry, launch] = self.rows.get((step.entry, launch), 0) + step.width
         self._alone = [*self._unbatched(record)]
+        signatures = [b.signature for b in self.bindings if b.signature is not None]
+        self._apart = Counter((s.operation.name, s.kinds) for s in signatures)
 
     def begin(self) -> None:
         """A run begins: find its lines in the report, which may have been cleared."""
         self.report.runs += 1
         for binding in self.bindings:
             if binding.signature is not None:
-                name = binding.signature.operation.name
-                binding.line = self.report.line(name, binding.signature.kinds)
+                key = (binding.signature.operation.name, binding.signature.kinds)
+                binding.line = self.report.line(*key)
+                binding.line.apart = max(binding.line.apart, self._apart[key])
             elif binding.form.way is Way.SUM:
                 binding.line = self.report.line("sum of additions", binding.form.results)
         for alone in self._alone:
@@ -82,8 +83,7 @@ class Bound:
                 continue
             reason = why.get(number) or why_alone(signature)
             entry = record.entries[number]
-            site = record.nodes[int(entry.members[0])].site
-            yield signature.operation.name, reason, site, len(entry.members)
+            yield signature.operation.name, reason, entry.site, len(entry.members)
 
     @property
     def keepable(self) -> bool:
@@ -110,9 +110,8 @@ class Bound:
 
 def _binding(entry: Entry, order: Places, record: Record) -> Binding:
     binding = Binding(entry.form, entry.signature)
-    nodes = [record.nodes[number] for number in order.tolist()]
     if entry.form.way is Way.GIVEN:
-        binding.given = [_literal(x) for x in nodes]
+        binding.given = [entry.given[i] for i in entry.order[order].tolist()]
     if entry.signature is None:
         return binding
     signature = entry.signature
@@ -121,24 +120,10 @@ def _binding(entry: Entry, order: Places, record: Record) -> Binding:
         first = len(signature.template.parameters)
         binding.weights += enumerate(signature.template.captured, first)
     if entry.form.way is Way.ALONE:
-        binding.nodes = nodes
+        binding.nodes = [record.node(number) for number in entry.members[order].tolist()]
     for i in entry.form.literals:
-        literals = [node._operands[i] for node in nodes]
-        binding.columns[i] = (
-            (True, literals) if entry.form.way is Way.ALONE else _column(literals, signature, i)
-        )
+        if binding.nodes is None:
+            binding.columns[i] = entry.column(i, order)
+        else:
+            binding.columns[i] = True, [node._operands[i] for node in binding.nodes]
     return binding
-
-
-def _literal(x: Any) -> Any:  # Any: a node or a literal
-    return x._operands[0] if isinstance(x, Node) and x._signature.operation is LITERAL else x
-
-
-def _column(literals: list[Value], signature: Signature, index: int) -> tuple[bool, Value]:
-    first = literals[0]
-    if all(x is first for x in literals):
-        return True, first
-    table = stacked(literals)
-    if signature.kinds[index].column is Column.NUMBER and constant(table):
-        return True, first
-    return False, table

@@ -56,7 +56,7 @@ class _Edges:
 
 def counts_of(record: Record) -> Counts | None:
     """Level by level; None for a graph so narrow that nothing would be gained."""
-    size = len(record.nodes)
+    size = record.size
     entry = flags(size, -1)
     for number, each in enumerate(record.entries):
         entry[each.members] = number

@@ -17,16 +17,14 @@ from wengert.arrays import Value, all_quiet
 from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
-from wengert.graph.operation import EXTERNAL
 from wengert.graph.order import below
-from wengert.run.batching.backward import Backward
 from wengert.run.batching.kept import Kept
 from wengert.run.batching.library import Library
-from wengert.run.batching.record import record
 from wengert.run.batching.region import Region
-from wengert.run.batching.repeating import repeated
+from wengert.run.batching.repeating import send_through
 from wengert.run.batching.rounds import Either, Known, Order, Recorded, Round, serial
-from wengert.run.batching.waiting import Adopt, Crowd, Park, Task, outcome
+from wengert.run.batching.tasks import Adopt, Park, Task, outcome
+from wengert.run.batching.waiting import Crowd
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.notes import noted, raise_all
@@ -46,6 +44,7 @@ class Batching(Evaluation):
     def begins(self, library: Library, kept: Kept, keeps: bool) -> None:
         """`keeps`: somebody may ask for deltas."""
         self.library = library
+        self.before = library.latest
         self.kept = kept
         self.keeps = keeps
         self.timeline: list[Round | Node] = []
@@ -105,7 +104,7 @@ class Batching(Evaluation):
         failures: list[Exception] = []
         for item in reversed(self.timeline):
             assert isinstance(item, Round), "nothing here waits"
-            self._through(item, run.check, failures)
+            send_through(item, self, run.check, failures)
         raise_all(failures)
         return []
 
@@ -139,33 +138,14 @@ class Batching(Evaluation):
         """The nodes below roots that have no value yet."""
         begun = perf_counter()
         nodes = [x for x in roots if isinstance(x, Node)]
-        found = Recorded(nodes, record(nodes, self.known if self.values or self.timeline else None))
+        known = self.known if self.values or self.timeline else None
+        found = Recorded(nodes, self.library.record(nodes, known, self.before))
         self.library.report.bookkeeping += perf_counter() - begun
         return found
 
     def binds_in(self, nodes: Recorded) -> list[Node]:
         """Those whose values come from a `Do` that has not run."""
         return [node for node in nodes.opens() if node not in self.failed]
-
-    def binds_below(self, root: Expression, clear: set[Expression]) -> list[Node]:
-        """Those below `root`; `clear` are nodes without any, and gets more of them."""
-        binds: list[Node] = []
-        seen: set[Expression] = {root}
-        stack: list[Any] = [root]  # Any: nodes
-        while stack:
-            node = stack.pop()
-            if node in self.known or node in self.failed:
-                continue
-            if node._signature.mode == EXTERNAL:
-                binds.append(node)
-            for i in node._signature.nodes:
-                x = node._operands[i]
-                if isinstance(x, Node) and x not in seen and x not in clear:
-                    seen.add(x)
-                    stack.append(x)
-        if not binds:
-            clear |= seen
-        return binds
 
     def same_as(self, first: Node, context: Context) -> Steps[Tape[Any, Any]]:
         """The tape of a user's value that another node has asked for already (S2)."""
@@ -214,9 +194,7 @@ class Batching(Evaluation):
             with all_quiet():
                 region.forward(check)
         except Exception as failure:
-            self.library.report.alone(
-                "a batch", f"it failed with {failure!r}"[:100], "", len(nodes.record.nodes)
-            )
+            self.library.report.alone("a batch", f"it failed with {failure!r}"[:100], "", nodes.record.size)
             return False
         made = Round(region, nodes.record, nodes)
         if not self.timeline and not self.wanted and len(nodes) == 1:
@@ -245,32 +223,8 @@ class Batching(Evaluation):
                 else:
                     for x in [x for x in self.pending if item.place(x) is not None]:
                         yield from self._collect(x, context)
-                    self._through(item, context.run.check, failures)
+                    send_through(item, self, context.run.check, failures)
         yield from self._settled(context, failures)
-
-    def _through(self, of: Round, check: Callable[[], object], failures: list[Exception]) -> None:
-        """The deltas of one round, from those that have arrived at its rows."""
-        seeds = [(place, x) for x in self.deltas if (place := of.place(x)) is not None]
-        if not seeds:
-            return
-        layout = of.region.bound.layout
-        adding = any(layout.surprised(place) for place, _ in seeds)
-        sent = [(place, self.deltas.pop(x)) for place, x in seeds]
-        try:
-            with all_quiet():
-                going = Backward(of.region, sent, adding)
-                weights = going.run(check)
-        except Exception as failure:
-            arrived: dict[Expression, Value] = {x: d for (_, x), (_, d) in zip(seeds, sent, strict=True)}
-            for x, delta in repeated(of, self.known, self.wanted, arrived, failure, failures).items():
-                self.add(x, delta)
-            return
-        for x in self.wanted:
-            place = of.place(x)
-            if place is not None and (delta := going.delta(place)) is not None:
-                self.wanted[x] = delta
-        for x, delta in [*weights.items(), *going.given()]:
-            self.add(x, delta)
 
 
 def _is_node(item: object) -> bool:

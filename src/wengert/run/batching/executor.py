@@ -18,7 +18,8 @@ from wengert.run.batching.library import Library
 from wengert.run.batching.report import Report
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import ONE_THREAD
-from wengert.run.sequential import OWN, RunsOwn, Sequential
+from wengert.run.own import OWN, RunsOwn
+from wengert.run.sequential import Sequential
 
 
 class Batched:
@@ -26,7 +27,8 @@ class Batched:
 
     A function for one example, such as a recursion over a tree, is written as it is; a loss of many examples, or
     a tuple of them, runs as one program. A function marked `@cell` is what batches best.
-    Results equal those of `Sequential` up to rounding. `report` says what ran together, and what did not.
+    Results equal those of `Sequential` up to rounding. `report` says what ran together, and what did not. Arrays on a
+    GPU run node by node.
     >>> from wengert import lift, run
     >>> batched = run.Batched()
     >>> (lift(2.0) * 3.0 + lift(4.0) * 5.0).predict().run(batched)

@@ -75,6 +75,8 @@ def why_alone(signature: Signature) -> str:
     """The reason for the report."""
     if signature.mode == UNRESOLVED:
         return "its kinds are known in the run only"
+    if any(of.device != "cpu" for of in (*signature.kinds, signature.kind)):
+        return "its arrays are on a GPU, where rows have no tables yet"
     return "a table of rows cannot hold its values"
 
 

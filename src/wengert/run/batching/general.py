@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.arrays import Value, is_host_array
+from wengert.arrays.kernels import FOR_ANY_ROWS
 from wengert.graph.operation import Signature
 from wengert.lazy import LazyDelta, Product, Rows, Term
 from wengert.run.batching.foreign import ForRows, Own
 from wengert.run.batching.listing import Count, Dims, Listing, NotGeneral, Ones, Slot, Sparse, Step
 from wengert.run.batching.recording import Recording, counts_of, record
 from wengert.run.batching.rules import batched
-from wengert.run.tracing import Call, Function, Traced
+from wengert.run.compiled.tracing import Call, Function, Traced
 
 
 def listing_of(signature: Signature, shared: Sequence[bool], pattern: Sequence[bool]) -> Listing:
@@ -78,7 +79,7 @@ class _Merge:
             if (a.signature.operation, a.index) == (b.signature.operation, b.index):
                 return ForRows(a, b, self.argument, self.number)
         elif a is b or a == b:
-            return a
+            return FOR_ANY_ROWS.get(a, a)
         raise NotGeneral(f"{getattr(a, '__name__', a)} is another function for each number of rows")
 
     def number(self, a: int, b: int) -> int | Count:

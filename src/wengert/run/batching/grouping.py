@@ -19,7 +19,7 @@ from wengert.run.batching.record import Record
 
 def grouped(record: Record, counts: Counts) -> Places:
     """For each node the place of its group in the order of launches; -1 for what is inside a sum."""
-    groups = flags(len(record.nodes), -1)
+    groups = flags(record.size, -1)
     most = int(counts.own.max()) + 1
     for number, entry in enumerate(record.entries):
         groups[entry.members] = number * most + counts.own[entry.members]

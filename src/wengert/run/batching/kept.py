@@ -16,8 +16,8 @@ from wengert.run.batching.backward import Backward
 from wengert.run.batching.bound import Bound
 from wengert.run.batching.region import Region
 from wengert.run.commit import commit
-from wengert.run.interrupted import Interrupted
-from wengert.run.plans import Mode, Plans
+from wengert.run.compiled.interrupted import Interrupted, settle
+from wengert.run.compiled.plans import Mode, Plans
 from wengert.run.received import handed_over
 
 Place = tuple[int, int]
@@ -80,7 +80,7 @@ class KeptRun:
             except Exception as failure:
                 raise Interrupted from failure
         value = handed_over(value, loss.kind, {})
-        run.settle()  # the last moment at which a cancelled run can stop with nothing changed (D18)
+        settle(run, value)
         commit(deltas, snapshot, value, _interrupt)
         region.release()
         return value

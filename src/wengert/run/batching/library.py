@@ -6,20 +6,24 @@ Refuses to know: how a schedule is made and run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from wengert.graph.node import Expression
+from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.bound import Bound
 from wengert.run.batching.counting import counts_of
+from wengert.run.batching.entries import recorded
 from wengert.run.batching.form import Way, why_alone
 from wengert.run.batching.grouping import grouped
-from wengert.run.batching.layout import Layout, laid_out
+from wengert.run.batching.laying import laid_out
+from wengert.run.batching.layout import Layout
 from wengert.run.batching.living import with_dead
 from wengert.run.batching.record import BITS, Record
 from wengert.run.batching.report import Report
 from wengert.run.batching.sums import with_sums
+from wengert.run.batching.walk import Values
+from wengert.run.templates import is_open
 
 _MOST_NODES: Final = 2_000_000  # of all remembered schedules together
 _ROWS = (Way.OPERATION, Way.CELL)
@@ -32,37 +36,44 @@ class Library:
         self.report = Report()
         self._layouts: dict[object, Layout | None] = {}
         self._nodes = 0
+        self.latest = 0  # the greatest serial of what has been recorded
+
+    def record(self, roots: Sequence[Node], known: Values | None, before: int) -> Record:
+        """The nodes below `roots` that have no value yet; `before` is what `latest` was when the run began."""
+        latest = max([node._serial for node in roots], default=0)
+        self.latest = max(latest, self.latest)
+        return recorded(roots, known, 0 if len(roots) == 1 and latest <= before else before)
 
     def bound(self, record: Record, kept: Iterable[Expression]) -> Bound | None:
         """The schedule of a record; None where nothing would run together. `kept` are asked for by themselves."""
-        if not any(len(e.members) > 1 for e in record.entries if e.form.way in _ROWS):
-            self._tell_alone(record)
+        open_ = any(e.signature is not None and is_open(e.signature) for e in record.entries)
+        if open_ or not any(len(e.members) > 1 for e in record.entries if e.form.way in _ROWS):
+            self._ran_alone(record)
             return None
         codes = [code for x in kept if (code := record.code(x)) is not None]
         roots = [code >> BITS for code in codes]
         with_dead(record, roots)
         with_sums(record, roots)
         key = _key(record)
-        if key in self._layouts:
-            layout = self._layouts[key]
-        else:
-            layout = self._remember(key, _laid_out(record), len(record.nodes))
+        known = key in self._layouts
+        layout = self._layouts[key] if known else self._remember(key, _laid_out(record), record.size)
         if layout is None:
-            last = record.nodes[-1]
-            self.report.alone(
-                "a chain", "less than two of its nodes are on a level", last.site, len(record.nodes)
-            )
+            site = record.entries[-1].site
+            self.report.alone("a chain", "less than two of its nodes are on a level", site, record.size)
+            self.report.runs += 1
             return None
         return Bound(record, layout, self.report)
 
-    def _tell_alone(self, record: Record) -> None:
-        for e in record.entries:
-            signature = e.signature
-            if signature is None or signature.mode == EXTERNAL or e.form.way is not Way.ALONE:
-                continue
-            if len(e.members) > 1:
-                site = record.nodes[int(e.members[0])].site
-                self.report.alone(signature.operation.name, why_alone(signature), site, len(e.members))
+    def _ran_alone(self, record: Record) -> None:
+        """Nothing of a record runs together: one launch a node."""
+        own = [e for e in record.entries if e.signature is not None and e.signature.mode != EXTERNAL]
+        self.report.runs += len(own) > 0
+        for e in own:
+            signature, count = e.signature, len(e.members)
+            assert signature is not None
+            self.report.line(signature.operation.name, signature.kinds).add_single(count)
+            if e.form.way is Way.ALONE and count > 1:
+                self.report.alone(signature.operation.name, why_alone(signature), e.site, count)
 
     def _remember(self, key: object, layout: Layout | None, nodes: int) -> Layout | None:
         self._nodes += nodes

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wengert.lazy import Term
-from wengert.run.tracing import Function
+from wengert.run.compiled.tracing import Function
 
 
 class NotGeneral(Exception):

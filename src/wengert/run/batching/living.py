@@ -19,7 +19,7 @@ def with_dead(record: Record, roots: Iterable[int]) -> None:
     """Split entries by whether deltas from the roots, given as numbers, arrive at their nodes."""
     if not any(map(_stops, record.entries)):
         return
-    live = flags(len(record.nodes))
+    live = flags(record.size)
     stack = [*roots]
     live[stack] = True
     below = _sent_to(record)

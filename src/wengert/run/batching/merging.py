@@ -54,5 +54,7 @@ def _covers(wide: Signature, narrow: Signature, literal: Callable[[Signature, in
     )
 
 
-def _rank(signature: Signature) -> int:
-    return sum(k.role for k in signature.kinds)
+def _rank(signature: Signature) -> tuple[int, tuple[Role, ...]]:
+    """How many nodes may be operands; of several such, the one that does not depend on who was met first."""
+    roles = tuple(k.role for k in signature.kinds)
+    return sum(roles), roles

@@ -82,7 +82,11 @@ class _Placing:
         self.steps = steps
         self.places = Places()
         self.roots = memory(steps)
-        self.kept = {root: kept[x] for x in kept for root in self.roots.get(x, (x,))}
+        self.kept: dict[Slot, object] = {}
+        for x, key in kept.items():
+            roots = self.roots.get(x, (x,))
+            for i, root in enumerate(roots):  # of several that it may be, each needs memory of its own
+                self.kept[root] = key if len(roots) == 1 else (key, i)
         foreign = [x for step in steps if not step.pure for x in slots_in(step.arguments)]
         self.lasting = {root for x in (*wanted, *kept, *foreign) for root in self.roots.get(x, (x,))}
         self.used: dict[Slot, int] = {}

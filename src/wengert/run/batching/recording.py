@@ -17,8 +17,8 @@ from wengert.graph.operation import Signature
 from wengert.run.batching.foreign import Own, rules_in
 from wengert.run.batching.listing import NotGeneral
 from wengert.run.batching.rules import Batched, batched
-from wengert.run.scope import Scope
-from wengert.run.tracing import Call, Function, Trace, Traced
+from wengert.run.compiled.scope import Scope
+from wengert.run.compiled.tracing import Call, Function, Trace, Traced
 
 # Beyond what array functions treat as a few rows.
 _PRIMES: Final = (101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191)

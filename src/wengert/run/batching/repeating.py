@@ -1,21 +1,54 @@
-"""A round again, node by node: when its backward has failed, to say whose failure it is.
+"""Backward of one round: as launches, and if that fails, node by node, to say whose failure it is.
 
-Knows: the ordinary loops, and that a launch knows no node by name.
-Refuses to know: launches.
+Knows: that a launch knows no node by name; what a round's deltas begin with, and who gets those that leave it.
+Refuses to know: launches, and other rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
+from typing import TYPE_CHECKING
 
 from wengert.arrays import Value, all_quiet
 from wengert.graph.node import Expression, Node
 from wengert.graph.order import below
+from wengert.run.batching.backward import Backward
 from wengert.run.batching.rounds import Either, Known, Round, serial
 from wengert.run.loops import backward, forward
 
+if TYPE_CHECKING:
+    from wengert.run.batching.evaluation import Batching
 
-def repeated(
+
+def send_through(
+    of: Round, evaluation: Batching, check: Callable[[], object], failures: list[Exception]
+) -> None:
+    """The deltas of one round, from those that have arrived at its rows."""
+    deltas, wanted = evaluation.deltas, evaluation.wanted
+    seeds = [(place, x) for x in deltas if (place := of.place(x)) is not None]
+    if not seeds:
+        return
+    layout = of.region.bound.layout
+    adding = any(layout.surprised(place) for place, _ in seeds)
+    sent = [(place, deltas.pop(x)) for place, x in seeds]
+    try:
+        with all_quiet():
+            going = Backward(of.region, sent, adding)
+            weights = going.run(check)
+    except Exception as failure:
+        arrived: dict[Expression, Value] = {x: d for (_, x), (_, d) in zip(seeds, sent, strict=True)}
+        for x, delta in _repeated(of, evaluation.known, wanted, arrived, failure, failures).items():
+            evaluation.add(x, delta)
+        return
+    for x in wanted:
+        place = of.place(x)
+        if place is not None and (delta := going.delta(place)) is not None:
+            wanted[x] = delta
+    for x, delta in [*weights.items(), *going.given()]:
+        evaluation.add(x, delta)
+
+
+def _repeated(
     of: Round,
     known: Known,
     wanted: Container[Expression],

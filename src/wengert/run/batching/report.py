@@ -6,7 +6,7 @@ Refuses to know: nodes and weights, which it would keep alive (S13).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -26,6 +26,9 @@ class Line:
     rows: int = 0
     gathers: int = 0  # operands that were put together from several places
     views: int = 0  # operands that lay together
+    apart: int = (
+        1  # groups in one run that do not mix: their weights, or arguments that are no expressions, differ
+    )
     seconds: float = 0.0  # forward and backward
 
     @property
@@ -43,6 +46,11 @@ class Line:
             else:
                 self.gathers += 1
 
+    def add_single(self, count: int) -> None:
+        """So many more launches of one row each, whose operands lie where they are."""
+        self.launches += count
+        self.rows += count
+
 
 @dataclass(slots=True)
 class Unbatched:
@@ -58,7 +66,8 @@ class Unbatched:
 class Report:
     """All runs of an executor so far; `clear()` begins anew.
 
-    `bookkeeping` is the time in seconds for recording and scheduling.
+    Where examples wait for values, each round is a run. `bookkeeping` is the time in seconds for recording and
+    scheduling.
     """
 
     lines: dict[Key, Line] = field(default_factory=dict)
@@ -93,9 +102,11 @@ class Report:
         self.runs, self.bookkeeping = 0, 0.0
 
     def __str__(self) -> str:
-        rows: list[tuple[str, ...]] = [("operation", "launches", "rows", "width", "gathers", "views", "ms")]
-        for line in sorted(self.lines.values(), key=lambda line: -line.seconds):
-            counts = (line.launches, line.rows, f"{line.width:.1f}", line.gathers, line.views)
+        rows: list[tuple[str, ...]] = [
+            ("operation", "launches", "rows", "width", "apart", "gathers", "views", "ms")
+        ]
+        for line in sorted(_together(self.lines.values()), key=lambda line: -line.seconds):
+            counts = (line.launches, line.rows, f"{line.width:.1f}", line.apart, line.gathers, line.views)
             rows.append((_shown(line), *map(str, counts), f"{1e3 * line.seconds:.2f}"))
         text = [
             f"{self.runs} runs, {self.launches} launches, {1e3 * self.bookkeeping:.2f} ms of bookkeeping",
@@ -106,6 +117,20 @@ class Report:
         for one in sorted(self.unbatched.values(), key=lambda one: -one.count):
             text.append(f"  {one.count} x {one.name}: {one.reason}, built at {one.site}")
         return "\n".join(text)
+
+
+def _together(lines: Iterable[Line]) -> Iterable[Line]:
+    """Lines that would read alike as one: what is a weight, and what is computed, is not shown."""
+    found: dict[str, Line] = {}
+    for line in lines:
+        one = found.setdefault(_shown(line), Line(line.name, line.kinds))
+        one.launches += line.launches
+        one.rows += line.rows
+        one.gathers += line.gathers
+        one.views += line.views
+        one.apart = max(one.apart, line.apart)
+        one.seconds += line.seconds
+    return found.values()
 
 
 def _shown(line: Line) -> str:

@@ -6,7 +6,7 @@ Refuses to know: values of nodes that have not run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from wengert.errors import WengertError
 from wengert.graph.kinds import Kind
@@ -15,9 +15,12 @@ from wengert.graph.operation import UNRESOLVED, Signature
 
 
 def resolved(
-    nodes: list[tuple[int, Node, list[int]]], kind_of: Callable[[int], Kind]
+    nodes: list[tuple[int, Node, list[int]]], kind_at: Callable[[int, Mapping[int, Signature]], Kind]
 ) -> dict[int, Signature]:
-    """By number the signatures of nodes, given as number, node and codes of operands, whose kinds are now known."""
+    """By number the signatures of nodes, given as number, node and codes of operands, whose kinds are now known.
+
+    `kind_at` tells the kind at a code by the signatures that have been found so far.
+    """
     found: dict[int, Signature] = {}
     for number, node, codes in sorted(nodes, key=lambda one: one[1]._serial):
         signature = node._signature
@@ -27,9 +30,10 @@ def resolved(
             own = index in signature.nodes and isinstance(node._operands[index], Node)
             code = next(rows) if own else -1
             if own and not of.known:
-                before = found.get(code)
-                of = kind_of(code) if before is None else before.kind
+                of = kind_at(code, found)
             kinds.append(of)
+        if not all(of.known for of in kinds):
+            continue
         try:
             made = signature.operation.signature(tuple(kinds), signature.attributes)
         except WengertError:

@@ -6,7 +6,7 @@ Refuses to know: when rounds are made, and what waits for them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter
 
 from wengert.arrays import Value
@@ -46,7 +46,7 @@ class Recorded(list[Node]):
     def opens(self) -> list[Node]:
         """The nodes whose values come from a `Do` that has not run."""
         entries = [e for e in self.record.entries if e.signature is not None and e.signature.mode == EXTERNAL]
-        return [self.record.nodes[number] for e in entries for number in e.members.tolist()]
+        return [self.record.node(number) for e in entries for number in e.members.tolist()]
 
 
 class Order(list[Node]):
@@ -60,6 +60,9 @@ class Order(list[Node]):
 
     def append(self, node: Node) -> None:
         self.timeline.append(node)
+
+    def extend(self, nodes: Iterable[Node]) -> None:
+        self.timeline.extend(nodes)
 
 
 class Either:
@@ -79,11 +82,13 @@ class Known:
         self._values = values
         self._rounds: dict[Expression, Round] = {}  # of all their nodes
         self._new: list[Round] = []  # whose nodes nobody has asked for
+        self._parts: list[Round] = []  # with nodes that were not met one by one
 
     def close(self) -> None:
         """Let go of all rounds, which hold this (S13)."""
         self._rounds.clear()
         self._new.clear()
+        self._parts.clear()
 
     @property
     def rounds(self) -> bool:
@@ -109,9 +114,14 @@ class Known:
     def _found(self, x: Expression) -> tuple[Round, Place] | None:
         for of in self._new:
             self._rounds.update(dict.fromkeys(of.record.codes, of))
+            if not of.record.complete:
+                self._parts.append(of)
         self._new.clear()
         of_x = self._rounds.get(x)
         if of_x is None and isinstance(x, Node) and x._signature.operation is PART:
             of_x = self._rounds.get(x._operands[0])
-        place = None if of_x is None else of_x.place(x)
-        return None if of_x is None or place is None else (of_x, place)
+        for of in self._parts if of_x is None else (of_x,):
+            place = of.place(x)
+            if place is not None:
+                return of, place
+        return None

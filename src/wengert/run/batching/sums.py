@@ -20,10 +20,10 @@ def with_sums(record: Record, kept: Iterable[int]) -> None:
     if not adding:
         return
     sources, _ = record.edges()
-    readers = counted(sources, len(record.nodes))
+    readers = counted(sources, record.size)
     for number in kept:
         readers[number] += 2
-    record.absorbed = flags(len(record.nodes))
+    record.absorbed = flags(record.size)
     for entry in adding:
         _collapse(record, entry, readers)
     record.entries = [entry for entry in record.entries if len(entry.members)]
@@ -44,8 +44,8 @@ def _adds(entry: Entry) -> bool:
 def _collapse(record: Record, entry: Entry, readers: Places) -> None:
     assert record.absorbed is not None
     members, operands = entry.members, entry.refs >> BITS
-    upper = span(0, len(record.nodes))  # of an inner addition its reader, of all others themselves
-    here = flags(len(record.nodes))
+    upper = span(0, record.size)  # of an inner addition its reader, of all others themselves
+    here = flags(record.size)
     here[members] = True
     inner = here[operands] & (readers[operands] == 1)
     upper[operands[inner]] = spread_evenly(members, 2).reshape(-1, 2)[inner]
@@ -56,16 +56,18 @@ def _collapse(record: Record, entry: Entry, readers: Places) -> None:
     if not absorbed.any():
         return
     record.absorbed[members[absorbed]] = True
-    summed = flags(len(record.nodes))
+    summed = flags(record.size)
     summed[tops[absorbed]] = True
     rest = ~summed[tops]
     outer = ~(inner | rest[:, None]).reshape(-1)
     _add_sum(record, entry, spread_evenly(tops, 2)[outer], entry.refs.reshape(-1)[outer])
-    entry.members, entry.refs = members[rest], entry.refs[rest]
+    entry.keep(rest)
 
 
 def _add_sum(record: Record, adding: Entry, tops: Places, codes: Places) -> None:
     order = argsort(tops)
     members, counts = distinct(tops)
     form = sum_form(adding.form.results[0])
-    record.entries.append(Entry(form, None, (), members, codes[order], counts, adding.dead))
+    record.entries.append(
+        Entry(form, None, members=members, refs=codes[order], counts=counts, dead=adding.dead)
+    )

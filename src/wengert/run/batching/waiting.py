@@ -13,86 +13,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wengert.control import Context, Do, Steps
-from wengert.control.machine import Machine
-from wengert.control.resources import Cell, Finalizer
-from wengert.errors import combine
+from wengert.control.resources import Finalizer
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
+from wengert.graph.operation import EXTERNAL
+from wengert.run.batching.tasks import Adopt, Task
 
 if TYPE_CHECKING:
     from wengert.run.batching.evaluation import Batching
-
-
-class Parked(BaseException):
-    """Leaves a machine as it is, until somebody goes on with it; no `except Exception` on the way sees it."""
-
-
-class Park(Do[None]):
-    """Wait here: for an expression, or for other tasks."""
-
-    __slots__ = ("expression", "tasks")
-
-    def __init__(self, expression: Expression | None = None, tasks: Sequence[Task] = ()) -> None:
-        self.expression = expression
-        self.tasks = tasks
-
-    def _begin(self, machine: Machine) -> Do[Any] | None:  # Any: the stack mixes all types
-        assert isinstance(machine, Task), "only tasks are put aside"
-        machine.value = None
-        machine.wanted, machine.left = self.expression, len(self.tasks)
-        for task in self.tasks:
-            task.parent = machine
-        raise Parked
-
-
-class Adopt(Do[None]):
-    """What tasks have opened is let go when this machine's part of the run ends."""
-
-    __slots__ = ("opened",)
-
-    def __init__(self, opened: list[Finalizer]) -> None:
-        self.opened = opened
-
-    def _begin(self, machine: Machine) -> None:
-        machine.finalizers += self.opened
-        self.opened.clear()
-        machine.value = None
-
-
-class Task(Machine):
-    """The machine of one bind, or of one branch."""
-
-    __slots__ = ("cell", "done", "left", "node", "parent", "source", "wanted")
-
-    def __init__(self, source: Do[Any], context: Context, node: Node | None = None) -> None:
-        super().__init__(context.run)
-        self.context = context
-        self.node = node
-        self.source: Do[Any] | None = source  # where it goes on; None: where it was put aside
-        self.wanted: Expression | None = None
-        self.cell: Cell | None = None  # of a shared `Do` that another task computes
-        self.parent: Task | None = None  # who waits for this branch
-        self.left = 0  # branches that have not ended
-        self.done = False
-
-    def go(self) -> bool:
-        """On to the next place where it waits; whether it has ended."""
-        source, self.source = self.source, None
-        self.wanted = self.cell = None
-        try:
-            self.evaluate(source)  # type: ignore[arg-type] # None goes on where it was put aside
-        except Parked:
-            return False
-        finally:
-            del source
-        self.done = True
-        if self.failure is not None:
-            self.release(0)
-        return True
-
-    def wait_for(self, shared: Do[Any], cell: Cell) -> Do[Any]:
-        self.source, self.cell = shared, cell
-        raise Parked
 
 
 class Crowd:
@@ -210,7 +138,7 @@ class Crowd:
         """Which of these are free, and which wait for binds; new ones begin."""
         clear: set[Expression] = set()
         for x in fresh:
-            binds = self.evaluation.binds_below(x, clear)
+            binds = self._below(x, clear)
             if not binds:
                 self.free.append(x)
                 continue
@@ -219,6 +147,26 @@ class Crowd:
                 self.blocked.setdefault(node, []).append(x)
                 if node not in self.begun:
                     self.open(node, context)
+
+    def _below(self, root: Expression, clear: set[Expression]) -> list[Node]:
+        """The binds below `root` that have not ended; `clear` are nodes without any, and gets more of them."""
+        binds: list[Node] = []
+        seen: set[Expression] = {root}
+        stack: list[Any] = [root]  # Any: nodes
+        while stack:
+            node = stack.pop()
+            if node in self.evaluation.known or node in self.evaluation.failed:
+                continue
+            if node._signature.mode == EXTERNAL:
+                binds.append(node)
+            for i in node._signature.nodes:
+                x = node._operands[i]
+                if isinstance(x, Node) and x not in seen and x not in clear:
+                    seen.add(x)
+                    stack.append(x)
+        if not binds:
+            clear |= seen
+        return binds
 
     def _circle(self) -> None:
         """Each waits for another: so says every one that waits for an expression."""
@@ -251,16 +199,3 @@ class Crowd:
             waits.clear()
         for task in reversed(tasks):
             task.abandon(stop)
-
-
-def outcome(tasks: Sequence[Task]) -> tuple[Any, ...]:
-    """The values of branches that have ended, or all their failures as one."""
-    failures = [task.failure for task in tasks if task.failure is not None]
-    for task in tasks:
-        task.failure = None
-    if failures:
-        try:
-            raise combine(failures)
-        finally:
-            failures.clear()  # their tracebacks hold this frame (S13)
-    return tuple(task.value for task in tasks)

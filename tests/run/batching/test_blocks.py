@@ -1,0 +1,217 @@
+"""Examples that are kept and come again in other batches: recorded once, with the bits of a fresh recording."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.run.batching.trees import Layer, Tree, TreeLSTM, sequential, trees
+from wengert import run
+from wengert.plugins import SGD
+from wengert.run.batching import blocks
+from wengert.run.batching.entries import recorded
+from wengert.run.batching.record import Record
+
+
+def one(model: TreeLSTM, tree: Tree) -> Layer:
+    """The loss of one example, which has sums, a literal of its own and one that all share."""
+    h, c = model.state(tree)
+    return wg.mean(wg.square(h)) + wg.sum(c * model.zero) + wg.sum(wg.tanh(h)) * 0.25
+
+
+def sum_of(parts: Sequence[Layer]) -> Layer:
+    return reduce(add, parts) * (1.0 / len(parts))
+
+
+def stacked(parts: Sequence[Layer]) -> Layer:
+    return wg.mean(wg.stack(tuple(parts)))
+
+
+def in_a_cell(parts: Sequence[Layer]) -> Layer:
+    @wg.cell
+    def half(x: Layer, y: Layer) -> Layer:
+        return (x + y) * 0.5
+
+    return reduce(half, parts)
+
+
+def made(record: Record) -> list[Any]:  # Any: numbers and values
+    """All that a schedule is made of, with literals in place of the numbers that they were given."""
+    names: dict[int, object] = {}
+    for entry in record.entries:
+        for number, at in zip(entry.members.tolist(), entry.order.tolist(), strict=True):
+            names[number] = id(entry.given[at]) if entry.given else number
+    found: list[Any] = [record.serials[record.serials > 0].tolist()]
+    for entry in record.entries:
+        refs = [[(names[code >> 20], code & 7) for code in row] for row in entry.refs.tolist()]
+        every = np.arange(len(entry.members))
+        columns = [entry.column(i, every) for i in entry.form.literals]
+        literals = [(shared, np.asarray(column).tolist()) for shared, column in columns]
+        found.append((entry.signature, entry.weights, entry.form, refs, literals, entry.given == []))
+    return found
+
+
+@pytest.mark.parametrize("together", [sum_of, stacked, in_a_cell])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_record_of_a_shuffle_is_that_of_all_its_nodes(
+    seed: int, together: Callable[[Sequence[Layer]], Layer]
+) -> None:
+    chance = np.random.default_rng(seed)
+    model = TreeLSTM()
+    kept = [one(model, tree) for tree in trees(seed, 9)]
+    for _ in range(4):
+        some = [kept[int(i)] for i in chance.permutation(9)[: 2 + int(chance.integers(6))]]
+        loss = together(some)
+        by_blocks = recorded([loss], None, kept[-1]._serial)
+        assert not by_blocks.complete
+        assert made(by_blocks) == made(recorded([loss]))
+        assert by_blocks.code(loss) == recorded([loss]).code(loss)
+
+
+def steps(model: TreeLSTM, executor: Callable[[], run.Batched]) -> list[bytes]:
+    """Losses and weights of a few epochs of shuffled batches, as bits."""
+    kept = [one(model, tree) for tree in trees(2, 12)]
+    kept[-1].predict().run(executor())
+    chance, found = np.random.default_rng(5), []
+    for _ in range(3):
+        for batch in chance.permutation(12).reshape(3, 4).tolist():
+            loss = sum_of([kept[i] for i in batch])
+            found.append(np.asarray(loss.train().run(executor())).tobytes())
+    return [*found, *(w.data.tobytes() for w in model.weights)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_training_on_shuffles_has_the_bits_of_recording_each_anew(dtype: Any) -> None:
+    batched = run.Batched()
+    by_blocks = steps(TreeLSTM(dtype=dtype), lambda: batched)
+    assert by_blocks == steps(TreeLSTM(dtype=dtype), run.Batched)  # which has seen nothing before
+
+
+def test_a_record_dies_with_its_example() -> None:
+    model, batched = TreeLSTM(), run.Batched()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        kept = [one(model, tree) for tree in trees(3, 4)]
+        sum_of(kept[:2]).predict().run(batched)
+        sum_of(kept).train().run(batched)
+        found = [
+            weakref.ref(x._block) for x in kept[2:]
+        ]  # those that were there before a run, and have come again
+        nodes = [weakref.ref(x) for x in kept]
+        assert all(ref() is not None for ref in found)
+        kept.clear()
+        assert [ref() for ref in (*found, *nodes)] == [None] * len((*found, *nodes))
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def test_a_weight_that_has_changed_is_read_anew() -> None:
+    model, batched = TreeLSTM(), run.Batched()
+    kept = [one(model, tree) for tree in trees(4, 6)]
+    for some in (kept[:3], kept[2:], kept[1:5]):
+        before = float(sum_of(some).predict().run(batched))
+        sum_of(some).train().run(batched)
+        again = sum_of(some)
+        np.testing.assert_allclose(
+            again.predict().run(batched), again.predict().run(sequential()), rtol=1e-12
+        )
+        assert abs(float(again.predict().run(batched)) - before) > 1e-6
+
+
+def test_a_cell_that_is_defined_again_does_what_it_says_now() -> None:
+    w = SGD(learning_rate=0.1).array_weight(np.ones(3))
+    batched = run.Batched()
+    for factor in (1.0, 2.0, 3.0):
+
+        @wg.cell
+        def cost(x: Layer) -> Layer:
+            return wg.sum(x * w) * factor
+
+        kept = [cost(np.full(3, float(i), np.float64)) * 1.0 for i in range(4)]
+        for some in ([0, 1], [1, 2, 3], [3, 0]):
+            found = sum_of([kept[i] for i in some]).predict().run(batched)
+            np.testing.assert_allclose(found, factor * 3.0 * np.mean(some), rtol=1e-12)
+
+
+def test_what_is_inside_an_example_can_be_asked_for() -> None:
+    model, batched = TreeLSTM(), run.Batched()
+    states = [model.state(tree) for tree in trees(6, 5, most=6)]
+    kept = [wg.sum(wg.square(h)) for h, _ in states]
+    sum_of(kept[:2]).predict().run(batched)
+    loss = sum_of(kept[1:])
+    inside = tuple(h for h, _ in states[1:])
+    expected = wg.gradients(loss, inside).run(sequential())
+    for found, right in zip(wg.gradients(loss, inside).run(batched), expected, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
+def test_examples_that_share_a_part_compute_it_once() -> None:
+    w = SGD(learning_rate=0.1).array_weight(np.eye(3) * 0.5)
+    shared = wg.tanh(wg.tanh(w @ w) @ w)
+    kept = [wg.sum(wg.square(np.full(3, float(i), np.float64) @ shared)) for i in range(6)]
+    batched = run.Batched()
+    sum_of(kept[:2]).predict().run(batched)
+    batched.report.clear()
+    loss = sum_of(kept[1:])
+    np.testing.assert_allclose(loss.predict().run(batched), loss.predict().run(sequential()), rtol=1e-12)
+    assert sum(line.rows for line in batched.report.lines.values() if line.name == "tanh") == 2
+
+
+def test_blocks_that_are_mostly_in_each_other_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "_SLACK", 20)
+    w = SGD(learning_rate=0.1).array_weight(np.eye(2) * 0.5)
+    h: Layer = np.ones(2)
+    kept = []
+    for _ in range(200):
+        h = wg.tanh(h @ w)
+        kept.append(wg.sum(h))
+    batched = run.Batched()
+    loss = sum_of(kept[::3])
+    loss.predict().run(batched)
+    again = sum_of(kept[::2])
+    np.testing.assert_allclose(again.predict().run(batched), again.predict().run(sequential()), rtol=1e-12)
+    found = [getattr(x, "_block", blocks.NONE) for x in kept]
+    assert blocks.NONE in found
+    assert sum(len(block.serials) for block in found) < 4 * 600  # of 40,000 that all would have
+
+
+def test_an_example_that_waits_for_a_value_has_no_block() -> None:
+    w = SGD(learning_rate=0.1).double_weight(0.5)
+
+    @wg.differentiable
+    async def grown(x: wg.DoubleLayer) -> wg.DoubleLayer:
+        return x * w if await x > 1.0 else x + w
+
+    kept = [wg.square(grown(w * float(i))) for i in range(5)]
+    batched = run.Batched()
+    for some in ([0, 1], [1, 2, 4], [4, 3, 0]):
+        loss = sum_of([kept[i] for i in some])
+        np.testing.assert_allclose(loss.predict().run(batched), loss.predict().run(sequential()), rtol=1e-12)
+    assert all(getattr(x, "_block", blocks.NONE) is blocks.NONE for x in kept)
+
+
+def test_threads_may_share_examples() -> None:
+    model = TreeLSTM()
+    kept = [one(model, tree) for tree in trees(7, 12)]
+    batches = [np.random.default_rng(i).permutation(12)[:6].tolist() for i in range(24)]
+    expected = [float(sum_of([kept[i] for i in batch]).predict().run(sequential())) for batch in batches]
+    batched = run.Batched()
+    kept[-1].predict().run(batched)
+
+    def value(batch: list[int]) -> float:
+        return float(sum_of([kept[i] for i in batch]).predict().run(batched))
+
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(3):
+            np.testing.assert_allclose([*pool.map(value, batches)], expected, rtol=1e-12)
