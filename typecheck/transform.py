@@ -79,3 +79,15 @@ def case_cell_keeps_the_signature(d: wg.DoubleLayer, f: wg.FloatLayer) -> None: 
     cell_of_two(d, rate=2.0)  # E[call-arg]: Unexpected keyword argument "rate"
     cell_of_two()  # E[call-arg]: Missing positional argument
     wg.cell(3)  # E[arg-type]: has incompatible type "int"
+
+
+class Scaling:
+    @wg.cell
+    def scaled(self, x: wg.DoubleLayer) -> wg.DoubleLayer:
+        return weight * x
+
+
+def case_a_method_that_is_a_cell(d: wg.DoubleLayer, f: wg.FloatLayer) -> None:  # T48
+    assert_type(Scaling().scaled(d), wg.DoubleLayer)
+    Scaling().scaled(f)  # E[arg-type]: has incompatible type "FloatLayer"
+    Scaling().scaled()  # E[call-arg]: Missing positional argument

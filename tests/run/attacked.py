@@ -16,7 +16,7 @@ import numpy as np
 import wengert as wg
 from tests.run.planned import Network, Watched, eager, plain, same, trained
 from wengert.plugins import SGD, Adam, LearningRate, Momentum
-from wengert.run.interrupted import Interrupted
+from wengert.run.compiled.interrupted import Interrupted
 
 
 class WithAdam(Adam, LearningRate): ...

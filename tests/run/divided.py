@@ -18,10 +18,10 @@ import pytest
 import wengert as wg
 from wengert.control import set_default_executor
 from wengert.run import Parallel
-from wengert.run.crew import Crew
-from wengert.run.overlap import Overlapping
-from wengert.run.parallel import _Plans
-from wengert.run.trial import Divided, Terms
+from wengert.run.threads.crew import Crew
+from wengert.run.threads.overlap import Overlapping
+from wengert.run.threads.parallel import _Plans
+from wengert.run.threads.trial import Divided, Terms
 
 F32 = np.float32
 FREE = Terms(handoff=0.0, timed=1, tried=0)  # any region is worth a thread, without a trial

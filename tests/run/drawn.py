@@ -16,6 +16,7 @@ import wengert as wg
 Array = np.ndarray[Any, np.dtype[Any]]  # Any: shapes and element types are what varies
 SHAPES = ((), (1,), (3,), (2, 3), (3, 3), (4, 1, 3), (3, 2))
 Layer = Any  # an array expression of any shape
+Maker = Callable[["Draw", list[Layer]], Layer]
 
 
 def small(x: Layer) -> Layer:
@@ -26,7 +27,9 @@ def small(x: Layer) -> Layer:
 class Draw:
     """One network: what is drawn with a seed is drawn again in the same way."""
 
-    def __init__(self, seed: int, settings: Any) -> None:  # Any: settings classes have no common type
+    def __init__(self, seed: int, settings: Any, makers: Sequence[Maker] | None = None) -> None:
+        # Any: settings classes have no common type
+        self.makers = MAKERS if makers is None else makers
         self.chance = np.random.default_rng(seed)
         self.dtype = self.pick((np.float64, np.float64, np.float32))
         self.weights = [self.weight(settings, shape) for shape in SHAPES[2:] if self.chance.random() < 0.7]
@@ -61,7 +64,7 @@ class Draw:
         for table in self.tables:
             pool += self.rows(table)
         for _ in range(self.size):
-            pool.append(self.pick(MAKERS)(self, pool))
+            pool.append(self.pick(self.makers)(self, pool))
         kept = [self.pick(pool) for _ in range(4)] + pool[-3:]
         total: Layer = wg.square(self.double) * 0.1
         for x in kept:
@@ -187,19 +190,19 @@ def indexed(d: Draw, pool: list[Layer]) -> Layer:
     return d.pick((lambda: wg.take(x, indices, axis=0), lambda: x[indices], lambda: x[..., 0]))()
 
 
-MAKERS = (
+MAKERS: tuple[Maker, ...] = (
     *(unary, unary, binary, binary, binary, divided, product, product, view, view, reduced),
     *(joined, lines, classified, chosen, indexed),
 )
 
 
 def network(
-    seed: int, settings: Callable[[], Any]
+    seed: int, settings: Callable[[], Any], makers: Sequence[Maker] | None = None
 ) -> Callable[[], tuple[list[Layer], Callable[[int], Layer]]]:
     """The network of a seed, made anew each time it is asked for."""
 
     def made() -> tuple[list[Layer], Callable[[int], Layer]]:
-        draw = Draw(seed, settings())
+        draw = Draw(seed, settings(), makers)
         return [*draw.weights, *draw.tables, draw.double], draw.loss
 
     return made

@@ -13,7 +13,8 @@ import numpy as np
 
 import wengert as wg
 from wengert.run import Sequential
-from wengert.run.plans import Plans
+from wengert.run.compiled.plans import Plans
+from wengert.run.compiled.stretches import Stretches
 
 
 class Watched(Plans):
@@ -35,7 +36,7 @@ class Watched(Plans):
 def eager(worth: int = 1) -> tuple[Sequential, Watched]:
     """An interpreter whose plans come after `worth` runs, and its plans."""
     executor, plans = Sequential(), Watched(worth)
-    executor._plans = plans
+    executor._plans, executor._stretches = plans, Stretches(worth)
     return executor, plans
 
 

@@ -7,15 +7,20 @@ import os
 import random
 import threading
 import time
+import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from wengert.errors import Failures
-from wengert.run.crew import Crew
-from wengert.run.partition import Tasks, schedule
+from wengert.run.threads.crew import Crew
+from wengert.run.threads.job import Job, More
+from wengert.run.threads.partition import Tasks, schedule
 
+ONE = Tasks(((0,),), (0,), ((),), (0,), 0.0)
 FORK = Tasks(((0,), (1,), (2,)), (0, 0, 2), ((2,), (2,), ()), (0, 1, 0), 0.0)
 
 
@@ -149,15 +154,13 @@ class TestCrew:
 
             def put(self, item: None) -> None: ...
 
-        from wengert.run import crew as module
-
-        made = module._Job.__init__
+        made = Job.__init__
 
         def with_bell(self: Any, *arguments: Any) -> None:  # Any: a job, and what it is made of
             made(self, *arguments)
             self._bell = Bell()
 
-        monkeypatch.setattr(module._Job, "__init__", with_bell)
+        monkeypatch.setattr(Job, "__init__", with_bell)
         with pytest.raises(KeyboardInterrupt):
             crew.run([lambda: begun.wait(10), slow, lambda: log.append("after")], FORK)
         assert log == ["slow"]
@@ -183,6 +186,51 @@ class TestCrew:
         while sum(t.is_alive() for t in before) > len(before) - 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         assert sum(t.is_alive() for t in before) <= len(before) - 2
+
+    def test_works_that_a_work_gives(self) -> None:
+        crew, log = Crew(2), list[int]()
+
+        def work(i: int) -> More:
+            log.append(i)
+            return More([partial(work, 2 * i), partial(work, 2 * i + 1)] if i < 8 else [])
+
+        for young in (False, True):
+            log.clear()
+            crew.run([partial(work, 1)], ONE, young=young)
+            assert sorted(log) == [*range(1, 16)]
+
+    def test_a_small_young_job_stays_with_its_owner(self) -> None:
+        crew, seen = Crew(2), set[int]()
+        alone = [crew.run([lambda: seen.add(threading.get_ident())] * 3, FORK, young=True) for _ in range(50)]
+        assert sum(alone) > 25  # others may keep a core busy
+        assert threading.get_ident() in seen
+
+    def test_a_young_job_that_lasts_gets_help(self) -> None:
+        crew = Crew(2)
+        for _ in range(5):
+            met = threading.Barrier(2, timeout=10)
+            assert not crew.run([met.wait, met.wait, lambda: None], FORK, young=True)
+            time.sleep(0.3)  # nobody looks any more
+
+    def test_nothing_is_kept_for_threads_that_come_late(self) -> None:
+        crew, met, go_on = Crew(2), threading.Barrier(3, timeout=10), threading.Event()
+
+        def busy() -> None:
+            met.wait()
+            go_on.wait(10)
+
+        other = threading.Thread(target=crew.run, args=([busy, busy, lambda: None], FORK))
+        other.start()
+        met.wait()
+        kept = []
+        for young in (False, True) * 20:
+            data = np.ones(1000)
+            kept.append(weakref.ref(data))
+            crew.run([partial(data.sum), lambda: None, lambda: None], FORK, young=young)
+            del data
+        assert all(ref() is None for ref in kept)
+        go_on.set()
+        other.join()
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
     @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # 3.12 warns wherever threads live

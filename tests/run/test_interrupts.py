@@ -17,7 +17,7 @@ from tests.run.counting import state_of
 from tests.run.planned import eager, plain
 from tests.run.test_plans_failures import Scene, everybody_may_train
 from wengert.graph.interrupts import Uninterrupted
-from wengert.graph.store import STORE
+from wengert.graph.store import STORE, _inside
 from wengert.plugins import SGD
 from wengert.run import commit as commits
 
@@ -93,6 +93,9 @@ def test_at_any_time(planned: bool) -> None:
     w, v = settings.array_weight(np.zeros(4)), settings.array_weight(np.zeros(4))
     question = (wg.sum(w * -1.0) + wg.sum(v * -1.0)).train()
     executor = eager()[0] if planned else plain()
+    question.run(
+        executor
+    )  # what the first plan imports, nobody interrupts: Python would leave its files open
     before = signal.signal(signal.SIGALRM, lambda number, frame: ctrl_c())
     try:
         for round_ in range(1500):
@@ -104,6 +107,8 @@ def test_at_any_time(planned: bool) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert everybody_may_train()
+    assert not STORE.readers
+    assert not _inside.get(), "whoever comes next would not wait for others"
 
 
 class TestUninterrupted:

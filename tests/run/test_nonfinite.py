@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.control import Executor
 from wengert.errors import NonFiniteError
 from wengert.extend import Optimizer
 from wengert.plugins import SGD, FailOnNonFinite
-from wengert.run import Sequential
+from wengert.run import Batched, Parallel, Sequential
 
 
 class Settings(FailOnNonFinite, SGD): ...
@@ -64,12 +65,20 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {  # Any: losses of every colu
 }
 
 
+EXECUTORS: dict[str, tuple[Executor, int]] = {
+    "plans": (Sequential(), 10),  # the interpreter, the run that makes a plan, the plan
+    "interpreter": (Sequential(compiled=False), 1),
+    "two threads": (Parallel(threads=2), 10),
+    "batched": (Batched(), 3),
+}
+
+
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("compiled", [True, False])
-def test_the_first_is_named(name: str, compiled: bool) -> None:
+@pytest.mark.parametrize("how", EXECUTORS)
+def test_the_first_is_named(name: str, how: str) -> None:
     make, text = CASES[name]
-    executor = Sequential(compiled)
-    for _ in range(10 if compiled else 1):  # the interpreter, the run that makes a plan, the plan
+    executor, runs = EXECUTORS[how]
+    for _ in range(runs):
         with pytest.raises(NonFiniteError) as failure:
             make().train().run(executor)
         (note,) = (n for n in failure.value.__notes__ if n.startswith("first not finite"))

@@ -18,7 +18,7 @@ from wengert import Do
 from wengert.errors import ArgumentError, Failures
 from wengert.plugins import SGD, Adam, LearningRate
 from wengert.run import Parallel, Sequential
-from wengert.run.regions import Regions
+from wengert.run.threads.regions import Regions
 
 
 class WithAdam(Adam, LearningRate): ...

@@ -16,8 +16,8 @@ from tests.run.drawn import network
 from tests.run.planned import eager, trained
 from wengert.plugins import SGD, Adam, LearningRate, Momentum
 from wengert.run import Sequential
-from wengert.run.regions import Regions
-from wengert.run.trial import Terms
+from wengert.run.threads.regions import Regions
+from wengert.run.threads.trial import Terms
 
 
 class WithAdam(Adam, LearningRate): ...
@@ -117,6 +117,22 @@ class TestPlans:
         (program,) = programs(executor)
         assert isinstance(program._way, Regions) == chosen
         assert program._way is not None
+
+    def test_a_choice_that_stays_is_asked_for_less_and_less_often(self) -> None:
+        executor = dividing(terms=FREE._replace(tried=2, gain=0.0, again=10, seldom=40))
+        _, loss = columns(SETTINGS["SGD"]())
+        waits: list[int] = []
+        for i in range(240):
+            loss(i % 10).train().run(executor)
+            (program,) = programs(executor)
+            if program._way is not None and (not waits or program._again != waits[-1]):
+                waits.append(program._again)
+        assert waits == [10, 20, 40]
+        program._terms = program._terms._replace(gain=1e9)  # as if the cores were idle now
+        for i in range(60):
+            loss(i % 10).train().run(executor)
+        assert isinstance(program._way, Regions)
+        assert program._again < 40
 
     def test_a_choice_is_made_again(self) -> None:
         executor = dividing(terms=FREE._replace(tried=2, gain=0.0, again=20))

@@ -121,7 +121,7 @@ def test_new_data_in_a_weight_are_seen_and_move_in() -> None:
     for net in (scene.net, scene.other):
         cell = net.heads[1][0]._cell
         with STORE.lock:
-            STORE.replace(-1, [(cell, fresh.copy())])
+            STORE.replace([(cell, fresh.copy())], STORE.others(-1))
     assert not scene.together()
     for _ in range(3):
         scene.step()

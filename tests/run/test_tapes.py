@@ -100,6 +100,15 @@ class TestTape:
         assert by_hand(w * 2.0, Do.now(3.0)).nested().run() == 2.0
         assert w.data == -5.0
 
+    def test_d4_what_was_opened_for_an_attempt_that_failed_is_there_for_others(self) -> None:
+        w = weight(3.0)
+        shared = DoubleLayer((w * 2.0).forward.map(lambda tape: Tape(tape.data, tape.backward)))
+        attempt = shared.forward.flat_map(lambda _: Do.fail(Boom()))
+        recovered = DoubleLayer(attempt.recover(lambda _: (w * 3.0).forward))
+        later = DoubleLayer(Do.now(None).flat_map(lambda _: shared.forward))
+        assert (recovered + later).train().run() == 15.0
+        assert w.data == 3.0 - 5.0
+
     def test_d5_the_sum_of_deltas_runs_once(self) -> None:
         counted = Counted()
         w = weight()

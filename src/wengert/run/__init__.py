@@ -17,9 +17,9 @@ from wengert.run.sequential import Sequential
 
 if TYPE_CHECKING:
     from wengert.run.batching.executor import Batched
-    from wengert.run.parallel import Parallel
+    from wengert.run.threads.parallel import Parallel
 else:
-    _LATER = {"Batched": "wengert.run.batching.executor", "Parallel": "wengert.run.parallel"}
+    _LATER = {"Batched": "wengert.run.batching.executor", "Parallel": "wengert.run.threads.parallel"}
 
     def __getattr__(name: str) -> object:
         """What is loaded when somebody first asks for it: a quarter of what importing Wengert would take."""

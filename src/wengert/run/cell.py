@@ -9,28 +9,27 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
+from inspect import iscoroutinefunction
 from types import CodeType
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
-from wengert.arrays import ARRAY_CLASS, freeze, is_array, is_float32
-from wengert.differentiable import registered
-from wengert.errors import ArgumentError, WengertError
-from wengert.graph.kinds import Kind
-from wengert.graph.node import Expression, new_node, next_serial
-from wengert.graph.operand import array_kind, operand, shown
+from wengert.errors import ArgumentError
+from wengert.graph.node import new_node, next_serial
+from wengert.graph.operand import operand, shown
 from wengert.graph.operation import Operation, Rules, Signature
-from wengert.graph.products import Rebuild, is_product, leaves_of, parts_of
-from wengert.graph.site import PACKAGE, user_frame, user_position
-from wengert.graph.template import CellSignature, traced
+from wengert.graph.products import Rebuild, is_product, leaves_of
+from wengert.graph.site import OURS, user_frame, user_position
+from wengert.graph.template import CellSignature
 from wengert.graph.weights import Weight
+from wengert.run.forms import flat, form_of, is_operand
+from wengert.run.templates import MOST, Templates, is_open
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _getframe = sys._getframe
 _new = object.__new__  # as in `apply`
-_MOST_KINDS: Final = 1024
-_kinds: Final[dict[tuple[Any, Any], Kind]] = {}  # Any: shapes and element types of literal arrays
 
 
 class Parts:
@@ -59,13 +58,17 @@ PART: Final = Operation(
 
 
 class Cell(Generic[P, R]):
-    """A function of expressions; what it closes over is as it was when it was traced."""
+    """A function of expressions; what it closes over is as it was when it was traced.
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    As an attribute of a class it is a cell for each object, which does not outlive that.
+    """
+
+    def __init__(self, function: Callable[P, R], owner: object = None) -> None:
         functools.update_wrapper(self, function)
-        self._function = function
-        name = getattr(function, "__qualname__", "cell")
-        self._operation = Operation(name, None, function.__module__, listed=False)
+        self._owner = None if owner is None else weakref.ref(owner)  # the first argument of each call
+        self._methods: dict[int, Cell[..., R]] = {}  # by the identity of their owners
+        named = function.func if isinstance(function, functools.partial) else function
+        self._templates = Templates(function, getattr(named, "__qualname__", "cell"))
         self.at: tuple[CodeType | str, int] | None = None  # where calls count as written, if not here
         self._calls: dict[tuple[Any, ...] | None, _Call] = {}  # Any: kinds, and lengths of tuples of them
 
@@ -76,13 +79,13 @@ class Cell(Generic[P, R]):
             try:  # expressions only, of kinds already met
                 found = self._calls[tuple([x._kind for x in args])]  # type: ignore[attr-defined] # else the except
             except (AttributeError, KeyError):
-                key, operands = _flat(args)
+                key, operands = flat(args)
                 found = self._calls.get(key)
         if found is None:
             return self._long_way(args, kwargs)
         if self.at is None:
             frame = _getframe(1)
-            if frame.f_code.co_filename.startswith(PACKAGE):
+            if OURS[frame.f_code.co_filename]:
                 frame = user_frame()
             code, offset = frame.f_code, frame.f_lasti
         else:
@@ -114,18 +117,27 @@ class Cell(Generic[P, R]):
     def _long_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:  # Any: arguments of every type
         """A call of a form that has not been met, or with arguments that belong to the trace."""
         leaves, fill = leaves_of((args, tuple(kwargs.items())))
-        places = [i for i, x in enumerate(leaves) if _is_operand(x)]
+        places = [i for i, x in enumerate(leaves) if is_operand(x)]
         try:
             pairs = [operand(leaves[i]) for i in places]
         except Exception as error:
-            raise type(error)(f"{self._operation.name}: {error}\n  at {user_position()}") from None
-        kinds = tuple(of for _, of in pairs)
-        if not all(of.known for of in kinds):  # only the run knows: no template can be made before it
-            return self._function(*args, **kwargs)
-        signature = self._signature(kinds, leaves, places, fill, _form((args, tuple(kwargs.items()))))
-        call = _call_of(signature)
-        key, _ = _flat(args)
-        if key is not None and not kwargs:
+            raise type(error)(f"{self._templates.operation.name}: {error}\n  at {user_position()}") from None
+        kinds, form = tuple(of for _, of in pairs), form_of((args, tuple(kwargs.items())))
+        others = {i: x for i, x in enumerate(leaves) if i not in places}
+        first = () if self._owner is None else (self._owner(),)
+
+        def filled(parameters: Iterable[Any]) -> Any:  # Any: a call's arguments, with nodes for operands
+            at = others | dict(zip(places, parameters, strict=True))
+            given, named = fill(at[i] for i in range(len(at)))
+            return (*first, *given), named
+
+        call = _call_of(self._templates.signature(kinds, form, filled))
+        signature = call.signature
+        key, _ = flat(args)
+        keeps = self._owner is not None and is_open(signature)  # its owner, for the run
+        if key is not None and not kwargs and not keeps:
+            if len(self._calls) >= MOST:
+                self._calls.clear()
             self._calls[key] = call
         frame = user_frame()
         code, offset = self.at or (frame.f_code, frame.f_lasti)
@@ -137,54 +149,33 @@ class Cell(Generic[P, R]):
         return cast(R, call.rebuild(made))
 
     def __get__(self, owner: object, cls: type | None = None) -> Any:  # Any: P without its first, and R
-        bound: Callable[..., Any] = self.__call__
-        return self if owner is None else functools.partial(bound, owner)
-
-    def _signature(
-        self, kinds: tuple[Kind, ...], leaves: list[Any], places: list[int], fill: Rebuild, form: object
-    ) -> CellSignature:  # Any: arguments of every type
-        key = (kinds, form)
-        try:
-            found = self._operation.signatures.get(key)
-        except TypeError:
-            raise ArgumentError(
-                f"{self._operation.name}: an argument of a cell is an expression, an array, a tuple of these, or "
-                f"something hashable that belongs to the cell\n  at {user_position()}"
-            ) from None
+        if owner is None:
+            return self
+        found = self._methods.get(id(owner))
         if found is None:
+            whole: Callable[..., R] = self.__call__
+            if is_product(owner):  # its weights are operands
+                return functools.partial(whole, owner)
+            try:
+                weakref.finalize(owner, self._methods.pop, id(owner), None)
+            except TypeError:  # nobody would say when it dies
+                return functools.partial(whole, owner)
+            found = self._methods[id(owner)] = Cell(self._templates.function, owner)
+        method = _Method(found)
+        method.owner = owner
+        return method
 
-            def filled(parameters: Any) -> Any:  # Any: nodes in place of arguments
-                inside = dict(zip(places, parameters, strict=True))
-                return fill(inside.get(i, x) for i, x in enumerate(leaves))
-
-            template = traced(self._function, kinds, filled, self._operation.name)
-            found = CellSignature(self._operation, kinds, template, (("form", form),))
-            self._operation.signatures[key] = found
-        return cast(CellSignature, found)
-
-
-def _is_operand(x: object) -> bool:
-    return (
-        isinstance(x, Expression)
-        or is_array(x)
-        or is_float32(x)
-        or (not isinstance(x, (int, float)) and registered(x))
-    )
+    def __getstate__(self) -> dict[str, Any]:  # Any: whatever a function has as attributes
+        return {**self.__dict__, "_methods": {}}
 
 
-def _form(x: object) -> object:
-    """What two calls have in common: the nesting, and every argument that is no operand, by type and value."""
-    items: list[object] = []
-    todo: list[object] = [x]
-    while todo:
-        item = todo.pop()
-        if is_product(item):
-            parts, _ = parts_of(item)
-            items.append((type(item), len(parts)))
-            todo.extend(reversed(parts))
-        else:
-            items.append(None if _is_operand(item) else (type(item), item))
-    return tuple(items)
+class _Method(functools.partial[R]):
+    """The cell of one object, which lives until it has been called."""
+
+    owner: object
+
+    def __reduce__(self) -> tuple[Any, ...]:  # Any: what `pickle` takes
+        return getattr, (self.owner, self.func.__name__)
 
 
 class _Call(NamedTuple):
@@ -209,52 +200,16 @@ def _call_of(signature: CellSignature) -> _Call:
     return _Call(signature, template.captured, parts, tuple if plain else template.rebuild)
 
 
-def _kind_of(x: Any) -> Kind:  # Any: an array
-    """Its kind as a literal; a look-up where such arrays have been met."""
-    key = (x.shape, x.dtype)
-    found = _kinds.get(key)
-    if found is None:
-        found = array_kind(x)
-        if len(_kinds) >= _MOST_KINDS:
-            _kinds.clear()
-        _kinds[key] = found
-    return found
-
-
-def _flat(
-    args: tuple[Any, ...],
-) -> tuple[tuple[Any, ...] | None, tuple[Any, ...]]:  # Any: arguments of every type
-    """What calls with such arguments have in common, and the operands; None for arguments of other forms."""
-    key: list[Any] = []
-    operands: list[Any] = []
-    for x in args:
-        several = x.__class__ is tuple
-        for part in x if several else (x,):
-            if isinstance(part, Expression):
-                key.append(part._kind)
-                operands.append(part)
-            elif type(part) is ARRAY_CLASS:
-                try:
-                    of = _kind_of(part)
-                except WengertError:
-                    return None, ()  # the long way says where
-                key.append(of)
-                operands.append(freeze(part))
-            else:
-                return None, ()
-        if several:
-            key.append(len(x))
-    return tuple(key), tuple(operands)
-
-
 def cell(function: Callable[P, R]) -> Callable[P, R]:
     """A function of expressions that becomes one node a call.
 
     It is traced once for each combination of operand types; expressions and arrays, also in tuples and frozen
     dataclasses, are operands, and anything else (a number, a name) belongs to the trace and has to be hashable.
-    Weights that it reads without being given them are operands, too. It may return a tuple of expressions.
+    Calls with different numbers never run as one batch; `np.float32(x)`, and an array, are operands.
+    Weights that it reads without being given them are operands, too. It may return a tuple of expressions. A method
+    is a cell for each object; where only the run tells the shapes of operands, a call is traced in the run again.
     Derivative: that of what it does.
-    Raises ArgumentError where it returns no expression or waits for a value.
+    Raises ArgumentError for an `async def`, and where it returns no expression or waits for a value.
     >>> from wengert import DoubleLayer, lift
     >>> @cell
     ... def step(h: DoubleLayer, x: DoubleLayer) -> tuple[DoubleLayer, DoubleLayer]:
@@ -266,5 +221,10 @@ def cell(function: Callable[P, R]) -> Callable[P, R]:
     if not callable(function):
         raise ArgumentError(
             f"@cell takes a function of expressions; got {shown(function)}\n  at {user_position()}"
+        )
+    if iscoroutinefunction(function):
+        raise ArgumentError(
+            f"@cell: {function.__qualname__} is an async def, which waits for values, and a cell is traced before "
+            f"any run; write @differentiable, and cells for what it does between waits\n  at {user_position()}"
         )
     return cast(Callable[P, R], Cell(function))

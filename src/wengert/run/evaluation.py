@@ -5,116 +5,99 @@ once and gets its whole delta once, in the reverse of the order of evaluation (S
 only the nodes that need the failed one (D16).
 Refuses to know: formulas, weights' optimizers, and what the values are for.
 
-The loops of `loops` do nearly all the work; the generators here handle what is rare: tapes from a `Do`, kinds
-that only the run tells, and failures.
+The loops of `loops`, and the programs of `passages`, do nearly all the work; the generators are for what is rare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
-from wengert.arrays import Value, all_quiet, one_like, shape_of
-from wengert.control import Context, Do, Run, Steps, UnitContinuation
-from wengert.differentiable import Tape
-from wengert.errors import ShapeError, TapeReleasedError, combine
+from wengert.arrays import Value, all_quiet, keep_heap, one_like, shape_of
+from wengert.control import Context, Run, Steps
+from wengert.errors import ShapeError, combine
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
-from wengert.graph.operand import tape_of
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below
 from wengert.graph.store import Cell
+from wengert.graph.template import template_of
 from wengert.graph.watchers import WATCHERS, watchers_of
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
-from wengert.run.beginnings import Begun, dropped
-from wengert.run.loops import ONE_THREAD, Failure, Loops, arguments_of, entered, left, pulled, summed
+from wengert.run.compiled.passages import Passages
+from wengert.run.loops import ONE_THREAD, Loops, arguments_of, entered, left, pulled
 from wengert.run.notes import noted, raise_all
-from wengert.run.received import OwnTape, checked, checked_delta, received
+from wengert.run.tapes import Tapes
 
 
-class Evaluation:
+class Evaluation(Tapes):
     """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
 
-    __slots__ = (
-        "begun",
-        "buffers",
-        "deltas",
-        "failed",
-        "lazy",
-        "loops",
-        "opened",
-        "opening",
-        "order",
-        "pending",
-        "resolved",
-        "snapshot",
-        "tapes",
-        "values",
-        "wanted",
-    )
+    __slots__ = ("buffers", "held", "order", "passages", "resolved", "snapshot", "update")
 
     def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
+        super().__init__(loops)
         self.snapshot = snapshot
-        self.loops = loops
-        self.values: dict[Expression, Value] = {}
         self.buffers: dict[int, Cell] = {}  # of the weights read, by the identity of their data
+        self.held: list[Callable[[], None]] = []  # tapes that live as long as this does
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
-        self.deltas: dict[Expression, Value] = {}
-        self.failed: dict[Expression, Failure] = {}
-        self.tapes: dict[Node, Tape[Any, Any]] = {}  # Any: of external nodes, with Data of every type
-        self.pending: dict[Expression, list[Do[Any]]] = {}  # Any: deltas sent by hand or by a user's tape
-        self.opened: dict[int, Node] = {}  # by the identity of a user's differentiable value
-        self.opening: set[Node] = set()  # whose Do runs now: one that is met again would wait for itself
-        self.begun: dict[Node, Begun] = {}  # external nodes that have begun before their turn
-        self.lazy: dict[Node, list[Callable[[], Value]]] = {}  # deltas of external nodes, run if asked for
         self.resolved: dict[Node, Signature] = {}
-        self.wanted: dict[Expression, Value] = {}  # deltas asked for by `gradients`
+        self.passages = Passages(None)
+        self.update: Iterator[Value] | None = None  # what is left of a program that goes back and commits
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *failure: object) -> None:
         """Let go of what holds this evaluation: failures by their tracebacks, tapes by where they send."""
+        for release in (keep_heap, *self.held):
+            release()
         for table in (self.failed, self.tapes, self.pending, self.lazy):
             table.clear()
+        self.passages.close()
+        self.update = None
         if WATCHERS and len(failure) == 3 and isinstance(failure[1], Exception):
             for watcher in watchers_of(x for x in self.values if isinstance(x, Weight)):
                 watcher.failed(failure[1])
 
-    # -- forward ------------------------------------------------------------------------------------
-
     def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
         """The value of `root`; everything below it that has no value yet gets one: `nodes`, if known."""
         if root not in self.values and root not in self.failed:
+            whole = nodes is not None  # then a plan's business, unless there is a bind
             nodes = self.begin(root) if nodes is None else nodes
-            context.run.on_cancel(nodes.clear)
+            done = self.advance(nodes, context.run, whole)
+            yield from self.carefully(nodes[done:], context)
+        return self.value(root)
+
+    def advance(self, nodes: list[Node], run: Run, whole: bool = False) -> int:
+        """Compute nodes up to the first one that needs care; how many. The `whole` may be a plan's business."""
+        done = self.passages.forward(nodes, self, whole)
+        if not done:
+            run.on_cancel(nodes.clear)
             try:
                 with all_quiet():
                     done = self.loops.forward(nodes, self.values, self.failed)
             finally:
-                context.run.discard(nodes.clear)
-            context.run.check()
-            self.order += nodes[:done]
-            yield from self.carefully(nodes[done:], context)
-        return self.value(root)
+                run.discard(nodes.clear)
+        run.check()
+        self.order.extend(nodes[:done])
+        return done
 
     def there_and_back(self, loss: Expression, run: Run, nodes: list[Node]) -> list[Node]:
         """Forward, and backward with seed 1 unless a node needs care; the nodes from the first such one on.
 
         For an evaluation that begins: all of it in one go, as almost every training is.
         """
-        run.on_cancel(nodes.clear)
+        done = self.advance(nodes, run, whole=True)
+        if done < len(nodes):
+            return nodes[done:]
+        self.seed(loss)
         failures: list[Exception] = []
+        run.on_cancel(nodes.clear)
         try:
             with all_quiet():
-                done = self.loops.forward(nodes, self.values, self.failed)
-                run.check()
-                self.order += nodes[:done]
-                if done < len(nodes):
-                    return nodes[done:]
-                self.seed(loss)
                 self.loops.backward(nodes, self.values, self.deltas, failures)
         finally:
             run.discard(nodes.clear)
@@ -155,48 +138,32 @@ class Evaluation:
 
     def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
         """The rest of a region once something in it waits or has failed."""
-        begun = self._begin_together(nodes, context)
-        try:
-            yield from self._in_turn(nodes, context)
-        finally:
-            if begun:
-                dropped(self.begun.pop(node) for node in begun if node in self.begun)
-
-    def _begin_together(self, nodes: list[Node], context: Context) -> Sequence[Node]:
-        """The binds among `nodes` that have begun before their turn."""
-        first: dict[object, Node] = {}
-        for node in nodes:
-            if node._signature.mode == EXTERNAL and not self._met(node):
-                (source,) = node._operands
-                first.setdefault(node if isinstance(source, Do) else id(source), node)
-        binds = [*first.values()]
-        begun = self.loops.begin(map(_source, binds), Context(context.run, self))
-        self.begun.update(zip(binds, begun, strict=False))  # all of them, or none
-        return binds if begun else ()
-
-    def _met(self, node: Node) -> bool:
-        """Whether the turn of a bind has come, or that of another node with its value."""
-        known = (self.values, self.failed, self.begun, self.opening)
-        return any(node in found for found in known) or id(node._operands[0]) in self.opened
+        yield from self._in_turn(nodes, context)
 
     def _in_turn(self, nodes: list[Node], context: Context) -> Steps[None]:
-        values, failed = self.values, self.failed
-        for node in nodes:
-            if node in values or node in failed:
-                continue
-            signature = node._signature
-            if self._blocked(node, signature):
-                continue
-            try:
-                if signature.mode == EXTERNAL:
-                    yield from self._open(node, context)
-                else:
-                    self._compute(node, signature)
-            except Exception as failure:
-                operands = () if signature.mode == EXTERNAL else arguments_of(node, signature, values)
-                failed[node] = (noted(failure, node, operands),)
-                continue
-            self.order.append(node)
+        while nodes:
+            bind = next((i for i, x in enumerate(nodes) if x._signature.mode == EXTERNAL), len(nodes))
+            stretch = [x for x in nodes[:bind] if x not in self.values and x not in self.failed]
+            if stretch and not self.failed:
+                del stretch[: self.advance(stretch, context.run)]
+            for node in (*stretch, *nodes[bind : bind + 1]):
+                yield from self._one(node, context)
+            nodes = nodes[bind + 1 :]
+
+    def _one(self, node: Node, context: Context) -> Steps[None]:
+        """A node that needs care, or comes after one that has failed."""
+        signature = node._signature
+        if node in self.values or node in self.failed or self._blocked(node, signature):
+            return
+        try:
+            if signature.mode == EXTERNAL:
+                yield from self._open(node, context)
+            else:
+                self._compute(node, signature)
+        except Exception as failure:
+            self.failed[node] = (noted(failure, node, self._operands(node)),)
+            return
+        self.order.append(node)
 
     def _blocked(self, node: Node, signature: Signature) -> bool:
         """Whether an operand of `node` has failed, which then is its own failure."""
@@ -214,41 +181,14 @@ class Evaluation:
             self.resolved[node] = signature = meaning
         with self.loops.around("forward", node), all_quiet():
             if signature.mode == CELL:
-                self.values[node] = entered(node, arguments, self.values, self.loops.inside)
+                template = template_of(signature)
+                self.values[node] = entered(node, template, arguments, self.values, self.loops.inside)
             else:
                 self.values[node] = signature.value(*arguments)
 
-    def _open(self, node: Node, context: Context) -> Steps[None]:
-        """Run what makes a node's tape; a user's value that stands in two places is asked once (S2)."""
-        (source,) = node._operands
-        first = node if isinstance(source, Do) else self.opened.setdefault(id(source), node)
-        if first in self.failed:
-            raise combine(self.failed[first])
-        if first is not node and first in self.values:
-            self.values[node] = self.values[first]
-            self.tapes[node] = OwnTape(self.values[node], partial(self.receive, first), first)
-            return
-        if node in self.opening:
-            raise RecursionError(f"{node!r} waits for itself: its own Do uses it")
-        self.opening.add(node)
-        with self.loops.around("bind", node):
-            tape = checked((yield Do.within(self, self._rest_of(node))), node)
-        self.opening.discard(node)
-        self.values[node] = received(tape, node)
-        self.tapes[node] = tape
-
-    def _rest_of(self, node: Node) -> Do[Tape[Any, Any]]:
-        return self.begun.pop(node) if node in self.begun else tape_of(node)
-
-    def receive(self, x: Expression, delta: Do[Any]) -> UnitContinuation[None]:  # Any: deltas of every type
-        """The accumulator of `x`: nothing happens until the continuation runs; then the delta waits (D2)."""
-        return UnitContinuation.delay(lambda: self.pending.setdefault(x, []).append(delta))
-
-    # -- backward -----------------------------------------------------------------------------------
-
     def backward(self, context: Context) -> Steps[None]:
         """Send every delta on its way, last evaluated first, until only weights hold any."""
-        if self.tapes or self.pending or self.wanted or self.resolved:
+        if self.tapes or self.pending or self.wanted or self.resolved or self.passages:
             yield from self._backward_carefully(context)
         else:
             order = self.order[:]
@@ -263,8 +203,14 @@ class Evaluation:
 
     def _backward_carefully(self, context: Context) -> Steps[None]:
         failures: list[Exception] = []
-        for node in reversed(self.order[:]):
-            yield from self._back(node, context, failures)
+        order = self.order[:]
+        while order:
+            passage = self.passages.that_ends(order[-1])
+            if passage is None:
+                yield from self._back(order.pop(), context, failures)
+            else:
+                del order[-len(passage.nodes) :]
+                yield from self.passages.back(passage, self, context, failures)
         yield from self._settled(context, failures)
 
     def _back(self, node: Node, context: Context, failures: list[Exception]) -> Steps[None]:
@@ -277,29 +223,7 @@ class Evaluation:
                 with self.loops.around("backward", node):
                     self._pull(node, g)
         except Exception as failure:
-            signature = node._signature
-            operands = () if signature.mode == EXTERNAL else arguments_of(node, signature, self.values)
-            failures.append(noted(failure, node, operands, "backward of "))
-
-    def _settled(self, context: Context, failures: list[Exception]) -> Steps[None]:
-        """What was sent to weights, after the turn of every node; then the failures of all."""
-        for weight in [x for x in self.pending if isinstance(x, Weight)]:
-            try:
-                yield from self._collect(weight, context)
-            except Exception as failure:
-                failures.append(failure)
-        for late in self.pending:
-            failures.append(TapeReleasedError(f"a delta was sent to {late!r} after its turn had passed"))
-        self.pending.clear()
-        raise_all(failures)
-
-    def _collect(self, x: Expression, context: Context) -> Steps[None]:
-        """Run the deltas that were sent to `x` as a `Do`, now that no more can come."""
-        sent = self.pending.pop(x, [])
-        while sent:
-            self.add(x, checked_delta((yield Do.within(self, sent.pop(0))), x))
-        if x in self.wanted and x in self.deltas:
-            self.wanted[x] = self.deltas[x]
+            failures.append(noted(failure, node, self._operands(node), "backward of "))
 
     def _pull(self, node: Node, g: Value) -> None:
         signature = self.resolved.get(node) or node._signature
@@ -321,22 +245,3 @@ class Evaluation:
             else:
                 with all_quiet():
                     self.add(x, pull(g, self.values[node], *arguments))
-
-    def _send(self, node: Node) -> None:
-        """Hand an external node's delta, still a `Do`, to the tape that its source gave (D2, D3)."""
-        sent = self.lazy.pop(node, [])
-        if node in self.deltas:
-            g = self.deltas.pop(node)
-            sent.append(lambda: g)
-        if sent:
-            self.tapes[node].backward(Do.delay(partial(summed, sent))).run()
-
-    def add(self, x: Expression, delta: Value) -> None:
-        """Add to what has arrived at `x`."""
-        self.deltas[x] = self.deltas[x] + delta if x in self.deltas else delta
-
-
-def _source(node: Node) -> Do[Tape[Any, Any]]:
-    """What makes a node's tape; a user's `forward` is not called before that runs."""
-    (source,) = node._operands
-    return source if isinstance(source, Do) else Do.defer(partial(tape_of, node))

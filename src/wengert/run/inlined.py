@@ -46,7 +46,7 @@ class Inlined:
                 self._leave(frame, frames)
             elif node._signature.mode == CELL:
                 frames.append(_entered(frame, node))
-            elif node._signature.operation is PART:
+            elif node._signature.operation is PART and node._operands[0] in frame.results:
                 index = dict(node._signature.attributes)["index"]
                 frame.stands[node] = frame.results[node._operands[0]][index]
             elif frame is outside:
@@ -64,7 +64,7 @@ class Inlined:
     def _leave(frame: _Frame, outer: list[_Frame]) -> None:
         if frame.call is None:
             return
-        template, around = template_of(frame.call), outer[-1]
+        template, around = template_of(frame.call._signature), outer[-1]
         inside = (frame.stands.get(x, x) for x in template.results)
         results = tuple(around.stands.get(x, x) for x in inside)  # a call may give back what another one gave
         if template.single:
@@ -74,7 +74,7 @@ class Inlined:
 
 
 def _entered(frame: _Frame, call: Node) -> _Frame:
-    template = template_of(call)
+    template = template_of(call._signature)
     operands = _operands(call, frame)
     return _Frame(iter(template.nodes), dict(zip(template.inputs, map(_within, operands), strict=True)), call)
 

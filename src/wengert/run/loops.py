@@ -8,12 +8,11 @@ Refuses to know: binds, open kinds, who waits; a node that needs such care stops
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, Literal, NamedTuple
 
 from wengert.arrays import Value, all_quiet
-from wengert.control import Context, Do
 from wengert.errors import combine
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import (
@@ -26,8 +25,7 @@ from wengert.graph.operation import (
     Rule,
     Signature,
 )
-from wengert.graph.template import template_of
-from wengert.run.beginnings import Begun
+from wengert.graph.template import Template, template_of
 from wengert.run.commit import commit
 from wengert.run.notes import noted, raise_all
 
@@ -63,7 +61,8 @@ def forward(
             elif mode == GENERAL:
                 values[node] = signature.value(*arguments_of(node, signature, values))
             elif mode == CELL:
-                values[node] = entered(node, arguments_of(node, signature, values), values, inside)
+                arguments = arguments_of(node, signature, values)
+                values[node] = entered(node, template_of(signature), arguments, values, inside)
             else:
                 break
         else:
@@ -129,20 +128,25 @@ def backward(
 
 
 class Inside(NamedTuple):
-    """What a call of a cell computed on its way: backward goes through it again. It stands among the values."""
+    """The template of a call, and what it computed on its way: backward goes through it again, among the values."""
 
     node: Node
 
 
-def entered(node: Node, arguments: tuple[Value, ...], values: Values, inside: Loops | None = None) -> Value:
+def entered(
+    node: Node,
+    template: Template,
+    arguments: tuple[Value, ...],
+    values: Values,
+    inside: Loops | None = None,
+) -> Value:
     """The value of a call of a cell: that of its result, or a tuple of those of all results."""
-    template = template_of(node)
     inner: Values = dict(zip(template.inputs, arguments, strict=True))
     failed: dict[Expression, Failure] = {}
     loop = forward if inside is None else inside.forward
     if loop(template.nodes, inner, failed) < len(template.nodes):
         raise combine(next(iter(failed.values())))
-    values[Inside(node)] = inner
+    values[Inside(node)] = template, inner
     return inner[template.results[0]] if template.single else tuple(inner[x] for x in template.results)
 
 
@@ -150,8 +154,9 @@ def left(
     node: Node, g: Value, values: Values, inside: Loops | None = None
 ) -> Iterator[tuple[Expression, Value]]:
     """The deltas of a call's operands."""
-    template = template_of(node)
-    inner: Values = values[Inside(node)]
+    template: Template
+    inner: Values
+    template, inner = values[Inside(node)]
     deltas: Values = {}
     for index, delta in ({0: g} if template.single else g.arrived).items():
         x = template.results[index]
@@ -181,10 +186,6 @@ class Loops:
     def meaning(self, signature: Signature) -> Signature:
         """What stands for a signature in these runs, where a node is computed with care."""
         return signature
-
-    def begin(self, sources: Iterable[Do[Any]], context: Context) -> list[Begun]:
-        """Those of them that have begun before their turn, all of them or none."""
-        return []
 
     def around(self, part: Part, node: Node) -> AbstractContextManager[object]:
         """What is entered while a node is computed, pulled or opened with care."""

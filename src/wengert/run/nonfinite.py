@@ -7,7 +7,11 @@ Refuses to know: who refused.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
+
 from wengert.arrays import Value, all_quiet, is_finite, one_like
+from wengert.control import Do
 from wengert.errors import NonFiniteError
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
@@ -15,7 +19,7 @@ from wengert.graph.operand import value_kind
 from wengert.graph.operation import CELL, EXTERNAL
 from wengert.lazy import dense
 from wengert.run.evaluation import Evaluation
-from wengert.run.loops import arguments_of, forward, left
+from wengert.run.loops import arguments_of, left
 from wengert.run.notes import located
 from wengert.run.received import OwnTape
 
@@ -41,12 +45,13 @@ def explain(evaluation: Evaluation, loss: Expression, refusal: Exception) -> Non
 
 
 def _complete(evaluation: Evaluation, loss: Expression) -> Evaluation:
-    """An evaluation with every node's value, which one that made a plan does not keep; such a one has no binds."""
+    """An evaluation with every node's value, which one that made a plan, or ran in batches, does not keep."""
     if evaluation.order:
+        evaluation.passages.open_all(evaluation)
         return evaluation
     again = Evaluation(evaluation.snapshot)
-    again.order = again.begin(loss)
-    forward(again.order, again.values, again.failed)
+    with suppress(Exception):  # a bind asks its function once more; the refusal is told in any case
+        Do.program(partial(again.evaluate, loss)).run()
     return again
 
 

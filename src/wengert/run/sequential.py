@@ -8,15 +8,13 @@ Refuses to know: how an evaluation computes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 from wengert.arrays import Namespace, is_array
-from wengert.control import Context, Do, Run, Steps, UnitContinuation
+from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
-from wengert.errors import TapeReleasedError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.products import zero_of
@@ -24,15 +22,16 @@ from wengert.graph.store import STORE
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.changed import Changed, Changes
+from wengert.run.compiled.interrupted import Interrupted
+from wengert.run.compiled.passages import Passages
+from wengert.run.compiled.plans import WORTH, Plans
+from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
-from wengert.run.interrupted import Interrupted
 from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.nonfinite import explain
-from wengert.run.plans import Plans
+from wengert.run.own import OWN, Hold, RunsOwn
 from wengert.run.received import OwnTape, given, handed_over, nowhere
 from wengert.run.watched import watched
-
-OWN = "the evaluation of a run"
 
 
 class Sequential:
@@ -40,7 +39,8 @@ class Sequential:
 
     A structure that comes back often is run by a plan made of it, which gives the same; `compiled=False`
     leaves every run to the interpreter. Where a plan fails, nothing has changed: the interpreter runs the expression
-    once more, to say where, so a rule of a user's that failed is called twice.
+    once more, to say where, so a rule of a user's that failed is called twice. Where the structure depends on values,
+    its parts between binds have programs of their own; what a bind calls is called once, whatever fails.
     A plan runs branches that do the same to other values, such as the heads of a network, as one: a stacked call is
     taken where it gives the bits of the single ones, and by the count of calls it saves. The data of such weights
     live side by side in one array. `stacked=False` leaves each call to itself.
@@ -64,6 +64,7 @@ class Sequential:
     ) -> None:
         changed = bool(rules) or arrays is not None
         self._plans = Plans(stacked=stacked) if compiled and not changed else None
+        self._stretches = Stretches(WORTH) if compiled and not changed else None
         self._loops = Changed(rules, arrays) if changed else ONE_THREAD
         self._evaluations: Callable[[int, Loops], Evaluation] = Evaluation
 
@@ -71,16 +72,16 @@ class Sequential:
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """The tape of an expression, alive until the run or the `nested` part around it ends."""
-        evaluation = _evaluation(context, self._loops)
+        evaluation = _evaluation(context, self)
         x = lift_any(expression)
         if isinstance(evaluation, RunsOwn) and x.kind.trainable:
             evaluation.may_train(context.run)
         value = yield from evaluation.evaluate(x, context)
         if not x.kind.trainable:
             return OwnTape(given(value, x.kind, evaluation.buffers), nowhere, x)
-        hold = _Hold(evaluation, x)
-        if isinstance(evaluation, RunsOwn) and context.environment is evaluation:
-            context.run.on_close(hold.release)  # below a bind: what arrives at that still has to get here
+        hold = Hold(evaluation, x)
+        if context.environment is evaluation:
+            evaluation.held.append(hold.release)  # below a bind: what arrives at that still has to get here
         else:
             yield Do.resource(lambda: hold)
         return OwnTape(given(value, x.kind, evaluation.buffers), hold.backward, x)
@@ -88,7 +89,7 @@ class Sequential:
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """The data of an expression in the present run: what `await` gives."""
         x = lift_any(expression)
-        evaluation = _evaluation(context, self._loops)
+        evaluation = _evaluation(context, self)
         value = yield from evaluation.evaluate(x, context)
         return given(value, x.kind, evaluation.buffers)
 
@@ -113,7 +114,7 @@ def _predict(x: Expression, context: Context, executor: Sequential, snapshot: in
     if bound is not None:
         with suppress(Interrupted):
             return bound.predict(x, snapshot)
-    with executor._evaluations(snapshot, executor._loops) as evaluation:
+    with _begun(executor, snapshot, goes_back=False) as evaluation:
         nodes = evaluation.begin(x)
         if (
             plans is None
@@ -132,10 +133,12 @@ def _gradients(
     if bound is not None:
         with suppress(Interrupted):
             return bound.gradients(snapshot)
-    with executor._evaluations(snapshot, executor._loops) as evaluation:
+    with _begun(executor, snapshot) as evaluation:
         nodes = evaluation.begin(loss)
         if not _planned(plans, evaluation, nodes, targets):
             evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
+            if evaluation.wanted:  # the deltas of single nodes
+                evaluation.passages = Passages(None)
             yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
         found: list[Any] = []  # Any: deltas of every type
         for target in targets:
@@ -163,15 +166,22 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
     if bound is not None:
         with suppress(Interrupted):
             return bound.train(loss, context.run, snapshot)
-    with executor._evaluations(snapshot, executor._loops) as evaluation:
+    with _begun(executor, snapshot) as evaluation:
         nodes = evaluation.begin(loss)
         if plans is None or not plans.earned(nodes, "train") or not plans.make(evaluation, nodes, "train"):
             rest = evaluation.there_and_back(loss, context.run, nodes)
             if rest:  # a scope for what it opens, left before the commit
                 yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
-        context.run.settle()  # the last moment at which a cancelled run can stop with nothing changed (D18)
-        executor._loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
+        try:
+            context.run.settle(value)  # the last moment at which a run can stop with nothing changed (D18)
+        except Exception as refusal:
+            explain(evaluation, loss, refusal)
+            raise
+        if evaluation.update is not None:
+            next(evaluation.update)
+        else:
+            executor._loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
         return value
 
 
@@ -180,7 +190,9 @@ def _rest_and_back(
 ) -> Steps[None]:
     yield from evaluation.carefully(rest, context)
     evaluation.seed(loss)
-    yield from evaluation.backward(context)
+    evaluation.update = evaluation.passages.way(evaluation, loss, context.run)
+    if evaluation.update is None:
+        yield from evaluation.backward(context)
 
 
 def _there_and_back(
@@ -191,76 +203,20 @@ def _there_and_back(
     yield from evaluation.backward(context)
 
 
-def _evaluation(context: Context, loops: Loops) -> Evaluation:
+def _begun(executor: Sequential, snapshot: int, goes_back: bool = True) -> Evaluation:
+    evaluation = executor._evaluations(snapshot, executor._loops)
+    evaluation.passages = Passages(executor._stretches, goes_back)
+    return evaluation
+
+
+def _evaluation(context: Context, executor: Sequential) -> Evaluation:
     """The evaluation that this part of the run belongs to; a run without one gets its own."""
     if isinstance(context.environment, Evaluation):
         return context.environment
-    return context.run.local(OWN, lambda: RunsOwn(context.run, loops))
+    return context.run.local(OWN, partial(_own, context.run, executor))
 
 
-class RunsOwn(Evaluation):
-    """The evaluation of a run that nobody trains: a `backward` by hand makes it a training (D6)."""
-
-    __slots__ = ("executor", "live", "trains")
-
-    def __init__(self, run: Run, loops: Loops) -> None:
-        run.on_close(partial(STORE.end, self))
-        super().__init__(STORE.begin(self), loops)
-        run.on_close(self.__exit__)
-        run.on_success(self.finish)
-        self.executor = run.executor
-        self.live = 0
-        self.trains = False
-
-    def finish(self) -> None:
-        """The commit; before it, what was sent below a bind after the last tape's release is on its way."""
-        if self.pending:
-            Do.program(self.backward).run(self.executor)
-        self.loops.commit(self.deltas, self.snapshot)
-
-    def may_train(self, run: Run) -> None:
-        """A tape is asked for, which may be sent a delta: from now on to its end the run is alone (S10)."""
-        if not self.trains:
-            self.trains = True
-            run.on_close(STORE.hold())
-            if not self.buffers:  # no weight has been read: begin where the training before this one ended
-                self.snapshot = STORE.begin(self)
-
-
-class _Hold(AbstractContextManager["_Hold"]):
-    """One living tape; what was sent to it is on its way when the last of a run's own is released (D5)."""
-
-    __slots__ = ("evaluation", "x")
-
-    def __init__(self, evaluation: Evaluation, x: Expression) -> None:
-        self.evaluation: Evaluation | None = evaluation  # None: released; a kept tape keeps no run (S13)
-        self.x = x
-
-    def __enter__(self) -> _Hold:
-        if isinstance(self.evaluation, RunsOwn):
-            self.evaluation.live += 1
-        return self
-
-    def backward(self, delta: Do[Any]) -> UnitContinuation[None]:  # Any: the expression's Delta
-        if self.evaluation is None:
-            raise TapeReleasedError(
-                f"backward of {self.x!r}: the run (or the nested() part of it) that made this tape has "
-                f"ended; call backward inside it, as in layer.forward.flat_map(lambda tape: ...)"
-            )
-        return self.evaluation.receive(self.x, delta)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        evaluation = self.evaluation
-        try:
-            if isinstance(evaluation, RunsOwn):
-                evaluation.live -= 1
-                if failure is None and not evaluation.live and evaluation.pending:
-                    Do.program(evaluation.backward).run(evaluation.executor)
-        finally:
-            self.release()
-
-    def release(self) -> None:
-        """From now on the tape refuses deltas, and keeps nothing of the run alive."""
-        self.evaluation = None
+def _own(run: Run, executor: Sequential) -> RunsOwn:
+    made = RunsOwn(run, executor._loops)
+    made.passages = Passages(executor._stretches, goes_back=False)
+    return made

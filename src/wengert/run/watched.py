@@ -19,16 +19,18 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
 from wengert.graph.watchers import WATCHERS, Watcher, present, watchers_of
 from wengert.graph.weights import Weight
+from wengert.run.compiled.plans import Plans
+from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import Failure, Loops, Part, Values, arguments_of
 from wengert.run.notes import located
-from wengert.run.plans import Plans
 
 
 class Interpreting(Protocol):
     """What an interpreter decides about its evaluations."""
 
     _plans: Plans | None
+    _stretches: Stretches | None
     _loops: Loops
     _evaluations: Callable[[int, Loops], Evaluation]
 
@@ -41,7 +43,7 @@ def watched(executor: E, trains: bool = False) -> E:
     if not WATCHERS or not any(watcher.detailed for watcher in present()):
         return executor
     executor = copy(executor)
-    executor._plans = None
+    executor._plans = executor._stretches = None
     executor._loops = _Careful(executor._loops)
     executor._evaluations = partial(Watched, trains)
     return executor

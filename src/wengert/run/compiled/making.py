@@ -7,18 +7,20 @@ Refuses to know: which structures have earned a plan, and where plans are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wengert.arrays import all_quiet
 from wengert.graph.node import Expression, Node
+from wengert.run.compiled.binder import binder
+from wengert.run.compiled.plan import Plan
+from wengert.run.compiled.program import Program
+from wengert.run.compiled.tracer import Tracer
+from wengert.run.compiled.tracing import concrete
 from wengert.run.evaluation import Evaluation
-from wengert.run.plan import Plan
-from wengert.run.program import Program
-from wengert.run.tracer import Tracer
-from wengert.run.tracing import concrete
 
 if TYPE_CHECKING:
-    from wengert.run.plans import Mode
+    from wengert.run.compiled.plans import Mode
 
 
 def made(
@@ -35,7 +37,9 @@ def made(
     try:
         if not _traced(tracer, root, mode, targets):
             return None
-        plan = Plan(nodes, tracer, targets if mode == "gradients" else None, program or Program, stacked)
+        asked = targets if mode == "gradients" else None
+        bind = partial(binder, nodes, tracer.weights, asked or ())
+        plan = Plan(root, tracer, bind, asked, program or Program, stacked)
         evaluation.values |= {x: concrete(tracer.table[x]) for x in (root, *targets)}
         evaluation.deltas = tracer.found()
         evaluation.wanted = {x: concrete(d) for x, d in zip(targets, tracer.asked, strict=True)}

@@ -17,8 +17,8 @@ from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.run.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from wengert.run.plan import Bound, Plan
-    from wengert.run.program import Program
+    from wengert.run.compiled.plan import Bound, Plan
+    from wengert.run.compiled.program import Program
 
     Made: TypeAlias = Callable[..., Plan | None]
 
@@ -93,7 +93,7 @@ class Plans:
         False where that fails: nothing has changed then, and the interpreter has to tell why.
         """
         # loaded with the first plan: a tenth of what importing Wengert would take
-        made: Made = import_module("wengert.run.making").made
+        made: Made = import_module("wengert.run.compiled.making").made
         plan = made(evaluation, nodes, mode, targets, self._program, self._stacked)
         if plan is not None and not plan.early:
             self._first(plan, nodes[-1], mode)

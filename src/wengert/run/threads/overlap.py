@@ -7,21 +7,18 @@ Refuses to know: binds, and what is worth a thread by its size: plans have measu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any
 
 from wengert.arrays import Value
-from wengert.control import Context, Do
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.template import CellSignature
-from wengert.run.beginnings import Begun, begun
-from wengert.run.crew import Crew
 from wengert.run.loops import Failure, Loops, Values, arguments_of, backward, forward, left
 from wengert.run.notes import noted
-from wengert.run.partition import Tasks, schedule
+from wengert.run.threads.crew import Crew
+from wengert.run.threads.partition import Tasks, schedule
 
 _LONG, _HANDOFF, _SHORT = 1.0, 1e-3, 1e-9  # rules of others, changing threads, our own rules
 _MOST = 4096  # signatures that are remembered
@@ -68,7 +65,7 @@ class Overlapping(Loops):
         tasks = self._tasks(order, _consumers_of(order)) if self._several(nodes) else None
         if tasks is None:
             return backward(nodes, values, deltas, failures)
-        box = _Deltas(deltas)
+        box = Deltas(deltas)
         met: list[tuple[int, Exception]] = []
 
         def work(part: Sequence[int]) -> None:
@@ -89,18 +86,19 @@ class Overlapping(Loops):
         deltas.update(box.rest())
         return None
 
-    def begin(self, sources: Iterable[Do[Any]], context: Context) -> list[Begun]:
-        """As `Loops`; what a `Do` does may take any time, as a rule of others may."""
-        return begun(sources, context, self._crew.run) if self._crew.threads > 1 else []
-
     def _several(self, nodes: Sequence[Node]) -> bool:
-        return sum(self._is_foreign(node._signature) for node in nodes) > 1
+        known, found = self._foreign, 0
+        for node in nodes:
+            foreign = known.get(node._signature)
+            found += self.is_foreign(node._signature) if foreign is None else foreign
+        return found > 1
 
-    def _is_foreign(self, signature: Signature) -> bool:
+    def is_foreign(self, signature: Signature) -> bool:
+        """Whether it is, or calls, a rule which is not Wengert's own."""
         known = self._foreign.get(signature)
         if known is None:
             if isinstance(signature, CellSignature):  # as deep as cells are nested
-                known = any(self._is_foreign(node._signature) for node in signature.template.nodes)
+                known = any(self.is_foreign(node._signature) for node in signature.template.nodes)
             else:
                 known = signature.mode not in _CAREFUL and not signature.own
             if len(self._foreign) >= _MOST:
@@ -110,7 +108,7 @@ class Overlapping(Loops):
 
     def _tasks(self, nodes: Sequence[Node], before: Sequence[set[int]]) -> Tasks | None:
         """Tasks for the crew, or None where they would follow each other anyway."""
-        costs = [_LONG if self._is_foreign(node._signature) else _SHORT for node in nodes]
+        costs = [_LONG if self.is_foreign(node._signature) else _SHORT for node in nodes]
         tasks = schedule(before, costs, self._crew.threads, _HANDOFF)
         return tasks if tasks.span + _HANDOFF < sum(costs) else None
 
@@ -159,7 +157,7 @@ def _sent(node: Node, g: Value, values: Values) -> Iterator[tuple[Expression, Va
         yield node._operands[index], pull(g, values[node], *arguments)
 
 
-class _Deltas:
+class Deltas:
     """What has been sent to each expression, by the place of the sender; several threads send."""
 
     def __init__(self, deltas: Values) -> None:
@@ -169,10 +167,18 @@ class _Deltas:
         """One summand."""
         self._sent.setdefault(x, []).append((place, delta))
 
-    def take(self, x: Expression) -> Value:
-        """The sum, in the order of the places; None if there is nothing."""
+    def take(self, x: Expression, apart: int | None = None) -> Value:
+        """The sum, in the order of the places; None if there is nothing.
+
+        What comes from places `apart` and later is added up by itself first.
+        """
         sent = self._sent.pop(x, None)
-        return None if sent is None else _sum(sent)
+        if sent is None:
+            return None
+        late = [pair for pair in sent if apart is not None and pair[0] >= apart]
+        if apart is None or not late or len(late) == len(sent):
+            return _sum(sent)
+        return _sum([pair for pair in sent if pair[0] < apart]) + _sum(late)
 
     def rest(self) -> Iterator[tuple[Expression, Value]]:
         """What nobody has taken, in the order in which it first arrived in one thread."""

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, NamedTuple
 from wengert.arrays import Generic0d, is_host_array
 from wengert.arrays.agreement import agrees
 from wengert.arrays.stacked import FORMS, WHOLE
-from wengert.run.siblings import Siblings, siblings
-from wengert.run.tracing import Call, Traced, concrete, traced_in
+from wengert.run.compiled.siblings import Siblings, siblings
+from wengert.run.compiled.tracing import Call, Traced, concrete, traced_in
 
 _ROUNDS: Final = 50  # until no group goes any more
 _MOST: Final = 8192  # elements of a branch's value: of larger ones the calls cost little beside the work
@@ -90,7 +90,8 @@ class Chosen:
             return None if next(traced_in(column), None) is not None else "one"
         if all(y is x for y in column):
             return "one"
-        if x in self.home and all(map(operator.is_, self.home[x].results, column)):
+        made = self.home[x].results if x in self.home else ()
+        if len(made) == len(column) and all(map(operator.is_, made, column)):
             return "stack"
         if all(y in self.place for y in column) and self._arena(tuple(self.place[y] for y in column)):
             return "arena"

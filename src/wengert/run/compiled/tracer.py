@@ -18,9 +18,9 @@ from wengert.graph.products import zero_of
 from wengert.graph.store import Cell
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, dense
-from wengert.run.layout import Roots, memory
-from wengert.run.scope import Scope, leaving, term_of
-from wengert.run.tracing import Trace, Traced, concrete, traced_in
+from wengert.run.compiled.layout import Roots, memory
+from wengert.run.compiled.scope import Scope, leaving, term_of
+from wengert.run.compiled.tracing import Trace, Traced, concrete, traced_in
 
 NUMBERS: Final = (float, int, Float32)
 
@@ -35,6 +35,7 @@ class Tracer:
         self.table: dict[Expression, Any] = {w: self.trace.input(values[w]) for w in self.weights}
         self.deltas: dict[Expression, Any] = {}  # Any: traced, lazy or constant
         self.asked: list[Any] = []  # Any: the deltas of targets, traced or constant
+        self.shared: set[Traced] = set()  # inputs that may be the memory of weights
         self.scope = Scope(self.trace, self.table)
         self.first_step = False  # of some weight's optimizer
 
@@ -128,7 +129,7 @@ class Updating:
         self.states: list[Any] = []  # Any: the new states of all, in that order, traced
         self.targets: list[Traced] = []  # what is changed in place
         self.scalars: list[Any] = []  # Any: new values of weights that are numbers, traced
-        self.data = {tracer.table[w] for w in tracer.weights}
+        self.data = {tracer.table[w] for w in tracer.weights} | tracer.shared
         self.roots: dict[Traced, Roots] = {}
 
     def step(self, weight: Weight, delta: Any) -> Any:  # Any: traced, lazy or constant; None: unknown

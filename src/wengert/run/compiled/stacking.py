@@ -24,10 +24,10 @@ from wengert.arrays.stacked import (
     rows_of,
     total,
 )
-from wengert.run.chosen import Chosen, Weights, shape_of_result, type_of_result
-from wengert.run.program import needed
-from wengert.run.siblings import Siblings
-from wengert.run.tracing import Call, Trace, Traced, concrete, traced_in
+from wengert.run.compiled.chosen import Chosen, Weights, shape_of_result, type_of_result
+from wengert.run.compiled.program import needed
+from wengert.run.compiled.siblings import Siblings
+from wengert.run.compiled.tracing import Call, Trace, Traced, concrete, traced_in
 
 # of the calls that may be left: where more are, stacks cost as much as they save (0.9 to 1.1 of the time)
 _WORTH: Final = 0.8

@@ -14,7 +14,7 @@ from typing import Any
 
 from wengert.arrays import Generic0d, is_array, is_host_array
 from wengert.arrays.agreement import bits_of
-from wengert.run.tracing import Call, Traced, traced_in
+from wengert.run.compiled.tracing import Call, Traced, traced_in
 
 _SHORT = 65_536  # bytes of a constant that are compared
 LEAST = 6  # siblings: fewer are not worth the calls that bring their values together

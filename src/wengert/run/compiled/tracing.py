@@ -52,6 +52,7 @@ class Trace:
 
     def call(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
         """What a pure function gives; an equal call before this one has given it already."""
+        arguments = _fixed(arguments)
         key = (function, _key(arguments), *((name, _key(value)) for name, value in options.items()))
         try:
             found = self._made.get(key)
@@ -65,7 +66,7 @@ class Trace:
 
     def opaque(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
         """What a function gives of which nothing is known: it is called anew, here and in each run."""
-        return self._called(function, arguments, options, pure=False)
+        return self._called(function, _fixed(arguments), options, pure=False)
 
     def _called(
         self, function: Function, arguments: Any, options: Any, pure: bool
@@ -187,6 +188,13 @@ def concrete(x: Any) -> Any:  # Any: as in `Call`
 def given(x: Any) -> Any:  # Any: as in `Call`
     """`x` for somebody who may write to it: of a constant array, which later runs share, a copy."""
     return x.copy() if is_array(x) else concrete(x)
+
+
+def _fixed(x: Any) -> Any:  # Any: as in `Call`
+    """`x` with tuples in place of lists of traced values: any other list is a constant."""
+    if isinstance(x, (tuple, list)) and next(traced_in(x), None) is not None:
+        return tuple(map(_fixed, x))
+    return x
 
 
 def traced_in(x: object) -> Iterator[Traced]:

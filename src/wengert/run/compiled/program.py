@@ -22,8 +22,8 @@ from wengert.arrays.kernels import (
     transposed,
 )
 from wengert.arrays.spelled import SPELLED
-from wengert.run.layout import Layout
-from wengert.run.tracing import Call, Trace, Traced, traced_in
+from wengert.run.compiled.layout import Layout
+from wengert.run.compiled.tracing import Call, Trace, Traced, traced_in
 
 _INFIX: Final[Mapping[Callable[..., Any], str]] = {  # Any: functions of numbers and arrays
     operator.add: "+",
@@ -49,7 +49,7 @@ class Program:
     def _compile(self, text: _Text, lines: Iterable[str]) -> None:
         """Make a function of its lines, which give the outputs."""
         self.source = "def program(inputs, buffers):\n" + "".join(f" {x}\n" for x in lines if x)
-        # the outputs; with targets a generator, which asks for those and then changes them
+        # the outputs; with targets a generator, which gives the first, asks for targets and then changes them
         self.run: Callable[..., Any] = text.compiled(self.source)  # Any: one of the two
         self._forms = text.layout.buffers
         self._views = list(text.layout.views.values())
@@ -114,17 +114,23 @@ class _Text:
         self.names |= {x: f"t{i}" for i, x in enumerate(targets or ())}
         self.names |= {x: f"u{i}" for i, x in enumerate(layout.views)}
         self.inputs = [self.names[x] for x in inputs]
-        self.settle = None if targets is None else self._unpacked([self.names[x] for x in targets], "yield")
+        self.targets = None if targets is None else [self.names[x] for x in targets]
         self.layout = layout
         self.globals: dict[str, Any] = {}  # Any: functions and constants
         self._named: dict[int, tuple[str, object]] = {}
         self._numbers: dict[object, Value] = {}  # one array for all calls that have a number beside an array
 
     def lines(self, calls: Sequence[Call], outputs: Sequence[object]) -> list[str]:
-        """The body: whoever runs it is asked for the targets after the last pure call."""
+        """The body: whoever runs it gets the first output after the last pure call, and is asked for the targets."""
         pure = [self._line(call) for call in calls if call.result is not None]
         effects = [self._line(call) for call in calls if call.result is None]
-        return [*self.head(), *pure, self.settle or "", *effects, f"return {self._leaving(outputs)}"]
+        return [*self.head(), *pure, self.asking(outputs), *effects, f"return {self._leaving(outputs)}"]
+
+    def asking(self, outputs: Sequence[object]) -> str:
+        """The line between what is computed and what is changed."""
+        if self.targets is None:
+            return ""
+        return self._unpacked(self.targets, f"yield {self._value(outputs[0])}")
 
     def head(self) -> list[str]:
         """The lines that give inputs and buffers their names."""

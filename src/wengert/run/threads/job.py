@@ -1,88 +1,56 @@
-"""Threads that run the tasks of one job as soon as nothing keeps them waiting; the caller is one of them.
+"""A job: tasks that the threads of a crew run as soon as nothing keeps them waiting; its owner is one of them.
 
-Knows: counts of what each task waits for, and that a job is over only when no thread is in it any more.
-Refuses to know: what a task does. One that fails ends the job: those that have begun still finish.
+Knows: counts of what each task waits for, that a task may give more of them, and that a job is over only when no
+thread is in it any more.
+Refuses to know: what a task does, and where threads come from. A task that fails ends the job: those that have
+begun still finish.
 """
 
 from __future__ import annotations
 
-import os
-import weakref
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Lock
+from time import perf_counter
+from typing import TypeAlias
 
 from wengert.errors import combine
-from wengert.run.partition import Tasks
+from wengert.run.threads.partition import Tasks
 
-Work = Callable[[], object]
-
-
-class Crew:
-    """`threads - 1` threads beside each caller's own; they begin with the first job and end with the crew."""
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self._lock = Lock()
-        self._offers: SimpleQueue[_Job | None] = SimpleQueue()
-        self._home = 0  # the process in which the threads live: a fork has none
-
-    def run(self, works: Sequence[Work], tasks: Tasks) -> None:
-        """Run `works`, one for each of `tasks`; several failures come as one, in the order of the tasks."""
-        if self._home != os.getpid():
-            self._begin()
-        job = _Job(works, tasks, self._offers, self.threads - 1)
-        try:
-            job.conduct()
-        except BaseException:
-            job.leave()
-            raise
-        job.finish()
-
-    def _begin(self) -> None:
-        with self._lock:
-            if self._home == os.getpid():
-                return
-            offers: SimpleQueue[_Job | None] = SimpleQueue()
-            self._offers = offers
-            for i in range(1, self.threads):
-                Thread(target=_help, args=(offers,), name=f"wengert-crew-{i}", daemon=True).start()
-            weakref.finalize(self, _dismiss, offers, self.threads - 1)
-            self._home = os.getpid()
+Work: TypeAlias = Callable[[], object]
 
 
-def _help(offers: SimpleQueue[_Job | None]) -> None:
-    while (job := offers.get()) is not None:
-        job.context.copy().run(job.help)
-        del job  # a thread that waits keeps nothing alive (S13)
+class More(list[Work]):
+    """What a task gives that has others begin; the first of them is the next."""
 
 
-def _dismiss(offers: SimpleQueue[_Job | None], count: int) -> None:
-    for _ in range(count):
-        offers.put(None)
+class Job:
+    """What is ready, what still waits, and who is at work. `call` asks so many threads for help."""
 
-
-class _Job:
-    """What is ready, what still waits, and who is at work."""
-
-    def __init__(
-        self, works: Sequence[Work], tasks: Tasks, offers: SimpleQueue[_Job | None], helpers: int
-    ) -> None:
+    def __init__(self, works: Sequence[Work], tasks: Tasks, call: Callable[[int], object]) -> None:
         self.context = copy_context()  # numpy's error state, and whose training this is
-        self._works = works
-        self._tasks = tasks
-        self._offers = offers
+        self.begun = perf_counter()
+        self.open = False  # to others
+        self.helped = False  # somebody else has done something
+        self._call = call
+        self._works = [*works]
+        self._lanes = [*tasks.lanes]
+        self._waits = [*tasks.waits]
+        self._followers = tasks.followers
         self._lock = Lock()
-        self._waits = list(tasks.waits)
         self._ready = [i for i, count in enumerate(tasks.waits) if not count]
         self._left = len(works)  # tasks that have not been done
         self._helping = 0  # threads that are in a task, without the owner
-        self._uninvited = helpers  # threads that neither help nor have been asked to
         self._failures: list[tuple[int, BaseException]] = []
         self._sleeps = False
         self._stopped = False
         self._bell: SimpleQueue[None] = SimpleQueue()
+
+    @property
+    def waiting(self) -> int:
+        """How many tasks could begin now."""
+        return len(self._ready)
 
     # -- the owner ----------------------------------------------------------------------------------
 
@@ -100,10 +68,10 @@ class _Job:
             if at is None:
                 self._bell.get()
                 continue
-            lane = self._tasks.lanes[at]
-            self._perform(at)
+            lane = self._lanes[at]
+            more = self._perform(at)
             with self._lock:
-                fresh = self._done(at)
+                fresh = self._done(at, more)
             self._offer(fresh - 1)
 
     def leave(self) -> None:
@@ -143,14 +111,14 @@ class _Job:
             with self._lock:
                 at = self._next(lane)
                 if at is None:
-                    self._uninvited += 1
                     return
                 self._helping += 1
-            lane = self._tasks.lanes[at]
-            self._perform(at)
+                self.helped = True
+            lane = self._lanes[at]
+            more = self._perform(at)
             with self._lock:
                 self._helping -= 1
-                fresh = self._done(at)
+                fresh = self._done(at, more)
                 wanted = self._sleeps and (fresh > 1 or (not self._ready and self._over()))
                 if wanted:
                     self._sleeps = False
@@ -164,27 +132,32 @@ class _Job:
         ready = self._ready
         if not ready:
             return None
-        lanes = self._tasks.lanes
         for i in range(len(ready) - 1, -1, -1):
-            if lanes[ready[i]] == lane:
+            if self._lanes[ready[i]] == lane:
                 return ready.pop(i)
         return ready.pop()
 
-    def _perform(self, at: int) -> None:
+    def _perform(self, at: int) -> object:
         try:
-            self._works[at]()
+            return self._works[at]()
         except BaseException as failure:
             self._failures.append((at, failure))
             del failure
+            return None
 
-    def _done(self, at: int) -> int:
+    def _done(self, at: int, more: object) -> int:
         """Count a task as done; how many are ready now. For one who holds the lock."""
         if self._failures or self._stopped:
             self._stopped = True
             self._ready.clear()
             return 0
         self._left -= 1
-        for x in self._tasks.followers[at]:
+        for work in reversed(more) if isinstance(more, More) else ():
+            self._ready.append(len(self._works))
+            self._works.append(work)
+            self._lanes.append(self._lanes[at])
+            self._left += 1
+        for x in self._followers[at] if at < len(self._followers) else ():
             self._waits[x] -= 1
             if not self._waits[x]:
                 self._ready.append(x)
@@ -194,10 +167,5 @@ class _Job:
         return (self._stopped or not self._left) and not self._helping
 
     def _offer(self, count: int) -> None:
-        if count <= 0:
-            return
-        with self._lock:
-            count = min(count, self._uninvited)
-            self._uninvited -= count
-        for _ in range(count):
-            self._offers.put(self)
+        if count > 0 and self.open:
+            self._call(count)

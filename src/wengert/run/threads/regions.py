@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from wengert.run.crew import Crew
-from wengert.run.layout import Form, Layout
-from wengert.run.partition import Tasks, schedule
-from wengert.run.program import Program, _Text
-from wengert.run.tracing import Call, Traced, traced_in
+from wengert.run.compiled.layout import Form, Layout
+from wengert.run.compiled.program import Program, _Text
+from wengert.run.compiled.tracing import Call, Traced, traced_in
+from wengert.run.threads.crew import Crew
+from wengert.run.threads.partition import Tasks, schedule
 
 
 class Listing(NamedTuple):
@@ -45,7 +45,7 @@ class Regions(Program):
         shared = _shared(groups, updates, listing.outputs)
         lines = text.head()
         lines += _written(text, groups, first, shared, "r")
-        lines += [text.settle or "", *_written(text, updates, last, shared, "e")]
+        lines += [text.asking(listing.outputs), *_written(text, updates, last, shared, "e")]
         self._compile(text, [*lines, f"return {text._leaving(listing.outputs)}"])
 
 

@@ -7,7 +7,7 @@ Refuses to know: when a plan is made, and how a program is made of rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from wengert.arrays import Value, all_quiet, is_array, is_host_array
@@ -15,17 +15,17 @@ from wengert.control import Run
 from wengert.graph.interrupts import Uninterrupted
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
-from wengert.graph.store import STORE, Arena, Cell
+from wengert.graph.store import STORE, Arena, Cell, targets
 from wengert.graph.weights import Weight
-from wengert.run.arena import Home
-from wengert.run.binder import binder
-from wengert.run.chosen import Weights
 from wengert.run.commit import commit
-from wengert.run.interrupted import Interrupted
-from wengert.run.program import Program
+from wengert.run.compiled.arena import Home
+from wengert.run.compiled.binder import Binder
+from wengert.run.compiled.chosen import Weights
+from wengert.run.compiled.interrupted import Interrupted, settle
+from wengert.run.compiled.program import Program
+from wengert.run.compiled.stacking import stacked
+from wengert.run.compiled.tracer import Tracer
 from wengert.run.received import handed_over
-from wengert.run.stacking import stacked
-from wengert.run.tracer import Tracer
 
 
 class Plan:
@@ -33,14 +33,14 @@ class Plan:
 
     def __init__(
         self,
-        nodes: Sequence[Node],
+        root: Node,
         tracer: Tracer,
+        bind: Callable[[Sequence[Weight]], Binder],
         targets: Sequence[Expression] | None = None,
         program: Callable[..., Program] = Program,
         stacking: bool = True,
     ) -> None:
-        self.bind = binder(nodes, tracer.weights, targets or ())
-        value, trained = tracer.table[nodes[-1]], [w for w in tracer.deltas if isinstance(w, Weight)]
+        value, trained = tracer.table[root], [w for w in tracer.deltas if isinstance(w, Weight)]
         place = {w: i for i, w in enumerate(tracer.weights)}
         self.places = [place[w] for w in trained]
         self.arrays = [place[w] for w in trained if w.kind.column is Column.ARRAY]
@@ -48,7 +48,7 @@ class Plan:
         updating = tracer.updates() if trained and targets is None else None
         self.updating = updating is not None
         self.early = tracer.first_step  # made of a weight's first step, so of no later run
-        self.fixed = [(type(w._optimizer), w._optimizer.settings) for w in trained if updating is not None]
+        self.bind = bind([] if updating is None else trained)  # of the weights whose steps it makes
         self.names = [] if updating is None else updating.names
         self.states = any(self.names)
         trace, changing = tracer.trace, None if updating is None else updating.targets
@@ -73,17 +73,7 @@ class Plan:
     def bound(self, root: Node) -> Bound | None:
         """The plan with the weights and literals of `root`; None where it does not fit."""
         found = self.bind(root)
-        if found is None or not self.updates(found[0]):
-            return None
-        return Bound(self, *found)
-
-    def updates(self, weights: Sequence[Weight]) -> bool:
-        """Whether the optimizers of these weights make the steps that the program makes."""
-        for place, (cls, settings) in zip(self.places, self.fixed, strict=False):  # none if it makes no steps
-            optimizer = weights[place]._optimizer
-            if type(optimizer) is not cls or optimizer.settings is not settings:
-                return False
-        return True
+        return None if found is None else Bound(self, *found)
 
 
 class Bound:
@@ -140,13 +130,19 @@ class Bound:
         """Forward and backward; the optimizers are asked in the usual commit."""
         value, *deltas = self._outputs(snapshot)
         value = self._handed_over(root, value, snapshot)
-        run.settle()
+        settle(run, value)
         trained: list[Expression] = [self.weights[i] for i in self.plan.places]
         commit(dict(zip(trained, deltas, strict=True)), snapshot, value, _interrupt)
         return value
 
     def _update(self, root: Expression, run: Run, snapshot: int) -> Value:
         """Forward, backward, steps and changes in one program."""
+        parts = self.parts(run, snapshot)
+        settle(run, next(parts))
+        return handed_over(next(parts), root._kind, {})  # its memory is no weight's: see `apart`
+
+    def parts(self, run: Run, snapshot: int) -> Iterator[Value]:
+        """All that the program computes, then all that it changes; both times the loss."""
         plan = self.plan
         states, moved = self._states() if plan.states else (), STORE.moved
         data = STORE.read(self.cells, snapshot)
@@ -155,23 +151,23 @@ class Bound:
         program = plan.program
         buffers = program.take()
         changed = [self.cells[i] for i in plan.arrays]
-        with all_quiet():
-            try:
+        try:
+            with all_quiet():
                 changing = program.run(inputs, buffers)
-                next(changing)
-            except Exception as failure:
-                if run.cancelled:
-                    raise
-                raise Interrupted from failure
-            run.settle()  # the last moment at which a cancelled run can stop with nothing changed (D18)
-            with Uninterrupted(), STORE.lock:
-                targets = STORE.targets(snapshot, changed)
-                alone = STORE.alone(snapshot)
-                whole = [home.target(self.cells, alone, moved) for home in plan.whole]
-                value, *made = _sent(changing, [*targets, *[arena.data for arena in whole]])
-                self._keep([*zip(changed, targets, strict=True)], snapshot, made, whole, alone)
+                value = next(changing)
+        except Exception as failure:
+            if run.cancelled:
+                raise
+            raise Interrupted from failure
+        yield value
+        with all_quiet(), Uninterrupted(), STORE.lock:
+            others = STORE.others(snapshot)
+            own = targets(changed, others)
+            whole = [home.target(self.cells, not others, moved) for home in plan.whole]
+            value, *made = _sent(changing, [*own, *[arena.data for arena in whole]])
+            self._keep([*zip(changed, own, strict=True)], others, made, whole)
         program.give(buffers)
-        return handed_over(value, root._kind, {})  # its memory is no weight's: see `apart`
+        yield value
 
     def _states(self) -> list[Value]:
         """What the optimizers' steps so far have left."""
@@ -186,10 +182,9 @@ class Bound:
     def _keep(
         self,
         data: list[tuple[Cell, Value]],
-        snapshot: int,
+        others: list[int],
         made: list[Value],
         whole: list[Arena],
-        alone: bool,
     ) -> None:
         """The new data of all weights as one version, and the new states."""
         plan, cells = self.plan, self.cells
@@ -197,9 +192,9 @@ class Bound:
             data += [(cells[i], x) for i, x in zip(plan.numbers, made, strict=False)]  # states follow them
         for home, arena in zip(plan.whole, whole, strict=True):
             data += home.beside(cells, arena)
-        STORE.replace(snapshot, data)
+        STORE.replace(data, others)
         for home, arena in zip(plan.whole, whole, strict=True):
-            home.keep(cells, arena, alone)
+            home.keep(cells, arena, not others)
         if plan.states:
             states = iter(made[len(plan.numbers) :])
             for place, names in zip(plan.places, plan.names, strict=True):
@@ -218,7 +213,7 @@ def _interrupt(refusal: Exception) -> None:
 
 
 def _sent(
-    changing: Generator[None, list[Value], tuple[Value, ...]], targets: list[Value]
+    changing: Generator[Value, list[Value], tuple[Value, ...]], targets: list[Value]
 ) -> tuple[Value, ...]:
     """The outputs of a program that has changed its targets."""
     try:

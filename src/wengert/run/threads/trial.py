@@ -16,11 +16,11 @@ from typing import Any, Final, NamedTuple
 
 from wengert.arrays import Value, is_host_array
 from wengert.arrays.kernels import new_buffer
-from wengert.run.crew import Crew
-from wengert.run.layout import NUMBERS, Layout
-from wengert.run.program import Program, _Text, lines_of
-from wengert.run.regions import Listing, Regions
-from wengert.run.tracing import Trace, Traced
+from wengert.run.compiled.layout import NUMBERS, Layout
+from wengert.run.compiled.program import Program, _Text, lines_of
+from wengert.run.compiled.tracing import Trace, Traced
+from wengert.run.threads.crew import Crew
+from wengert.run.threads.regions import Listing, Regions
 
 
 class Terms(NamedTuple):
@@ -30,7 +30,10 @@ class Terms(NamedTuple):
     timed: int = 3  # runs in which each call is timed
     tried: int = 7  # runs of either program, in turn, before one is chosen
     gain: float = 0.95  # of the straight line's time, which the tasks have to stay below
-    again: int = 500  # runs after which they are tried again
+    again: int = (
+        500  # runs after which they are tried again; twice as many each time that nothing has changed
+    )
+    seldom: int = 32_000  # the most of them
 
 
 TERMS: Final = Terms()
@@ -60,6 +63,8 @@ class Divided(Program):
         # None: a trial goes on, and the ways take turns
         self._way: Program | None = _Timed(self._listing, self._marks.append)
         self._turn = 0
+        self._again = terms.again
+        self._chosen: Program | None = None  # last time
         self.source = self._straight.source
 
     def take(self) -> tuple[Any, ...]:  # Any: the way that this run takes, and its buffers
@@ -67,7 +72,7 @@ class Divided(Program):
         if len(self._marks) >= self._terms.timed:
             self._divide()  # here, where nothing has changed yet should it fail
         self._turn = turn = self._turn + 1
-        if turn >= self._terms.again and self._ways:
+        if turn >= self._again and self._ways:
             self._try()
         way = self._way or self._ways[turn % 2]
         return way, way.take()
@@ -105,7 +110,7 @@ class Divided(Program):
             if self._way is None and way in self._ways:
                 self._times[self._ways.index(way)].append(seconds)
                 if min(map(len, self._times)) >= self._terms.tried:
-                    straight, tasks = map(_median, self._times)
+                    straight, tasks = map(min, self._times)  # a busy core makes single runs slow, never fast
                     self._choose(self._ways[tasks < straight * self._terms.gain])
 
     def _divide(self) -> None:
@@ -136,7 +141,9 @@ class Divided(Program):
         self._way = None
 
     def _choose(self, way: Program) -> None:
-        self._way = way
+        same = way is self._chosen
+        self._again = min(2 * self._again, self._terms.seldom) if same else self._terms.again
+        self._way = self._chosen = way
         self.source = way.source
         for other in self._ways:
             if other is not way:
@@ -175,10 +182,6 @@ def _shape_only(value: Value) -> Value:
     return value if isinstance(value, NUMBERS) else None
 
 
-def _median(times: Sequence[float]) -> float:
-    return sorted(times)[len(times) // 2]  # `statistics` takes 4 ms to import
-
-
 def _differences(marks: Sequence[float]) -> list[float]:
     return [b - a for a, b in pairwise(marks)]
 
@@ -192,7 +195,7 @@ class _Timed(Program):
         text.globals |= {"clock": perf_counter, "note": note}
         marked = [(text._line(call), "marks.append(clock())") for call in listing.calls]
         pure = sum(call.result is not None for call in listing.calls)
-        settled = (text.settle or "", "marks.append(clock())")
+        settled = (text.asking(listing.outputs), "marks.append(clock())")
         lines = [*text.head(), "marks = [clock()]"]
         lines += [line for pair in (*marked[:pure], settled, *marked[pure:]) for line in pair]
         self._compile(text, [*lines, "note(marks)", f"return {text._leaving(listing.outputs)}"])

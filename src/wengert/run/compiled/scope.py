@@ -2,21 +2,23 @@
 
 Knows: that Wengert's own rules are traced through, while a rule of a user is called as it is, so that no plan can
 hold on to something that the rule reads elsewhere; that a literal outside a cell is an input of the program, and
-one inside a constant.
+one inside a constant; that open kinds are those of the values of this run.
 Refuses to know: where values come from and what becomes of deltas.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
+from wengert.arrays import Value
+from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
-from wengert.graph.operation import CELL, Case, Rule, Signature
-from wengert.graph.template import template_of
+from wengert.graph.operation import CELL, UNRESOLVED, Case, Rule, Signature
+from wengert.graph.template import Template, template_of
 from wengert.lazy import LazyDelta, Product, Rows, Term
-from wengert.run.tracing import Trace, Traced, Tracing
+from wengert.run.compiled.tracing import Trace, Traced, Tracing, concrete
 
 Bound = tuple[Rule, tuple[tuple[int, Rule], ...]]
 Rulebook = dict[Signature, Bound | None]  # None: of somebody else
@@ -33,24 +35,37 @@ class Scope:
         self._within = rules is not None
         self._arguments: dict[Node, list[Any]] = {}  # Any: as in Table
         self._calls: dict[Node, Scope] = {}
+        self._resolved: dict[Node, Signature] = {}
 
     @property
     def foreign(self) -> bool:
         """Whether a rule of somebody else was called."""
         return None in self.rules.values()
 
-    def forward(self, nodes: Sequence[Node]) -> None:
-        """Every node's value."""
+    def forward(self, nodes: Sequence[Node], known: Iterator[Value] | None = None) -> None:
+        """Every node's value; where they are `known`, in the order of `computed`, they are inputs."""
         for node in nodes:
             signature, given = node._signature, node._signature.nodes
             arguments = self._arguments[node] = [
                 self.table[x] if i in given else self._literal(x) for i, x in enumerate(node._operands)
             ]
+            if signature.mode == UNRESOLVED:
+                self._resolved[node] = signature = resolve(node, tuple(map(concrete, arguments)))
             if signature.mode == CELL:
-                self.table[node] = self._enter(node, arguments)
+                self.table[node] = self._enter(node, template_of(signature), arguments, known)
+            elif known is not None:
+                self.table[node] = self.trace.input(next(known))
             else:
                 rules = self._rules_of(signature)
                 self.table[node] = self._applied(rules and rules[0], signature.value, arguments)
+
+    def computed(self, nodes: Sequence[Node]) -> Iterator[Any]:  # Any: as in Table
+        """The values that rules have given, those within calls of cells in the place of the call's."""
+        for node in nodes:
+            if node in self._calls:
+                yield from self._calls[node].computed(template_of(self.meaning(node)).nodes)
+            else:
+                yield self.table[node]
 
     def backward(self, nodes: Sequence[Node], deltas: Table, passed: Table) -> None:
         """Every delta sent on its way, until only what has no rule holds any; `passed` keeps those of its nodes."""
@@ -60,37 +75,52 @@ class Scope:
                 continue
             if node in passed:
                 passed[node] = g
-            for x, d in self._sent(node, g):
-                deltas[x] = self._sum(deltas[x], d) if x in deltas else d
+            for x, d in self.sent(node, g):
+                self.add(deltas, x, d)
+
+    def add(self, deltas: Table, x: Expression, delta: Any) -> None:  # Any: as in Table
+        """Add to what has arrived at `x`."""
+        deltas[x] = self._sum(deltas[x], delta) if x in deltas else delta
 
     def _literal(self, x: Any) -> Any:  # Any: as in Table
         return x if self._within else self.trace.input(x)
 
-    def _sent(self, node: Node, g: Any) -> list[tuple[Expression, Any]]:  # Any: as in Table
-        signature = node._signature
+    def meaning(self, node: Node) -> Signature:
+        """The signature of a node, with its kinds known."""
+        return self._resolved.get(node) or node._signature
+
+    def sent(
+        self, node: Node, g: Any, unwanted: Container[Expression] = ()
+    ) -> list[tuple[Expression, Any]]:  # Any: as in Table
+        """What goes to each operand of `node`, whose delta is `g`; rules for the `unwanted` are not asked."""
+        signature = self.meaning(node)
         if signature.mode == CELL:
-            return self._leave(node, g)
+            return self._leave(node, template_of(signature), g)
         rules = self._rules_of(signature)
         sent = []
         for at, (index, pull) in enumerate(signature.pulls):
+            if node._operands[index] in unwanted:
+                continue
             arguments = [g, self.table[node], *self._arguments[node]]
             sent.append((node._operands[index], self._applied(rules and rules[1][at][1], pull, arguments)))
         return sent
 
-    def _enter(self, node: Node, arguments: list[Any]) -> Any:  # Any: as in Table
-        template = template_of(node)
+    def _enter(
+        self, node: Node, template: Template, arguments: list[Any], known: Iterator[Value] | None
+    ) -> Any:  # Any: as in Table
         table = dict(zip(template.inputs, arguments, strict=True))
         inner = self._calls[node] = Scope(self.trace, table, self.rules)
-        inner.forward(template.nodes)
+        inner.forward(template.nodes, known)
         found = tuple(table[x] for x in template.results)
         return found[0] if template.single else found
 
-    def _leave(self, node: Node, g: Any) -> list[tuple[Expression, Any]]:  # Any: as in Table
-        template, inner = template_of(node), self._calls[node]
+    def _leave(
+        self, node: Node, template: Template, g: Any
+    ) -> list[tuple[Expression, Any]]:  # Any: as in Table
+        inner = self._calls[node]
         deltas: Table = {}
         for index, delta in ({0: g} if template.single else g.arrived).items():
-            x = template.results[index]
-            deltas[x] = self._sum(deltas[x], delta) if x in deltas else delta
+            self.add(deltas, template.results[index], delta)
         inner.backward(template.nodes, deltas, {})
         given = node._signature.nodes
         return [

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from wengert.arrays import Generic0d, Value, is_host_array
 from wengert.arrays.kernels import VIEWS, kernel_of
-from wengert.run.tracing import Call, Traced, concrete, traced_in
+from wengert.run.compiled.tracing import Call, Traced, concrete, traced_in
 
 NUMBERS: Final = (int, float, Generic0d)  # share no memory with anything
 Roots = frozenset[Traced]

@@ -1,0 +1,126 @@
+"""Does a plan fit an expression? Straight-line code that asks, and picks weights, literals, targets on its way.
+
+Knows: that a plan fits where every signature is the same, every operand that was shared is shared, no two that
+were different are one, and optimizers make the steps that it makes; that part of an expression is told by its
+nodes in place of a root.
+Refuses to know: what the plan computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import Signature
+from wengert.graph.weights import Weight
+
+Found = tuple[tuple[Weight, ...], tuple[Any, ...], tuple[Expression, ...]]  # Any: literals of every type
+Binder = Callable[[Node], Found | None]
+Leaves = tuple[tuple[Expression, ...], tuple[Any, ...]]  # Any: as in `Found`
+Matcher = Callable[[Sequence[Node]], Leaves | None]
+
+
+def binder(
+    nodes: Sequence[Node],
+    weights: Sequence[Weight],
+    targets: Sequence[Expression] = (),
+    stepped: Sequence[Weight] = (),
+) -> Binder:
+    """A function of a root that gives weights, literals and targets, or None where the plan does not fit.
+
+    `nodes` are in order, the root last; operands have been met before their consumers are. The plan makes the steps
+    of the weights that are `stepped`: these have to have optimizers of one class and settings with those here.
+    """
+    names = _named(nodes, weights, "w")
+    root = names[nodes[-1]]
+    lines, literals, scope = _looks(nodes[::-1], names, {nodes[-1]})
+    alike = [names[x] for x in _alike([*nodes, *weights])]
+    if alike:
+        lines.append(f"if len({{{', '.join(alike)}}}) != {len(alike)}: return None")
+    rules = {(type(w._optimizer), id(w._settings)): w for w in stepped}
+    for i, ((cls, of), w) in enumerate(rules.items()):
+        scope |= {f"c{i}": cls, f"g{i}": w._settings}
+        same = [names[x] for x in stepped if (type(x._optimizer), id(x._settings)) == (cls, of)]
+        lines += [
+            f"if {x}._settings is not g{i} or type({x}._optimizer) is not c{i}: return None" for x in same
+        ]
+    picked = [name for own in reversed(literals) for name in own]
+    found = _tuple(names[w] for w in weights), _tuple(picked), _tuple(names[x] for x in targets)
+    bind: Binder = _compiled(root, [*lines, f"return ({', '.join(found)})"], scope)
+    return bind
+
+
+def matcher(nodes: Sequence[Node], leaves: Sequence[Expression]) -> Matcher:
+    """A function of nodes in order that gives what they read besides each other, and literals; None as above.
+
+    Who calls it knows that no leaf is one of the nodes, and that there are as many of them as here.
+    """
+    names = _named(nodes, leaves, "w")
+    lines, literals, scope = _looks(nodes, names, set(nodes))
+    unpacked = f"{_tuple(names[node] for node in nodes)} = nodes"
+    found = _tuple(names[x] for x in leaves), _tuple(name for own in literals for name in own)
+    match: Matcher = _compiled("nodes", [unpacked, *lines, f"return ({', '.join(found)})"], scope)
+    return match
+
+
+def _named(nodes: Sequence[Node], leaves: Sequence[Expression], letter: str) -> dict[object, str]:
+    names: dict[object, str] = {node: f"n{i}" for i, node in enumerate(nodes)}
+    return names | {x: f"{letter}{i}" for i, x in enumerate(leaves)}
+
+
+def _looks(
+    nodes: Sequence[Node], names: dict[object, str], met: set[Expression]
+) -> tuple[list[str], list[list[str]], dict[str, Any]]:  # Any: what the lines name
+    """The lines that look at each node, the names of its literals, and the signatures by name.
+
+    `met` are those that have their names before the first line; what is met first gets its own there.
+    """
+    known: dict[Signature, str] = {}
+    literals: list[list[str]] = []
+    lines: list[str] = []
+    for node in nodes:
+        name, signature = names[node], node._signature
+        sign = known.setdefault(signature, f"s{len(known)}")
+        taken, checks, own = [], [], []
+        for i, x in enumerate(node._operands):
+            if i not in signature.nodes:
+                own.append(f"l{len(literals)}_{i}")
+                taken.append(own[-1])
+            elif x in met:
+                taken.append(f"x{i}")
+                checks.append(f"x{i} is not {names[x]}")
+            else:
+                met.add(x)
+                taken.append(names[x])
+        literals.append(own)
+        lines.append(f"if {name}._signature is not {sign}: return None")
+        if taken:
+            lines.append(f"({', '.join(taken)},) = {name}._operands")
+        lines += [f"if {check}: return None" for check in checks]
+    return lines, literals, {name: signature for signature, name in known.items()}
+
+
+def _compiled(argument: str, lines: Sequence[str], scope: dict[str, Any]) -> Any:  # Any: a function
+    source = f"def bind({argument}):\n" + "".join(f" {line}\n" for line in lines)
+    exec(compile(source, "<binder>", "exec"), scope)
+    return scope["bind"]
+
+
+def _alike(expressions: Sequence[Expression]) -> list[Expression]:
+    """Those among which two may turn out to be one where all the rest of a structure fits.
+
+    Two nodes with operands that are not one are not one either, so it comes to those with the same operands, and
+    to weights of one kind.
+    """
+    groups: dict[object, list[Expression]] = {}
+    for x in expressions:
+        key: object = x._kind
+        if isinstance(x, Node):
+            key = x._signature, tuple(x._operands[i] for i in x._signature.nodes)
+        groups.setdefault(key, []).append(x)
+    return [x for group in groups.values() if len(group) > 1 for x in group]
+
+
+def _tuple(names: Any) -> str:  # Any: an iterable of names
+    return f"({''.join(f'{name}, ' for name in names)})"

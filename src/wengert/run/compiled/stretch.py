@@ -1,0 +1,205 @@
+"""A stretch: nodes between binds as two programs, one that gives their values and one that sends their deltas on.
+
+Knows: that whoever comes later may read the value of any node, so that the first program gives all of them; that
+only the run tells which nodes a delta arrives at, so that there is a second program for each case; that deltas
+leave one by one, in the interpreter's order, to be added to what has arrived from elsewhere (S9).
+Refuses to know: how programs are made, when they are run, who sends and gets deltas, and weights: they are values
+that it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+from wengert.arrays import ARRAY_CLASS, Value, all_quiet, is_array
+from wengert.graph.apply import resolve
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import CELL, UNRESOLVED, Signature
+from wengert.graph.template import Template, template_of
+from wengert.run.cell import Parts
+from wengert.run.compiled.binder import matcher
+from wengert.run.compiled.interrupted import Interrupted
+from wengert.run.compiled.program import Program
+from wengert.run.loops import Inside, Values, arguments_of
+
+Form = tuple[object, ...]
+_MOST_BACK: Final = 16  # programs that send deltas; more cases are left to the interpreter
+
+
+class Stretch:
+    """The programs of one structure."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        leaves: Sequence[Expression],
+        forms: Mapping[int, Form],
+        program: Program,
+        make: Callable[..., Program],
+    ) -> None:
+        self.match = matcher(nodes, leaves)
+        self.forms = forms  # of the leaves that are no weights
+        self.program = program
+        self.make = make
+        self.shares: list[frozenset[int]] = []  # the leaves whose memory each computed value may be
+        self.cells = any(node._signature.mode in (CELL, UNRESOLVED) for node in nodes)  # or there may be
+        used = {node._operands[i] for node in nodes for i in node._signature.nodes}
+        self.ends = [i for i, node in enumerate(nodes) if node not in used]
+        self.back: dict[object, Back | None] = {}  # None: the interpreter's business
+
+    def passage(self, nodes: Sequence[Node], values: Mapping[Expression, Value]) -> Passage | None:
+        """The values of nodes; None if they are others than those that the programs were made for."""
+        found = self.match(nodes)
+        if found is None:
+            return None
+        leaves, literals = found
+        data = [values[x] for x in leaves]
+        for i, form in self.forms.items():
+            if form_of(data[i]) != form:
+                return None
+        buffers = self.program.take()
+        try:
+            with all_quiet():
+                outputs = self.program.run((*data, *literals), buffers)
+        except Exception as failure:
+            raise Interrupted from failure
+        self.program.give(buffers)
+        return Passage(self, nodes, leaves, (*data, *literals), outputs)
+
+
+class Passage:
+    """One run of a stretch; nothing of it outlives the evaluation that it is part of."""
+
+    __slots__ = ("inputs", "leaves", "nodes", "outputs", "stretch")
+
+    def __init__(
+        self,
+        stretch: Stretch,
+        nodes: Sequence[Node],
+        leaves: tuple[Expression, ...],
+        inputs: tuple[Value, ...],
+        outputs: tuple[Value, ...],
+    ) -> None:
+        self.stretch = stretch
+        self.nodes = nodes
+        self.leaves = leaves
+        self.inputs = inputs
+        self.outputs = outputs
+
+    @property
+    def found(self) -> Iterable[tuple[Node, Value]]:
+        """Each node with its value."""
+        return zip(self.nodes, self.outputs, strict=False)
+
+    @property
+    def given(self) -> list[Expression]:
+        """The leaves that are no weights."""
+        return [self.leaves[i] for i in self.stretch.forms]
+
+    @property
+    def ends(self) -> set[Node]:
+        """The nodes that no other one of them reads."""
+        return {self.nodes[i] for i in self.stretch.ends}
+
+    @property
+    def computed(self) -> tuple[Value, ...]:
+        """In the order of `Scope.computed`."""
+        return self.outputs[len(self.nodes) :] if self.stretch.cells else self.outputs
+
+    def open(self, values: Values) -> dict[Node, Signature]:
+        """Put what the interpreter would have found on its way among `values`; the kinds that were open, found."""
+        resolved: dict[Node, Signature] = {}
+        computed = iter(self.computed)
+        for node in self.nodes:
+            signature, arguments = node._signature, arguments_of(node, node._signature, values)
+            if signature.mode == UNRESOLVED:
+                resolved[node] = signature = resolve(node, arguments)
+            if signature.mode == CELL:
+                _entered(node, template_of(signature), arguments, values, computed)
+            elif self.stretch.cells:
+                next(computed)
+        return resolved
+
+    def send(self, deltas: dict[int, Value], unwanted: frozenset[Expression]) -> Sent | None:
+        """What the deltas that have arrived at some nodes send to the leaves; None: the interpreter has to do it.
+
+        The `unwanted` leaves get none. Raises Interrupted where a program fails that had been made.
+        """
+        key: object = tuple([(i, form_of(delta)) for i, delta in deltas.items()])
+        if unwanted:
+            key = key, tuple([i for i, x in enumerate(self.leaves) if x in unwanted])
+        back = self.stretch.back
+        if key not in back:
+            if len(back) >= _MOST_BACK:
+                return None
+            made = import_module("wengert.run.compiled.stretching").sending(self, deltas, unwanted)
+            back[key] = None if made is None else made[0]
+            return None if made is None else made[1]
+        found = back[key]
+        return None if found is None else found.run(self, deltas)
+
+
+Sent = list[tuple[Expression, Value]]
+
+
+class Back:
+    """A program that sends deltas."""
+
+    def __init__(self, program: Program, reads: Sequence[int], leaves: Sequence[int]) -> None:
+        self.program = program
+        self.reads = reads  # of the inputs and values of a passage, and the deltas that have arrived, the ones it needs
+        self.leaves = leaves  # where each output goes
+
+    def run(self, passage: Passage, deltas: Mapping[int, Value]) -> Sent:
+        """What is sent in one run."""
+        everything = [*passage.inputs, *passage.computed, *parts_of(deltas.values())]
+        buffers = self.program.take()
+        try:
+            with all_quiet():
+                outputs = self.program.run([everything[i] for i in self.reads], buffers)
+        except Exception as failure:
+            raise Interrupted from failure
+        self.program.give(buffers)
+        leaves = passage.leaves
+        return [(leaves[i], delta) for i, delta in zip(self.leaves, outputs, strict=True)]
+
+
+def form_of(value: Any) -> Form:  # Any: values of every type
+    """What is the same in all values that a program may be given in one place."""
+    cls: object = type(value)
+    if cls is ARRAY_CLASS:
+        return value.shape, value.dtype, value.flags.c_contiguous
+    if is_array(value):
+        return cls, value.shape, value.dtype
+    if isinstance(value, Parts):
+        return Parts, *((index, form_of(delta)) for index, delta in value.arrived.items())
+    if isinstance(value, tuple):
+        return tuple, *map(form_of, value)
+    return (cls,)
+
+
+def parts_of(deltas: Iterable[Value]) -> Iterator[Value]:
+    """The deltas as they are given to a program."""
+    for delta in deltas:
+        if isinstance(delta, Parts):
+            yield from parts_of(delta.arrived.values())
+        else:
+            yield delta
+
+
+def _entered(
+    node: Node, template: Template, arguments: tuple[Value, ...], values: Values, computed: Iterator[Value]
+) -> Value:
+    """As `loops.entered`, of values that have been computed."""
+    inner: Values = dict(zip(template.inputs, arguments, strict=True))
+    for x in template.nodes:
+        signature = x._signature
+        if signature.mode == CELL:
+            given = arguments_of(x, signature, inner)
+            inner[x] = _entered(x, template_of(signature), given, inner, computed)
+        else:
+            inner[x] = next(computed)
+    values[Inside(node)] = template, inner
+    return inner[template.results[0]] if template.single else tuple(inner[x] for x in template.results)

@@ -1,0 +1,115 @@
+"""Tapes of an evaluation: those of binds, which it opens, and its own, which others send deltas to.
+
+Knows: that the value of a user's is asked once, and waits for nobody twice; that a delta on its way through a tape is
+a `Do`, which runs when no more can come to where it was sent, and only if somebody asks for it (D2, D3).
+Refuses to know: the order of nodes, and what is computed between tapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from wengert.arrays import Value
+from wengert.control import Context, Do, Steps, UnitContinuation
+from wengert.differentiable import Tape
+from wengert.errors import TapeReleasedError, combine
+from wengert.graph.node import Expression, Node
+from wengert.graph.operand import tape_of
+from wengert.graph.operation import EXTERNAL
+from wengert.graph.weights import Weight
+from wengert.run.loops import Failure, Loops, arguments_of, summed
+from wengert.run.notes import noted, raise_all
+from wengert.run.received import OwnTape, checked, checked_delta, received
+
+
+class Tapes:
+    """Values and deltas, and how they come from and go to binds and users."""
+
+    __slots__ = (
+        *("deltas", "failed", "lazy", "loops", "opened", "opening", "pending", "tapes", "values", "wanted"),
+    )
+
+    def __init__(self, loops: Loops) -> None:
+        self.loops = loops
+        self.values: dict[Expression, Value] = {}
+        self.failed: dict[Expression, Failure] = {}
+        self.deltas: dict[Expression, Value] = {}
+        self.wanted: dict[Expression, Value] = {}  # deltas asked for by `gradients`
+        self.tapes: dict[Node, Tape[Any, Any]] = {}  # Any: of external nodes, with Data of every type
+        self.opened: dict[int, Node] = {}  # by the identity of a user's differentiable value
+        self.opening: set[Node] = set()  # whose Do runs now: one that is met again would wait for itself
+        self.pending: dict[Expression, list[Do[Any]]] = {}  # Any: deltas sent by hand or by a user's tape
+        self.lazy: dict[Node, list[Callable[[], Value]]] = {}  # deltas of external nodes, run if asked for
+
+    def _open(self, node: Node, context: Context) -> Steps[None]:
+        """Run what makes a node's tape; a user's value that stands in two places is asked once (S2)."""
+        (source,) = node._operands
+        first = node if isinstance(source, Do) else self.opened.setdefault(id(source), node)
+        if first in self.failed:
+            raise combine(self.failed[first])
+        if first is not node and first in self.values:
+            self.values[node] = self.values[first]
+            self.tapes[node] = OwnTape(self.values[node], partial(self.receive, first), first)
+            return
+        if node in self.opening:
+            raise RecursionError(f"{node!r} waits for itself: its own Do uses it")
+        self.opening.add(node)
+        with self.loops.around("bind", node):
+            tape = checked((yield Do.within(self, self._rest_of(node))), node)
+        self.opening.discard(node)
+        self.values[node] = received(tape, node)
+        self.tapes[node] = tape
+
+    def _rest_of(self, node: Node) -> Do[Tape[Any, Any]]:
+        return tape_of(node)
+
+    def receive(self, x: Expression, delta: Do[Any]) -> UnitContinuation[None]:  # Any: deltas of every type
+        """The accumulator of `x`: nothing happens until the continuation runs; then the delta waits (D2)."""
+        return UnitContinuation.delay(lambda: self.pending.setdefault(x, []).append(delta))
+
+    def _settled(self, context: Context, failures: list[Exception]) -> Steps[None]:
+        """What was sent to weights, after the turn of every node; then the failures of all."""
+        for weight in [x for x in self.pending if isinstance(x, Weight)]:
+            try:
+                yield from self._collect(weight, context)
+            except Exception as failure:
+                failures.append(failure)
+        for late in self.pending:
+            failures.append(TapeReleasedError(f"a delta was sent to {late!r} after its turn had passed"))
+        self.pending.clear()
+        raise_all(failures)
+
+    def _collect(self, x: Expression, context: Context) -> Steps[None]:
+        """Run the deltas that were sent to `x` as a `Do`, now that no more can come."""
+        sent = self.pending.pop(x, [])
+        while sent:
+            self.add(x, checked_delta((yield Do.within(self, sent.pop(0))), x))
+        if x in self.wanted and x in self.deltas:
+            self.wanted[x] = self.deltas[x]
+
+    def collected(self, x: Node, context: Context, failures: list[Exception]) -> Steps[None]:
+        """The same, for a node whose turn comes with that of others."""
+        try:
+            yield from self._collect(x, context)
+        except Exception as failure:
+            self.deltas.pop(x, None)  # it has had its turn
+            failures.append(noted(failure, x, self._operands(x), "backward of "))
+
+    def _operands(self, node: Node) -> tuple[Value, ...]:
+        signature = node._signature
+        return () if signature.mode == EXTERNAL else arguments_of(node, signature, self.values)
+
+    def _send(self, node: Node) -> None:
+        """Hand an external node's delta, still a `Do`, to the tape that its source gave (D2, D3)."""
+        sent = self.lazy.pop(node, [])
+        if node in self.deltas:
+            g = self.deltas.pop(node)
+            sent.append(lambda: g)
+        if sent:
+            self.tapes[node].backward(Do.delay(partial(summed, sent))).run()
+
+    def add(self, x: Expression, delta: Value) -> None:
+        """Add to what has arrived at `x`."""
+        self.deltas[x] = self.deltas[x] + delta if x in self.deltas else delta

@@ -1,0 +1,105 @@
+"""What a cell is for operands of each combination of kinds: a template, made once.
+
+Knows: that templates are kept by kinds and by what belongs to the trace; that where only the run tells the kinds of
+operands, a call is known by its results and captured weights until then, and gets its template in the run.
+Refuses to know: how calls are made, and how a template is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from wengert.errors import ArgumentError
+from wengert.graph.kinds import Kind
+from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
+from wengert.graph.products import Rebuild
+from wengert.graph.site import user_position
+from wengert.graph.template import CellSignature, Template, traced
+
+MOST: Final = 1024  # templates of one cell; beyond it they are made afresh, so that they cannot grow (S13)
+
+
+class Templates:
+    """All that one function has been traced for.
+
+    It holds the signatures: an operation that did would be in a cycle with them (S13).
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:  # Any: structures of expressions
+        self.function = function
+        self.operation = Operation(name, None, function.__module__, listed=False)
+        self._made: dict[object, CellSignature] = {}
+
+    def signature(self, kinds: tuple[Kind, ...], form: object, filled: Rebuild) -> CellSignature:
+        """For operands of these kinds, in a call of this form; `filled` makes its arguments of them.
+
+        Some kinds may be such that only the run tells them.
+        """
+        key = (kinds, form)
+        try:
+            found = self._made.get(key)
+        except TypeError:
+            raise ArgumentError(
+                f"{self.operation.name}: an argument of a cell is an expression, an array, a tuple of these, or "
+                f"something hashable that belongs to the cell\n  at {user_position()}"
+            ) from None
+        if found is None:
+            template = traced(self.function, kinds, filled, self.operation.name)
+            attributes = (("form", form),)
+            if not all(k.known for k in kinds):
+                return _Open(_Later(self, template, form, filled), kinds, template, attributes)
+            if len(self._made) >= MOST:
+                self._made.clear()
+            found = self._made[key] = CellSignature(self.operation, kinds, template, attributes)
+        return found
+
+
+class _Open(CellSignature):
+    """Its template says how many results there are and which weights are read, and is never run."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, operation: Operation, kinds: Sequence[Kind], template: Template, attributes: Attributes
+    ) -> None:
+        super().__init__(operation, kinds, template, attributes)
+        self.mode = UNRESOLVED
+
+    def __reduce__(self) -> tuple[object, ...]:
+        given = self.kinds[: len(self.template.parameters)]
+        return _Open, (self.operation, given, self.template, self.attributes)
+
+
+def is_open(signature: Signature) -> bool:
+    """Whether it is that of a cell which gets its template in the run."""
+    return isinstance(signature, _Open)
+
+
+class _Later(Operation):
+    """A cell as an operation, to be asked what it is for kinds that have become known."""
+
+    def __init__(self, templates: Templates, open_: Template, form: object, filled: Rebuild) -> None:
+        of = templates.operation
+        super().__init__(of.name, None, of.module, listed=False)
+        self._given = templates, open_, form, filled
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _Later, self._given
+
+    def signature(self, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
+        templates, before, form, filled = self._given
+        found = templates.signature(kinds[: len(before.parameters)], form, filled)
+        now = found.template
+        same = len(now.results) == len(before.results)
+        if not same or [*map(id, now.captured)] != [*map(id, before.captured)]:
+            raise ArgumentError(
+                f"for these operands it gives {_read(now)}, and while their shapes were not known "
+                f"{_read(before)}; state the shapes in the annotation of what makes the operands"
+            )
+        return found
+
+
+def _read(of: Template) -> str:
+    weights = ", ".join(map(repr, of.captured)) or "no weights"
+    return f"{len(of.results)} results of {weights}"

@@ -1,0 +1,176 @@
+"""The parallel interpreter: what does not depend on each other runs on several threads, with the same results.
+
+Knows: that it is the sequential one, with loops and plans that a crew of threads shares, binds that go on together,
+and BLAS kept to one thread meanwhile; which questions have to be asked in turn.
+Refuses to know: what is worth a thread; `trial` and `habits` measure that, and `overlap` has the rules of others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from wengert.arrays.pools import on_one_blas_thread
+from wengert.control import Context, Do, Run, Steps
+from wengert.control.gather import Gather
+from wengert.control.kinds import Program, Shared, Within
+from wengert.differentiable import Tape
+from wengert.errors import ArgumentError
+from wengert.graph.node import Node
+from wengert.graph.site import user_position
+from wengert.run.compiled.passages import Passages
+from wengert.run.compiled.plans import WORTH, Mode, Plans
+from wengert.run.compiled.stretches import Stretches
+from wengert.run.evaluation import Evaluation
+from wengert.run.loops import Loops
+from wengert.run.own import OWN, RunsOwn
+from wengert.run.sequential import Sequential
+from wengert.run.threads.ahead import Ahead, begun
+from wengert.run.threads.crew import Crew
+from wengert.run.threads.habits import Habits, made_of
+from wengert.run.threads.overlap import Overlapping
+from wengert.run.threads.strand import TURN, Begun, Early, Fork
+from wengert.run.threads.together import Together
+from wengert.run.threads.trial import TERMS, Divided, Terms
+
+A = TypeVar("A")
+_ASKS: Final = (Program, Shared, Within, Gather)  # which do nothing before they ask
+
+
+class Parallel:
+    """Several threads: independent parts of an expression overlap, forward, backward and in the update.
+
+    Results are those of `Sequential`, bit for bit where BLAS has one thread. A structure that comes back often
+    is timed, and divided where that is faster; operations of others overlap from the first run on. So do binds that
+    one expression has, and the branches of a `gather`: each goes on with the values that it asks for as soon as they
+    are known, and waits for its turn only with a `train`, `predict`, `gradients` or shared `Do` inside. Binds of
+    which nobody knows how long they take have 2 ms before other threads come in; those that have ended by then, in
+    8 runs of the same functions one after the other, take turns for the next 500, as in `Sequential`. Where they have
+    lasted longer their deltas overlap, too, unless a tape is the user's own.
+    `stacked` is as in `Sequential`.
+    BLAS has one thread as long as a run goes on, lest its threads fight with these, and then as many as before.
+    >>> from wengert import lift, run
+    >>> (lift(2.0) * 3.0 + lift(4.0) * 5.0).predict().run(run.Parallel(threads=2))
+    26.0
+    """
+
+    def __init__(self, threads: int | None = None, compiled: bool = True, *, stacked: bool = True) -> None:
+        count = _cores() if threads is None else threads
+        if not isinstance(count, int) or count < 1:
+            raise ArgumentError(
+                f"Parallel: `threads` is a number of threads from 1 on; got {threads!r:.60}\n  at {user_position()}"
+            )
+        self.threads = count
+        self._crew = crew = Crew(count)
+        self._habits = Habits()
+        self._inner = Sequential(compiled, stacked=stacked)
+        self._inner._loops = loops = Overlapping(crew)
+        if count > 1:
+            self._inner._evaluations = self._evaluation
+        if compiled and count > 1:
+            self._inner._plans = _Plans(loops, crew, stacked=stacked)
+            self._inner._stretches = Stretches(WORTH, admits=lambda nodes: not loops.overlap(nodes))
+
+    # Any in the answers: an expression's Data is known to its own type, not here
+
+    def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
+        """As `Sequential`."""
+        own = context.environment
+        steps = self._inner.forward(expression, context)
+        if not isinstance(context, Early) and isinstance(own, Evaluation):
+            return steps
+        if isinstance(own, Together) and (not isinstance(own, _Own) or own.trains):
+            return steps
+        return self._answer(self._with_own(steps, context), context)
+
+    def value(self, expression: object, context: Context, /) -> Steps[Any]:
+        """As `Sequential`."""
+        own = context.environment
+        steps = self._inner.value(expression, context)
+        if isinstance(own, Together) or (isinstance(own, Evaluation) and not isinstance(context, Early)):
+            return steps
+        return self._answer(self._with_own(steps, context), context)
+
+    def predict(self, expression: object, context: Context, /) -> Steps[Any]:
+        """As `Sequential`."""
+        return self._answer(self._inner.predict(expression, context), context)
+
+    def train(self, loss: object, context: Context, /) -> Steps[Any]:
+        """As `Sequential`."""
+        return self._answer(self._inner.train(loss, context), context)
+
+    def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
+        """As `Sequential`."""
+        return self._answer(self._inner.gradients(loss, wrt, context), context)
+
+    def _answer(self, steps: Steps[A], context: Context) -> Steps[A]:
+        """These with one thread of BLAS, in their turn."""
+        steps = on_one_blas_thread(steps)
+        return _in_turn(steps) if isinstance(context, Early) else steps
+
+    def _with_own(self, steps: Steps[A], context: Context) -> Steps[A]:
+        if not isinstance(context.environment, Evaluation):  # a run without one gets its own, of this kind
+            context.run.local(OWN, partial(_Own, self, context.run))
+        answer: A = yield from steps
+        return answer
+
+    def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:
+        """The values of branches that go on together; None where they have to go one after the other."""
+        if self.threads == 1 or sum(not isinstance(part, _ASKS) for part in parts) < 2:
+            return None
+        of = made_of(parts)
+        return Fork(parts, partial(self._branches, of)).steps() if self._habits.ahead(of) else None
+
+    def _branches(self, of: Sequence[object], parts: Sequence[Do[Any]], context: Context) -> list[Begun]:
+        own = context.environment
+        if isinstance(own, Together):
+            made, alone = own.branches(parts, context)
+        else:
+            made, alone = begun(parts, context, Ahead(), self._crew)
+        self._habits.learn(of, alone)
+        return made
+
+    def _evaluation(self, snapshot: int, loops: Loops) -> Evaluation:
+        return Together(self._crew, self._habits, snapshot, loops)
+
+
+class _Own(Together, RunsOwn):
+    """Of a run that nobody trains."""
+
+    def __init__(self, executor: Parallel, run: Run) -> None:
+        RunsOwn.__init__(self, run, executor._inner._loops)
+        self.goes_together(executor._crew, executor._habits)
+        self.passages = Passages(executor._inner._stretches, goes_back=False)
+
+
+def _in_turn(steps: Steps[A]) -> Steps[A]:
+    yield TURN
+    answer: A = yield from steps
+    return answer
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)  # only Linux has it
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
+class _Plans(Plans):
+    """Plans whose programs a crew runs; a structure in which rules may wait for each other gets none."""
+
+    def __init__(
+        self,
+        loops: Overlapping,
+        crew: Crew,
+        worth: int = WORTH,
+        terms: Terms = TERMS,
+        stacked: bool = True,
+    ) -> None:
+        super().__init__(worth, partial(Divided, crew, terms), stacked)
+        self._loops = loops
+
+    def earned(self, nodes: Sequence[Node], mode: Mode) -> bool:
+        """As `Plans`."""
+        return not self._loops.overlap(nodes) and super().earned(nodes, mode)
