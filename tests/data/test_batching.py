@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wengert.arrays import samples
-from wengert.data import Items, Rows, batches, digits, split
+from wengert.data import Batches, Items, Rows, batches, digits, split
 from wengert.errors import ArgumentError, DataError, PackageError
 
 
@@ -94,6 +95,21 @@ def test_wrong_numbers_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         batches(points(3), given_.pop("size"), **given_)
     assert said in str(caught.value) and "test_batching.py:" in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [np.ones((4, 2)), [1, 2]])
+def test_what_is_no_set_of_examples_is_refused(data: Any) -> None:
+    # an array has a `take`, too, which takes single elements of all
+    actions: list[Callable[[], object]] = [
+        lambda: batches(data, 2, seed=0, epoch=0),
+        lambda: Batches(data, [np.array([0])]),
+        lambda: split(data, (0.5, 0.5), seed=0),
+    ]
+    for action in actions:
+        with pytest.raises(
+            ArgumentError, match=r"(?s)derives from data.Rows, .*data.Items.*test_batching\.py:"
+        ):
+            action()
 
 
 # -- splits ---------------------------------------------------------------------------------------

@@ -95,9 +95,9 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a number for a sequence": (
         lambda: numbers.eval(3),
-        "TypeError: 'int' object is not iterable\n"
-        "+ while <td.Map element=<td.Scalar>> was built from the data; the block was made at "
-        "test_fold.py:N",
+        "BlockError: <td.Map element=<td.Scalar>>: its input is 3; it takes a list, or a tuple "
+        "of one type\n"
+        "  at test_fold.py:N",
     ),
     "a function of layers that fails": (
         lambda: (td.Scalar() >> td.Function(raising)).eval(1),

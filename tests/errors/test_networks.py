@@ -107,14 +107,16 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: peeking(d * 1.0),
         "LazyError: inside a cell an operand has no value, because the cell is traced once "
         "for all its calls; compute with the expression, or decide outside the cell\n"
-        "+ in forward, the Do behind DoubleLayer () float64, built at here",
+        "+ in forward, the Do behind DoubleLayer () float64, built at here\n"
+        "+ while the cell peeking was traced for (() float64), called at here",
     ),
     "a comparison inside a cell": (
         lambda: asking(d * 1.0),
         "LazyError: comparison of <DoubleLayer parameter () float64, built at here>, which "
         "is an expression: it has no value before a run; use `wengert.greater(a, b)`, or "
         "`await` it and compare its value\n"
-        "  at test_networks.py:N",
+        "  at test_networks.py:N\n"
+        "+ while the cell asking was traced for (() float64), called at here",
     ),
     "a cell that returns nothing": (
         lambda: forgetting(d * 1.0),

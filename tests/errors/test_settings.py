@@ -81,7 +81,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "unknown keyword of a weight": (
         lambda: sgd.double_weight(1.0, nam="w"),
-        "PluginError: DoubleWeight does not know nam; its keywords: name",
+        "PluginError: DoubleWeight does not know nam; its keywords: name\n  at here",
     ),
     "one name twice": (
         lambda: names.double_weight(1.0, name="twin"),
@@ -95,7 +95,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "hyperparameter unknown": (
         lambda: Sgd(learning_rate=0.1, momentum=0.9),
         "PluginError: SGD got unknown momentum (a keyword of Momentum: write class "
-        "Settings(SGD, Momentum): ... and make Settings(...)); its keywords: learning_rate: float",
+        "Settings(Momentum, SGD): ... and make Settings(...)); its keywords: learning_rate: float",
     ),
     "hyperparameter misspelt": (
         lambda: Sgd(learning_rat=0.1),

@@ -107,8 +107,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "a list of batches for data": (
         lambda: fit(loss, [points], seed=0, epochs=1),
         "ArgumentError: fit: data are a set of `wengert.data`, or a function from the epoch "
-        "to its batches; got [Points(x=array([[1., 1., 1.], [1., 1., 1.], [ ...; of examples "
-        "in a list make data.Items(...)\n"
+        "to its batches; got [Points(x=array([[1., 1., 1.], [1., 1., 1.], [ ...; of arrays "
+        "make a dataclass that derives from data.Rows, of examples in a list make data.Items(...)\n"
         "  at here",
     ),
     "epochs and steps": (
@@ -153,10 +153,9 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a loss that is not finite": (
         lambda: fit(lambda batch, seed: spent * np.inf, points, seed=0, epochs=1),
-        "NonFiniteError: fit: the loss of step 1 is inf, and its update has been made; with "
-        "the plugin FailOnNonFinite in the settings no weight would have changed, and the "
-        "error would name the first operation that gave what is not finite\n"
+        "NonFiniteError: fit: the loss of step 1 is inf, so all weights stay as they are\n"
         "  <DoubleLayer multiply () float64, built at here>\n"
+        "+ first not finite: multiply(() float64, () float64) with weight 'spent', built at here\n"
         "+ in step 1 of fit, batch 0 of epoch 0",
     ),
     "labels that are none": (
@@ -290,7 +289,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "a file in no folder": (
         lambda: save("no/new", model),
         "CheckpointWriteError: no/new could not be written: No such file or directory; "
-        "nothing was saved, and what was there is as it was",
+        "nothing was saved, and what was there is as it was\n  at here",
     ),
     "a step that is no integer": (
         lambda: save("new", model, step=1.5),

@@ -143,6 +143,15 @@ mask = wg.greater(wg.literal(ones(2, 3)), 0.0)
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "linear": (lambda: linear(y), "Linear: expected last axis 3, got (2, 4)"),
+    "a class of settings": (
+        lambda: unchecked.Linear.make(SGD, 3, 4, seed=0),
+        "Linear: settings are an object that makes weights, as in SGD(learning_rate=0.1); got "
+        "<class 'wengert.plugins.rate.SGD'>, which is a class: call it",
+    ),
+    "a layer that is none": (
+        lambda: unchecked.Sequential(linear, "relu"),
+        "Sequential: layers are called one after the other, and layer 1 is 'relu'",
+    ),
     "linear of a scalar": (lambda: linear(np.array(1, np.float32)), "Linear: expected last axis 3, got ()"),
     "bias": (
         lambda: nn.Linear(linear.weight, settings.array_weight(ones(3))),
@@ -279,7 +288,6 @@ SOURCES = sorted(Path(nn.__file__).parent.glob("*.py"))
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.name))
 def test_layers_are_made_of_public_names_only(path: Path) -> None:
     public = {*wg.__all__, *extend.__all__, *ops.__all__, *plugins.__all__}
-    public |= {"check_rate"}  # a refusal, which a user would write out
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("wengert."):
             below = node.module.split(".")[1]

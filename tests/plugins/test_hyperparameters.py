@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert import plugins
 from wengert.errors import PluginError
 from wengert.extend import Optimizer, Rated
 from wengert.plugins import (
@@ -99,7 +100,20 @@ def test_missing_and_unknown_ones_are_one_error() -> None:
     )
 
 
-@pytest.mark.parametrize("plugin", [Adagrad, RMSprop, Adam, AdamW, L1Regularization, L2Regularization])
+FIRST = [
+    Adagrad,
+    RMSprop,
+    Adam,
+    AdamW,
+    Momentum,
+    Nesterov,
+    L1Regularization,
+    L2Regularization,
+    ClipByGlobalNorm,
+]
+
+
+@pytest.mark.parametrize("plugin", FIRST)
 @pytest.mark.parametrize("rate", [LearningRate, LearningRateSchedule, SGD])
 def test_a_rate_to_the_left_is_refused_with_the_right_order(plugin: type, rate: type) -> None:
     with pytest.raises(PluginError) as error:
@@ -109,6 +123,29 @@ def test_a_rate_to_the_left_is_refused_with_the_right_order(plugin: type, rate: 
     assert f"{then} stands left of {first}" in str(error.value)
     assert f"write `class Wrong({plugin.__name__}, {rate.__name__})`" in str(error.value)
     type("Right", (plugin, rate), {})
+
+
+ADVICE = re.compile(
+    r"write class Settings\((\w+), (\w+)\)|(which supplies rate as \w+ does: keep one of them)"
+)
+
+
+@pytest.mark.parametrize("name", [*GOOD, "beta1", "rho", "momentum", "eps", "schedule", "logger"])
+@pytest.mark.parametrize("plugin", [SGD, LearningRateSchedule, Adam, Momentum, ClipByGlobalNorm])
+def test_advice_about_a_keyword_of_another_plugin_can_be_followed(plugin: Any, name: str) -> None:
+    needed = {n: p.default for n, p in inspect.signature(plugin).parameters.items()}
+    if name in needed:
+        return
+    with pytest.raises(PluginError) as error:
+        plugin(**dict.fromkeys(needed, 0.5), **{name: 0.5})
+    found = ADVICE.search(str(error.value))
+    assert found is not None, error.value
+    left, right, rivals = found.groups()
+    if rivals:
+        assert {plugin, name} in ({SGD, "schedule"}, {LearningRateSchedule, "learning_rate"})
+    else:
+        made: Any = type("Settings", (getattr(plugins, left), getattr(plugins, right)), {})
+        assert name in inspect.signature(made).parameters
 
 
 def test_decay_needs_a_rate() -> None:

@@ -64,6 +64,9 @@ class WithL2(L2Regularization, Momentum, LearningRate): ...
 class WithAdamAndL2(L2Regularization, Adam, LearningRate): ...
 
 
+class WithSchedule(AdamW, LearningRateSchedule): ...
+
+
 class WithDecay(WeightDecay, Momentum, LearningRateSchedule): ...
 
 
@@ -116,11 +119,16 @@ def rate(t: int) -> float:
     return 0.1 / (1 + t)
 
 
+def scheduled(d: F64, w: F64, s: State, t: int) -> F64:
+    return rate(t) * (adam(d, w, s, t) / 0.01 + 0.1 * w)
+
+
 def decay(d: F64, w: F64, s: State, t: int) -> F64:
     return rate(t) * (momentum(d, w, s, t) / 0.05 + 0.1 * w)
 
 
-BETAS = {"learning_rate": 0.01, "beta1": 0.8, "beta2": 0.99, "eps": 1e-6}
+MOMENTS = {"beta1": 0.8, "beta2": 0.99, "eps": 1e-6}
+BETAS = {"learning_rate": 0.01, **MOMENTS}
 CASES: dict[str, tuple[Callable[[], Plugin], Recurrence]] = {
     "SGD": (lambda: SGD(learning_rate=0.05), lambda d, w, s, t: 0.05 * d),
     "Momentum": (lambda: WithMomentum(learning_rate=0.05), momentum),
@@ -132,6 +140,8 @@ CASES: dict[str, tuple[Callable[[], Plugin], Recurrence]] = {
     "L1": (lambda: WithL1(learning_rate=0.05, l1=0.02), l1),
     "L2 and Momentum": (lambda: WithL2(learning_rate=0.05, l2=0.1), l2),
     "L2 and Adam": (lambda: WithAdamAndL2(l2=0.1, **BETAS), adam_l2),
+    "Schedule": (lambda: LearningRateSchedule(schedule=rate), lambda d, w, s, t: rate(t) * d),
+    "AdamW and a schedule": (lambda: WithSchedule(weight_decay=0.1, schedule=rate, **MOMENTS), scheduled),
     "WeightDecay, Momentum and a schedule": (
         lambda: WithDecay(weight_decay=0.1, schedule=rate),
         decay,
@@ -203,6 +213,8 @@ def peers(torch: Any) -> dict[str, Callable[[Any], Any]]:  # Any: torch may be a
         "L1": lambda p: optim.SGD(p, lr=0.05),  # the penalty is in the loss
         "L2 and Momentum": lambda p: optim.SGD(p, lr=0.05, momentum=0.9, weight_decay=0.1),
         "L2 and Adam": lambda p: optim.Adam(p, weight_decay=0.1, **betas),
+        "Schedule": lambda p: optim.SGD(p, lr=1.0),  # times what the scheduler says
+        "AdamW and a schedule": lambda p: optim.AdamW(p, weight_decay=0.1, **{**betas, "lr": 1.0}),
     }
 
 
@@ -213,6 +225,7 @@ def by_torch(torch: Any, make: Callable[[Any], Any], name: str) -> list[list[F64
     starts, noise = data()
     weights = [torch.tensor(w, requires_grad=True) for w in starts]
     optimizer = make(weights)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, rate) if "chedule" in name else None
     found = []
     for gs in noise:
         optimizer.zero_grad()
@@ -225,6 +238,8 @@ def by_torch(torch: Any, make: Callable[[Any], Any], name: str) -> list[list[F64
         if name == "clip":
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
         optimizer.step()
+        if scheduler is not None:
+            scheduler.step()
         found.append([w.detach().numpy().copy() for w in weights])
     return found
 

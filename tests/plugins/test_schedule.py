@@ -122,6 +122,25 @@ def test_a_checkpoint_brings_its_time(tmp_path: Path) -> None:
         assert (again.commits, y.data) == (3, -1.0 - 3.0)
 
 
+def test_files_of_parts_bring_the_same_time_in_any_order(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors", reason="files of weights need the extra `saving`")
+
+    def made() -> tuple[Settings, list[wg.DoubleWeight]]:
+        settings = Settings(schedule=by_time, weight_decay=0.0)
+        return settings, [settings.double_weight(0.0, name=name) for name in ("early", "late", "never")]
+
+    _, weights = made()
+    for weight in (weights[0], weights[1], weights[1]):
+        (weight * 1.0).train().run()
+    for i, weight in enumerate(weights):
+        saving.save(tmp_path / str(i), [weight])
+    for order in ((0, 1, 2), (2, 1, 0), (0,), (2,)):
+        settings, others = made()
+        for i in order:
+            saving.load(tmp_path / str(i), [others[i]])
+        assert settings.commits == 3
+
+
 def test_trainings_in_many_threads_are_one_after_the_other_in_time() -> None:
     settings = Settings(schedule=by_time, weight_decay=0.0)
     weights = [settings.double_weight(0.0) for _ in range(4)]

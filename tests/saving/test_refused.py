@@ -366,6 +366,20 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
         save(tmp_path / "no" / "w", network(adam()))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders there")
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkdir(tmp_path / "folder")
+    os.mkfifo(tmp_path / "pipe")  # as a device is: something that a rename would take away
+    for name in ("folder", "pipe"):
+        kind = os.stat(tmp_path / name).st_mode
+        with pytest.raises(
+            CheckpointWriteError, match=r"no file, but a folder or a device; .*\n  at .*refused\.py:"
+        ):
+            save(tmp_path / name, network(adam()))
+        assert os.stat(tmp_path / name).st_mode == kind
+    assert sorted(os.listdir(tmp_path)) == ["folder", "pipe"]
+
+
 def test_the_header_that_is_read_is_no_longer_than_the_package_reads() -> None:
     text = b"{}" + b" " * container._LONGEST
     with pytest.raises(safetensors.SafetensorError):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,17 @@ import pytest
 import wengert as wg
 from tests.saving.models import told
 from tests.training.models import Model, Points, points
+from wengert.control import Executor
 from wengert.data import Items
 from wengert.errors import ArgumentError, CheckpointError, DataError, NonFiniteError, ShapeError
 from wengert.nn import Seeds
-from wengert.plugins import SGD, FailOnNonFinite
+from wengert.plugins import SGD, FailOnNonFinite, LearningRate, Momentum
 from wengert.saving import load, save
 from wengert.training import Event, Step, evaluate, fit
+
+
+class Momentous(Momentum, LearningRate):
+    """An optimizer with state."""
 
 
 def refused(said: str, data: Any = None, **options: Any) -> None:
@@ -50,6 +55,9 @@ def refused(said: str, data: Any = None, **options: Any) -> None:
         ({"resume": True}, "give checkpoint= too"),
         ({"checkpoint": "x", "every": 0, "weights": Model()}, "every is an integer from 1 on; got 0"),
         ({"data": [1, 2]}, "of examples in a list make data.Items(...)"),
+        ({"data": points().x}, "of arrays make a dataclass that derives from data.Rows"),
+        ({"callbacks": print}, "callbacks are functions in a list, as in callbacks=[tell]; got <built-in"),
+        ({"min_delta": "0.1"}, "min_delta is a number; got '0.1'"),
         (
             {"data": lambda epoch: [points()], "batch_size": 3},
             "the data are a function that makes its own batches",
@@ -97,31 +105,82 @@ def test_batches_without_an_example_are_refused() -> None:
 # -- losses ---------------------------------------------------------------------------------------
 
 
-def test_a_loss_that_is_not_finite_stops_and_names_the_step() -> None:
-    w = SGD(learning_rate=0.01).double_weight(1.0)
-    heard: list[Event] = []
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        (lambda model, b: model.loss(b, None).train(), "return the loss without .train()"),
+        (
+            lambda model, b: model.loss(b, None).predict().run(),
+            "no weight is below the loss, so nothing would",
+        ),
+        (lambda model, b: wg.mean(wg.lift(b.x)), "no weight is below the loss, so nothing would learn"),
+    ],
+)
+def test_a_loss_that_teaches_nothing_is_refused(loss: Any, said: str) -> None:
+    model = Model()
+    before = told(model.net)
+    with pytest.raises(ArgumentError) as caught:
+        fit(lambda batch, seed: loss(model, batch), points(), seed=0, epochs=1)
+    assert said in str(caught.value) and "test_refused.py:" in str(caught.value)
+    assert told(model.net) == before
+
+
+EXECUTORS: dict[str, Callable[[], Executor]] = {
+    "plans": wg.run.Sequential,
+    "interpreter": lambda: wg.run.Sequential(compiled=False),
+    "two threads": lambda: wg.run.Parallel(threads=2),
+    "batched": wg.run.Batched,
+}
+
+
+@wg.differentiable
+async def looked_at(x: wg.ArrayLayer[tuple[()]]) -> wg.ArrayLayer[tuple[()]]:
+    return x if await x > -1.0 else -x
+
+
+@pytest.mark.parametrize("bind", [False, True])
+@pytest.mark.parametrize("steps", [0, 1, 60])  # the first run, the second one, and a plan of long standing
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_a_loss_that_is_not_finite_stops_before_its_update(
+    name: str, steps: int, bind: bool, tmp_path: Path
+) -> None:
+    settings = Momentous(learning_rate=0.01)
+    w, v = settings.float_weight(1.0, name="w"), settings.array_weight(np.ones((2, 2), np.float32), name="v")
+    factor, before = settings.array_weight(np.ones((), np.float32), name="factor"), list[str]()
+
+    def loss(batch: Items[int], seed: Seeds | None) -> Any:
+        before.append(told([w, v, factor]))
+        found = wg.sum(wg.exp(v * np.float32(batch[0]))) * factor * w
+        return looked_at(found) if bind else found
+
+    def data(epoch: int) -> list[Items[int]]:
+        return [Items([1000 if i == steps else 0]) for i in range(steps + 3)]
+
     with pytest.raises(NonFiniteError) as caught:
         fit(
-            lambda batch, seed: w * (math.inf if 7 in batch else 1.0),
-            Items(range(10)),
+            loss,
+            data,
             seed=0,
             epochs=1,
-            batch_size=1,
-            callbacks=[heard.append],
+            weights=[w, v, factor],
+            checkpoint=tmp_path / "w",
+            executor=EXECUTORS[name](),
         )
-    number = len(heard) + 1
-    assert f"the loss of step {number} is inf" in str(caught.value)
-    assert caught.value.__notes__[-1] == f"in step {number} of fit, batch {number - 1} of epoch 0"
+    assert told([w, v, factor]) == before[-1] and len(before) == steps + 1
+    assert f"the loss of step {steps + 1} is inf, so all weights stay as they are" in str(caught.value)
+    first, place = caught.value.__notes__
+    assert "first not finite: exp" in first and "test_refused.py:" in first
+    assert place == f"in step {steps + 1} of fit, batch {steps} of epoch 0"
 
 
 def test_a_run_that_refuses_such_a_loss_names_the_step_too() -> None:
     class Careful(FailOnNonFinite, SGD):
         """No weight learns from what is not finite."""
 
-    w = Careful(learning_rate=0.01).double_weight(1.0, name="w")
-    with pytest.raises(NonFiniteError, match="stay as they are") as caught:
-        fit(lambda batch, seed: w / 0.0, Items([1]), seed=0, epochs=1)
-    assert w.data == 1.0 and "in step 1 of fit, batch 0 of epoch 0" in caught.value.__notes__
+    w = Careful(learning_rate=0.01).double_weight(0.0, name="w")
+    with pytest.raises(NonFiniteError, match=r"the delta of .* is not finite, so it and all other") as caught:
+        fit(lambda batch, seed: wg.exp(w / 1e-310), Items([1]), seed=0, epochs=1)
+    assert w.data == 0.0 and "in step 1 of fit, batch 0 of epoch 0" in caught.value.__notes__
 
 
 def test_data_that_cannot_be_taken_say_which_step() -> None:
@@ -173,6 +232,14 @@ def test_a_checkpoint_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     ):
         trained(tmp_path / "w")
     assert (tmp_path / "w").read_bytes() == before
+
+
+def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        CheckpointError, match=r"is a folder; name a file in it, as in '.*/model\.safetensors'"
+    ):
+        trained(tmp_path)
+    assert not os.listdir(tmp_path)
 
 
 def test_a_folder_that_is_not_there_is_refused_before_the_first_step(tmp_path: Path) -> None:

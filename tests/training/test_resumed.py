@@ -14,8 +14,10 @@ import pytest
 
 import wengert as wg
 from tests.saving.models import told
-from tests.training.models import Model, points
+from tests.training.models import Model, Points, points
+from wengert import plugins
 from wengert.control import Executor
+from wengert.nn import Linear, Seeds
 from wengert.saving import load
 from wengert.training import Epoch, Event, History, Step, fit
 
@@ -106,6 +108,45 @@ def test_a_checkpoint_makes_no_difference(whole: tuple[str, History]) -> None:
         metrics={"accuracy": model.accuracy},
     )
     assert (told(model.net), history) == whole
+
+
+class Warming(plugins.ClipByGlobalNorm, plugins.Momentum, plugins.LearningRateSchedule):
+    """A rate that is another one in each step."""
+
+
+@pytest.mark.parametrize("stop", [1, 5, 8, 11])
+def test_a_schedule_goes_on_where_it_was(tmp_path: Path, stop: int) -> None:
+    def ending(folder: Path, stop: int | None) -> str | None:
+        def tell(event: Event) -> None:
+            if isinstance(event, Step) and event.number == stop:
+                raise Stop
+
+        settings = Warming(schedule=lambda t: 0.02 * (t + 1), max_norm=1.0)
+        model = Linear.make(settings, 4, 2, seed=0)
+        pulled = settings.float_weight(1.0, name="pulled")  # has a delta in every third step only
+
+        def loss(batch: Points, seed: Seeds | None) -> wg.ArrayLayer[tuple[()]]:
+            found = wg.cross_entropy(model(batch.x), batch.label)
+            return found * pulled if isinstance(seed, tuple) and seed[1] % 3 == 0 else found
+
+        weights = {"model": model, "pulled": pulled}
+        options: dict[str, Any] = {
+            "checkpoint": folder / "w",
+            "every": 2,
+            "resume": True,
+            "callbacks": [tell],
+        }
+        try:
+            fit(loss, points(), seed=7, epochs=2, batch_size=16, weights=weights, **options)
+        except Stop:
+            return None
+        assert settings.commits == 12
+        return told(weights)
+
+    (tmp_path / "whole").mkdir()
+    whole = ending(tmp_path / "whole", None)
+    assert ending(tmp_path, stop) is None
+    assert ending(tmp_path, None) == whole is not None
 
 
 def test_a_finished_training_is_not_done_again(tmp_path: Path) -> None:

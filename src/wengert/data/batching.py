@@ -12,7 +12,7 @@ from typing import Generic, TypeVar, final
 
 from wengert.arrays import is_integer
 from wengert.arrays.samples import Labels, integers, order
-from wengert.data.rows import Source
+from wengert.data.rows import Source, check_source
 from wengert.errors import ArgumentError, DataError
 from wengert.graph.site import user_position
 
@@ -24,7 +24,8 @@ B_co = TypeVar("B_co", covariant=True)
 class Batches(Generic[B_co]):
     """The batches of one epoch: `len` says how many, an index gives one of them, made when it is asked for.
 
-    `places` are those of the examples of each batch; `batches` makes the usual ones.
+    `places` are those of the examples of each batch; `batches` makes the usual ones. Raises ArgumentError for what is
+    no set of examples, such as an array.
     >>> import numpy as np
     >>> from wengert.data import Items
     >>> made = Batches(Items("abcde"), [np.array([4, 0]), np.array([2])])
@@ -35,6 +36,7 @@ class Batches(Generic[B_co]):
     __slots__ = ("_data", "_places")
 
     def __init__(self, data: Source[B_co], places: Sequence[Labels]) -> None:
+        check_source("batches", data)
         self._data = data
         self._places = places
 
@@ -63,7 +65,8 @@ def batches(
     """All examples in batches of `size`, in an order that `seed` and `epoch` decide, or in their own.
 
     Each example is in one batch; the last may be smaller, or is left out with `drop_last`. The order does not
-    depend on the version of numpy. Raises ArgumentError for a size below 1 and a negative seed or epoch.
+    depend on the version of numpy. Raises ArgumentError for what is no set of examples, such as an array, a
+    size below 1 and a negative seed or epoch.
     >>> from wengert.data import Items
     >>> made = batches(Items("abcde"), 2, seed=0, epoch=3, shuffle=False)
     >>> len(made), made[2].items, [batch.items for batch in made]
@@ -80,13 +83,14 @@ def batches(
 def split(data: Source[B], fractions: Sequence[float], *, seed: int) -> tuple[B, ...]:
     """Parts of a set, by chance: each example is in one of them, and a fraction says how many are in a part.
 
-    Parts begin at the nearest whole numbers. Raises ArgumentError for fractions that are not positive or do not
-    sum to 1; DataError for a part without an example.
+    Parts begin at the nearest whole numbers. Raises ArgumentError for what is no set, and for fractions that
+    are not positive or do not sum to 1; DataError for a part without an example.
     >>> from wengert.data import Items
     >>> train, test = split(Items(range(10)), (0.8, 0.2), seed=0)
     >>> len(train), len(test), sorted([*train, *test]) == list(range(10))
     (8, 2, True)
     """
+    check_source("split", data)
     _check("split", "seed", seed, 0)
     if not all(0.0 < f <= 1.0 for f in fractions) or not math.isclose(math.fsum(fractions), 1.0):
         raise ArgumentError(

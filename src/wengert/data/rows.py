@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, Self, SupportsIndex, TypeVar, final
 
 from wengert.arrays import is_array, shape_of
 from wengert.arrays.samples import Labels
-from wengert.errors import DataError
+from wengert.errors import ArgumentError, DataError
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
 
@@ -28,6 +28,15 @@ class Source(Protocol[B_co]):
     def take(self, indices: Labels, /) -> B_co:
         """The examples at these places, in this order."""
         ...
+
+
+def check_source(who: str, data: object, otherwise: str = "") -> None:
+    """ArgumentError for what is no set of examples; an array is none, as its own `take` looks at single elements."""
+    if is_array(data) or not callable(getattr(data, "take", None)):
+        raise ArgumentError(
+            f"{who}: data are a set of `wengert.data`{otherwise}; got {shown(data)}; of arrays make a dataclass that "
+            f"derives from data.Rows, of examples in a list make data.Items(...)\n  at {user_position()}"
+        )
 
 
 @dataclass(frozen=True, eq=False)

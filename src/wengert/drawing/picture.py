@@ -129,7 +129,7 @@ class _Drawing:
             if node is None:
                 levels.pop()
                 if level.call is not None:
-                    results = template_of(level.call).results
+                    results = template_of(level.call._signature).results
                     levels[-1].places[level.call] = tuple(level.places[x][0] for x in results)
             elif node._signature.mode == CELL and self._cells:
                 levels.append(self._opened(node, level))
@@ -146,7 +146,7 @@ class _Drawing:
         return places[x][0]
 
     def _opened(self, node: Node, level: _Level) -> _Level:
-        template = template_of(node)
+        template = template_of(node._signature)
         operands = self._operands(node, level)
         self.picture.frames.append(Frame(_plain(node), level.frame))
         places: _Places = {x: (place,) for x, place in zip(template.inputs, operands, strict=True)}

@@ -27,6 +27,11 @@ class Beginning(Generic[N]):
         self, layer: str, settings: Plugin, seed: Seed, name: str | None, dtype: type[N] | None
     ) -> None:
         self._layer = layer
+        if not isinstance(settings, Plugin):
+            raise self._wrong(
+                f"settings are an object that makes weights, as in SGD(learning_rate=0.1); got {settings!r:.60}"
+                + isinstance(settings, type) * ", which is a class: call it"
+            )
         self._settings = settings
         self.chance = generator(self._checked_seed(seed))
         self._name = name

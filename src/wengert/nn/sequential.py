@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, final
 
 from wengert.arrays import Dv, IntegerArray, T, is_array
+from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer
+from wengert.graph.site import user_position
 from wengert.nn.checks import as_layer
 from wengert.nn.dims import Layers
 from wengert.nn.seeded import Seeded, Seeds, derived
@@ -44,6 +46,12 @@ class Sequential(Seeded, Generic[T, Dv, Layers]):
     layers: Layers
 
     def __init__(self, first: Step[T, Dv] | Lookup[T, Dv], /, *others: Step[T, Dv]) -> None:
+        for i, step in enumerate((first, *others)):
+            if not callable(step):
+                raise ArgumentError(
+                    f"Sequential: layers are called one after the other, and layer {i} is {step!r:.60}\n"
+                    f"  at {user_position()}"
+                )
         object.__setattr__(self, "layers", (first, *others))  # the way of frozen dataclasses
 
     def __call__(

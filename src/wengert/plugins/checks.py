@@ -11,6 +11,7 @@ from difflib import get_close_matches
 
 from wengert.errors import PluginError
 from wengert.plugins.members import Member
+from wengert.plugins.parts import reordered
 
 
 def check_members(cls: type, root: type, declared: Iterable[Member]) -> None:
@@ -138,8 +139,12 @@ def _of_another(cls: type, name: str) -> str:
     owners = [c for c in known if name in getattr(c, "_declared", ()) and c.__module__.startswith("wengert.")]
     if not owners:
         return ""
-    both = f"class Settings({cls.__name__}, {owners[0].__name__}): ..."
-    return f" (a keyword of {owners[0].__name__}: write {both} and make Settings(...))"
+    owner = owners[0]
+    for name in abstract_members(owner):
+        if all(any(_supplies(plugin, name) for plugin in rival.__mro__) for rival in (cls, owner)):
+            return f" (a keyword of {owner.__name__}, which supplies {name} as {cls.__name__} does: keep one of them)"
+    both = ", ".join(plugin.__name__ for plugin in reordered([cls, owner]) or [])
+    return f" (a keyword of {owner.__name__}: write class Settings({both}): ... and make Settings(...))"
 
 
 def keyword(member: Member) -> str:

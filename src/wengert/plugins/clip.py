@@ -1,7 +1,7 @@
 """Clipping by the norm of all deltas together.
 
-Knows: D85; that the deltas which it measures are those that reach it, so the parts to its left are asked twice,
-first on copies that are thrown away.
+Knows: D85; that the deltas which it measures are those that reach it, so the parts to its left are asked twice, first
+on copies that are thrown away; and that a rate to its left would have it measure steps.
 Refuses to know: which parts those are.
 """
 
@@ -17,6 +17,7 @@ from wengert.lazy import dense, scaled
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
+from wengert.plugins.schedule import RATES
 
 
 class Clipping(Optimizer["ClipByGlobalNorm"]):
@@ -78,6 +79,7 @@ class ClipByGlobalNorm(Plugin):
 
     max_norm: float
     optimizer: ClassVar[type[Optimizer]] = Clipping
+    acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
         check_number(self, "max_norm", open_below=True)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from wengert.arrays import ArrayLiteral, Dv, Float32, T
 from wengert.dims import Dimension
 from wengert.errors import PluginError
+from wengert.graph.site import user_position
 from wengert.graph.weights import ArrayWeight, DoubleWeight, FloatWeight, Weight
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.parts import merged_part
@@ -98,4 +99,7 @@ def _refuse(cls: type, known: dict[str, bool], given: dict[str, object]) -> None
     said = [f"does not know {', '.join(unknown)}"] * bool(unknown) + [f"misses {', '.join(missing)}"] * bool(
         missing
     )
-    raise PluginError(f"{cls.__name__} {' and '.join(said)}; its keywords: {', '.join(['name', *known])}")
+    keywords = ", ".join(["name", *known])
+    raise PluginError(
+        f"{cls.__name__} {' and '.join(said)}; its keywords: {keywords}\n  at {user_position()}"
+    )

@@ -1,6 +1,6 @@
 """Momentum: a step that remembers the steps before it.
 
-Knows: D79.
+Knows: D79, and that a rate to its left would be remembered with the steps of its time.
 Refuses to know: the learning rate.
 """
 
@@ -14,6 +14,7 @@ from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
+from wengert.plugins.schedule import RATES
 
 
 class Remembering(Optimizer["Momentum"]):
@@ -40,6 +41,7 @@ class Momentum(Plugin):
 
     momentum: float = 0.9
     optimizer: ClassVar[type[Optimizer]] = Remembering
+    acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
         check_number(self, "momentum")

@@ -1,6 +1,6 @@
 """Nesterov's momentum: a step that looks ahead along the velocity.
 
-Knows: D80.
+Knows: D80, and that a rate to its left would be remembered with the steps of its time.
 Refuses to know: the learning rate.
 """
 
@@ -14,6 +14,7 @@ from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
+from wengert.plugins.schedule import RATES
 
 
 class LookingAhead(Optimizer["Nesterov"]):
@@ -41,6 +42,7 @@ class Nesterov(Plugin):
 
     momentum: float = 0.9
     optimizer: ClassVar[type[Optimizer]] = LookingAhead
+    acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
         check_number(self, "momentum")

@@ -52,6 +52,10 @@ class Optimizer(Generic[P]):
             return None
         if any(getattr(type(self), hook) is not getattr(Optimizer, hook) for hook in _HOOKS):
             return None
+        return self.kept()
+
+    def kept(self) -> dict[str, Value]:
+        """What a file of weights has of it, by name: what the steps so far have left."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def admit(self, loss: Value, delta: Value, weight: Weight) -> None:

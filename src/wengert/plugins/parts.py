@@ -100,7 +100,7 @@ def check_order(plugin_class: type) -> None:
     for first, then in _rules(order):
         if then in order and order.index(then) < order.index(first):
             bases = [base for base in plugin_class.__bases__ if hasattr(base, "acts_before")]
-            right = _reordered(bases)
+            right = reordered(bases)
             advice = (
                 f"write `class {plugin_class.__name__}({', '.join(base.__name__ for base in right)})`"
                 if right
@@ -118,7 +118,7 @@ def _rules(order: Sequence[type]) -> Iterator[tuple[type, type]]:
             yield owner, then
 
 
-def _reordered(bases: list[type]) -> list[type] | None:
+def reordered(bases: Sequence[type]) -> list[type] | None:
     """`bases` with as few changes as the rules allow; `None` if the rules contradict each other."""
     waiting, done = list(bases), list[type]()
     while waiting:

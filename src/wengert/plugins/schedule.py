@@ -20,24 +20,23 @@ from wengert.plugins.rate import LearningRate, Rated, Scaled
 
 
 class Timed(Scaled["LearningRateSchedule"]):
-    """Keeps the time with each weight, so that it is saved, and is taken up where weights are loaded."""
+    """Tells the time to the settings; a file has it with each weight, whichever of them it is given back to."""
 
-    commits: int = 0
+    commits: int = 0  # in a file only: the time is that of the settings, also for a weight that had no delta
 
     def together(self, updates: Sequence[Update]) -> None:
         super().together(updates)
         _ = self.settings.rate  # where it is none, the run fails once and not with every weight
 
-    def step(self, delta: Value, weight: Weight) -> Value:
-        self.commits = self.settings.commits + 1
-        return super().step(delta, weight)
-
     def committed(self, weights: Sequence[Weight]) -> None:
         self.settings.go_on(self.settings.commits + 1)
         super().committed(weights)
 
+    def kept(self) -> dict[str, Value]:
+        return {**super().kept(), "commits": self.settings.commits}
+
     def loaded(self, weights: Sequence[Weight]) -> None:
-        self.settings.go_on(max(getattr(weight._optimizer, "commits", 0) for weight in weights))
+        self.settings.go_on(max(vars(weight._optimizer).pop("commits", 0) for weight in weights))
         super().loaded(weights)
 
 
@@ -45,7 +44,7 @@ class LearningRateSchedule(Rated):
     """w ← w - schedule(t) · d, where t is how many commits this settings object has had before: 0, 1, 2, ...
 
     `schedule` is called once a commit. `PluginError` if it gives no finite number, or one below 0; no weight
-    changes then. Weights that are loaded from a file together bring their time along.
+    changes then. A file of weights has the time at which it was saved, and loading it sets this object's.
 
     >>> w = LearningRateSchedule(schedule=lambda t: 0.5**t).double_weight(2.0)
     >>> [(w * 1.0).train().run() for _ in range(3)], w.data

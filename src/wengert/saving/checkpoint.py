@@ -188,7 +188,7 @@ def _give(
             optimizers = [(w, with_state(w, s)) for w, s in zip(named.values(), states, strict=True)]
         with Uninterrupted():
             with STORE.lock:
-                STORE.replace(STORE.begin(reader), data)
+                STORE.replace(data, STORE.others(STORE.begin(reader)))
             for weight, stepped in optimizers:
                 weight._optimizer = stepped
         for group in by_settings(weight for weight, _ in optimizers):

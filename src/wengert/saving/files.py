@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import suppress
+from errno import EEXIST
 from glob import escape, glob
 
 from wengert.errors import CheckpointWriteError
+from wengert.graph.site import user_position
 
 
 def replace(path: str, content: bytes) -> None:
@@ -23,6 +25,7 @@ def replace(path: str, content: bytes) -> None:
     folder, name = os.path.split(place)
     beside = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.partial")
     try:
+        _check(place)
         _write(beside, content)
         os.replace(beside, place)
     except BaseException as error:
@@ -45,6 +48,12 @@ def remove_partial(path: str) -> None:
             os.unlink(left)
 
 
+def _check(place: str) -> None:
+    """OSError for what is there and no file: a device would be lost."""
+    if os.path.lexists(place) and not os.path.isfile(place):
+        raise OSError(EEXIST, "what is there is no file, but a folder or a device")
+
+
 def _write(path: str, content: bytes) -> None:
     with open(path, "xb") as file:
         file.write(content)
@@ -63,6 +72,8 @@ def _sync_folder(folder: str) -> None:
 
 
 def _failure(path: str, error: OSError, so: str) -> CheckpointWriteError:
-    failure = CheckpointWriteError(f"{path} could not be written: {error.strerror or error}; {so}")
+    failure = CheckpointWriteError(
+        f"{path} could not be written: {error.strerror or error}; {so}\n  at {user_position()}"
+    )
     failure.errno = error.errno
     return failure

@@ -33,7 +33,7 @@ def _steps(part: type) -> bool:
 
 def state_of(weight: Weight, name: str) -> dict[str, Value]:
     """What the steps so far have left, by name; CheckpointError for what no file can have."""
-    found = _public(weight._optimizer)
+    found = weight._optimizer.kept()
     for key, value in found.items():
         if form_of(value) is None and not (type(value) in (int, bool, str) or value is None):
             raise CheckpointError(
@@ -42,10 +42,6 @@ def state_of(weight: Weight, name: str) -> dict[str, Value]:
                 "state, or save the data alone with optimizer=False"
             )
     return found
-
-
-def _public(optimizer: Updates) -> dict[str, Value]:
-    return {name: x for name, x in getattr(optimizer, "__dict__", {}).items() if not name.startswith("_")}
 
 
 def check_state(weight: Weight, name: str, saved: Saved) -> None:
@@ -81,7 +77,7 @@ def _fits(entry: Form | Plain, default: object, weight: Weight) -> bool:
 def with_state(weight: Weight, state: dict[str, Value]) -> Updates:
     """A copy of the optimizer that goes on from this state."""
     copy = weight._optimizer.staged()
-    for name in _public(copy):
+    for name in [name for name in vars(copy) if not name.startswith("_")]:
         delattr(copy, name)
     for name, value in state.items():
         setattr(copy, name, value)

@@ -1,40 +1,40 @@
 """Whether the derivatives of a function of expressions are right: its full Jacobian against a numerical one.
 
-Knows: how to get every element of a Jacobian out of an expression, backward, and how to compare.
-Refuses to know: any formula; the other side of the comparison is made from values alone.
+Knows: which operands and deltas make a whole Jacobian, and which numerical method a function allows.
+Refuses to know: any formula, and how deltas are got; the other side is made from values alone.
 """
 
 from __future__ import annotations
 
 import builtins
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, cast
 
-from wengert.arrays import FLOAT64, HOST, Value, dtype_of, is_array, is_finite, shape_of, zeros_like
-from wengert.control import Do, UnitContinuation
-from wengert.graph.kinds import Role
+from wengert.arrays import FLOAT64, HOST, Value, dtype_of, is_array
 from wengert.graph.node import Expression
-from wengert.graph.operand import external, lift_any, value_kind
-from wengert.lazy import dense
-from wengert.ops import multiply, sum
-from wengert.plugins import SGD
-from wengert.run import gradients, predict
-from wengert.run.received import OwnTape
+from wengert.graph.operand import lift_any
+from wengert.ops import multiply
+from wengert.run import gradients
+from wengert.testing.comparing import check_form, compared, error_of
+from wengert.testing.deltas import (
+    cotangents_of,
+    deltas_at_layers,
+    deltas_at_weights,
+    loss_of,
+    name_of,
+    value_of,
+    weights_of,
+)
 from wengert.testing.numerical import complex_step, differences
 from wengert.testing.replay import Replay
-
-__all__ = ["Checked", "check_gradients", "deltas_at_layers", "deltas_at_weights"]
 
 COMPLEX_RTOL: Final = 1e-12
 DIFFERENCES_RTOL: Final = 1e-9
 _SAME_FUNCTION: Final = (
     1e-6  # an analytic function's two Jacobians agree to 1e-9; |x| off the real line not at all
 )
-_SMALL: Final = 1e-3  # a Jacobian below it is compared as if it reached it
-_RANDOM: Final = 2
 
 Pull = Callable[[Value], tuple[Value, ...]]  # from the delta of the result to those of the operands
 
@@ -99,13 +99,13 @@ def _second(
     function: Callable[..., Any], values: tuple[Value, ...], index: int, rtol: float | None, seed: int
 ) -> Checked:
     """The derivative by operand `index`, as an expression, checked like any function."""
-    (g, _), *_ = _cotangents(_value_of(_applied(function, values)[1]), seed)
+    (g, _), *_ = cotangents_of(value_of(_applied(function, values)[1]), seed)
 
     def derivative(*xs: Any) -> Expression:  # Any: expressions of every column
-        layers: tuple[Expression, ...] = gradients(_loss(function(*xs), g), list(xs)).layers
+        layers: tuple[Expression, ...] = gradients(loss_of(function(*xs), g), list(xs)).layers
         return layers[index]
 
-    derivative.__name__ = f"the derivative of {_name(function)} by operand {index}"
+    derivative.__name__ = f"the derivative of {name_of(function)} by operand {index}"
     weights, result = _applied(derivative, values)
     behind = derivative(*(multiply(w, 1.0) for w in cast(Any, weights)))  # Any: weights of every column
     ways: dict[str, Pull] = {
@@ -113,7 +113,7 @@ def _second(
         "layer": partial(deltas_at_weights, behind, weights),
     }
     size = HOST.abs(
-        HOST.to_host(_value_of(result))
+        HOST.to_host(value_of(result))
     )  # its derivatives may all but cancel, and not its rounding
     least = float(HOST.max(size)) if size.size else 0.0
     return _checked(derivative, values, weights, result, ways, rtol, seed, least)
@@ -130,16 +130,16 @@ def _checked(
     least: float = 0.0,
 ) -> Checked:
     """The Jacobian of `result`, which is `function(*weights)`, as each of the ways gives it."""
-    cotangents = _cotangents(_value_of(result), seed)
+    cotangents = cotangents_of(value_of(result), seed)
     reference, checked_rtol, method = _numerical(function, values, weights, result)
     limit = checked_rtol if rtol is None else rtol
     worst, elements = 0.0, 0
     for role, pull in ways.items():
         for g, name in cotangents:
             for index, (x, delta, jacobian) in enumerate(zip(values, pull(g), reference, strict=True)):
-                where = f"{_name(function)}: operand {index} as a {role}, {name}"
-                _same_form(delta, x, where)
-                found = _compare(delta, g, jacobian, limit, least, where)
+                where = f"{name_of(function)}: operand {index} as a {role}, {name}"
+                check_form(delta, x, where)
+                found = compared(delta, g, jacobian, limit, least, where)
                 worst, elements = max(worst, found), elements + HOST.to_host(delta).size
     return Checked(method, elements, worst)
 
@@ -154,82 +154,6 @@ def _checked_operand(x: Value, index: int) -> Value:
             f"pass floats and float64 arrays, and close over the rest"
         )
     return x
-
-
-def _name(function: object) -> str:
-    return getattr(function, "__name__", None) or repr(function)
-
-
-# -- the library's side ----------------------------------------------------------------------------
-
-
-def weights_of(values: Sequence[Value]) -> tuple[Expression, ...]:
-    """Operands as weights."""
-    settings = SGD(learning_rate=0.0)
-    return tuple(
-        settings.double_weight(x) if isinstance(x, float) else settings.array_weight(x) for x in values
-    )
-
-
-def _loss(result: Any, g: Value) -> Any:  # Any: an expression with data of g's column
-    """A scalar whose backward sends exactly `g` to `result`."""
-    return sum(multiply(result, g)) if is_array(g) else multiply(result, g)
-
-
-def deltas_at_weights(result: Expression, weights: Sequence[Expression], g: Value) -> tuple[Value, ...]:
-    """The deltas at `weights` when `g` arrives at `result`."""
-    found: tuple[Value, ...] = gradients(_loss(result, g), list(weights)).run()
-    return found
-
-
-def deltas_at_layers(function: Callable[..., Any], values: Sequence[Value], g: Value) -> tuple[Value, ...]:
-    """The deltas at layers whose data are exactly `values`, in their own memory layout, when `g` arrives."""
-    arrived: list[list[Value]] = [[] for _ in values]
-
-    def layer(x: Value, into: list[Value]) -> Expression:
-        def backward(delta: Do[Any]) -> UnitContinuation[None]:  # Any: float or array
-            return UnitContinuation.delay(lambda: into.append(dense(delta.run())))
-
-        return external(Do.now(OwnTape(x, backward)), value_kind(x, Role.LAYER))
-
-    result = lift_any(function(*map(layer, values, arrived)))
-    gradients(
-        _loss(result, g), []
-    ).run()  # no training: weights that the function closes over stay as they are
-    for index, deltas in enumerate(arrived):
-        if len(deltas) > 1:
-            raise AssertionError(f"{_name(function)}: operand {index} got {len(deltas)} deltas in one run")
-    return tuple(deltas[0] if deltas else zeros_like(x) for x, deltas in zip(values, arrived, strict=True))
-
-
-def _value_of(result: Expression) -> Value:
-    value: Value = predict(cast(Any, result)).run()  # Any: an expression of any column
-    if dtype_of(value) != FLOAT64:
-        raise TypeError(
-            f"check_gradients: the result is {dtype_of(value)}; derivatives are checked in float64 only"
-        )
-    return value
-
-
-def _cotangents(result: Value, seed: int) -> list[tuple[Value, str]]:
-    """Random deltas for the whole result, and 1 for each of its elements alone."""
-    number = random.Random(seed)
-    shape = shape_of(result)
-    size = HOST.to_host(result).size
-
-    def made(elements: list[float]) -> Value:
-        if not is_array(result):
-            return elements[0]
-        return HOST.reshape(HOST.astype(HOST.to_host(elements), FLOAT64), shape)
-
-    mixtures = [
-        (made([number.uniform(0.5, 2.0) for _ in range(size)]), "a random delta") for _ in range(_RANDOM)
-    ]
-    units = [(made([float(i == k) for i in range(size)]), f"element {k} of the result") for k in range(size)]
-    return mixtures + units
-
-
-# -- the numerical side ----------------------------------------------------------------------------
 
 
 def _numerical(
@@ -247,7 +171,7 @@ def _numerical(
         if replay.possible:
             return HOST.to_host(replay({**known, leaves[index]: moved}))
         others = (moved if i == index else v for i, v in enumerate(values))
-        return HOST.to_host(_value_of(lift_any(function(*weights_of(tuple(others))))))
+        return HOST.to_host(value_of(lift_any(function(*weights_of(tuple(others))))))
 
     sides = [(partial(along, i), HOST.to_host(x)) for i, x in enumerate(values)]
     rough = [differences(f, x) for f, x in sides]
@@ -256,50 +180,6 @@ def _numerical(
             exact = [complex_step(f, x) for f, x in sides]
         except TypeError:  # a function that takes no complex numbers, such as those of `math`
             return rough, DIFFERENCES_RTOL, "differences"
-        if all(_error(e, r, r) <= _SAME_FUNCTION for e, r in zip(exact, rough, strict=True)):
+        if all(error_of(e, r, r) <= _SAME_FUNCTION for e, r in zip(exact, rough, strict=True)):
             return exact, COMPLEX_RTOL, "complex step"
     return rough, DIFFERENCES_RTOL, "differences"
-
-
-def _error(a: Value, b: Value, scale: Value, least: float = 0.0) -> float:
-    """The greatest difference, relative to the largest element of `scale`."""
-    if not a.size:
-        return 0.0
-    apart = float(HOST.max(HOST.abs(a - b)))
-    return apart / max(float(HOST.max(HOST.abs(scale))), _SMALL, least)
-
-
-# -- the comparison --------------------------------------------------------------------------------
-
-
-def _same_form(delta: Value, x: Value, where: str) -> None:
-    if shape_of(delta) != shape_of(x) or dtype_of(delta) != dtype_of(x):
-        raise AssertionError(
-            f"{where}: the delta is {shape_of(delta)} {dtype_of(delta)}, its data {shape_of(x)} {dtype_of(x)}"
-        )
-
-
-def _compare(delta: Value, g: Value, jacobian: Value, rtol: float, least: float, where: str) -> float:
-    """The greatest relative error; AssertionError names the element that has it, if it is too great."""
-    got = HOST.reshape(HOST.to_host(delta), (-1,))
-    wanted = HOST.matmul(HOST.reshape(HOST.to_host(g), (1, -1)), jacobian)[0]
-    if not got.size:
-        return 0.0
-    error = _error(got, wanted, jacobian, least) if jacobian.size else float(HOST.max(HOST.abs(got)))
-    if error <= rtol and is_finite(got):
-        return error
-    apart = HOST.abs(got - wanted)
-    index = int(HOST.where(HOST.equal(apart, apart), apart, float("inf")).argmax())
-    place = tuple(_unravelled(index, shape_of(delta)))
-    raise AssertionError(
-        f"{where}: at index {place} the delta is {float(got[index])!r}, "
-        f"the numerical one {float(wanted[index])!r}; relative error {error:.1e}, allowed {rtol:.0e}"
-    )
-
-
-def _unravelled(index: int, shape: tuple[int, ...]) -> list[int]:
-    place = []
-    for size in reversed(shape):
-        index, at = divmod(index, size)
-        place.append(at)
-    return place[::-1]

@@ -60,7 +60,8 @@ def fit(
 
     Raises ArgumentError for options that do not fit together; CheckpointError for a checkpoint that is there and not
     to be resumed, is of another training or cannot be written, which leaves the one before; DataError for no
-    examples; NonFiniteError, with the step, for a loss that is not finite; PackageError without an optional package.
+    examples; NonFiniteError, with the step and the operation where it began, for a loss that is not finite, before any
+    weight learns from it; PackageError without an optional package.
     >>> import wengert as wg
     >>> from wengert.data import Digits, digits
     >>> from wengert.nn import Linear

@@ -11,8 +11,8 @@ from typing import Final, Protocol, SupportsFloat, TypeAlias, TypeVar
 
 from wengert.arrays import is_integer
 from wengert.data import Source, batches
+from wengert.data.rows import check_source
 from wengert.errors import ArgumentError, DataError
-from wengert.graph.operand import shown
 from wengert.graph.site import user_position
 from wengert.nn import Seeds
 from wengert.run.ask import Loss
@@ -36,11 +36,8 @@ Data: TypeAlias = Source[B] | Callable[[int], Sequenced[B]]
 
 def check_data(who: str, data: object, size: int | None) -> None:
     """ArgumentError for what is no data, or makes its own batches and is given a size; DataError for an empty set."""
-    if not callable(data) and not callable(getattr(data, "take", None)):
-        raise ArgumentError(
-            f"{who}: data are a set of `wengert.data`, or a function from the epoch to its batches; got "
-            f"{shown(data)}; of examples in a list make data.Items(...)\n  at {user_position()}"
-        )
+    if not callable(data):
+        check_source(who, data, ", or a function from the epoch to its batches")
     if callable(data) and size is not None:
         raise ArgumentError(
             f"{who}: batch_size is {size!r:.20}, and the data are a function that makes its own batches; leave it out\n"

@@ -56,6 +56,11 @@ class Keeper:
             raise CheckpointError(
                 f"fit: {path} cannot be written: {folder} is no folder; make it first\n  at {user_position()}"
             )
+        if os.path.isdir(path):
+            raise CheckpointError(
+                f"fit: {path} is a folder; name a file in it, as in {os.path.join(path, 'model.safetensors')!r}\n"
+                f"  at {user_position()}"
+            )
         if not os.path.exists(path):
             return State()
         if not resume:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, final
 
-from wengert.control import Executor
+from wengert.control import Context, Do, Executor, Steps
 from wengert.errors import ArgumentError, CheckpointError, NonFiniteError
 from wengert.graph import Weight
-from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any
 from wengert.graph.order import below
 from wengert.graph.site import user_position
@@ -71,20 +71,35 @@ class Loop(Generic[B]):
         start = time.perf_counter()
         loss: Any = self.loss(batch, (self.seed, state.step))  # Any: of one of the three columns
         if state.done == 0 or state.step == 0:
-            self._check_weights(lift_any(loss, "fit"))
-        value = float(train(loss).run(self.executor))
-        if not math.isfinite(value):
-            raise NonFiniteError(
-                f"fit: the loss of step {state.step + 1} is {value}, and its update has been made; with the plugin "
-                "FailOnNonFinite in the settings no weight would have changed, and the error would name the first "
-                f"operation that gave what is not finite\n  {loss!r}"
-            )
+            self._check_loss(loss)
+
+        def refuse(value: Any) -> None:  # Any: a number, or an array of one
+            if not math.isfinite(value):
+                raise NonFiniteError(
+                    f"fit: the loss of step {state.step + 1} is {value}, so all weights stay as they are\n  {loss!r}"
+                )
+
+        value = float(Do.program(partial(_trained, train(loss), refuse)).run(self.executor))
         place = state.done
         state.stepped(value, len(batch), time.perf_counter() - start)
         return Step(state.step, state.epoch, place, state.count, value)
 
-    def _check_weights(self, loss: Expression) -> None:
-        """ArgumentError if the loss has a weight that a checkpoint would not have; what a bind chooses is not seen."""
+    def _check_loss(self, given: object) -> None:
+        """ArgumentError for a loss that teaches nothing, or has a weight that a checkpoint would not have.
+
+        What a bind chooses is not seen.
+        """
+        if isinstance(given, Do):
+            raise ArgumentError(
+                "fit: the loss is an expression, and its function gave what trains one; return the loss without "
+                f".train()\n  at {user_position()}"
+            )
+        loss = lift_any(given, "fit")
+        if not loss.kind.trainable:
+            raise ArgumentError(
+                f"fit: no weight is below the loss, so nothing would learn; return an expression of weights, and not "
+                f"its value\n  {loss!r}\n  at {user_position()}"
+            )
         if self.weights is None:
             return
         known = {id(weight) for weight in self.weights.values()}
@@ -108,3 +123,10 @@ class Loop(Generic[B]):
             if not math.isfinite(validation):
                 raise NonFiniteError(f"fit: the validation loss after step {state.step} is {validation}")
         return Epoch(state.epoch, state.step, state.mean, validation, metrics, state.seconds - before)
+
+
+# Any: of one of the three columns
+def _trained(training: Do[Any], refuse: Callable[[object], None], context: Context) -> Steps[Any]:
+    """A training that `refuse` may stop before any weight changes."""
+    context.run.on_settle(refuse)
+    return (yield training)

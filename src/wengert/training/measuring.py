@@ -71,7 +71,7 @@ def number(x: Loss | SupportsFloat, executor: Executor | None, what: str) -> flo
     """A scalar expression's value, or the number itself; ShapeError for an array of others."""
     given: Any = x  # Any: a number, or an array of whatever shape
     if isinstance(x, Expression) or not isinstance(x, SupportsFloat):
-        lifted: Any = lift_any(x, "evaluate")  # Any: of one of the three columns
+        lifted: Any = lift_any(x, f"evaluate: {what}")  # Any: of one of the three columns
         given = predict(lifted).run(executor)
     shape = shape_of(given) if is_array(given) else ()
     if shape:

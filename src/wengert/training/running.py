@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, TypeAlias, final
 
 from wengert.errors import ArgumentError
@@ -38,6 +39,10 @@ class Ending:
         for what in ("epochs", "steps", "patience"):
             if getattr(self, what) is not None:
                 whole(what, getattr(self, what), 1)
+        if not isinstance(self.min_delta, Real):
+            raise ArgumentError(
+                f"fit: min_delta is a number; got {self.min_delta!r:.60}\n  at {user_position()}"
+            )
         if (self.epochs is None) == (self.steps is None):
             raise ArgumentError(f"fit: give either epochs= or steps=\n  at {user_position()}")
 
@@ -67,6 +72,11 @@ def run(
     show: bool = False,
 ) -> History:
     """From where `state` is to the end."""
+    if callable(callbacks):
+        raise ArgumentError(
+            f"fit: callbacks are functions in a list, as in callbacks=[tell]; got {callbacks!r:.60}\n"
+            f"  at {user_position()}"
+        )
     with ExitStack() as scopes:
         told = list(callbacks)
         if tensorboard is not None:
