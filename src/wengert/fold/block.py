@@ -15,12 +15,12 @@ from typing_extensions import TypeVar
 
 from wengert.control import Executor
 from wengert.errors import BlockError
-from wengert.fold.calls import Calls, Depths
+from wengert.fold.calls import Calls
 from wengert.fold.convert import canonicalize_type, convert_to_type
 from wengert.fold.machine import Example, Kept, Seeds, seeds
 from wengert.fold.naming import Named
-from wengert.fold.plan import Plan, plan, planned
-from wengert.fold.results import evaluated, layers_of, made
+from wengert.fold.plan import Plan, planned
+from wengert.fold.results import depth_of, evaluated, made
 from wengert.fold.solver import Solver, Use
 from wengert.fold.types import ResultType
 from wengert.fold.unification import known
@@ -72,8 +72,6 @@ class Block(Named, ABC, Generic[A, B]):
         self.known_output: ResultType | None = None
         self._plans: dict[ResultType | None, Plan] = {}
 
-    # what a block says of itself
-
     waits: ClassVar[bool] = False  # for the data of layers, while it builds
 
     @abstractmethod
@@ -89,11 +87,7 @@ class Block(Named, ABC, Generic[A, B]):
         return ()
 
     def __getstate__(self) -> dict[str, Any]:  # Any: whatever the blocks keep
-        return {
-            **self.__dict__,
-            "_plans": {},
-            "_code": self.site,
-        }  # plans are made anew; a site is only shown
+        return {**super().__getstate__(), "_plans": {}}  # plans are made anew
 
     # types
 
@@ -119,11 +113,6 @@ class Block(Named, ABC, Generic[A, B]):
     def output_type(self) -> ResultType | None:
         """The type of what it gives, None while that depends on where it is used."""
         return self.known_output or self.settled().known_output
-
-    @property
-    def undeclared(self) -> bool:
-        """Whether nothing was declared of its types, so that a longer chain may take its blocks over."""
-        return self.declared == (None, None) and self.classes == ((), ())
 
     def set_input_type(self, of: object) -> Self:
         """The same block with an input of this type. Raises BlockError if it has another."""
@@ -210,8 +199,6 @@ class Block(Named, ABC, Generic[A, B]):
 
     __iter__ = None  # with `__getitem__` alone Python would count upwards without an end
 
-    # running
-
     def build(self, x: A, /, *, seed: Seeds | None = None) -> B:
         """The layers for one example; nothing is computed.
 
@@ -257,10 +244,7 @@ class Block(Named, ABC, Generic[A, B]):
 
         A block that waits for computed values is run for that.
         """
-        depths = Depths()
-        root = planned(self, self._plans, x)
-        counted = plan(self, root.root.input, depths)
-        return depths.of(layers_of(counted, x, executor))
+        return depth_of(planned(self, self._plans, x), x, executor)
 
 
 AnyBlock: TypeAlias = Block[Any, Any]  # Any: a block of every type

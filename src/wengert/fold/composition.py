@@ -79,7 +79,9 @@ class Pipe(Composite[A, B]):
         chain: list[AnyBlock] = []
         for block in blocks:
             chain.extend(
-                block.blocks if type(block) is Pipe and block.name is None and block.undeclared else (block,)
+                block.blocks
+                if type(block) is Pipe and block.name is None and _undeclared(block)
+                else (block,)
             )
         self.blocks = tuple(chain)
         self._given = blocks
@@ -97,7 +99,7 @@ class Pipe(Composite[A, B]):
             link(use, told, before, f"the input of {_end(block, 0)!r}", part.input)
             before, told = part.output, f"the output of {_end(block, -1)!r}"
             use.parts.append(part)
-        solver.link(use, told, before, "its output", use.output)
+        solver.link(use, told, before, "its output where it stands", use.output)
 
     def frames(self, use: Use, calls: Calls) -> Frames:
         parts = tuple(use.parts)
@@ -130,10 +132,15 @@ def _end(block: AnyBlock, place: int) -> AnyBlock:
     return block.blocks[place] if isinstance(block, Pipe) and block.blocks else block
 
 
+def _undeclared(block: AnyBlock) -> bool:
+    """Whether nothing was declared of its types, so that a longer chain may take its blocks over."""
+    return block.declared == (None, None) and block.classes == ((), ())
+
+
 def pipe(*blocks: object) -> AnyBlock:
     """The chain of blocks, or of what is convertible; identities are left out, and one block is itself."""
     chain = [convert_to_block(x) for x in blocks]
-    kept = [block for block in chain if type(block) is not Identity or not block.undeclared]
+    kept = [block for block in chain if type(block) is not Identity or not _undeclared(block)]
     if not kept:
         return Identity()
     return kept[0] if len(kept) == 1 else Pipe(*kept)

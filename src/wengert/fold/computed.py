@@ -17,6 +17,7 @@ from wengert.fold.composition import feed
 from wengert.fold.control import case_of, listed_cases
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import OBJECT
+from wengert.fold.items import elements
 from wengert.fold.kinds import Composite
 from wengert.fold.machine import Frames, Steps
 from wengert.fold.solver import Solver, Use, sequence_of
@@ -186,11 +187,11 @@ class Filter(Composite[A, B]):
         (keep,) = use.parts
 
         def steps(x: Value) -> Steps:
-            elements, layers = list(x), []
-            for element in elements:
+            all_of_them, layers = list(elements(self, x)), []
+            for element in all_of_them:
                 layers.append((yield keep, element))
             numbers = yield None, layers
-            return [element for element, number in zip(elements, numbers, strict=True) if number > 0]
+            return [element for element, number in zip(all_of_them, numbers, strict=True) if number > 0]
 
         return steps
 

@@ -143,7 +143,12 @@ class Optional(Composite["A | None", B]):
 def listed_cases(block: AnyBlock, cases: Any) -> tuple[list[AnyBlock], dict[Any, int]]:  # Any: of every type
     """The blocks of a dict, of a list of pairs or of a tuple, and the place of each key among them."""
     listed = isinstance(cases, tuple)
-    pairs = list(enumerate(cases)) if listed else list(dict(cases).items())
+    try:
+        pairs = list(enumerate(cases)) if listed else list(dict(cases).items())
+    except (TypeError, ValueError):
+        raise BlockError(
+            block.fault(f"cases are a dict, a list of pairs of key and block, or a tuple; got {shown(cases)}")
+        ) from None
     if not pairs:
         raise BlockValueError(block.fault("there are no cases"))
     places = {key: i for i, (key, _) in enumerate(pairs)}

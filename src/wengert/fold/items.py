@@ -6,6 +6,7 @@ Refuses to know: what the elements are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from wengert.arrays import is_integer
@@ -35,6 +36,16 @@ def element(block: AnyBlock, x: Value, key: Any) -> Value:  # Any: whatever the 
         raise BlockIndexError(block.fault(f"{shown(x)} has no element {shown(key)}")) from None
     except TypeError:
         raise BlockError(block.fault(f"{shown(x)} is not indexed by {shown(key)}")) from None
+
+
+def elements(block: AnyBlock, x: Value) -> Iterator[Value]:
+    """The elements of what enters a block, which the data do not always have."""
+    try:
+        return iter(x)
+    except TypeError:
+        raise BlockError(
+            block.fault(f"its input is {shown(x)}; it takes a list, or a tuple of one type")
+        ) from None
 
 
 class Nth(Leaf["tuple[Several[X], int]", X]):
@@ -67,7 +78,8 @@ class Nth(Leaf["tuple[Several[X], int]", X]):
             raise BlockError(self.fault(f"a place is an integer, not {shown(place)}"))
         listed = list(elements)
         if not -len(listed) <= int(place) < len(listed):
-            raise BlockIndexError(self.fault(f"a list of {len(listed)} elements has none at {place}"))
+            size = f"a list of {len(listed)} elements" if listed else "an empty list"
+            raise BlockIndexError(self.fault(f"{size} has no element {place}"))
         return listed[int(place)]
 
 
@@ -162,4 +174,4 @@ class Length(Leaf[Several[Any], Scalars]):
 
     def direct(self, use: Use, calls: Calls) -> Direct:
         read = reader(self._of, self)
-        return lambda x: read(len(x))
+        return lambda x: read(len(list(elements(self, x))))

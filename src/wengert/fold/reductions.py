@@ -15,6 +15,7 @@ from wengert.fold.calls import Calls
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import VOID
 from wengert.fold.functions import Function
+from wengert.fold.items import elements
 from wengert.fold.kinds import Composite
 from wengert.fold.machine import Frames, Steps
 from wengert.fold.solver import Solver, Use, sequence_of
@@ -67,7 +68,7 @@ class Reduce(Composite[A, B]):
         function, *default = use.parts
 
         def steps(x: Value) -> Steps:
-            level = list(x)
+            level = list(elements(self, x))
             if not level:
                 return (yield default[0], None) if default else zeros_of_type(use.output, self.fault)
             while len(level) > 1:
@@ -162,8 +163,8 @@ class Mean(_Arithmetic[Tensors]):
         scaled = calls.cell(_scaled, TupleType(use.output, TensorType(())), use.output)
 
         def steps(x: Value) -> Steps:
-            elements = list(x)
-            total = yield from summed(elements)
-            return scaled((total, 1.0 / len(elements))) if elements else total
+            summands = list(elements(self, x))
+            total = yield from summed(summands)
+            return scaled((total, 1.0 / len(summands))) if summands else total
 
         return steps

@@ -17,9 +17,9 @@ from wengert.control import Do, Executor, UnitContinuation, gather
 from wengert.delta import zero
 from wengert.differentiable import Tape
 from wengert.errors import BlockError
-from wengert.fold.calls import leaves
+from wengert.fold.calls import Depths, leaves
 from wengert.fold.machine import Example, Kept, asked, building, built
-from wengert.fold.plan import Plan
+from wengert.fold.plan import Plan, plan
 from wengert.fold.solver import Use
 from wengert.fold.structures import Endless, assembler
 from wengert.fold.types import ResultType, TensorType, Value
@@ -72,11 +72,13 @@ async def data_of(x: Value) -> Value:
     return _replaced(x, dict(zip(map(id, layers), values, strict=True)))
 
 
-def layers_of(plan: Plan, x: Value, executor: Executor | None) -> Value:
-    """The layers for an example, in a run if a block waits for data."""
-    if plan.waits is None:
-        return made(plan, x, Example())
-    return Do.coroutine(partial(waited, plan.root, x, Example())).run(executor)
+def depth_of(of: Plan, x: Value, executor: Executor | None) -> int:
+    """How many cells lie on the longest path to a layer of an example, built in a run if a block waits for data."""
+    depths = Depths()
+    counted = plan(of.root.block, of.root.input, depths)
+    if counted.waits is None:
+        return depths.of(made(counted, x, Example()))
+    return depths.of(Do.coroutine(partial(waited, counted.root, x, Example())).run(executor))
 
 
 def evaluated(plan: Plan, x: Value, executor: Executor | None, kept: Kept | None) -> Value:

@@ -13,6 +13,7 @@ from wengert.fold.block import A, AnyBlock, B, Block, C, D, Several, X
 from wengert.fold.calls import Calls
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import VOID
+from wengert.fold.items import elements
 from wengert.fold.kinds import Composite
 from wengert.fold.machine import Frames, Steps
 from wengert.fold.solver import Solver, Use, sequence_of
@@ -58,7 +59,7 @@ class Map(Composite[A, B]):
             if endless:
                 return Endless((yield part, next(x)))
             made = []
-            for element in x:
+            for element in elements(self, x):
                 made.append((yield part, element))
             return made
 
@@ -102,7 +103,7 @@ class Fold(Composite[Several[A], B]):
 
         def steps(x: Value) -> Steps:
             state = yield start, None
-            for element in x:
+            for element in elements(self, x):
                 state = yield step, (state, element)
             return state
 
@@ -189,7 +190,7 @@ class RNN(Composite[A, B]):
             else:
                 state = zeros_of_type(use.facts["state"], self.fault)
             outputs = []
-            for element in x:
+            for element in elements(self, x):
                 output, state = yield cell, (element, state)
                 outputs.append(output)
             return outputs, state

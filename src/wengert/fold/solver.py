@@ -200,7 +200,9 @@ def sequence_of(
         elif of == OBJECT:
             solver.equal(at, f"an element of {what}", OBJECT, "the element wanted", item)
         else:
-            raise BlockError(at.block.fault(f"{what} is {resolved(of)}, which is no sequence"))
+            raise BlockError(
+                at.block.fault(f"{what} is {resolved(of)}; it takes a list, or a tuple of one type")
+            )
         return True
 
     def default() -> bool:

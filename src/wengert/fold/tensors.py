@@ -103,10 +103,17 @@ class Concat(Leaf[tuple[Any, ...], Tensors]):
         first, axis = tensors[0], self._axis
         if not 0 <= axis < first.ndim:
             raise BlockError(self.fault(f"a tensor of shape {first.shape} has no axis {axis}"))
-        for t in tensors[1:]:
+        for place, t in enumerate(tensors[1:], 1):
             around = (*t.shape[:axis], *t.shape[axis + 1 :]), (*first.shape[:axis], *first.shape[axis + 1 :])
-            if t.dtype != first.dtype or t.ndim != first.ndim or around[0] != around[1]:
-                raise BlockError(self.fault(f"{first} and {t} differ not only in the size of axis {axis}"))
+            differ = {"dtypes": t.dtype != first.dtype, "numbers of axes": t.ndim != first.ndim}
+            differ[f"sizes beside axis {axis}"] = around[0] != around[1]
+            if any(differ.values()):
+                what = next(name for name, found in differ.items() if found)
+                raise BlockError(
+                    self.fault(
+                        f"part 0 is {parts[0]} and part {place} is {parts[place]}, whose {what} differ"
+                    )
+                )
         total = sum(t.shape[axis] for t in tensors)
         return TensorType((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
 

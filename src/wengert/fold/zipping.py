@@ -14,6 +14,7 @@ from wengert.fold.block import A, B, Block, C, K, Q, Several, X, Y, Z
 from wengert.fold.calls import Calls, Direct
 from wengert.fold.composition import Pipe
 from wengert.fold.convert import OBJECT
+from wengert.fold.items import elements
 from wengert.fold.kinds import Leaf
 from wengert.fold.sequences import Map
 from wengert.fold.solver import Solver, Use, sequence_of
@@ -144,5 +145,5 @@ class NGrams(Leaf[Several[X], "list[tuple[X, ...]]"]):
         return self._windows
 
     def _windows(self, x: Value) -> Value:
-        elements = list(x)
-        return [tuple(elements[i : i + self._n]) for i in range(len(elements) - self._n + 1)]
+        listed = list(elements(self, x))
+        return [tuple(listed[i : i + self._n]) for i in range(len(listed) - self._n + 1)]
