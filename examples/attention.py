@@ -1,6 +1,6 @@
 """Feed-forward attention: a network without an order of time that adds two numbers of a long sequence.
 
-`python examples/attention.py` trains on sequences of 10 to 20 steps, each a number and a mark; the answer is the sum
+`python examples/attention.py` trains on sequences of 10 to 50 steps, each a number and a mark; the answer is the sum
 of the two marked numbers, wherever they are. Every step says how much it is to count; what is left is the mean of
 all steps, weighted so. Steps are run as cells, all steps of all sequences together: nothing is padded.
 
@@ -42,15 +42,16 @@ class Attention:
         make = partial(Linear.make, Settings(learning_rate=rate), seed=chance)
         self.state, self.weight = make(2, size), make(size, 1)
         self.top, self.answer = make(size, size), make(size, 1)
-        self.step, self.read = wg.cell(self._step), wg.cell(self._read)
 
-    def _step(self, x: Step) -> tuple[Layer, Layer]:
+    @wg.cell
+    def step(self, x: Step) -> tuple[Layer, Layer]:
         h = wg.relu(self.state(x))
         # from 1/e to e, so that no sum overflows
         weight = wg.exp(wg.tanh(self.weight(h)))
         return weight, weight * h
 
-    def _read(self, weight: Layer, total: Layer) -> Layer:
+    @wg.cell
+    def read(self, weight: Layer, total: Layer) -> Layer:
         return self.answer(wg.relu(self.top(total / weight)))
 
     def __call__(self, steps: Steps) -> Layer:
@@ -83,11 +84,11 @@ def accuracy(model: Attention, data: Items[Sequence]) -> float:
 
 
 def main(
-    count: int = 2000,
+    count: int = 4000,
     epochs: int = 20,
-    batch: int = 50,
+    batch: int = 100,
     shortest: int = 10,
-    longest: int = 20,
+    longest: int = 50,
     size: int = 100,
     seed: int = 0,
 ) -> float:

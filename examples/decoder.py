@@ -60,16 +60,18 @@ class Decoder:
         self.lstm = LSTMCell.make(settings, size, size, seed=chance, name="lstm")
         self.scores = Linear.make(settings, size, len(LETTERS), seed=chance, name="scores")
         self.weights = (self.begin, self.rows, self.lstm, self.scores)
-        self.code, self.step = wg.cell(self._code), wg.cell(self._step)
-        self.said, self.cost = wg.cell(self.scores), wg.cell(self._cost)
+        self.said = wg.cell(self.scores)
 
-    def _code(self, digits: Digits) -> Layer:
+    @wg.cell
+    def code(self, digits: Digits) -> Layer:
         return wg.tanh(self.begin(digits))
 
-    def _step(self, letter: Layer, code: Layer, state: State) -> State:
+    @wg.cell
+    def step(self, letter: Layer, code: Layer, state: State) -> State:
         return self.lstm(letter + code, state)
 
-    def _cost(self, h: Layer, letter: np.ndarray) -> Layer:
+    @wg.cell
+    def cost(self, h: Layer, letter: np.ndarray) -> Layer:
         return wg.cross_entropy(self.scores(h), letter)
 
     def begun(self, n: int) -> tuple[Layer, State]:

@@ -71,7 +71,7 @@ def sentences(count: int, longest: int, language: int, text: int) -> Items[Sente
 
 
 def main(
-    count: int = 2000, epochs: int = 10, longest: int = 6, size: int = 32, rate: float = 0.005, seed: int = 0
+    count: int = 5000, epochs: int = 12, longest: int = 6, size: int = 32, rate: float = 0.005, seed: int = 0
 ) -> float:
     """Train, print and return the accuracy on new sentences."""
     compiler = td.Compiler.create(network(size, rate, seed))
@@ -96,7 +96,7 @@ def main(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("count", 2000), ("epochs", 10), ("longest", 6), ("size", 32), ("seed", 0)):
+    for name, default in (("count", 5000), ("epochs", 12), ("longest", 6), ("size", 32), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--rate", type=float, default=0.005)
     main(**vars(parser.parse_args()))

@@ -56,4 +56,4 @@ def main() -> tuple[float, float, Counter[str]]:
 
 
 if __name__ == "__main__":
-    print(main())
+    print("loss by numpy {}, by counted functions {}, with {}".format(*main()))

@@ -56,4 +56,4 @@ def main() -> tuple[float, list[float]]:
 
 
 if __name__ == "__main__":
-    print(main())
+    print("loss {}; the weight after a step {}".format(*main()))

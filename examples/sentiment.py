@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from functools import reduce
+from functools import cache, reduce
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
@@ -47,11 +47,8 @@ class Sentiment:
         self.lstm = TreeLSTM.make(settings, size, size, seed=chance, name="tree")
         self.scores = Linear.make(settings, size, 5, seed=chance, name="scores")
         self.weights = (self.rows, self.lstm, self.scores)
-        self.leaf, self.node, self.cost = (
-            wg.cell(self.lstm.leaf),
-            wg.cell(self.lstm.node),
-            wg.cell(self._cost),
-        )
+        self.leaf, self.node = wg.cell(self.lstm.leaf), wg.cell(self.lstm.node)
+        self.example = cache(self._example)  # built once a tree, and then recorded once
 
     def states(self, tree: Tree) -> list[tuple[State, int]]:
         """The state and the label of every node, the root's last."""
@@ -66,13 +63,16 @@ class Sentiment:
             found.append((done[-1], node.label))
         return found
 
-    def _cost(self, h: Layer, label: np.ndarray) -> Layer:
+    @wg.cell
+    def cost(self, h: Layer, label: np.ndarray) -> Layer:
         return wg.cross_entropy(self.scores(h), label)
+
+    def _example(self, tree: Tree) -> Layer[tuple[()]]:
+        return reduce(wg.add, [self.cost(h, np.array(y)) for (h, _), y in self.states(tree)])
 
     def loss(self, trees: Items[Tree], seed: object = None) -> Layer[tuple[()]]:
         """How surprising the labels of all nodes are, a tree on average."""
-        costs = [self.cost(h, np.array(y)) for tree in trees for (h, _), y in self.states(tree)]
-        return reduce(wg.add, costs) / float(len(trees))
+        return reduce(wg.add, map(self.example, trees)) / float(len(trees))
 
     def accuracy(self, trees: Iterable[Tree]) -> tuple[float, float]:
         """The shares of roots whose class is right, of five; and of two, where the root is not neutral."""

@@ -122,7 +122,7 @@ def off(model: Polar, data: Items[Molecule]) -> float:
     return float(np.mean(found))
 
 
-def main(count: int = 500, epochs: int = 10, largest: int = 15, seed: int = 0) -> tuple[float, float]:
+def main(count: int = 1000, epochs: int = 20, largest: int = 15, seed: int = 0) -> tuple[float, float]:
     """Train, print and return how far off answers are, and how far the best single number is."""
     model = Polar(seed=seed)
     train, test = molecules(count, largest, 2 * seed), molecules(200, largest, 2 * seed + 1)
@@ -136,6 +136,6 @@ def main(count: int = 500, epochs: int = 10, largest: int = 15, seed: int = 0) -
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("count", 500), ("epochs", 10), ("largest", 15), ("seed", 0)):
+    for name, default in (("count", 1000), ("epochs", 20), ("largest", 15), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=default)
     main(**vars(parser.parse_args()))

@@ -47,7 +47,7 @@ def test_lengths_mix_as_if_they_were_padded_and_masked() -> None:
     found = answers(model, data, batched)
     np.testing.assert_allclose(found, masked(model, data), rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found, answers(model, data, Sequential()), rtol=1e-5, atol=1e-6)
-    (step,) = (line for line in batched.report.lines.values() if "_step" in line.name)
+    (step,) = (line for line in batched.report.lines.values() if line.name == "Attention.step")
     assert (step.launches, step.rows) == (1, sum(len(steps) for steps, _ in data)), "nothing is padded"
 
 
@@ -72,6 +72,7 @@ def test_the_answers_of_the_task() -> None:
         assert steps[: len(steps) // 2, 1].sum() == 1.0
 
 
+@pytest.mark.slow
 def test_sums_are_learned(capsys: pytest.CaptureFixture[str]) -> None:
     assert MODULE.main(count=600, epochs=10, batch=20, shortest=4, longest=8, size=32) > 0.5
     assert "of the sums are right" in capsys.readouterr().out

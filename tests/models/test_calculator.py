@@ -38,8 +38,9 @@ def in_numpy(model: Any, x: Any) -> Any:
     if not isinstance(model, MODULE.Chosen):
         return np.tanh(applied(model.layers[place], np.concatenate([left, right])))
     scores = np.exp(applied(model.chooser, np.concatenate([np.eye(4)[place], left, right])))
-    choice, chances = int(scores.argmax()), scores / scores.sum()
-    return np.tanh(applied(model.layers[choice], np.concatenate([left, right]))) * chances[choice]
+    likeliest = np.argsort(scores)[-2:]
+    states = [np.tanh(applied(model.layers[i], np.concatenate([left, right]))) for i in likeliest]
+    return np.average(states, axis=0, weights=scores[likeliest])
 
 
 @pytest.mark.parametrize(
@@ -86,27 +87,28 @@ def test_batched_trains_as_one_by_one(kind: str) -> None:
 
 def test_only_what_is_chosen_is_run_and_learns() -> None:
     model = MODULE.Chosen(seed=0)
-    data = Items([(1, "+", 2), (3, "+", (4, "-", 5)), 6])
+    data = Items([(1, "+", 2), 6])
     before = [layer.weight.data.copy() for layer in model.layers]
     model.loss(data).train().run(Batched())
-    chosen = {choice for _, choice in model.used}
+    (likeliest,) = (choice for _, choice in model.used)
     changed = [(x != y.weight.data).any() for x, y in zip(before, model.layers, strict=True)]
-    assert 0 < len(chosen) < 4, "a seed for which some layers are chosen"
-    assert [place in chosen for place in range(4)] == changed
+    assert sum(changed) == 2 and changed[likeliest], "the two likeliest"
 
 
 def test_expressions_wait_for_their_choices_together() -> None:
     model, batched = MODULE.Chosen(seed=0), Batched()
     model.loss(expressions(30, 3)).train().run(batched)
-    choices = [line for line in batched.report.lines.values() if "_chances" in line.name]
+    choices = [line for line in batched.report.lines.values() if line.name == "Chosen.chances"]
     assert sum(line.launches for line in choices) <= 2 * 5, "level by level"
     assert sum(line.rows for line in choices) > 5 * sum(line.launches for line in choices)
 
 
+@pytest.mark.slow
 def test_signs_are_learned(capsys: pytest.CaptureFixture[str]) -> None:
     written, chosen = MODULE.main(count=400, epochs=2)
     assert min(written, chosen) > 0.5
     lines = capsys.readouterr().out.splitlines()
-    for line in lines[1:]:
+    assert sum("at +: " in line for line in lines) == 1
+    for line in (line for line in lines if "loss" in line):
         first, last = line.split("loss ")[1].split(";")[0].split(", then ")
         assert float(last) < float(first)

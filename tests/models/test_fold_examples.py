@@ -76,6 +76,13 @@ def test_fizzbuzz_is_learned(capsys: Quiet) -> None:
     assert lines[-1].startswith("fizzbuzz.py: ")
 
 
+@pytest.mark.slow
+def test_fizzbuzz_learns_all_four_classes(capsys: Quiet) -> None:
+    assert example("fizzbuzz").main() > 0.99
+    shares = [line.split(": ")[1].split("%")[0] for line in capsys.readouterr().out.splitlines()[1:5]]
+    assert min(map(float, shares)) > 95.0
+
+
 def test_languages_equal_plain_numpy_with_words_of_no_letters() -> None:
     module = example("languages")
     block = module.network(size=8, seed=1)

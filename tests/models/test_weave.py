@@ -80,6 +80,7 @@ def test_permuted_atoms_give_permuted_features() -> None:
         np.testing.assert_allclose(other_pairs[min(new[i], new[j]), max(new[i], new[j])], x, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_molecules_of_1_to_30_atoms_are_one_batch() -> None:
     model, molecules = MODULE.Polar(size=4), MODULE.molecules(40, 30, 5)
     sizes = {len(m.atoms) for m in molecules}
