@@ -29,6 +29,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from fnmatch import fnmatch
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks import bookkeeping, checking, memory, plot, report
@@ -41,6 +42,7 @@ from benchmarks.workload import OURS, Workload, warmed
 
 MEMORY, IMPORT, CHECKING = "memory", "import", "checking"
 NUMPY, NOTHING = "numpy", ""
+PEERS = ("torch", "jax", "autograd")
 MOST_MS = 50  # that importing Wengert may take on top of numpy
 
 
@@ -128,8 +130,10 @@ def timed(
 
 def timed_imports(rounds: int) -> Sequence[Line | Limit]:
     """What importing takes."""
-    lines = report.import_lines(measure_imports([OURS, NUMPY, NOTHING], rounds), NOTHING, NUMPY)
-    found: Found = [*lines, *(report.import_limit(line, MOST_MS) for line in lines)]
+    peers = [name for name in PEERS if find_spec(name) is not None]
+    lines = report.import_lines(measure_imports([OURS, NUMPY, NOTHING, *peers], rounds), NOTHING)
+    limits = (report.import_limit(line, MOST_MS) for line in lines if line.peer == NUMPY)
+    found: Found = [*lines, *limits]
     print("import: CPU time of a new interpreter, less that of one that imports nothing")
     print("\n".join(x.text() for x in found), flush=True)
     return found

@@ -1,7 +1,8 @@
 """What batching costs besides computing: building, recording and scheduling, in us a tree node.
 
 An unseen batch is built, recorded and scheduled. One of a structure that has been scheduled is built, recorded and
-looked up. An expression that has run needs none of it. And how many launches 100 sentences take: one for all
+looked up. Of trees that are kept, each batch another selection, only what is above them is built, and all of it is
+scheduled. An expression that has run needs none of it. And how many launches 100 sentences take: one for all
 leaves, one for all scores, and one for each level of nodes is the least.
 
 Knows: which parts of `Batched` these are, and the bars.
@@ -13,11 +14,10 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from random import Random
 from typing import Final, TypeVar
 
-import numpy as np
-
-import wengert as wg
 from benchmarks.forest import Forest, Trees
 from benchmarks.levels import planned
 from benchmarks.report import Limit
@@ -25,21 +25,22 @@ from benchmarks.sentiment import Sentiment, absent
 from benchmarks.sentiment_ours import Ours as Sentences
 from benchmarks.timing import Spread
 from benchmarks.tree_lstm import Task
-from benchmarks.trees_ours import Ours
+from benchmarks.trees_ours import Kept, Ours, Scalar
+from wengert.graph.node import next_serial
 from wengert.run import Batched
 from wengert.run.batching.library import Library
-from wengert.run.batching.record import record
 
 R = TypeVar("R")
 NAME: Final = "bookkeeping"
 US: Final = 1e-6
-BUILD, FRESH, AGAIN, KEPT = (
+BUILD, FRESH, SHUFFLED, AGAIN, KEPT = (
     "build",
     "record and schedule what is new",
+    "record and schedule other selections of trees that are kept",
     "record what is rebuilt, and look its schedule up",
     "find the schedule of what is kept",
 )
-MOST: Final = {BUILD: None, FRESH: 1.5, AGAIN: None, KEPT: 0.15}
+MOST: Final = {BUILD: None, FRESH: 1.5, SHUFFLED: 1.0, AGAIN: None, KEPT: 0.15}
 LAUNCHES: Final = "launches over the fewest possible"
 FOREST, SIZE, SENTENCES = Forest(128, 1000, 32, pool=12 * 32), 128, 100
 
@@ -51,15 +52,18 @@ def taken(do: Callable[[], R]) -> tuple[float, R]:
     return time.process_time() - begun, made
 
 
+def booked(library: Library, loss: Scalar, before: int = 0) -> float:
+    """CPU seconds to record and schedule; what has a serial up to `before` may have been recorded already."""
+    return taken(lambda: library.bound(library.record([loss], None, before), [loss]))[0]
+
+
 def times(batches: Sequence[Trees], size: int) -> dict[str, list[float]]:
     """CPU seconds of each part, once a batch; none of them has been seen before."""
     first = batches[0]
     model, library, executor = Ours(Task(size, Forest(2, 1000, len(first)))), Library(), Batched()
     found: dict[str, list[float]] = {what: [] for what in MOST}
 
-    def book(loss: wg.ArrayLayer[tuple[()], np.float32]) -> float:
-        return taken(lambda: library.bound(record([loss]), [loss]))[0]
-
+    book = partial(booked, library)
     book(model.loss(first))  # forms of the cells are made once
     for trees in batches[1:]:
         seconds, loss = taken(lambda: model.loss(trees))  # called at once
@@ -70,6 +74,23 @@ def times(batches: Sequence[Trees], size: int) -> dict[str, list[float]]:
         before = executor.report.bookkeeping
         loss.predict().run(executor)
         found[KEPT].append(executor.report.bookkeeping - before)
+    found[SHUFFLED] = shuffled(model, batches[1:])
+    return found
+
+
+def shuffled(model: Ours, batches: Sequence[Trees]) -> list[float]:
+    """CPU seconds for as many selections of all trees, each of which has been in one before."""
+    library, kept, chance = Library(), Kept(model.example), Random(4)
+    trees = [tree for batch in batches for tree in batch]
+    model.loss(trees, kept)  # all are there before any selection is
+    found = []
+    for again in range(2):
+        before = next_serial()
+        order = trees if not again else chance.sample(trees, len(trees))
+        size = len(batches[0])
+        for start in range(0, len(order), size):
+            loss = model.loss(order[start : start + size], kept)
+            found += [booked(library, loss, before)] * again
     return found
 
 

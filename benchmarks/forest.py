@@ -25,6 +25,7 @@ class Tree(NamedTuple):
 
 
 Trees = Sequence[Tree]
+EPOCH = 8  # batches that are shuffled
 POOL = 2048  # trees of all unseen batches together; then they come again
 
 
@@ -38,6 +39,19 @@ class Batches:
     def again(self) -> Iterator[Trees]:
         """The seen ones, round and round."""
         return cycle(self.seen)
+
+    def shuffled(self, warm: int, trees: Trees) -> Iterator[Trees]:
+        """First as `new`; then batches of these trees, epoch by epoch, each in another order."""
+        yield from islice(self.again(), warm)
+        chance, size, order = Random(4), len(self.seen[0]), [*trees]
+        while True:
+            chance.shuffle(order)
+            for start in range(0, len(order), size):
+                yield order[start : start + size]
+
+    def epoch(self) -> Trees:
+        """Some unseen trees."""
+        return [*chain.from_iterable(islice(self.unseen(), EPOCH))]
 
     def new(self, warm: int) -> Iterator[Trees]:
         """First as many of the seen ones as nobody times, then unseen ones."""

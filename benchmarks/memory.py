@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.columns import FUSED, LEAN, MODULES, STACKED
+from benchmarks.columns import AUTOGRAD, FUSED, LEAN, MODULES, STACKED
 from benchmarks.overhead import DEEP, KEPT, REBUILT, TORCH
 from benchmarks.registry import WORKLOADS
 from benchmarks.report import Limit
@@ -70,14 +70,16 @@ class Question:
 QUESTIONS = (
     Question(
         "columns-4-no-skip",
-        (OURS, INTERPRETED, FUSED, STACKED, LEAN, MODULES),
+        (OURS, INTERPRETED, FUSED, STACKED, LEAN, MODULES, AUTOGRAD),
         STEPS,
         "MB",
         MB,
         peak=33.0,
         growth=1.0,
     ),
-    Question("scalar-chain", (INTERPRETED, REBUILT, KEPT, TORCH), STEPS, "MB", MB, peak=None, growth=1.0),
+    Question(
+        "scalar-chain", (INTERPRETED, REBUILT, KEPT, TORCH, AUTOGRAD), STEPS, "MB", MB, peak=None, growth=1.0
+    ),
     Question("deep-chain", (OURS, TORCH, BY_HAND), 0, "bytes a node", float(DEEP), peak=400.0, growth=None),
 )
 

@@ -112,16 +112,19 @@ def table(found: Sequence[Line]) -> str:
     )
 
 
-def import_lines(times: Times, bare: str, numpy: str) -> list[Line]:
-    """What importing Wengert takes over an interpreter that imports nothing, against numpy."""
+def import_lines(times: Times, bare: str) -> list[Line]:
+    """What importing Wengert takes over an interpreter that imports nothing, against the others."""
 
     def over(module: str) -> list[float]:
         pairs = zip(times.rounds[module], times.rounds[bare], strict=True)
         return [1e3 * (with_it - without) for with_it, without in pairs]
 
-    ours, theirs = over(OURS), over(numpy)
-    ratio = [a / b for a, b in zip(ours, theirs, strict=True)]
-    return [Line("import", numpy, "ms", Spread.of(ours), Spread.of(theirs), Spread.of(ratio), None)]
+    ours, made = over(OURS), []
+    for peer in [module for module in times.rounds if module not in (OURS, bare)]:
+        theirs = over(peer)
+        ratio = [a / b for a, b in zip(ours, theirs, strict=True)]
+        made.append(Line("import", peer, "ms", Spread.of(ours), Spread.of(theirs), Spread.of(ratio), None))
+    return made
 
 
 def import_limit(line: Line, most: float) -> Limit:

@@ -6,8 +6,8 @@ Refuses to know: batches of nodes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
-from itertools import cycle
 from operator import add
 from typing import Any
 
@@ -16,13 +16,12 @@ import numpy as np
 import wengert as wg
 from benchmarks.forest import Tree, Trees
 from benchmarks.sentiment import WORD_RATE, Sentiment
-from benchmarks.trees_ours import Layer, State
+from benchmarks.trees_ours import Layer, Scalar, State, losses
 from benchmarks.workload import Step
 from wengert.control import Executor
 from wengert.nn import TreeLSTM
 from wengert.plugins import Adagrad, LearningRate
 
-Scalar = wg.ArrayLayer[tuple[()], np.float32]
 Place = np.ndarray[Any, np.dtype[np.int64]]  # of rank 0
 
 
@@ -61,19 +60,17 @@ class Ours:
         costs.append(self.cost(found[0], np.array(tree.label)))
         return found
 
-    def loss(self, trees: Trees) -> Scalar:
+    def example(self, tree: Tree) -> Scalar:
+        """The sum of the costs of all nodes of a tree."""
         costs: list[Scalar] = []
-        for tree in trees:
-            self.state(tree, costs)
-        return reduce(add, costs) / float(len(trees))
+        self.state(tree, costs)
+        return reduce(add, costs)
+
+    def loss(self, trees: Trees, example: Callable[[Tree], Scalar] | None = None) -> Scalar:
+        return reduce(add, map(example or self.example, trees)) / float(len(trees))
 
 
-def ours(task: Sentiment, executor: Executor, kept: bool) -> Step:
+def ours(task: Sentiment, executor: Executor, way: str) -> Step:
     """A step on expressions that are kept, or built for each batch as it comes."""
-    model, batches = Ours(task), task.batches()
-    coming = (
-        cycle([model.loss(trees) for trees in batches.seen])
-        if kept
-        else map(model.loss, batches.new(task.warm))
-    )
+    coming = losses(Ours(task), task.batches(), way, task.warm)
     return lambda: float(next(coming).train().run(executor))

@@ -122,6 +122,8 @@ def measure(
     workload: Workload, variants: Sequence[str], rounds: int, seconds: float, patience: float = PATIENCE
 ) -> Times:
     """All variants in turn, `rounds` times; the first turn of each is not counted."""
+    if workload.cores > 1:
+        quiet.wait(workload.cores)  # or nothing has to be made
     with ExitStack() as stack:
         processes = []
         losses: dict[str, float] = {}

@@ -1,7 +1,8 @@
 """Workloads of trees: a Tree-LSTM over random binary trees of 128 leaves, trained and predicting.
 
-Ours is a recursion along one tree. "kept" runs expressions that were built once; "rebuilt" builds those of trees
-that it has never seen, and schedules them, in every step. Plans of what is batched by hand are made before
+Ours is a recursion along one tree. "kept" runs expressions that were built once; "kept, shuffled" those of trees that
+were built once, and other trees together in every step; "rebuilt" builds those of trees that it has never seen, and
+schedules them, in every step. Plans of what is batched by hand are made before
 anything is timed, except in "by hand, planning", which sees the same trees as ours when it is rebuilt.
 
 Knows: sizes, variants and bars.
@@ -10,6 +11,7 @@ Refuses to know: how any library computes them, and how time is taken.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +19,7 @@ from benchmarks.agreement import check_losses
 from benchmarks.forest import Forest
 from benchmarks.overhead import KEPT, REBUILT
 from benchmarks.tree_lstm import Task, planning, prepared
-from benchmarks.trees_ours import ours
+from benchmarks.trees_ours import SHUFFLED, ours
 from benchmarks.trees_torch import by_level, by_node
 from benchmarks.workload import BY_HAND, OURS, Step, Variant, Workload
 from wengert.run import Batched, Sequential
@@ -31,19 +33,17 @@ SMALL = Task(8, Forest(10, 20, 4, pool=64))
 FAST = 5.0  # a rate at which losses show every mistake
 
 
-def _kept(task: Task) -> Step:
-    return ours(task, Batched(), kept=True)
-
-
-def _rebuilt(task: Task) -> Step:
-    return ours(task, Batched(), kept=False)
+def _ours(way: str, task: Task) -> Step:
+    return ours(task, Batched(), way)
 
 
 def _sequential(task: Task) -> Step:
-    return ours(task, Sequential(), kept=True)
+    return ours(task, Sequential(), KEPT)
 
 
-MAKERS = {KEPT: _kept, REBUILT: _rebuilt, SEQUENTIAL: _sequential}
+WAYS = (KEPT, SHUFFLED, REBUILT)
+MAKERS: dict[str, Callable[[Task], Step]] = {way: partial(_ours, way) for way in WAYS}
+MAKERS[SEQUENTIAL] = _sequential
 
 
 def check(name: str, task: Task, wrong: float = 1.0) -> str:
@@ -57,7 +57,7 @@ def check(name: str, task: Task, wrong: float = 1.0) -> str:
 
 def _bars(task: Task) -> dict[tuple[str, str], float]:
     many = task.forest.batch >= 32
-    bars = {(KEPT, BY_HAND): 1.10, (REBUILT, BY_HAND): 1.30}
+    bars = {(KEPT, BY_HAND): 1.10, (SHUFFLED, BY_HAND): 1.15, (REBUILT, BY_HAND): 1.30}
     if task.train:
         bars |= {(KEPT, LEVEL): 0.60 if many else 0.75, (KEPT, NODE): 0.10 if many else 0.17}
         bars |= {(KEPT, SEQUENTIAL): 0.10} if many else {}
@@ -76,8 +76,7 @@ def _workload(name: str, task: Task) -> Workload:
         seconds_in_unit=MS,
         parts=batch,
         variants=(
-            Variant(KEPT, partial(_kept, task)),
-            Variant(REBUILT, partial(_rebuilt, task)),
+            *(Variant(way, partial(_ours, way, task)) for way in WAYS),
             Variant(SEQUENTIAL, partial(_sequential, task)),
             Variant(LEVEL, partial(by_level, task), ("torch",)),
             Variant(NODE, partial(by_node, task), ("torch",)),

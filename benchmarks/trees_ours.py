@@ -6,15 +6,17 @@ Refuses to know: batches of nodes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import reduce
 from itertools import cycle
 from operator import add
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 import wengert as wg
-from benchmarks.forest import Tree, Trees
+from benchmarks.forest import Batches, Tree, Trees
+from benchmarks.overhead import KEPT
 from benchmarks.tree_lstm import Task
 from benchmarks.workload import Step
 from wengert.control import Executor
@@ -22,6 +24,16 @@ from wengert.plugins import SGD
 
 Layer = wg.ArrayLayer[Any, np.float32]  # Any: shapes, which differ from task to task
 State = tuple[Layer, Layer]
+Scalar = wg.ArrayLayer[tuple[()], np.float32]
+SHUFFLED = f"{KEPT}, shuffled"
+
+
+class Model(Protocol):
+    """What trees are given to."""
+
+    def example(self, tree: Tree, /) -> Scalar: ...
+
+    def loss(self, trees: Trees, example: Callable[[Tree], Scalar] | None = None, /) -> Scalar: ...
 
 
 class Ours:
@@ -40,7 +52,7 @@ class Ours:
             return wg.sigmoid(o) * wg.tanh(memory), memory
 
         @wg.cell
-        def cost(h: Layer) -> wg.ArrayLayer[tuple[()], np.float32]:
+        def cost(h: Layer) -> Scalar:
             return wg.sum(h * h) * scale
 
         self.node, self.cost = node, cost
@@ -51,18 +63,43 @@ class Ours:
         left, right = tree.parts
         return self.node(*self.state(left), *self.state(right))
 
-    def loss(self, trees: Trees) -> wg.ArrayLayer[tuple[()], np.float32]:
-        return reduce(add, [self.cost(self.state(tree)[0]) for tree in trees])
+    def example(self, tree: Tree) -> Scalar:
+        """The loss of one tree."""
+        return self.cost(self.state(tree)[0])
+
+    def loss(self, trees: Trees, example: Callable[[Tree], Scalar] | None = None) -> Scalar:
+        return reduce(add, map(example or self.example, trees))
 
 
-def ours(task: Task, executor: Executor, kept: bool) -> Step:
+class Kept:
+    """The expression of each tree, built once."""
+
+    def __init__(self, example: Callable[[Tree], Scalar]) -> None:
+        self.example = example
+        self.made: dict[int, tuple[Tree, Scalar]] = {}  # by identity
+
+    def __call__(self, tree: Tree) -> Scalar:
+        found = self.made.get(id(tree))
+        if found is None:
+            found = self.made[id(tree)] = tree, self.example(tree)
+        return found[1]
+
+
+def losses(model: Model, batches: Batches, way: str, warm: int) -> Iterator[Scalar]:
+    """What each step runs: expressions that are kept, or built for each batch of those that it is kept of."""
+    if way == KEPT:
+        return cycle([model.loss(trees) for trees in batches.seen])
+    if way == SHUFFLED:
+        kept, epoch = Kept(model.example), batches.epoch()
+        for tree in epoch:
+            kept(tree)
+        return (model.loss(trees, kept) for trees in batches.shuffled(warm, epoch))
+    return map(model.loss, batches.new(warm))
+
+
+def ours(task: Task, executor: Executor, way: str) -> Step:
     """A step on expressions that are kept, or built for each batch as it comes."""
-    model, batches = Ours(task), task.batches()
-    coming = (
-        cycle([model.loss(trees) for trees in batches.seen])
-        if kept
-        else map(model.loss, batches.new(task.warm))
-    )
+    coming = losses(Ours(task), task.batches(), way, task.warm)
 
     def step() -> float:
         loss = next(coming)

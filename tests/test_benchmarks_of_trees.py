@@ -34,6 +34,17 @@ def test_unseen_batches_come_once_and_in_the_same_order_for_all() -> None:
     assert all(len(below(batch)) == 2 * (2 * 9 - 1) for batch in unseen)
 
 
+def test_shuffled_batches_are_others_of_the_same_trees() -> None:
+    batches = Forest(9, 5, 2, pool=8).batches()
+    trees = batches.epoch()
+    first = [*zip(batches.shuffled(2, trees), range(10), strict=False)]
+    seen, again, *shuffled = (batch for batch, _ in first)
+    assert seen is again is batches.seen[0]
+    for epoch in (shuffled[:4], shuffled[4:]):
+        assert sorted(id(tree) for batch in epoch for tree in batch) == sorted(map(id, trees))
+    assert [id(tree) for tree in shuffled[0]] != [id(tree) for tree in shuffled[4]]
+
+
 @pytest.mark.parametrize("alike", [True, False])
 def test_only_a_batch_that_is_alike_has_one_shape(alike: bool) -> None:
     batches = Forest(12, 5, 3, pool=12, alike=True).batches(alike)
