@@ -89,7 +89,7 @@ DOOR = {"families.py", "custom.py", "kinds.py", "__init__.py"}  # what makes the
 )
 def test_built_in_operations_use_the_door_that_users_have(path: Path) -> None:
     from_below = {"wengert.graph", "wengert.delta", "wengert.lazy", "wengert.ops"}
-    modules = (extend.kinds, extend.index, extend.batching)
+    modules = (extend.kinds, extend.index, extend.batching, extend.specification, extend.windows)
     open_to_all = {*extend.__all__, *wengert.__all__, *(name for module in modules for name in dir(module))}
     for node in ast.walk(ast.parse(path.read_text())):
         if (

@@ -24,9 +24,9 @@ from wengert.profiling.record import NOWHERE, Part, Record, origin_of
 from wengert.run import Parallel, Sequential, loops
 from wengert.run.changed import Changed
 from wengert.run.commit import Change, commit, stepped
+from wengert.run.compiled.plan import Bound
+from wengert.run.compiled.plans import Mode, Plans
 from wengert.run.evaluation import Evaluation
-from wengert.run.plan import Bound
-from wengert.run.plans import Mode, Plans
 
 
 class Timed(loops.Loops):
