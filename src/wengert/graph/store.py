@@ -71,14 +71,14 @@ class Store:
     def __init__(self) -> None:
         self.lock = threading.RLock()  # a finalizer of a user's may ask for data during a commit
         self._training = threading.Lock()
-        self._version = 0
+        self.version = 0  # how often anything has changed
         self.moved = 0  # how often a weight has got another buffer
         self.readers: dict[object, int] = {}  # who reads, and the snapshot that each sees
 
     def begin(self, reader: object) -> int:
         """A snapshot that stays readable until `end(reader)`."""
         with self.lock:
-            self.readers[reader] = snapshot = self._version
+            self.readers[reader] = snapshot = self.version
         return snapshot
 
     def end(self, reader: object) -> None:
@@ -143,7 +143,7 @@ class Store:
 
     def replace(self, made: Sequence[tuple[Cell, Value]], others: list[int]) -> None:
         """New data of several weights as one version; for one who holds the lock, and has asked who else reads."""
-        self._version += 1
+        self.version += 1
         for cell, data in made:
             if data is cell.data and not others:  # changed in place: nobody has a snapshot from before
                 if cell.history:
@@ -153,7 +153,7 @@ class Store:
                 cell.history = _still_seen([*cell.history, (cell.version, cell.data)], others)
             elif cell.history:
                 cell.history = []
-            cell.version = self._version  # before the data: see `at`
+            cell.version = self.version  # before the data: see `at`
             if data is not cell.data:
                 cell.arena = None
                 self.moved += 1
@@ -162,7 +162,7 @@ class Store:
     def read(self, cells: Sequence[Cell], snapshot: int) -> list[Value]:
         """The data of the cells at a snapshot."""
         data = [cell.data for cell in cells]  # before the version: `replace` writes them the other way round
-        return data if self._version == snapshot else [cell.at(snapshot) for cell in cells]
+        return data if self.version == snapshot else [cell.at(snapshot) for cell in cells]
 
     def others(self, snapshot: int) -> list[int]:
         """The snapshots that other readers see, when the reader of `snapshot` commits: who holds the lock asks."""

@@ -179,9 +179,11 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
             explain(evaluation, loss, refusal)
             raise
         if evaluation.update is not None:
-            next(evaluation.update)
-        else:
-            executor._loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
+            with suppress(Interrupted):
+                next(evaluation.update)
+                return value
+            yield Do.program(evaluation.backward).nested()
+        executor._loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
         return value
 
 

@@ -142,9 +142,13 @@ class Bound:
         return handed_over(next(parts), root._kind, {})  # its memory is no weight's: see `apart`
 
     def parts(self, run: Run, snapshot: int) -> Iterator[Value]:
-        """All that the program computes, then all that it changes; both times the loss."""
+        """All that the program computes, then all that it changes; both times the loss.
+
+        Raises Interrupted if weights have changed in between: what was computed belongs to their older data.
+        """
         plan = self.plan
-        states, moved = self._states() if plan.states else (), STORE.moved
+        version, moved = STORE.version, STORE.moved
+        states = self._states() if plan.states else ()
         data = STORE.read(self.cells, snapshot)
         arenas = [home.data(self.cells, data, snapshot) for home in plan.homes]
         inputs = (*data, *self.literals, *states, *arenas)
@@ -161,6 +165,8 @@ class Bound:
             raise Interrupted from failure
         yield value
         with all_quiet(), Uninterrupted(), STORE.lock:
+            if STORE.version != version:
+                raise Interrupted
             others = STORE.others(snapshot)
             own = targets(changed, others)
             whole = [home.target(self.cells, not others, moved) for home in plan.whole]
