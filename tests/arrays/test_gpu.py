@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from tests.arrays.pretended import gpu_over
 from wengert.arrays import HOST, Namespace, all_quiet
 
 STUB = Path(__file__).parents[2] / "stubs" / "cupy" / "__init__.pyi"
@@ -39,12 +38,8 @@ def gpu() -> Iterator[Namespace]:
     stand_in.asnumpy = np.asarray
     # a kernel is compiled on a device; the function over numpy of the same name stands for it
     stand_in.ElementwiseKernel = lambda given, made, source, name: getattr(HOST, name)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "cupy", stand_in)
-        patch.delitem(sys.modules, "wengert.arrays.gpu", raising=False)
-        module: Any = importlib.import_module("wengert.arrays.gpu")
+    with gpu_over(stand_in) as module:
         yield module
-        sys.modules.pop("wengert.arrays.gpu", None)
 
 
 X = np.random.default_rng(0).uniform(0.5, 2.0, (3, 4)).astype(np.float32)

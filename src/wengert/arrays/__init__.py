@@ -15,16 +15,19 @@ from wengert.arrays.dispatch import (
     is_integer,
     namespace_for,
     namespace_of,
+    plain,
     serve,
 )
 from wengert.arrays.heap import keep_heap
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
+from wengert.arrays.quiet import all_quiet
 from wengert.arrays.scatter import touched
 from wengert.arrays.stored import Form, Sort, Stored, form_of, restored, stored
 from wengert.arrays.types import (
     ARRAY_CLASS,
     FLOAT32,
     FLOAT64,
+    INTEGER,
     MASK,
     Array,
     ArrayLiteral,
@@ -51,7 +54,6 @@ from wengert.arrays.types import (
     T_co,
 )
 from wengert.arrays.values import (
-    all_quiet,
     as_readonly,
     device_name,
     device_of,
@@ -76,6 +78,7 @@ __all__ = [
     "FLOAT32",
     "FLOAT64",
     "HOST",
+    "INTEGER",
     "MASK",
     "SCALAR",
     "Array",
@@ -130,6 +133,7 @@ __all__ = [
     "namespace_of",
     "one_like",
     "own_copy",
+    "plain",
     "restored",
     "root",
     "serve",

@@ -118,6 +118,17 @@ def is_integer(x: object) -> TypeGuard[SupportsIndex]:
     return isinstance(x, int | np.integer) and not isinstance(x, bool)
 
 
+def plain(x: object) -> object:
+    """Integers and truth values of numpy as Python's, those in a tuple too; anything else as it is.
+
+    >>> plain(np.int64(1)), plain((np.int8(0), 1)), plain(np.True_), plain(np.float32(1))
+    (1, (0, 1), True, np.float32(1.0))
+    """
+    if isinstance(x, tuple):
+        return tuple(map(plain, x))
+    return x.item() if isinstance(x, np.integer | np.bool_) else x
+
+
 def is_float32(x: object) -> TypeIs[Float32]:
     """True for numpy's float32 scalars."""
     return isinstance(x, np.float32)

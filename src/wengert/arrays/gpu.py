@@ -10,12 +10,24 @@ import operator
 from collections.abc import Callable, Sequence
 
 import cupy as cp
-import numpy as np
 
 from wengert.arrays.axes import broadcast_axes, expanded, taps
 from wengert.arrays.chance import dropout_mask as host_dropout_mask
 from wengert.arrays.chance import dropout_masks as host_dropout_masks
+from wengert.arrays.gpu_indexing import add_at as add_at
+from wengert.arrays.gpu_indexing import getitem as getitem
+from wengert.arrays.gpu_indexing import labels as labels
+from wengert.arrays.gpu_indexing import mesh as mesh
+from wengert.arrays.gpu_indexing import one_hot as one_hot
+from wengert.arrays.gpu_indexing import pick as pick
+from wengert.arrays.gpu_indexing import subtract_at as subtract_at
+from wengert.arrays.gpu_indexing import take as take
+from wengert.arrays.gpu_indexing import take_along_axis as take_along_axis
 from wengert.arrays.namespace import Axis, Pair, Shape, Value
+from wengert.arrays.shaping import expand_dims as expand_dims
+from wengert.arrays.shaping import permute_dims as permute_dims
+from wengert.arrays.shaping import reshape as reshape
+from wengert.arrays.shaping import squeeze as squeeze
 from wengert.arrays.types import FLOAT32, Cpu, Gpu
 
 _Unary = Callable[[Value], Value]
@@ -126,22 +138,6 @@ def logsumexp(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
     return y if keepdims else y.squeeze(axis)
 
 
-def reshape(x: Value, shape: Shape, /) -> Value:
-    return x.reshape(shape)
-
-
-def permute_dims(x: Value, axes: tuple[int, ...], /) -> Value:
-    return x.transpose(axes)
-
-
-def expand_dims(x: Value, /, axis: int | tuple[int, ...]) -> Value:
-    return x.reshape(expanded(x.shape, axis))
-
-
-def squeeze(x: Value, /, axis: int | tuple[int, ...]) -> Value:
-    return x.squeeze(axis)
-
-
 def broadcast_to(x: Value, shape: Shape, /) -> Value:
     return cp.broadcast_to(x, shape).copy()
 
@@ -180,55 +176,6 @@ def unwindows(g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, 
     for place, key in enumerate(taps(shape, size, stride, dilation)):
         out[key] += g[..., place, :, :]
     return out
-
-
-def take(x: Value, indices: Value, /, axis: int) -> Value:
-    return cp.take(x, cp.asarray(indices), axis)
-
-
-def take_along_axis(x: Value, indices: Value, /, axis: int) -> Value:
-    return cp.take_along_axis(x, cp.asarray(indices), axis)
-
-
-def mesh(shape: Shape, /) -> tuple[Value, ...]:
-    return cp.ix_(*map(cp.arange, shape))
-
-
-def _on_device(key: Value) -> Value:
-    """`key` with numpy's index arrays moved to the device, where cupy wants them."""
-    if isinstance(key, tuple):
-        return tuple(map(_on_device, key))
-    return cp.asarray(key) if isinstance(key, np.ndarray | list) else key
-
-
-def getitem(x: Value, key: Value, /) -> Value:
-    return x[_on_device(key)]
-
-
-def add_at(shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
-    out = cp.zeros(shape, dtype)
-    cp.add.at(out, _on_device(key), g)
-    return out
-
-
-def subtract_at(w: Value, key: Value, g: Value, /) -> None:
-    cp.add.at(w, _on_device(key), -g)  # cupy has no subtract.at
-
-
-def pick(x: Value, labels: Value, /) -> Value:
-    return take_along_axis(x, labels[..., None], -1)[..., 0]
-
-
-def labels(labels: Value, classes: int, /) -> Value:
-    if not bool(((labels >= 0) & (labels < classes)).all()):
-        raise IndexError(f"labels are 0 to {classes - 1}")
-    return labels
-
-
-def one_hot(at: Value, classes: int, dtype: Value, /) -> Value:
-    # A device does not report an index out of range, so a wrong label would leave a line of zeros.
-    at = labels(cp.asarray(at), classes)
-    return cp.equal(at[..., None], cp.arange(classes)).astype(dtype)
 
 
 def zeros_like(x: Value, /) -> Value:

@@ -35,6 +35,10 @@ from wengert.arrays.scatter import labels as labels
 from wengert.arrays.scatter import one_hot as one_hot
 from wengert.arrays.scatter import pick as pick
 from wengert.arrays.scatter import subtract_at as subtract_at
+from wengert.arrays.shaping import expand_dims as expand_dims
+from wengert.arrays.shaping import permute_dims as permute_dims
+from wengert.arrays.shaping import reshape as reshape
+from wengert.arrays.shaping import squeeze as squeeze
 from wengert.arrays.types import FLOAT64, Cpu, Gpu
 from wengert.arrays.windows import pad as pad
 from wengert.arrays.windows import unwindows as unwindows
@@ -127,22 +131,6 @@ def logsumexp(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
     top = greatest(x, axis)
     y = np.log(sum(np.exp(x - top), axis, keepdims))
     return plus_top(y, top if keepdims else top.squeeze(axis))
-
-
-def reshape(x: Value, shape: Shape, /) -> Value:
-    return x.reshape(shape)
-
-
-def permute_dims(x: Value, axes: tuple[int, ...], /) -> Value:
-    return x.transpose(axes)
-
-
-def expand_dims(x: Value, /, axis: int | tuple[int, ...]) -> Value:
-    return x.reshape(expanded(x.shape, axis))
-
-
-def squeeze(x: Value, /, axis: int | tuple[int, ...]) -> Value:
-    return x.squeeze(axis)
 
 
 def broadcast_to(x: Value, shape: Shape, /) -> Value:

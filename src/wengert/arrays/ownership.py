@@ -52,11 +52,12 @@ def freeze(x: Value, /) -> Value:
     if not isinstance(x, np.ndarray):
         return x  # a numpy scalar cannot be written to
     base: object = x.base
-    # A view of such a copy is as good. numpy keeps no longer chain: a view's base is the copy itself.
-    if type(base) is np.ndarray:
-        base = base.base
-    if type(base) is bytes:
-        return x
+    if base is not None:
+        # A view of such a copy is as good. numpy keeps no longer chain: a view's base is the copy itself.
+        if type(base) is np.ndarray:
+            base = base.base
+        if type(base) is bytes:
+            return x
     if type(x) is not np.ndarray and not isinstance(x, np.memmap):
         raise NotDifferentiableError(
             f"{type(x).__module__}.{type(x).__name__} is not used as an array, because its operations mean "
@@ -66,7 +67,7 @@ def freeze(x: Value, /) -> Value:
         raise NotDifferentiableError(
             f"an array of Python objects (dtype {x.dtype}) has no derivative; write x.astype(numpy.float64)"
         )
-    if x.flags.fnc:  # in Fortran order, and not in C order too
+    if x.ndim > 1 and x.flags.fnc:  # in Fortran order, and not in C order too
         return np.ndarray(x.shape, x.dtype, x.tobytes("F"), order="F")
     return np.ndarray(x.shape, x.dtype, x.tobytes())
 

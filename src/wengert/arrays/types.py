@@ -16,6 +16,7 @@ __all__ = [
     "ARRAY_CLASS",
     "FLOAT32",
     "FLOAT64",
+    "INTEGER",
     "MASK",
     "Array",
     "ArrayLiteral",
@@ -53,6 +54,7 @@ ARRAY_CLASS: type = np.ndarray  # stands for the data of every array column, whe
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
 MASK = np.dtype(np.bool)
+INTEGER = np.array(0).dtype  # of an integer of which nobody has said another
 
 Cpu: TypeAlias = Literal["cpu"]
 

@@ -18,7 +18,6 @@ from wengert.arrays.scatter import within as host_within
 from wengert.arrays.types import FLOAT64, MASK, Cpu, Gpu
 
 __all__ = [
-    "all_quiet",
     "as_readonly",
     "device_name",
     "device_of",
@@ -143,11 +142,6 @@ def root(x: Value) -> Value:
 def is_finite(x: Value) -> bool:
     """True where no element of a number or array is infinite or NaN."""
     return namespace_of(x).all_finite(x)
-
-
-def all_quiet() -> np.errstate:
-    """A scope without warnings about infinite and invalid results, which are values here; 0.7 us to enter."""
-    return np.errstate(all="ignore")
 
 
 def zeros_of(shape: Shape) -> Value:
