@@ -6,12 +6,13 @@ import gc
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 
 import pytest
 
 from wengert.control import Context, Do, Executor, Run, Steps, context, gather, replace_executors
 from wengert.control.context import RunCancelled
-from wengert.control.machine import Machine, execute
+from wengert.control.machine import Frame, Machine, execute
 
 from .test_run import Answers
 from .tracking import Boom, Ledger, Opening, Other, in_run
@@ -175,6 +176,35 @@ def test_nothing_settles_in_a_cancelled_run_or_where_it_is_refused() -> None:
     with pytest.raises(RunCancelled):
         run.settle(3)
     assert not run.settled
+
+
+def test_a_run_that_is_cancelled_while_it_lets_go_of_the_last_gives_no_value() -> None:
+    @contextmanager
+    def cancelling(run: Run) -> Iterator[None]:
+        yield
+        assert run.cancel()
+
+    last = in_run(lambda run: run).flat_map(lambda run: Do.resource(lambda: cancelling(run)))
+    with pytest.raises(CancelledError):
+        last.run()
+
+
+def test_a_step_that_fails_when_it_is_abandoned_keeps_no_other_from_it() -> None:
+    abandoned: list[str] = []
+
+    class Waiting(Frame):
+        def abandon(self, machine: Machine, stop: BaseException) -> BaseException:
+            abandoned.append("another")
+            return stop
+
+    class Failing(Frame):
+        def abandon(self, machine: Machine, stop: BaseException) -> BaseException:
+            raise Boom("abandoned")
+
+    machine = Machine(Run())
+    machine.frames += [Waiting(), Failing()]
+    assert str(machine.abandon(RunCancelled())) == "abandoned"
+    assert abandoned == ["another"]
 
 
 def test_check_ends_a_cancelled_run_between_two_questions() -> None:

@@ -32,8 +32,12 @@ class Awaits(Protocol[A_co]):
 class Do(Generic[A_co]):
     """A lazy description of an `A_co`; `run`, `start` or `await` performs it, each time anew.
 
+    A failure is an exception that leaves `run`, or reaches `recover`; every method only describes.
+
     >>> Do.delay(lambda: 20).flat_map(lambda n: Do.now(n + 1)).map(lambda n: n * 2).run()
     42
+
+    Source: B. Yang et al., "Monadic Deep Learning", 2023, whose `Do` this is.
     """
 
     __slots__ = ("__weakref__",)
@@ -48,7 +52,7 @@ class Do(Generic[A_co]):
 
     @staticmethod
     def fail(exception: Exception) -> Do[Never]:
-        """The failure `exception`."""
+        """The failure `exception`. Raises TypeError for what is no exception."""
         if not isinstance(exception, Exception):
             raise TypeError(f"Do.fail takes an exception, not {described(exception)}")
         return kinds.Fail(exception)
@@ -60,7 +64,11 @@ class Do(Generic[A_co]):
 
     @staticmethod
     def defer(make: Callable[[], Do[A]]) -> Do[A]:
-        """The `Do` that `make()` gives when run."""
+        """The `Do` that `make()` gives when run.
+
+        >>> Do.defer(lambda: Do.now(1)).run()
+        1
+        """
         return kinds.Defer(make)
 
     @staticmethod
@@ -68,6 +76,10 @@ class Do(Generic[A_co]):
         """What `make()` gives on entering; left exactly once, when the run or the `nested` around it ends.
 
         Its `__exit__` sees the failure, if there is one; what it returns is ignored.
+        >>> from contextlib import closing
+        >>> from io import StringIO
+        >>> Do.resource(lambda: closing(StringIO("read"))).map(lambda file: file.read()).run()
+        'read'
         """
         return kinds.Resource(make)
 
@@ -95,11 +107,21 @@ class Do(Generic[A_co]):
         return kinds.FlatMap(self, then)
 
     def recover(self, handler: Callable[[Exception], Do[B]]) -> Do[A_co | B]:
-        """On failure what `handler` makes of the exception; what this one had opened is released before."""
+        """On failure what `handler` makes of the exception; what this one had opened is released before.
+
+        >>> Do.delay(lambda: 1 // 0).recover(lambda exception: Do.now(0)).run()
+        0
+        """
         return kinds.Recover(self, handler)
 
     def shared(self) -> Do[A_co]:
-        """One computation, and one opening of its resources, for all users of this object in a run."""
+        """One computation, and one opening of its resources, for all users of this object in a run.
+
+        >>> once = Do.delay(object).shared()
+        >>> a, b = once.flat_map(lambda a: once.map(lambda b: (a, b))).run()
+        >>> a is b
+        True
+        """
         return kinds.Shared(self)
 
     def nested(self) -> Do[A_co]:
@@ -114,7 +136,11 @@ class Do(Generic[A_co]):
             del self  # see Machine.complete
 
     def start(self, executor: Executor | None = None) -> Future[A_co]:
-        """Perform it on a thread of its own; cancelling the future stops it before its next step."""
+        """Perform it on a thread of its own; cancelling the future stops it before its next step.
+
+        >>> Do.now(1).start().result()
+        1
+        """
         return start(self, executor)
 
     def as_do(self) -> Do[A_co]:

@@ -26,7 +26,6 @@ class Recovering(Frame):
     """`recover`: what was opened since is let go, then the handler decides."""
 
     __slots__ = ("decide", "mark")
-    catches = True
 
     def __init__(self, decide: Callable[[Exception], Do[Any]], mark: int) -> None:
         self.decide = decide
@@ -57,7 +56,6 @@ class Sharing(Frame):
     """The first user of a shared `Do` computes it; its outcome and what it opened go to the cell."""
 
     __slots__ = ("cell", "mark")
-    catches = True
 
     def __init__(self, cell: Cell, mark: int) -> None:
         self.cell = cell
@@ -75,7 +73,6 @@ class Gathering(Frame):
     """`gather`, one branch after the other; a failed branch lets go of its own and does not stop the next."""
 
     __slots__ = ("failures", "mark", "parts", "values")
-    catches = True
     mark: int  # of the branch that runs
 
     def __init__(self, parts: tuple[Do[Any], ...]) -> None:
@@ -110,7 +107,6 @@ class Scoping(Frame):
     """`within`: the environment of before is back for what comes after."""
 
     __slots__ = ("before",)
-    catches = True
 
     def __init__(self, before: Context) -> None:
         self.before = before
@@ -126,7 +122,6 @@ class Asking(Frame):
     """A program: it yields what it wants, and is sent the value or thrown the failure."""
 
     __slots__ = ("context", "mark", "program")
-    catches = True
     mark: int  # of what it waits for
 
     def __init__(self, program: Generator[Any, Any, Any] | Coroutine[Any, Any, Any]) -> None:

@@ -67,6 +67,7 @@ def gather(
 def gather(*parts: object) -> Do[Any]:  # Any: the overloads above state the tuple
     """All values as a tuple. Every branch runs to its end; several failures come as one flat group.
 
+    Raises TypeError, which names the argument, for what no run can wait for.
     >>> gather(Do.now(1), Do.delay(lambda: "a")).run()
     (1, 'a')
     """

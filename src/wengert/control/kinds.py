@@ -42,8 +42,11 @@ class Fail(Do[Never]):
         self.traceback: TracebackType | None = exception.__traceback__
 
     def _begin(self, machine: Machine) -> Do[Any] | None:
-        # Each raise lengthens the traceback of the one exception object; a thousand runs must not.
-        return machine.fail(self.exception.with_traceback(self.traceback))
+        try:
+            # Each raise lengthens the traceback of the one exception object; a thousand runs must not.
+            return machine.fail(self.exception.with_traceback(self.traceback))
+        finally:
+            del self  # from Python 3.12 on a frame of the traceback may hold this one
 
     def __reduce__(self) -> tuple[type[Fail], tuple[Exception]]:
         return Fail, (self.exception,)  # tracebacks cannot be pickled

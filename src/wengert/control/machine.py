@@ -20,10 +20,9 @@ A = TypeVar("A")
 
 
 class Frame:
-    """What waits for a value. `catches` says whether it wants to see failures too."""
+    """What waits for a value, and may take a failure."""
 
     __slots__ = ()
-    catches = False
 
     def resume(self, machine: Machine) -> Do[Any] | None:  # Any: the stack mixes all types
         """Go on with `machine.value`."""
@@ -110,11 +109,9 @@ class Machine:
         """Hand `failure` to the frames, topmost first, until one takes it or none is left."""
         frames = self.frames
         while frames:
-            frame = frames.pop()
-            if frame.catches:
-                following = frame.handle(self)
-                if self.failure is None:
-                    return following
+            following = frames.pop().handle(self)
+            if self.failure is None:
+                return following
         return None
 
     def fail(self, failure: Exception) -> Do[Any] | None:  # Any: the stack mixes all types
