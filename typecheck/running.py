@@ -94,6 +94,7 @@ def case_gradients_by_position(
 ) -> None:  # T47
     assert_type(wg.gradients(loss, (d,)).run(), tuple[float])
     assert_type(wg.gradients(loss, (d, f)).run(), tuple[float, np.float32])
+    assert_type(wg.gradients(loss, wrt=(d, f)).run(), tuple[float, np.float32])
     assert_type(wg.gradients(loss, (d, f, w)).run()[2].shape, Shape23)
 
 

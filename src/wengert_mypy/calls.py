@@ -1,4 +1,4 @@
-"""A call as the rules see it: shapes, numbers and axes of its arguments, and its result with another shape.
+"""A call as the rules see it: shapes, numbers and axes of its arguments.
 
 Knows: how mypy hands a call to a plugin, and that whatever is not a number in the program is unknown.
 Refuses to know: which rule is asked.
@@ -9,46 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from mypy.nodes import (
-    CallExpr,
-    EllipsisExpr,
-    Expression,
-    ListExpr,
-    MemberExpr,
-    NameExpr,
-    SliceExpr,
-    StarExpr,
-    TupleExpr,
-)
-from mypy.plugin import FunctionContext, MethodContext, Plugin
-from mypy.types import (
-    AnyType,
-    Instance,
-    LiteralType,
-    NoneType,
-    TupleType,
-    Type,
-    TypeOfAny,
-    TypeVarType,
-    get_proper_type,
-)
+from mypy.nodes import Expression, ListExpr, StarExpr, TupleExpr
+from mypy.plugin import FunctionContext, MethodContext
+from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeVarType, get_proper_type
 
 from wengert_mypy.arithmetic import dim_at
-from wengert_mypy.checker import outright
-from wengert_mypy.dimensions import (
-    Unknown,
-    Writer,
-    dim_of,
-    integer,
-    is_number,
-    rank_of_array,
-    shape_in,
-    shape_of,
-    shape_variable,
-)
-from wengert_mypy.index import At, Cut, Gather, New, Part, Rest
-from wengert_mypy.names import ARRAY_OPERAND, MASK, NUMPY_SCALAR, SHAPE
-from wengert_mypy.rules import Misfit, Shape, broadcast
+from wengert_mypy.dimensions import Unknown, integer, is_number, shape_in, shape_of, shape_variable
+from wengert_mypy.index import Part
+from wengert_mypy.keys import gathered, part
+from wengert_mypy.rules import Shape, broadcast
 
 Context: TypeAlias = FunctionContext | MethodContext
 Rule: TypeAlias = Callable[["Call"], Shape | TypeVarType]  # the variable where a whole shape is one
@@ -196,49 +165,13 @@ class Call:
 
     def array(self, of: int | str) -> Shape | None:
         """What is known of an array of integers."""
-        return self._gathered(self.expression(of)).shape
+        return gathered(self.ctx.api, self.expression(of)).shape
 
     def key(self, of: int | str) -> list[Part]:
         """The parts of an index."""
         written = self.expression(of)
-        return [self._part(x) for x in (written.items if isinstance(written, TupleExpr) else [written])]
-
-    def _part(self, x: Expression) -> Part:
-        if isinstance(x, SliceExpr):
-            return Cut(self._bounds(x))
-        if isinstance(x, EllipsisExpr):
-            return Rest()
-        if isinstance(x, NameExpr) and x.fullname == "builtins.None":
-            return New()
-        t = get_proper_type(self.ctx.api.get_expression_type(x))
-        if isinstance(t, LiteralType) or (isinstance(t, Instance) and t.type.has_base("builtins.int")):
-            return At(integer(t))
-        if isinstance(t, Instance) and (isinstance(x, ListExpr) or t.type.has_base("numpy.ndarray")):
-            return self._gathered(x)
-        raise Unknown  # a tuple or a slice in a variable, Any
-
-    def _gathered(self, x: Expression) -> Gather:
-        if isinstance(x, ListExpr) and not any(isinstance(item, StarExpr | ListExpr) for item in x.items):
-            return Gather(
-                (dim_of(LiteralType(len(x.items), self.ctx.api.named_generic_type("builtins.int", []))),)
-            )
-        t = self.ctx.api.get_expression_type(x)
-        proper = get_proper_type(t)
-        if is_number(t) or (isinstance(proper, Instance) and proper.type.has_base(NUMPY_SCALAR)):
-            return Gather(())
-        return Gather(rank_of_array(t))
-
-    def _bounds(self, x: SliceExpr) -> slice | None:
-        found: list[int | None] = []
-        for bound in (x.begin_index, x.end_index, x.stride):
-            if bound is None or (isinstance(bound, NameExpr) and bound.fullname == "builtins.None"):
-                found.append(None)
-                continue
-            value = integer(self.ctx.api.get_expression_type(bound))
-            if value is None:
-                return None
-            found.append(value)
-        return slice(*found)
+        parts = written.items if isinstance(written, TupleExpr) else [written]
+        return [part(self.ctx.api, x) for x in parts]
 
 
 def _shapeless(t: Type) -> bool:
@@ -267,47 +200,3 @@ def _axis(t: Type) -> int:
     if value is None:
         raise Unknown
     return value
-
-
-def called(ctx: Context, default: str) -> str:
-    """The name of the operation that is called, as the user's line has it."""
-    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
-    return callee.name if isinstance(callee, NameExpr | MemberExpr) else default
-
-
-def sharpened(plugin: Plugin, ctx: Context, name: str, rule: Rule) -> Type:
-    """The type of the result with the shape that the rule gives, or an error where shapes do not fit."""
-    try:
-        return with_shape(plugin, ctx, rule(Call(ctx)))
-    except Misfit as error:
-        with outright(ctx.api, ctx.context):
-            ctx.api.fail(f"{name}: {error}", ctx.context, code=SHAPE)
-        return with_shape(plugin, ctx, None)
-    except Unknown:
-        return ctx.default_return_type
-
-
-def with_shape(plugin: Plugin, ctx: Context, shape: Shape | TypeVarType | None) -> Type:
-    """The result of a call with this shape, Any if None; results that are no arrays stay as they are."""
-    return of_shape(plugin, ctx, shape, ctx.default_return_type)
-
-
-def of_shape(plugin: Plugin, ctx: Context, shape: Shape | TypeVarType | None, t: Type) -> Type:
-    """A type of arrays with this shape, Any if None; other types stay as they are."""
-    if isinstance(shape, TypeVarType):
-        return _of_shape(shape, t)
-    if shape is None:
-        return _of_shape(AnyType(TypeOfAny.special_form), t)
-    return _of_shape(Writer(plugin, ctx.api.named_generic_type).shape_type(shape), t)
-
-
-def _of_shape(made: Type, t: Type) -> Type:
-    """An array of another shape; of several in a tuple each."""
-    result = get_proper_type(t)
-    if isinstance(result, TupleType):
-        return result.copy_modified(items=[_of_shape(made, item) for item in result.items])
-    if not isinstance(result, Instance) or not result.args:
-        return t
-    if not (result.type.has_base(ARRAY_OPERAND) or result.type.has_base(MASK)):
-        return t
-    return Instance(result.type, [made, *result.args[1:]])

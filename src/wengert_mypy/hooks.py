@@ -10,18 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from mypy.nodes import (
-    CallExpr,
-    Decorator,
-    FuncDef,
-    MypyFile,
-    OverloadedFuncDef,
-    RefExpr,
-    SymbolNode,
-    SymbolTableNode,
-    TypeInfo,
-    Var,
-)
+from mypy.nodes import CallExpr, MypyFile, RefExpr, SymbolTableNode, TypeInfo, Var
 from mypy.options import Options
 from mypy.plugin import (
     AnalyzeTypeContext,
@@ -33,7 +22,7 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
-from mypy.types import AnyType, CallableType, FunctionLike, Overloaded, Type, TypeOfAny, get_proper_type
+from mypy.types import AnyType, CallableType, FunctionLike, Overloaded, Type, TypeOfAny
 
 from wengert_mypy.advice import (
     EQUALITIES,
@@ -43,7 +32,8 @@ from wengert_mypy.advice import (
     checked_format,
     checked_lazy,
 )
-from wengert_mypy.calls import Context, Rule, called, sharpened
+from wengert_mypy.callees import gives_computed, type_of
+from wengert_mypy.calls import Context, Rule
 from wengert_mypy.checker import imported
 from wengert_mypy.configuration import extensions, fingerprint
 from wengert_mypy.dimensions import Writer, computed, dim_of, has_computed
@@ -66,6 +56,7 @@ from wengert_mypy.names import (
 from wengert_mypy.networks import NETWORKS
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
+from wengert_mypy.results import called, sharpened
 from wengert_mypy.splitting import split
 from wengert_mypy.symbolic import solved, takes_computed
 
@@ -104,7 +95,7 @@ class WengertPlugin(Plugin):
     ) -> Callable[[FunctionSigContext], FunctionLike] | None:
         if fullname.partition(".")[0] in _NO_EXPRESSIONS:
             return None
-        callee = _type_of(self.lookup_fully_qualified(fullname))
+        callee = type_of(self.lookup_fully_qualified(fullname))
         return self._adapting(callee, lifts=fullname == LIFT, own=fullname in FUNCTION_RULES)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
@@ -116,7 +107,7 @@ class WengertPlugin(Plugin):
             return None
         if method == "__call__" and info.has_base(CUSTOM):
             return partial(self._adapted, all_of=None, lifts=False, own=False)
-        callee = _type_of(info.get(method))
+        callee = type_of(info.get(method))
         own = info.has_base(EXPRESSION) or _family_rule(info) is not None
         if own and (method in OPERATOR_RULES or method == "__call__"):
             return self._adapter(callee, lifts=False, own=True)
@@ -165,8 +156,7 @@ class WengertPlugin(Plugin):
             return partial(checked_lazy, what=what, advice=advice)
         if fullname == PLUGIN_ACTIVE:
             return canary
-        found = self.lookup_fully_qualified(fullname)
-        return self._computed if found is not None and _gives_computed(found.node) else None
+        return self._if_computed(self.lookup_fully_qualified(fullname))
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         class_name, _, name = fullname.rpartition(".")
@@ -198,16 +188,14 @@ class WengertPlugin(Plugin):
         if method == "array_weight" and self._is_a(class_name, MAKER):
             return partial(self._shaped, name=method, rule=lambda call: stated(call, "dims"))
         info = self._class(class_name)
-        found = None if info is None else info.get(method)
-        return self._computed if found is not None and _gives_computed(found.node) else None
+        return self._if_computed(None if info is None else info.get(method))
 
     def _family(self, class_name: str) -> Callable[[MethodContext], Type] | None:
         info = self._class(class_name)
         rule = None if info is None else _family_rule(info)
         if rule is not None:
             return partial(self._member, rule=rule)
-        found = None if info is None else info.get("__call__")
-        return self._computed if found is not None and _gives_computed(found.node) else None
+        return self._if_computed(None if info is None else info.get("__call__"))
 
     def _member(self, ctx: MethodContext, rule: Rule) -> Type:
         callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
@@ -216,6 +204,9 @@ class WengertPlugin(Plugin):
 
     def _shaped(self, ctx: Context, name: str, rule: Rule) -> Type:
         return sharpened(self, ctx, name, rule)
+
+    def _if_computed(self, callee: SymbolTableNode | None) -> Callable[[Context], Type] | None:
+        return self._computed if gives_computed(callee) else None
 
     def _computed(self, ctx: Context) -> Type:
         return Writer(self, ctx.api.named_generic_type).normalised(ctx.default_return_type)
@@ -244,23 +235,3 @@ class WengertPlugin(Plugin):
 def _family_rule(info: TypeInfo) -> Rule | None:
     """The rule of the family that a class belongs to."""
     return next((r for b in info.mro if (r := FAMILY_RULES.get(b.fullname))), None)
-
-
-def _gives_computed(node: SymbolNode | None) -> bool:
-    """Whether a function's result mentions a dimension that is computed from its arguments'."""
-    if isinstance(node, Decorator):
-        node = node.func
-    return (
-        isinstance(node, FuncDef) and isinstance(node.type, CallableType) and has_computed(node.type.ret_type)
-    )
-
-
-def _type_of(symbol: SymbolTableNode | None) -> Type | None:
-    """The type of what is called, where it is stated."""
-    if symbol is not None and isinstance(symbol.node, TypeInfo):
-        symbol = symbol.node.get("__init__")
-    node = None if symbol is None else symbol.node
-    if isinstance(node, Decorator):
-        node = node.var
-    found = node.type if isinstance(node, FuncDef | OverloadedFuncDef | Var) else None
-    return None if found is None else get_proper_type(found)

@@ -15,10 +15,11 @@ from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_pro
 
 from wengert_mypy.algebra import ONE, number
 from wengert_mypy.arithmetic import dim_at
-from wengert_mypy.calls import Call, Context, Rule, sharpened
+from wengert_mypy.calls import Call, Context, Rule
 from wengert_mypy.composition import composed, followed
 from wengert_mypy.dimensions import Unknown, Writer, dim_of, shape_of
 from wengert_mypy.names import NN, SHAPE
+from wengert_mypy.results import sharpened
 from wengert_mypy.rules import Misfit, Shape, Size, differ, size_text, text
 from wengert_mypy.windows import convolved
 

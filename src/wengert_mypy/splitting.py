@@ -13,9 +13,10 @@ from mypy.types import Instance, TupleType, Type, get_proper_type
 
 from wengert_mypy.arguments import several
 from wengert_mypy.arrangement import split_at, split_equally
-from wengert_mypy.calls import Call, Context, of_shape
+from wengert_mypy.calls import Call, Context
 from wengert_mypy.dimensions import Unknown, dim_of
 from wengert_mypy.names import SHAPE
+from wengert_mypy.results import of_shape
 from wengert_mypy.rules import Misfit, Shape
 
 _MOST: Final = 64  # parts with a type each; a longer tuple is one of any length
