@@ -177,6 +177,18 @@ def test_an_expression_that_is_kept_runs_again() -> None:
     close([loss.predict().run(batched)], [same.predict().run(sequential())])
 
 
+def test_a_weight_that_is_lifted_learns_in_every_run_of_a_kept_loss() -> None:
+    def after_three(executor: Executor) -> Any:  # Any: an array
+        w = SGD(learning_rate=0.1).array_weight(np.array([1.0, 2.0, -3.0], np.float64))
+        scaled = w * np.array([2.0, 0.5, 1.0], np.float64)
+        loss = wg.sum(scaled * wg.lift(w)) + wg.sum(scaled)  # two sums in a launch; the weight is a row
+        for _ in range(3):
+            loss.train().run(executor)
+        return w.data
+
+    close(after_three(run.Batched()), after_three(sequential()))
+
+
 def test_a_structure_that_is_rebuilt_has_other_literals() -> None:
     model, batched = TreeLSTM(), run.Batched()
     for words in ((1, 2, 3), (4, 5, 6), (0, 0, 0)):

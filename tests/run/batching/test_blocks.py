@@ -17,9 +17,12 @@ import wengert as wg
 from tests.run.batching.trees import Layer, Tree, TreeLSTM, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
-from wengert.run.batching import blocks
+from wengert.run.batching import blocks, counting
+from wengert.run.batching.counting import Counting
 from wengert.run.batching.entries import recorded
+from wengert.run.batching.grouping import grouped
 from wengert.run.batching.record import Record
+from wengert.run.batching.sums import with_sums
 
 
 def one(model: TreeLSTM, tree: Tree) -> Layer:
@@ -215,3 +218,60 @@ def test_threads_may_share_examples() -> None:
     with ThreadPoolExecutor(4) as pool:
         for _ in range(3):
             np.testing.assert_allclose([*pool.map(value, batches)], expected, rtol=1e-12)
+
+
+def plain(model: TreeLSTM, tree: Tree) -> Layer:
+    """Nothing in it is in a circle but the cell."""
+    return wg.mean(wg.square(model.state(tree)[0]))
+
+
+def residual(model: TreeLSTM, tree: Tree) -> Layer:
+    """Additions between calls of a cell, so that their counts depend on what is one sum."""
+    h, c = model.state(tree)
+    for _ in range(2 + len(str(tree)) % 3):
+        k, c = model.node(h, c, h, c)
+        h = h + k + c
+    return wg.sum(h)
+
+
+@pytest.mark.parametrize("example", [plain, one, residual])
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_that_blocks_remember_are_those_of_all_nodes(
+    seed: int, example: Callable[[TreeLSTM, Tree], Layer]
+) -> None:
+    model = TreeLSTM()
+    kept = [example(model, tree) for tree in trees(seed, 9)]
+    chance = np.random.default_rng(seed)
+    for _ in range(6):
+        loss = sum_of([kept[int(i)] for i in chance.permutation(9)[: 2 + int(chance.integers(6))]])
+        groups = []
+        for record in (recorded([loss], None, kept[-1]._serial), recorded([loss])):
+            with_sums(record, [record.size - 1])
+            found = grouped(Counting(record))
+            assert found is not None
+            groups.append(found)
+        np.testing.assert_array_equal(groups[0], groups[1])
+
+
+def test_counts_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, batched = TreeLSTM(), run.Batched()
+    kept = [plain(model, tree) for tree in trees(8, 12)]
+    kept[-1].predict().run(batched)
+    times: list[int] = []
+    found = counting._Levels
+
+    def noted(*arguments: Any) -> Any:
+        times.append(1)
+        return found(*arguments)
+
+    monkeypatch.setattr(counting, "_Levels", noted)
+    for first in (kept[:7], kept[7:]):
+        sum_of(first).predict().run(batched)
+    assert len(times) == 2
+    for again in (kept[::2], kept[3:10], kept[::-1]):
+        sum_of(again).predict().run(batched)
+    assert len(times) == 2
+    other = wg.sum(wg.tanh(wg.tanh(model.words) * 2.0))  # what has no block has to be counted
+    chain = model.node(*model.state(((0, 1), 2)), *model.state(3))[0]
+    sum_of([*kept[:3], other, wg.sum(chain)]).predict().run(batched)
+    assert len(times) == 3

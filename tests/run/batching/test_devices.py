@@ -5,8 +5,6 @@ There is no device here: arrays of a class named as cupy's stand for its, numpy'
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -15,6 +13,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.arrays.pretended import gpu_over
 from wengert.arrays import HOST
 from wengert.plugins import SGD
 from wengert.run import Batched, Sequential
@@ -110,12 +109,8 @@ def stand_in() -> Iterator[list[str]]:
     module.ndarray = Array
     module.asnumpy = _inside
     module.ElementwiseKernel = lambda given, made, source, name: counting(name, getattr(HOST, name))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "cupy", module)
-        patch.delitem(sys.modules, "wengert.arrays.gpu", raising=False)
-        importlib.import_module("wengert.arrays.gpu")
+    with gpu_over(module):
         yield calls
-        sys.modules.pop("wengert.arrays.gpu", None)
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ def test_a_schedule_is_found_again_by_its_structure() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_launch_needs_what_comes_after_it(seed: int) -> None:
-    from wengert.run.batching.counting import counts_of
+    from wengert.run.batching.counting import Counting
     from wengert.run.batching.entries import recorded
     from wengert.run.batching.grouping import grouped
 
@@ -164,8 +164,7 @@ def test_no_launch_needs_what_comes_after_it(seed: int) -> None:
     for x in pool[-20:]:
         total = total * x
     of = recorded([total])
-    counts = counts_of(of)
-    assert counts is not None
-    groups = grouped(of, counts)
+    groups = grouped(Counting(of))
+    assert groups is not None
     sources, readers = of.edges()
     assert (groups[sources] < groups[readers]).all()

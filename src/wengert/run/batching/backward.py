@@ -46,10 +46,10 @@ class Backward:
         for place, delta in seeds:
             self._add(place, delta)
             self._reached.add(region.bound.layout.write_of(place))
-        self._sent: dict[Weight, list[Value]] = {}
+        self._sent: dict[Expression, list[Value]] = {}
 
     def run(self, check: Callable[[], object]) -> dict[Expression, Value]:
-        """The deltas of weights."""
+        """The deltas of weights, and of what was given: a weight may be given as a row, too."""
         bound = self.region.bound
         for number in range(len(bound.layout.steps) - 1, -1, -1):
             step = bound.layout.steps[number]
@@ -74,7 +74,9 @@ class Backward:
             if binding.line is not None:
                 binding.line.seconds += perf_counter() - begun
         self._take_products()
-        return {weight: joined(deltas) for weight, deltas in self._sent.items()}
+        for x, delta in self._given():
+            self._sent.setdefault(x, []).append(delta)
+        return {x: joined(deltas) for x, deltas in self._sent.items()}
 
     def _take_products(self) -> None:
         """What lies in rooms for all launches of an entry."""
@@ -93,8 +95,7 @@ class Backward:
             return None
         return self.tables[table][row] if of.loose else row_of(self.tables[table], row, of.kind)
 
-    def given(self) -> Iterator[tuple[Expression, Value]]:
-        """The deltas of what was given."""
+    def _given(self) -> Iterator[tuple[Expression, Value]]:
         bound = self.region.bound
         for step in bound.layout.steps:
             binding = bound.bindings[step.entry]

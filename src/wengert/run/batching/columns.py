@@ -12,19 +12,32 @@ from wengert.arrays.places import (
     Places,
     concatenate,
     cumulated,
-    distinct,
     jumps,
     least_and_greatest,
+    occurring,
     places,
     span,
     spread,
+    truths,
 )
 
 
 class Columns:
-    """Columns of results, each of one or more; `block_of` says which launch brings each result."""
+    """Columns of results, each of one or more; `block_of` says which launch brings each result.
 
-    def __init__(self, columns: Sequence[Places], block_of: Places, blocks: int) -> None:
+    Of each column: whether it `sends` deltas back, is read row by row, `alone`, or gets none from the roots, `dead`.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Places],
+        block_of: Places,
+        blocks: int,
+        sends: list[bool],
+        alone: Sequence[bool],
+        dead: Sequence[bool],
+    ) -> None:
+        self.sends, self.alone, self.dead = sends, truths(alone), truths(dead)
         self.results = concatenate(columns)
         self.lengths = places([len(column) for column in columns])
         self.bounds = cumulated(self.lengths)
@@ -32,7 +45,7 @@ class Columns:
         self.of = spread(span(0, len(columns)), self.lengths)  # of each element, its column
         self.blocks = block_of[self.results]
         self.read: list[list[int]] = [[] for _ in columns]  # the blocks that each column reads
-        pairs, _ = distinct(self.of * blocks + self.blocks)
+        pairs = occurring(self.of * blocks + self.blocks, len(columns) * blocks)
         for column, block in zip((pairs // blocks).tolist(), (pairs % blocks).tolist(), strict=True):
             self.read[column].append(block)
 

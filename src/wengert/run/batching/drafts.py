@@ -8,13 +8,16 @@ Refuses to know: which other nodes there are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
 
 from wengert.arrays.places import Places, places
 from wengert.graph.operation import Signature
 from wengert.run.batching.form import Form
 from wengert.run.batching.literals import Literals
 from wengert.run.batching.walk import Info
+
+Name: TypeAlias = tuple[Any, ...]  # Any: a signature, and the identities of weights
 
 
 class Draft(NamedTuple):
@@ -28,18 +31,23 @@ class Draft(NamedTuple):
     literals: tuple[Literals, ...]  # by operand
     site: tuple[Any, int]  # Any: code or text, as a node has it
 
+    @property
+    def name(self) -> Name:
+        """The same for all drafts that are in one entry wherever they are."""
+        return (self.signature, *map(id, self.weights))
+
 
 def drafts_of(signature: Signature, info: Info, met: Sequence[Any]) -> Iterator[Draft]:  # Any: nodes
     """The nodes of one signature, apart by the weights that they are given."""
     form, operands = info.form, info.operands
     numbers = places(info.numbers)
     refs = places(info.refs).reshape(len(numbers), -1)
-    names = [*zip(*[[id(given[i]) for given in operands] for i in form.weights], strict=True)]
-    if len({*names}) < 2:
+    columns = [[*map(id, map(itemgetter(i), operands))] for i in form.weights]
+    if all(len({*column}) == 1 for column in columns):
         yield _draft(signature, form, numbers, refs, operands, met)
         return
     groups: dict[object, list[int]] = {}
-    for at, name in enumerate(names):
+    for at, name in enumerate(zip(*columns, strict=True)):
         groups.setdefault(name, []).append(at)
     for several in groups.values():
         these = places(several)

@@ -7,29 +7,30 @@ Refuses to know: which nodes run together, and values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from wengert.arrays.places import (
     Places,
     argsort,
     concatenate,
+    cumulated,
     flags,
     places,
     span,
-    spread,
     starts_of_runs,
 )
-from wengert.arrays.rows import joined_rows
+from wengert.arrays.rows import joined_rows, taken
 from wengert.graph.kinds import Kind, Role
 from wengert.graph.node import Node
 from wengert.graph.operand import LITERAL
 from wengert.graph.operation import Signature
-from wengert.run.batching.blocks import APART, Blocks, recoded
-from wengert.run.batching.drafts import Draft, drafts_of
+from wengert.run.batching.blocks import APART, Blocks, recoded, unpacked
+from wengert.run.batching.drafts import Draft, Name, drafts_of
 from wengert.run.batching.form import Form, given_form
+from wengert.run.batching.literals import Literals
 from wengert.run.batching.merging import joined
-from wengert.run.batching.record import BITS, Entry, Record
+from wengert.run.batching.record import BITS, MASK, Entry, Part, Record
 from wengert.run.batching.walk import Values, Walk
 
 _FIRST: Final = -(1 << 62)  # below all serials: literals that stand where other calls have nodes
@@ -40,8 +41,7 @@ def recorded(roots: Sequence[Node], known: Values | None = None, before: int = 0
 
     What has a serial not above `before` may be kept by somebody.
     """
-    forms: dict[Signature, Form] = {}
-    walk, blocks = Walk(known, forms), Blocks(forms)
+    walk, blocks = Walk(known), Blocks()
     walk.go(roots, before if known is None else 0, blocks)
     walk.resolve()
     made = _Entries(walk, blocks)
@@ -51,28 +51,36 @@ def recorded(roots: Sequence[Node], known: Values | None = None, before: int = 0
 
 
 class _Piece(NamedTuple):
-    draft: Draft
-    first: int  # what its numbers count from
+    """Nodes of one entry by number: those that were met, or those of several blocks."""
+
+    signature: Signature
+    form: Form
+    weights: tuple[Any, ...]  # Any: weights of every kind
+    numbers: Places
+    refs: Places  # codes of operands, a row a node
+    literals: list[tuple[Literals, ...]]  # one after the other, by operand
+    site: tuple[Any, int]  # Any: as of drafts
 
 
 class _Entries:
     def __init__(self, walk: Walk, blocks: Blocks) -> None:
         self.walk = walk
-        self.blocks = blocks
-        self.met = len(walk.nodes)
-        self.serials = [places(walk.serials), *(b.serials for b in blocks.used)]
+        order = sorted(range(len(blocks.used)), key=lambda at: int(blocks.used[at].serials[-1]))
+        self.blocks = [blocks.used[at] for at in order]
+        self.serials = [places(walk.serials), *[block.serials for block in self.blocks]]
+        ends = cumulated(places([len(serials) for serials in self.serials]))[1:]
+        self.next = int(ends[-1])
+        self.firsts: list[int] = ends[:-1].tolist()  # what the numbers of each block count from
+        self.lasts = flags(len(order), 0)  # numbers of the last nodes of blocks, as these were met
+        self.lasts[order] = ends[1:] - 1
+        self.families: dict[tuple[Name, ...], list[int]] = {}  # blocks that have the same names
+        for at, block in enumerate(self.blocks):
+            self.families.setdefault(block.names, []).append(at)
         self.pieces: dict[Signature, list[_Piece]] = {}
         self.given: dict[Kind, list[tuple[Places, list[Any]]]] = {}  # Any: numbers, and values or nodes
         self.added: dict[int, int] = {}  # numbers of literals that are rows, by identity
         self._take_met()
-        first = self.met
-        for block in blocks.used:
-            for draft in block.drafts:
-                self.pieces.setdefault(draft.signature, []).append(_Piece(draft, first))
-            for of, numbers, values in block.given:
-                self.given.setdefault(of, []).append((numbers + first, values))
-            first += len(block.serials)
-        self.next = first
+        self._take_blocks()
         self.literal: Places | None = None  # of each number, whether it is a literal's
 
     def _take_met(self) -> None:
@@ -82,27 +90,44 @@ class _Entries:
                 self.given[of] = [(places(numbers), [_value(walk.nodes[number]) for number in numbers])]
         for signature, info in walk.infos.items():
             if info.numbers and signature.operation is not LITERAL:
-                drafts = drafts_of(signature, info, walk.nodes)
-                self.pieces[signature] = [_Piece(self._joined(draft), 0) for draft in drafts]
+                for draft in drafts_of(signature, info, walk.nodes):
+                    self._take([draft], draft.numbers, self._joined(draft.refs))
 
-    def _joined(self, draft: Draft) -> Draft:
-        """With the numbers that nodes of blocks have here."""
-        if not self.blocks.used:
-            return draft
-        apart = draft.refs >= APART << BITS
-        return draft._replace(refs=draft.refs - apart * ((APART - self.met) << BITS))
+    def _joined(self, refs: Places) -> Places:
+        """With the numbers that the last nodes of blocks have here."""
+        apart = refs >= APART << BITS
+        codes = refs[apart]
+        if len(codes):
+            refs[apart] = (self.lasts[(codes >> BITS) - APART] << BITS) | (codes & MASK)
+        return refs
+
+    def _take_blocks(self) -> None:
+        for family in self.families.values():
+            blocks, firsts = [self.blocks[at] for at in family], [self.firsts[at] for at in family]
+            drafts = zip(*[block.drafts for block in blocks], strict=True)
+            for several, (numbers, refs) in zip(drafts, unpacked(blocks, firsts), strict=True):
+                self._take(several, numbers, refs)
+        for block, first in zip(self.blocks, self.firsts, strict=True):
+            for of, numbers, values in block.given:
+                self.given.setdefault(of, []).append((numbers + first, values))
+
+    def _take(self, drafts: Sequence[Draft], numbers: Places, refs: Places) -> None:
+        """The nodes of drafts that have one name."""
+        one, literals = drafts[0], [draft.literals for draft in drafts]
+        piece = _Piece(one.signature, one.form, one.weights, numbers, refs, literals, one.site)
+        self.pieces.setdefault(one.signature, []).append(piece)
 
     def recorded(self) -> Record:
         merged = joined(self.pieces, self._all_literal)
-        forms = {signature: pieces[0].draft.form for signature, pieces in self.pieces.items()}
-        groups: dict[tuple[Any, ...], tuple[Signature, list[_Piece]]] = {}  # Any: a signature, and identities
+        forms = {signature: pieces[0].form for signature, pieces in self.pieces.items()}
+        groups: dict[Name, tuple[Signature, list[_Piece]]] = {}
         for signature, pieces in self.pieces.items():
             target = merged.get(signature, signature)
             form = forms[target]
             for piece in pieces:
-                if target is not signature and form.rows != piece.draft.form.rows:
+                if target is not signature and form.rows != piece.form.rows:
                     piece = self._widened(piece, form)
-                key = (target, *map(id, piece.draft.weights))
+                key = (target, *map(id, piece.weights))
                 groups.setdefault(key, (target, []))[1].append(piece)
         added = span(_FIRST, _FIRST + len(self.added))
         serials = concatenate([*self.serials, added])
@@ -110,24 +135,34 @@ class _Entries:
         serials = serials[order]
         starts = starts_of_runs(serials)
         ranks = flags(len(order), 0)
-        if len(starts) == len(order):
-            ranks[order] = span(0, len(order))
-        else:
+        several = len(starts) < len(ranks)
+        if several:
             new = flags(len(order), 0)
             new[starts] = 1
             ranks[order] = new.cumsum() - 1
             serials, order = serials[starts], order[starts]
-        several = len(starts) < len(ranks)
+        else:
+            ranks[order] = span(0, len(order))
         entries = [_given_entry(of, pieces, ranks) for of, pieces in self.given.items()]
         for target, pieces in groups.values():
             entries.append(_entry(target, forms[target], pieces, ranks))
         if several:
             for entry in entries:
-                new = flags(len(entry.members))
-                new[starts_of_runs(entry.members)] = True
-                entry.keep(new)
+                new = starts_of_runs(entry.members)
+                if len(new) < len(entry.members):
+                    entry.keep(new)
         entries.sort(key=lambda entry: int(entry.members[0]))
-        return Record(serials, entries, self.walk.codes, order, self.walk.nodes, not self.blocks.used)
+        return Record(serials, entries, self.walk.codes, order, self.walk.nodes, self._parts(ranks, merged))
+
+    def _parts(self, ranks: Places, merged: Mapping[Signature, Signature]) -> list[Part]:
+        found = []
+        for family in self.families.values():
+            signatures = [draft.signature for draft in self.blocks[family[0]].drafts]
+            targets = tuple([merged.get(signature, signature) for signature in signatures])
+            for at in family:
+                block, first = self.blocks[at], self.firsts[at]
+                found.append(Part(block, ranks[first : first + len(block.serials)], targets))
+        return found
 
     def _all_literal(self, signature: Signature, index: int) -> bool:
         """Whether all nodes of a signature have literals at an operand."""
@@ -138,25 +173,25 @@ class _Entries:
             for pieces in self.given.values():
                 for numbers, values in pieces:
                     self.literal[numbers] = not any(isinstance(x, Node) for x in values)
-        at = self.pieces[signature][0].draft.form.rows.index(index)
-        return all(
-            self.literal[(draft.refs[:, at] >> BITS) + first].all() for draft, first in self.pieces[signature]
-        )
+        several = self.pieces[signature]
+        at = several[0].form.rows.index(index)
+        return all(self.literal[piece.refs[:, at] >> BITS].all() for piece in several)
 
     def _widened(self, piece: _Piece, form: Form) -> _Piece:
         """With rows in place of literals where others have nodes."""
-        draft, first = piece
-        columns = []
+        own, columns = piece.form, []
         for i in form.rows:
-            if i in draft.form.rows:
-                columns.append(draft.refs[:, draft.form.rows.index(i)] + (first << BITS))
+            if i in own.rows:
+                columns.append(piece.refs[:, own.rows.index(i)])
             else:
-                literals = draft.literals[draft.form.literals.index(i)].values
-                columns.append(self._rows(literals, draft.signature.kinds[i]))
-        refs = concatenate(columns).reshape(len(columns), -1).T
-        literals_left = tuple(draft.literals[draft.form.literals.index(i)] for i in form.literals)
-        return _Piece(
-            draft._replace(form=form, numbers=draft.numbers + first, refs=refs, literals=literals_left), 0
+                at = own.literals.index(i)
+                literals = [x for each in piece.literals for x in each[at].values]
+                columns.append(self._rows(literals, piece.signature.kinds[i]))
+        left = [own.literals.index(i) for i in form.literals]
+        return piece._replace(
+            form=form,
+            refs=concatenate(columns).reshape(len(columns), -1).T,
+            literals=[tuple([each[at] for at in left]) for each in piece.literals],
         )
 
     def _rows(self, values: Sequence[Any], of: Kind) -> Places:  # Any: arrays
@@ -185,25 +220,17 @@ def _given_entry(of: Kind, pieces: list[tuple[Places, list[Any]]], ranks: Places
     return Entry(given_form(of), None, members=members[order], refs=refs, order=order, given=given)
 
 
-def _entry(signature: Signature, form: Form, pieces: list[_Piece], ranks: Places) -> Entry:
-    drafts = [draft for draft, _ in pieces]
-    numbers = concatenate([draft.numbers for draft in drafts])
-    refs = joined_rows([draft.refs for draft in drafts])
-    if any(first for _, first in pieces):
-        first = spread(
-            places([first for _, first in pieces]), places([len(draft.numbers) for draft in drafts])
-        )
-        numbers = numbers + first
-        refs = refs + (first << BITS)[:, None]
-    members = ranks[numbers]
+def _entry(signature: Signature, form: Form, pieces: Sequence[_Piece], ranks: Places) -> Entry:
+    members = ranks[concatenate([piece.numbers for piece in pieces])]
     order = argsort(members)
+    refs = recoded(joined_rows([piece.refs for piece in pieces]), ranks)
     return Entry(
         form,
         signature,
-        drafts[0].weights,
+        pieces[0].weights,
         members[order],
-        recoded(refs, ranks)[order],
+        taken(refs, order),
         order,
-        literals=[draft.literals for draft in drafts],
-        at=drafts[0].site,
+        literals=[each for piece in pieces for each in piece.literals],
+        at=pieces[0].site,
     )

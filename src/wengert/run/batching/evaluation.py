@@ -118,11 +118,11 @@ class Batching(Evaluation):
         while opened := self.binds_in(nodes):
             yield from self.crowd.run(context, [self.crowd.open(node, context) for node in opened])
             nodes = self.recorded(nodes)
-        yield from self.values_of(nodes, context)
+        yield from self.values_of(nodes, context, self.keeps)
 
-    def values_of(self, nodes: Recorded, context: Context) -> Steps[None]:
-        """The values of roots below which nothing waits."""
-        if self.failed or not self._runs(nodes, context.run.check):
+    def values_of(self, nodes: Recorded, context: Context, back: bool = True) -> Steps[None]:
+        """The values of roots below which nothing waits. Without a way `back` nobody will ask for any others."""
+        if self.failed or not self._runs(nodes, context.run.check, back):
             yield from self._one_by_one(self._below(nodes), context)
 
     def _below(self, roots: Sequence[Node]) -> list[Node]:
@@ -181,10 +181,10 @@ class Batching(Evaluation):
             self.timeline += nodes[:done]
         yield from super().carefully(nodes[done:], context)
 
-    def _runs(self, nodes: Recorded, check: Callable[[], object]) -> bool:
+    def _runs(self, nodes: Recorded, check: Callable[[], object], back: bool = True) -> bool:
         """Run the nodes as one region; False where they have to run one by one."""
         begun = perf_counter()
-        bound = self.library.bound(nodes.record, [*nodes, *self.wanted])
+        bound = self.library.bound(nodes.record, [*nodes, *self.wanted], back)
         self.library.report.bookkeeping += perf_counter() - begun
         if bound is None:
             return False

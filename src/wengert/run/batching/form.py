@@ -43,7 +43,15 @@ def stackable(of: Kind) -> bool:
 
 
 def form_of(signature: Signature) -> Form:
-    """The form of nodes with this signature."""
+    """The form of nodes with this signature, found once."""
+    try:
+        found: Form = signature.form
+    except AttributeError:
+        found = signature.form = _form_of(signature)
+    return found
+
+
+def _form_of(signature: Signature) -> Form:
     roles = [k.role for k in signature.kinds]
     at = {role: tuple(i for i, r in enumerate(roles) if r is role) for role in Role}
     rows = tuple(i for i, r in enumerate(roles) if r in (Role.CONSTANT, Role.LAYER))

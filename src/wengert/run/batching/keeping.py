@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 from wengert.lazy import Product
 from wengert.run.batching.assembling import Pieces
-from wengert.run.batching.listing import Listing, Slot, Sparse, Step, slots_in
+from wengert.run.batching.listing import Listing, Slot, Sparse, Step, of_rows, slots_in
 from wengert.run.batching.placing import can_be_placed
-from wengert.run.batching.rooms import of_rows
 from wengert.run.batching.writing import Function
 
 

@@ -29,9 +29,11 @@ class Kept(Plans):
     def find(
         self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()
     ) -> Any:  # Any: as `Bound`
-        """The schedule of `root`, if it has run before."""
+        """The schedule of `root`, if it has run before: one with a way back serves predictions, too."""
         kept = getattr(root, "_kept", None)
         if kept is None or kept[0] is not self or mode == "gradients":
+            return None
+        if mode == "train" and kept[1].layout.lost is not None:
             return None
         return KeptRun(kept[1], kept[2])
 

@@ -7,8 +7,9 @@ Refuses to know: which nodes run together, and how deltas come back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from wengert.arrays.places import (
     Places,
@@ -23,47 +24,49 @@ from wengert.arrays.places import (
     spread,
     starts_of_runs,
 )
+from wengert.arrays.rows import taken
 from wengert.run.batching.columns import Columns
 from wengert.run.batching.form import Form, Way, stackable
 from wengert.run.batching.layout import Layout, Mode, Read, Step, Table
 from wengert.run.batching.record import BITS, MASK, Entry, Record
-from wengert.run.batching.returning import Returning
+from wengert.run.batching.returning import returned
+from wengert.run.batching.reusing import InOrder, Reusing, Uses
 
 
-def laid_out(record: Record, groups: Places) -> Layout:
-    """The layout of nodes whose groups are known."""
+def laid_out(record: Record, groups: Places, kept: Iterable[int] | None = None) -> Layout:
+    """The layout of nodes whose groups are known; without a way back if the codes are given that are `kept`."""
     counts = flags(record.size, 0)
     for entry in record.entries:
         counts[entry.members] = len(entry.form.results)
     base = cumulated(counts)
-    orders = [argsort(groups[entry.members]) for entry in record.entries]
+    uses = None if kept is None else Uses(record, groups, base, kept)
+    turns = groups if uses is None else uses.turns
+    orders = [argsort(turns[entry.members]) for entry in record.entries]
     launches: list[_Launch] = []
     within = flags(record.size, 0)
     for number, order in enumerate(orders):
         launches += _launches(record.entries[number], number, order, groups, base, within)
     launches.sort(key=lambda launch: launch.group)
-    blocks = 0
-    block_of = flags(int(base[-1]), 0)
-    for launch in launches:
-        launch.block = blocks
-        for part in range(len(launch.form.results)):
-            block_of[launch.results + part] = blocks + part
-        blocks += len(launch.form.results)
-    columns = Columns([column for launch in launches for column in launch.columns], block_of, blocks)
-    tables, table_of, first, trainable = _tables(launches, _together(launches, columns, blocks))
+    block_of, blocks = _blocks(launches, int(base[-1]))
+    columns = _columns(launches, block_of, blocks)
+    rows = InOrder() if uses is None else Reusing(uses)
+    tables, table_of, first, trainable = _tables(launches, _together(launches, columns, blocks), rows)
     table_of_result = table_of[block_of]
     row_of = first[block_of] + spread(within, counts)
     columns.lie(table_of_result, row_of)
-    returning = Returning(columns, trainable, table_of, first, tables)
-    steps = [_step(launch, record, columns, returning, table_of, first) for launch in launches]
-    returning.plan()
+    firsts = [*zip(table_of.tolist(), first.tolist(), strict=True)]
+    reads = [*_reads(launches, columns, firsts)]
+    if uses is None:
+        returned(columns, reads, trainable, firsts, tables)
+    steps = [*_steps(launches, reads, firsts, rows.dropped())]
     starts: list[list[int]] = [[] for _ in tables]
     dead: set[tuple[int, int]] = set()
     for step in steps:
         dead.update(step.writes if step.dead else ())
         for table, row in step.writes:
             starts[table].append(row)
-    return Layout(orders, steps, tables, table_of_result, row_of, base, starts, dead)
+    lost = None if uses is None else uses.lost
+    return Layout(orders, steps, tables, table_of_result, row_of, base, starts, dead, lost)
 
 
 @dataclass(slots=True)
@@ -78,6 +81,7 @@ class _Launch:
     columns: list[Places]  # of each operand, the results that are read
     counts: Places | None
     alone: bool
+    dead: bool
     block: int = 0  # of its first result
 
 
@@ -94,7 +98,7 @@ def _launches(
     first = base[members]
     counts, bounds = None, None
     if entry.counts is None:
-        matrix = results[order].T
+        matrix = taken(results, order).T
     else:
         counts = entry.counts[order]
         matrix = results[ranges(cumulated(entry.counts)[:-1][order], counts)][None]
@@ -111,6 +115,7 @@ def _launches(
             [column[read] for column in matrix],
             None if counts is None else counts[start:stop],
             _goes_alone(form, width),
+            entry.dead,
         )
 
 
@@ -119,6 +124,29 @@ def _goes_alone(form: Form, width: int) -> bool:
     if form.way is Way.GIVEN:
         return width == 1 or not stackable(form.results[0])
     return form.way is Way.ALONE or (form.way is Way.OPERATION and width == 1)
+
+
+def _blocks(launches: Iterable[_Launch], results: int) -> tuple[Places, int]:
+    """Number what launches bring, a block a result of each: the block of each result, and how many there are."""
+    blocks = 0
+    block_of = flags(results, 0)
+    for launch in launches:
+        launch.block = blocks
+        for part in range(len(launch.form.results)):
+            block_of[launch.results + part] = blocks + part
+        blocks += len(launch.form.results)
+    return block_of, blocks
+
+
+def _columns(launches: Sequence[_Launch], block_of: Places, blocks: int) -> Columns:
+    return Columns(
+        [column for launch in launches for column in launch.columns],
+        block_of,
+        blocks,
+        [sends and not launch.alone for launch in launches for sends in launch.form.sends],
+        [launch.alone for launch in launches for _ in launch.columns],
+        [launch.dead for launch in launches for _ in launch.columns],
+    )
 
 
 def _together(launches: Iterable[_Launch], columns: Columns, blocks: int) -> list[int]:
@@ -140,7 +168,7 @@ def _together(launches: Iterable[_Launch], columns: Columns, blocks: int) -> lis
 
 
 def _tables(
-    launches: Iterable[_Launch], together: Sequence[int]
+    launches: Iterable[_Launch], together: Sequence[int], rows: InOrder
 ) -> tuple[list[Table], Places, Places, Places]:
     """All tables, and for each block its table, its first row, and whether it wants deltas."""
     sizes = counted(places(together), len(together)).tolist()
@@ -148,39 +176,58 @@ def _tables(
     of: dict[int, int] = {}
     table_of, first, trainable = [], [], []
     for launch in launches:
-        for block, kind in enumerate(launch.form.results, launch.block):
+        for part, kind in enumerate(launch.form.results):
+            block, results = launch.block + part, launch.results + part
             name = together[block]
             if name not in of:
                 of[name] = len(tables)
                 lone = sizes[name] == 1
                 loose = not stackable(kind) or (lone and launch.alone and len(launch.results) == 1)
-                tables.append(Table(kind, 0, lone and not launch.alone, loose))
+                own = (
+                    lone and not launch.alone and not rows.reused
+                )  # or it might show rows that are used again
+                tables.append(Table(kind, 0, own, loose))
             table = tables[of[name]]
             table.trainable |= kind.trainable
             trainable.append(kind.trainable)
             table_of.append(of[name])
-            first.append(table.rows)
-            table.rows += len(launch.results)
+            first.append(rows.first(of[name], table, launch.group, results))
     return tables, places(table_of), places(first), places(trainable)
 
 
-def _step(
-    launch: _Launch, record: Record, columns: Columns, returning: Returning, table_of: Places, first: Places
-) -> Step:
-    dead = record.entries[launch.entry].dead
-    reads = []
-    for sends in launch.form.sends:
-        column = len(returning.reads)
-        if launch.alone:
-            read = Read(-1, columns.rows_of(column), tables=columns.tables_of(column))
-        else:
-            one = columns.one(column) if launch.counts is None else None
-            table = int(table_of[columns.read[column][0]])
-            read = Read(table, columns.at(column)) if one is None else Read(table, one, Mode.ONE)
-        reads.append(read)
-        returning.add(read, sends, launch.alone, dead)
-    width, results = len(launch.results), len(launch.form.results)
-    writes = [(int(table_of[b]), int(first[b])) for b in range(launch.block, launch.block + results)]
-    starts = None if launch.counts is None else cumulated(launch.counts)[:-1]
-    stop = launch.start + width
-    return Step(launch.entry, launch.start, stop, launch.alone, reads, writes, launch.counts, starts, dead)
+def _reads(
+    launches: Iterable[_Launch], columns: Columns, firsts: Sequence[tuple[int, int]]
+) -> Iterator[Read]:
+    """How each launch reads its columns."""
+    column = 0
+    for launch in launches:
+        for _ in launch.columns:
+            if launch.alone:
+                yield Read(-1, columns.rows_of(column), tables=columns.tables_of(column))
+            else:
+                one = columns.one(column) if launch.counts is None else None
+                table, _ = firsts[columns.read[column][0]]
+                yield Read(table, columns.at(column)) if one is None else Read(table, one, Mode.ONE)
+            column += 1
+
+
+def _steps(
+    launches: Iterable[_Launch],
+    reads: Iterable[Read],
+    firsts: Sequence[tuple[int, int]],
+    drops: Mapping[int, list[int]],
+) -> Iterator[Step]:
+    read = iter(reads)
+    for launch in launches:
+        yield Step(
+            launch.entry,
+            launch.start,
+            launch.start + len(launch.results),
+            launch.alone,
+            [*islice(read, len(launch.columns))],
+            [*firsts[launch.block : launch.block + len(launch.form.results)]],
+            launch.counts,
+            None if launch.counts is None else cumulated(launch.counts)[:-1],
+            launch.dead,
+            drops.get(launch.group, ()),
+        )

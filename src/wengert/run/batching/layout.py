@@ -7,12 +7,12 @@ Refuses to know: how one is found, values, and what a launch computes.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
 
-from wengert.arrays.places import Places
+from wengert.arrays.places import Flags, Places
 from wengert.graph.kinds import Kind
 from wengert.run.batching.record import BITS, MASK
 
@@ -65,6 +65,7 @@ class Step:
     counts: Places | None = None  # of sums: how many rows of the read belong to each
     starts: Places | None = None  # and where those of each begin
     dead: bool = False  # no delta comes from the roots
+    drops: Sequence[int] = ()  # tables that nobody reads after it
 
     @property
     def width(self) -> int:
@@ -101,6 +102,9 @@ class Layout:
     base: Places  # of each node, its first result
     starts: list[list[int]]  # of each table, the first rows of launches
     dead: set[tuple[int, int]]  # writes to which no delta comes from the roots
+    lost: Flags | None = (
+        None  # of each node, whether others use its rows in the end; None: there is a way back
+    )
 
     def write_of(self, place: tuple[int, int]) -> tuple[int, int]:
         """Table and first row of the launch that brought a row."""
@@ -112,7 +116,9 @@ class Layout:
         """Whether a delta that is at a row before all others is not planned for, so that all have to add."""
         return self.tables[place[0]].waits(place[1]) or self.write_of(place) in self.dead
 
-    def place(self, code: int) -> tuple[int, int]:
-        """Table and row of a result."""
+    def place(self, code: int) -> tuple[int, int] | None:
+        """Table and row of a result; None if its row is not its own in the end."""
         result = int(self.base[code >> BITS]) + (code & MASK)
+        if self.lost is not None and self.lost[result]:
+            return None
         return int(self.table_of[result]), int(self.row_of[result])

@@ -12,7 +12,7 @@ from typing import Final
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.bound import Bound
-from wengert.run.batching.counting import counts_of
+from wengert.run.batching.counting import Counting
 from wengert.run.batching.entries import recorded
 from wengert.run.batching.form import Way, why_alone
 from wengert.run.batching.grouping import grouped
@@ -44,19 +44,26 @@ class Library:
         self.latest = max(latest, self.latest)
         return recorded(roots, known, 0 if len(roots) == 1 and latest <= before else before)
 
-    def bound(self, record: Record, kept: Iterable[Expression]) -> Bound | None:
-        """The schedule of a record; None where nothing would run together. `kept` are asked for by themselves."""
+    def bound(self, record: Record, kept: Iterable[Expression], back: bool = True) -> Bound | None:
+        """The schedule of a record; None where nothing would run together. `kept` are asked for by themselves.
+
+        One without a way `back` uses rows again: in the end only the `kept` have values.
+        """
         open_ = any(e.signature is not None and is_open(e.signature) for e in record.entries)
         if open_ or not any(len(e.members) > 1 for e in record.entries if e.form.way in _ROWS):
             self._ran_alone(record)
             return None
         codes = [code for x in kept if (code := record.code(x)) is not None]
         roots = [code >> BITS for code in codes]
-        with_dead(record, roots)
+        if back:
+            with_dead(record, roots)
         with_sums(record, roots)
-        key = _key(record)
-        known = key in self._layouts
-        layout = self._layouts[key] if known else self._remember(key, _laid_out(record), record.size)
+        own = None if back else (*codes,)
+        key = (own, *_key(record))
+        try:  # one look, for another thread may empty the table between two
+            layout = self._layouts[key]
+        except KeyError:
+            layout = self._remember(key, _laid_out(record, own), record.size)
         if layout is None:
             site = record.entries[-1].site
             self.report.alone("a chain", "less than two of its nodes are on a level", site, record.size)
@@ -83,12 +90,12 @@ class Library:
         return layout
 
 
-def _laid_out(record: Record) -> Layout | None:
-    counts = counts_of(record)
-    return None if counts is None else laid_out(record, grouped(record, counts))
+def _laid_out(record: Record, kept: Sequence[int] | None) -> Layout | None:
+    groups = grouped(Counting(record))
+    return None if groups is None else laid_out(record, groups, kept)
 
 
-def _key(record: Record) -> object:
+def _key(record: Record) -> tuple[object, ...]:
     """Everything that a schedule is made of, exactly."""
     return tuple(
         (

@@ -76,6 +76,12 @@ class Sparse:
     rest: Any  # Any: a slot or None
 
 
+def of_rows(dims: Dims) -> int | None:
+    """How many lines of an array belong to a row; None where its first axis is not of rows."""
+    first = dims[0]
+    return first.times if isinstance(first, Count) else None
+
+
 def slots_in(x: object) -> list[Slot]:
     """The slots in an argument."""
     if isinstance(x, Slot):

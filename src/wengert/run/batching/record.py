@@ -8,9 +8,10 @@ Refuses to know: how the nodes were found, which of them run together, and value
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from wengert.arrays.places import Places, concatenate, places, spread, spread_evenly
+from wengert.arrays.rows import taken
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
@@ -19,8 +20,12 @@ from wengert.run.batching.form import Form
 from wengert.run.batching.literals import Literals, Shared, column_of
 from wengert.run.cell import PART
 
+if TYPE_CHECKING:
+    from wengert.run.batching.blocks import Block
+
 BITS: Final = 20  # of a code: the number of a node, and below it which of its results
 MASK: Final = (1 << BITS) - 1
+Targets: TypeAlias = tuple[Signature, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -47,8 +52,8 @@ class Entry:
         return position(*self.at)
 
     def keep(self, which: Places) -> None:
-        """Only those members of which the flag is set."""
-        self.members, self.refs, self.order = self.members[which], self.refs[which], self.order[which]
+        """Only those members, given by place."""
+        self.members, self.refs, self.order = self.members[which], taken(self.refs, which), self.order[which]
 
     def column(self, operand: int, order: Places) -> Shared:
         """The literals at one operand, of members in an order."""
@@ -56,6 +61,14 @@ class Entry:
         number = self.signature.kinds[operand].column is Column.NUMBER
         at = self.form.literals.index(operand)
         return column_of([piece[at] for piece in self.literals], self.order[order], number)
+
+
+class Part(NamedTuple):
+    """Nodes that came as a block."""
+
+    block: Block
+    numbers: Places  # here
+    targets: Targets  # of each draft of the block, the signature of the entry that it is in
 
 
 @dataclass(slots=True, eq=False)
@@ -67,8 +80,13 @@ class Record:
     codes: dict[Expression, int]  # of nodes and parts that were met one by one, by the numbers given when met
     order: Places  # of each number, that given when met
     met: list[Any]  # Any: these nodes
-    complete: bool  # whether all nodes were met
+    parts: list[Part]  # what was not met
     absorbed: Places | None = None  # of each node, whether it is inside a sum
+
+    @property
+    def complete(self) -> bool:
+        """Whether all nodes were met."""
+        return not self.parts
 
     @property
     def size(self) -> int:

@@ -58,6 +58,8 @@ class Region:
                 self._write(step, (self._summed(step),))
             else:
                 self._launch(number, step, binding)
+            for table in step.drops:
+                self.tables[table] = None
             if binding.line is not None:
                 binding.line.add(step)
                 binding.line.seconds += perf_counter() - begun

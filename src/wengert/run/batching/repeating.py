@@ -34,7 +34,7 @@ def send_through(
     try:
         with all_quiet():
             going = Backward(of.region, sent, adding)
-            weights = going.run(check)
+            leaving = going.run(check)
     except Exception as failure:
         arrived: dict[Expression, Value] = {x: d for (_, x), (_, d) in zip(seeds, sent, strict=True)}
         for x, delta in _repeated(of, evaluation.known, wanted, arrived, failure, failures).items():
@@ -44,8 +44,9 @@ def send_through(
         place = of.place(x)
         if place is not None and (delta := going.delta(place)) is not None:
             wanted[x] = delta
-    for x, delta in [*weights.items(), *going.given()]:
-        evaluation.add(x, delta)
+    with all_quiet():
+        for x, delta in leaving.items():
+            evaluation.add(x, delta)
 
 
 def _repeated(

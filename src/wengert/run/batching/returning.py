@@ -10,82 +10,76 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wengert.arrays.places import (
+    Flags,
     Places,
+    chosen,
     cumulated,
-    distinct,
     flags,
     marked,
     places,
+    repeating,
     runs_of,
     sums,
+    truths,
 )
 from wengert.run.batching.columns import Columns
 from wengert.run.batching.layout import Mode, Read, Table
 
 
-class Returning:
-    """The way back of all columns: `add` each in turn, then `plan`."""
+def returned(
+    columns: Columns,
+    reads: Sequence[Read],
+    trainable: Places,
+    firsts: Sequence[tuple[int, int]],
+    tables: Sequence[Table],
+) -> None:
+    """Plan the way back of all columns, and write it into what reads them.
 
-    def __init__(
-        self, columns: Columns, trainable: Places, table_of: Places, first: Places, tables: Sequence[Table]
-    ) -> None:
-        self.columns = columns
-        self.tables = tables
-        self.trainable = trainable.tolist()
-        self.wants = trainable[columns.blocks] > 0  # of each element, whether what it reads wants a delta
-        self.wanted = sums(self.wants, columns.starts).tolist()
-        self.table_of, self.first = table_of.tolist(), first.tolist()
-        self.reads: list[Read] = []
-        self.sending: list[bool] = []
-        self.alone: list[bool] = []
-        self.dead: list[bool] = []
-
-    def add(self, read: Read, sends: bool, alone: bool, dead: bool) -> None:
-        """Where the deltas of one column go: not to literals that lie among values of nodes."""
-        column, columns = len(self.reads), self.columns
-        self.reads.append(read)
-        self.alone.append(alone)
-        self.dead.append(dead)
-        wanted = self.wanted[column] if sends and not alone else 0
-        self.sending.append(wanted > 0)
-        if not wanted:
-            return
+    `trainable`: of each block, whether it wants deltas; `firsts`: its table, and its first row there.
+    """
+    wants = trainable[columns.blocks] > 0  # of each element, whether what it reads wants a delta
+    wanted = sums(wants, columns.starts).tolist()
+    gets: list[bool] = trainable.tolist()
+    sending = [sends and several > 0 for sends, several in zip(columns.sends, wanted, strict=True)]
+    for column, read in enumerate(reads):
+        if not sending[column]:
+            continue
         begin, end = columns.ends[column], columns.ends[column + 1]
-        if wanted == end - begin:
+        read.feeds = tuple([firsts[block] for block in columns.read[column] if gets[block]])
+        if wanted[column] == end - begin:
             read.to = read.at
-        else:
-            read.some = marked(self.wants[begin:end])
+        else:  # not to literals that lie among values of nodes
+            read.some = marked(wants[begin:end])
             read.to = columns.rows[begin:end][read.some]
-        blocks = [b for b in columns.read[column] if self.trainable[b]]
-        read.feeds = tuple((self.table_of[b], self.first[b]) for b in blocks)
+    first = cumulated(places([table.rows for table in tables]))
+    put = _planned(columns, reads, wants & truths(sending)[columns.of], first, tables)
+    for number, table in enumerate(tables):
+        rest = marked(~put[first[number] : first[number + 1]])
+        if len(rest):
+            table.clear = slice(0, table.rows) if len(rest) == table.rows else rest
 
-    def plan(self) -> None:
-        """How deltas reach each table."""
-        columns = self.columns
-        first = cumulated(places([table.rows for table in self.tables]))
-        size = int(first[-1])
-        rows = first[columns.tables] + columns.rows
-        last = flags(size, -1)
-        of, sends = columns.of, self.wants & (places(self.sending) > 0)[columns.of]
-        alive = sends & (places(self.dead) == 0)[of]
-        last[rows[alive]] = of[alive]
-        last[rows[(places(self.alone) > 0)[of]]] = -2  # by itself it only adds
-        others = sums(sends & (last[rows] != of), columns.starts).tolist()
-        names = of[sends] * size + rows[sends]
-        ordered, times = distinct(names)
-        repeating = set((ordered[times > 1] // size).tolist())
-        put = flags(size)
-        for column, read in enumerate(self.reads):
-            if read.to is None or read.mode is Mode.ONE or self.tables[read.table].loose:
-                continue
-            if column in repeating:
-                assert not isinstance(read.to, slice), "neighbours are different rows"
-                read.mode, read.runs = Mode.SUM, runs_of(read.to)
-            elif not others[column]:
-                read.mode = Mode.PUT
-                part = put[first[read.table] : first[read.table + 1]]
-                part[read.to] = True
-        for number, table in enumerate(self.tables):
-            rest = marked(~put[first[number] : first[number + 1]])
-            if len(rest):
-                table.clear = slice(0, table.rows) if len(rest) == table.rows else rest
+
+def _planned(
+    columns: Columns, reads: Sequence[Read], sends: Flags, first: Places, tables: Sequence[Table]
+) -> Places:
+    """How deltas reach each table: of all rows, whether the first delta is put there. `sends` is of each element."""
+    size = int(first[-1])
+    rows, of = first[columns.tables] + columns.rows, columns.of
+    last = flags(size + 1, -1)  # one more, for those that are left out
+    last[chosen(sends & ~columns.dead[of] if columns.dead.any() else sends, rows, size)] = of
+    for column in marked(columns.alone).tolist():  # by itself a row only adds
+        last[rows[columns.ends[column] : columns.ends[column + 1]]] = -2
+    others = sums(sends & (last[rows] != of), columns.starts).tolist()
+    apart = [not (read.to is None or read.mode is Mode.ONE or tables[read.table].loose) for read in reads]
+    looked = marked(sends & truths(apart)[of])
+    again = repeating(rows.take(looked), of.take(looked), size)
+    put = flags(size)
+    for column in marked(truths(apart)).tolist():
+        read = reads[column]
+        if column in again:
+            assert read.to is not None and not isinstance(read.to, slice), "neighbours are different rows"
+            read.mode, read.runs = Mode.SUM, runs_of(read.to)
+        elif not others[column]:
+            read.mode = Mode.PUT
+            put[first[read.table] : first[read.table + 1]][read.to] = True
+    return put

@@ -12,7 +12,7 @@ from typing import Any, Final
 from wengert.arrays import Value
 from wengert.arrays.kernels import new_buffer
 from wengert.lazy import LazyDelta, Product
-from wengert.run.batching.listing import Count, Dims
+from wengert.run.batching.listing import Count, Dims, of_rows
 from wengert.run.batching.placing import Buffer
 from wengert.run.batching.writing import Function
 
@@ -28,7 +28,7 @@ class Room:
         self.capacity = capacity
         self.used = 0
         self.shares: dict[object, Value] = {}  # of all rows, by what they are for
-        self._scratch: dict[tuple[Function, int], Value] = {}
+        self._wholes: dict[Function, list[Value | None]] = {}  # what its buffers are parts of
         self._widest = 0
         self._frames: dict[tuple[Function, int, int], tuple[Value, ...]] = {}
         self.products: dict[
@@ -52,27 +52,22 @@ class Room:
         if found is None:
             if rows > self._widest:
                 self._widest = rows
-                self._scratch.clear()
+                self._wholes.clear()
                 self._frames.clear()
             elif len(self._frames) >= _MOST_FRAMES:
                 self._frames.clear()
-            buffers = [self._array(function, i, b, start, rows) for i, b in enumerate(function.buffers)]
-            found = self._frames[key] = (*buffers, *function.views(rows, *buffers))
+            wholes = self._wholes.get(function)
+            if wholes is None:
+                wholes = self._wholes[function] = [*map(self._whole, function.buffers)]
+            found = self._frames[key] = function.frame(start, rows, *wholes)
         return found
 
-    def _array(self, function: Function, index: int, buffer: Buffer, start: int, rows: int) -> Value:
-        times = of_rows(buffer.dims)
-        if times is None:
-            return new_buffer(shape_for(buffer.dims, rows), buffer.dtype)
-        if buffer.key is not None:
-            return self._share(buffer, times)[start * times : (start + rows) * times]
-        whole = self._scratch.get((function, index))
-        if whole is None:
-            whole = new_buffer(shape_for(buffer.dims, self._widest), buffer.dtype)
-            self._scratch[function, index] = whole
-        return whole[: rows * times]
-
-    def _share(self, buffer: Buffer, times: int) -> Value:
+    def _whole(self, buffer: Buffer) -> Value | None:
+        """What a buffer is a part of; None where it has no rows."""
+        if of_rows(buffer.dims) is None:
+            return None
+        if buffer.key is None:
+            return new_buffer(shape_for(buffer.dims, self._widest), buffer.dtype)
         found = self.shares.get(buffer.key)
         if found is None:
             found = new_buffer(shape_for(buffer.dims, self.capacity), buffer.dtype)
@@ -108,12 +103,6 @@ def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             found.append((start, count))
     return found
-
-
-def of_rows(dims: Dims) -> int | None:
-    """How many lines of an array belong to a row; None where its first axis is not of rows."""
-    first = dims[0]
-    return first.times if isinstance(first, Count) else None
 
 
 def shape_for(dims: Dims, rows: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wengert.arrays.places import Places, argsort, counted, distinct, flags, span, spread_evenly
+from wengert.arrays.places import Places, argsort, counted, distinct, flags, marked, span, spread_evenly
 from wengert.graph.operators import ADD
 from wengert.run.batching.form import Way, sum_form
 from wengert.run.batching.record import BITS, Entry, Record
@@ -61,7 +61,7 @@ def _collapse(record: Record, entry: Entry, readers: Places) -> None:
     rest = ~summed[tops]
     outer = ~(inner | rest[:, None]).reshape(-1)
     _add_sum(record, entry, spread_evenly(tops, 2)[outer], entry.refs.reshape(-1)[outer])
-    entry.keep(rest)
+    entry.keep(marked(rest))
 
 
 def _add_sum(record: Record, adding: Entry, tops: Places, codes: Places) -> None:

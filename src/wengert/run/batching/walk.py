@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from wengert.graph.kinds import Kind
 from wengert.graph.node import Expression, Node
-from wengert.graph.operand import LITERAL, value_kind
+from wengert.graph.operand import LITERAL, found_kind
 from wengert.graph.operation import UNRESOLVED, Signature
 from wengert.graph.template import CellSignature
 from wengert.run.batching.form import Form, Way, form_of
@@ -66,9 +66,8 @@ class _Summit:
 class Walk:
     """`nodes` by number as they are met, and their `codes`."""
 
-    def __init__(self, known: Values | None, forms: dict[Signature, Form]) -> None:
+    def __init__(self, known: Values | None = None) -> None:
         self.known = known  # None: nothing
-        self.forms = forms
         self.nodes: list[Any] = []  # Any: nodes of every kind
         self.serials: list[int] = []  # theirs: read while a node is at hand
         self.codes: dict[Expression, int] = {}
@@ -80,9 +79,7 @@ class Walk:
         found = self.infos.get(signature)
         if found is not None:
             return found
-        form = self.forms.get(signature)
-        if form is None:
-            form = self.forms[signature] = form_of(signature)
+        form = form_of(signature)
         part = signature.attributes[0][1] if signature.operation is PART else -1
         literal = signature.operation is LITERAL
         numbers = self.given.setdefault(signature.kind, []) if literal else []
@@ -102,8 +99,8 @@ class Walk:
         start = Info(_NOTHING, tuple(range(len(roots))), -1, False, [])
         summit: Any = _Summit((*roots,))  # Any: as in `nodes`
         stack = [-1]
-        # One loop: a call for each operand would take as long as all that is done with it. And depth first: what was
-        # built one after the other is near each other in memory.
+        # One loop: a call for each operand would take as long as all that is done with it, and `infos.get` is one.
+        # And depth first: what was built one after the other is near each other in memory.
         while stack:
             number = stack.pop()
             if number >= 0:
@@ -122,7 +119,10 @@ class Walk:
             for i in info.rows:
                 x = operands[i]
                 signature = x._signature
-                of = infos.get(signature) or self.info(signature)
+                try:
+                    of = infos[signature]
+                except KeyError:
+                    of = self.info(signature)
                 part = of.part
                 if part >= 0 and (known is None or not (x in known or x._operands[0] in known)):
                     cell = x._operands[0]
@@ -162,7 +162,7 @@ class Walk:
         of = x._kind
         if of.known or self.known is None or x not in self.known:
             return of
-        return value_kind(self.known[x], of.role)
+        return found_kind(of, self.known[x])
 
     def _kind_at(self, code: int, found: Mapping[int, Signature]) -> Kind:
         """The kind of the value at a code, if that of the node is known or has been found."""

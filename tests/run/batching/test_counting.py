@@ -1,0 +1,90 @@
+"""Counts of a graph are what its definition says, and too narrow a graph has none."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from wengert.arrays.places import places
+from wengert.run.batching import counting
+from wengert.run.batching.counting import Counting
+from wengert.run.batching.form import Form, Way
+from wengert.run.batching.record import BITS, Entry, Record
+
+
+def record(of: list[int], below: list[list[int]]) -> Record:
+    """Nodes with the entry of each (-1: inside a sum), and the nodes that it reads; those of one entry read as many."""
+    entries = []
+    for entry in sorted({*of} - {-1}):
+        members = [i for i, e in enumerate(of) if e == entry]
+        form = Form(Way.OPERATION, (*range(len(below[members[0]])),), (), (), (), ())
+        refs = places([[x << BITS for x in below[i]] for i in members]).reshape(len(members), -1)
+        entries.append(Entry(form, None, members=places(members), refs=refs))
+    size = len(of)
+    return Record(places(range(size)), entries, {}, places(range(size)), [None] * size, [])
+
+
+def drawn(chance: Random) -> tuple[list[int], list[list[int]]]:
+    arity = [0, *(chance.randrange(1, 4) for _ in range(chance.randrange(1, 4)))]
+    of, below, there = [0, 0], list[list[int]]([[], []]), [0, 1]
+    for i in range(2, chance.randrange(3, 60)):
+        of.append(-1 if chance.random() < 0.1 else chance.randrange(len(arity)))
+        below.append([chance.choice(there[-8:]) for _ in range(arity[of[-1]] if of[-1] >= 0 else 0)])
+        if of[-1] >= 0:
+            there.append(i)
+    return of, below
+
+
+def circling(of: list[int], below: list[list[int]]) -> set[int]:
+    """Entries that need themselves."""
+    needs: dict[int, set[int]] = {e: set() for e in of}
+    for entry, operands in zip(of, below, strict=True):
+        needs[entry].update(of[x] for x in operands)
+    for _ in needs:
+        for there in needs.values():
+            there |= {e for x in there for e in needs[x]}
+    return {e for e, there in needs.items() if e in there}
+
+
+def slowly(of: list[int], below: list[list[int]]) -> tuple[list[int], list[int]]:
+    """Depths among nodes of circling entries, 0 for others; and counts, 1 for others."""
+    depths, chains, inside = list[int](), list[dict[int, int]](), circling(of, below)
+    for entry, operands in zip(of, below, strict=True):
+        if entry not in inside:
+            depths.append(0)
+            chains.append({entry: 1})
+            continue
+        operands = [x for x in operands if of[x] in inside]
+        depths.append(max([depths[x] + 1 for x in operands], default=0))
+        most: dict[int, int] = {}
+        for x in operands:
+            for e, n in chains[x].items():
+                most[e] = max(most.get(e, 0), n)
+        most[entry] = most.get(entry, 0) + 1
+        chains.append(most)
+    return depths, [chains[i][entry] for i, entry in enumerate(of)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("wide", [True, False])
+def test_counts_are_the_longest_chains(seed: int, wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    of, below = drawn(Random(seed))
+    depths, own = slowly(of, below)
+    if not wide:
+        monkeypatch.setattr(counting, "_MOST", 0)
+        own = [d + 1 for d in depths]
+    found = Counting(record(of, below))
+    counts = found.own()
+    assert counts is not None
+    assert counts.tolist() == own
+    assert found.depths().tolist() == depths
+
+
+@pytest.mark.parametrize(
+    ("chains", "length", "counted"), [(1, 256, True), (1, 257, False), (2, 600, True), (3, 9, True)]
+)
+def test_a_narrow_graph_is_not_counted(chains: int, length: int, counted: bool) -> None:
+    of = [0] * chains + [1] * chains * (length - 1)
+    below = [[] if i < chains else [i - chains] for i in range(chains * length)]
+    assert (Counting(record(of, below)).own() is not None) is counted
