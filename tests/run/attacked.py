@@ -14,16 +14,10 @@ from unittest.mock import patch
 import numpy as np
 
 import wengert as wg
+from tests.optimizers import WithAdam, WithMomentum
 from tests.run.planned import Network, Watched, eager, plain, same, trained
-from wengert.plugins import SGD, Adam, LearningRate, Momentum
+from wengert.plugins import SGD
 from wengert.run.compiled.interrupted import Interrupted
-
-
-class WithAdam(Adam, LearningRate): ...
-
-
-class WithMomentum(Momentum, LearningRate): ...
-
 
 OPTIMIZERS: dict[str, Callable[[], Any]] = {  # Any: settings classes take different keywords
     "SGD": lambda: SGD(learning_rate=0.1),

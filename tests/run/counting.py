@@ -1,4 +1,4 @@
-"""Operations that count their own calls, fail or meet others, for tests of how a run goes.
+"""Operations that count their own calls, fail or meet others, and resources that are noted when they are left.
 
 Knows: how an operation is made with `wengert.extend`, and how it leaves the registry again.
 Refuses to know: what the tests conclude from the counts.
@@ -6,10 +6,11 @@ Refuses to know: what the tests conclude from the counts.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,10 +19,25 @@ from wengert.extend import Elementwise, elementwise
 from wengert.graph.operation import OPERATIONS
 
 Value = Any  # data of any column: a rule is written once for all of them
+A = TypeVar("A")
 
 
 class Boom(Exception):
     """A failure that only these tests raise."""
+
+
+def barrier(count: int = 2) -> threading.Barrier:
+    """Where as many have to meet, and do not wait for ever."""
+    return threading.Barrier(count, timeout=10)
+
+
+@contextmanager
+def left(log: list[A], what: A) -> Iterator[A]:
+    """A resource: `what`, which the log has as soon as somebody leaves it."""
+    try:
+        yield what
+    finally:
+        log.append(what)
 
 
 @dataclass

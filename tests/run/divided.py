@@ -43,10 +43,10 @@ def programs(executor: Parallel) -> list[Divided]:
 
 
 @contextmanager
-def switching() -> Iterator[None]:
-    """Threads change as often as Python lets them."""
+def switching(every: float = 1e-6) -> Iterator[None]:
+    """Threads take turns every so many seconds; by default as often as Python lets them."""
     before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
+    sys.setswitchinterval(every)
     try:
         yield
     finally:

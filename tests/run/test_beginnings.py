@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 import wengert as wg
-from tests.run.counting import Boom
+from tests.run.counting import Boom, barrier, left
 from wengert import Do, DoubleLayer, gather
 from wengert.errors import Failures
 from wengert.graph.store import STORE
@@ -28,10 +27,6 @@ async def meeting(meet: Callable[[], object], x: DoubleLayer) -> DoubleLayer:
     meet()
     a = await x
     return x * a
-
-
-def barrier(count: int = 2) -> threading.Barrier:
-    return threading.Barrier(count, timeout=10)
 
 
 def test_binds_that_meet_finish() -> None:
@@ -91,26 +86,21 @@ def test_resources_recovery_and_nesting_survive_the_change_of_machines(executor:
     events: list[str] = []
     w = weight(2.0)
 
-    @contextmanager
-    def opened(name: str) -> Iterator[str]:
-        try:
-            yield name
-        finally:
-            events.append(name)
-
     def asking(name: str) -> Do[Any]:  # Any: tapes
         def value(_: object) -> Do[Any]:  # Any: tapes
             return (w * 1.0).predict().flat_map(lambda _: Do.fail(Boom()))
 
-        tried = Do.resource(lambda: opened(f"{name} tried")).flat_map(value)
+        tried = Do.resource(lambda: left(events, f"{name} tried")).flat_map(value)
         recovered = tried.recover(lambda _: (w * 3.0).forward)
         nested = (
-            Do.resource(lambda: opened(f"{name} nested")).flat_map(lambda _: (w * 1.0).predict()).nested()
+            Do.resource(lambda: left(events, f"{name} nested"))
+            .flat_map(lambda _: (w * 1.0).predict())
+            .nested()
         )
-        held = Do.resource(lambda: opened(f"{name} held"))
+        held = Do.resource(lambda: left(events, f"{name} held"))
         return held.flat_map(lambda _: nested).flat_map(lambda _: recovered)
 
-    before = opened("before")
+    before = left(events, "before")
     source = Do.resource(lambda: before).flat_map(
         lambda _: (DoubleLayer(asking("a")) + DoubleLayer(asking("b"))).predict()
     )
@@ -141,13 +131,6 @@ def test_a_run_that_stops_lets_go_of_what_has_begun(stop: type[BaseException] | 
     met, go_on, released = barrier(3), threading.Event(), list[int]()
     w = weight()
 
-    @contextmanager
-    def opened(i: int) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            released.append(i)
-
     def wait() -> None:
         if stop is None:
             met.wait()
@@ -162,7 +145,7 @@ def test_a_run_that_stops_lets_go_of_what_has_begun(stop: type[BaseException] | 
         raise KeyboardInterrupt
 
     def layer(i: int) -> DoubleLayer:
-        held = Do.resource(lambda: opened(i)).flat_map(lambda _: Do.delay(wait))
+        held = Do.resource(lambda: left(released, i)).flat_map(lambda _: Do.delay(wait))
         return DoubleLayer(held.flat_map(lambda _: interrupted(i)))
 
     question = (layer(0) + layer(1)).train()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from wengert.run.compiled.binder import binder
 
 Loss = wg.ArrayLayer[tuple[()], np.float64]
 Weights = tuple[wg.ArrayWeight[tuple[int], np.float64], wg.ArrayWeight[tuple[int], np.float64]]
+Array = Any  # a weight or a layer
 SETTINGS = SGD(learning_rate=0.1)
 
 
@@ -93,6 +95,34 @@ def test_a_plan_that_makes_steps_is_for_their_settings_and_class_of_optimizer(
     stepping, plain = binder([y], [w], stepped=[w]), binder([y], [w])
     other = weight(settings, cls)
     assert stepping(other * 3.0) is None
-    assert plain(other * 3.0) == ((other,), (3.0,), ())
+    assert plain(other * 3.0) == ((other,), (other._cell,), (3.0,), ())
     same = weight(SETTINGS, Optimizer)
-    assert stepping(same * 3.0) == ((same,), (3.0,), ())
+    assert stepping(same * 3.0) == ((same,), (same._cell,), (3.0,), ())
+
+
+def _times(w: Array) -> Callable[[Array], Array]:
+    return wg.cell(lambda x: x * w)
+
+
+class TestWeightsOfACell:
+    """A signature tells which weights its calls have: nobody looks at them again."""
+
+    def test_they_are_where_they_were_among_others(self) -> None:
+        w, v = _weights()
+        step = _times(w)
+        executor, plans = eager()
+        for other, planned in ((v, False), (_weights()[0], True), (w, False)):
+            made = plans.made
+            loss = wg.sum(step(wg.exp(other)) * other)
+            expected = loss.predict().run(wg.run.Sequential(compiled=False))
+            assert loss.train().run(executor) == expected
+            assert (plans.made == made) == planned  # one that is the cell's own is another structure
+
+    def test_a_cell_with_other_weights_is_another(self) -> None:
+        executor, plans = eager()
+        for made in (1, 2):
+            w, v = _weights()
+            step = _times(w)
+            for _ in range(3):
+                wg.sum(step(v)).train().run(executor)
+            assert plans.made == made

@@ -1,10 +1,9 @@
-"""A cell is one node a call, and does what its function does (interpreted, planned, in binds; S2, S7)."""
+"""A cell is one node a call, and does what its function does (interpreted, planned, in binds; S2)."""
 
 from __future__ import annotations
 
 import gc
 import weakref
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,15 +12,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.run.counting import Boom, Counted
+from tests.run.cells import F64, SETTINGS, open_shape
+from tests.run.counting import Counted
 from tests.run.planned import eager, plain, same
-from wengert.errors import ArgumentError, NotDifferentiableError, ShapeError
 from wengert.graph.order import below
-from wengert.plugins import SGD
 from wengert.run.templates import MOST
-
-F64 = np.float64
-SETTINGS = SGD(learning_rate=0.1)
 
 
 class State(NamedTuple):
@@ -140,92 +135,6 @@ def test_within_a_bind() -> None:
     assert w.data == pytest.approx(3.0 - 0.4)
 
 
-@wg.differentiable
-async def open_shape(x: wg.ArrayExpression[Any, np.float64]) -> wg.ArrayLayer[Any, np.float64]:
-    """What only the run knows the shape of."""
-    return wg.multiply(x, 1.0)
-
-
-EXECUTORS: dict[str, Any] = {  # Any: executors of every kind
-    "sequential": wg.run.Sequential,
-    "parallel": partial(wg.run.Parallel, threads=2),
-    "batched": wg.run.Batched,
-}
-
-
-@pytest.mark.parametrize("executor", EXECUTORS)
-def test_a_cell_of_operands_whose_shape_only_the_run_tells(executor: str) -> None:
-    def found(marked: Any, executor: Any) -> list[Any]:  # Any: a decorator; executors
-        w = SETTINGS.array_weight(np.eye(3, dtype=F64) * 0.5 + 0.1)
-        both = marked(lambda x, y: (wg.tanh(x @ w) + y, x * y))
-        once = marked(lambda x: wg.tanh(x @ w))
-        total: Any = 0.0  # Any: a number and then layers
-        for i in range(5):
-            a, b = both(open_shape(np.full(3, 0.4 * i, F64)), np.ones(3, F64))
-            c, d = both(a, once(b))
-            total = total + wg.sum(c * d)
-        gradients = [np.asarray(g) for g in wg.gradients(total, (w,)).run(executor)]
-        return [np.asarray(total.train().run(executor)), w.data, *gradients]
-
-    for x, y in zip(found(wg.cell, EXECUTORS[executor]()), found(lambda f: f, plain()), strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-13)
-
-
-def test_such_a_cell_stays_one_and_is_traced_once_for_what_the_run_tells() -> None:
-    traced = []
-
-    @wg.cell
-    def twice(x: Any) -> tuple[Any, Any]:
-        traced.append(x.kind.shape)
-        return x * 2.0, x
-
-    batched = wg.run.Batched()
-    for _ in range(3):
-        parts = [twice(open_shape(np.full(n, 1.0, F64))) for n in (3, 3, 2, 3, 2)]
-        values = wg.predict(tuple(y for y, _ in parts)).run(batched)
-    assert [v.tolist() for v in values] == [[2.0] * n for n in (3, 3, 2, 3, 2)]
-    assert sorted(traced, key=str) == [(2,), (3,), None]
-    lines = [line for line in batched.report.lines.values() if "twice" in line.name]
-    assert sorted((line.launches, line.rows) for line in lines) == [(3, 6), (3, 9)]
-    assert not batched.report.unbatched
-
-
-def test_a_cell_of_an_open_operand_can_be_sent_elsewhere() -> None:
-    w = SETTINGS.array_weight(np.full(3, 2.0, F64))
-    scaled = wg.cell(lambda x: (x * w, x))
-    again = cloudpickle.loads(cloudpickle.dumps(wg.sum(scaled(open_shape(np.ones(3, F64)))[0]).predict()))
-    assert again.run() == 6.0
-
-
-@pytest.mark.parametrize("executor", EXECUTORS)
-def test_a_cell_that_does_more_for_a_known_shape_is_refused_where_it_was_called(executor: str) -> None:
-    w = SETTINGS.array_weight(np.ones(3, F64))
-
-    @wg.cell
-    def sly(x: Any) -> Any:
-        return x * 1.0 if x.kind.shape is None else x * w
-
-    with pytest.raises(
-        ArgumentError,
-        match=r"(?s)sly: for these operands it gives 1 results of .* no weights; state the shapes.*test_cell\.py:",
-    ):
-        wg.sum(sly(open_shape(np.ones(3, F64)))).predict().run(EXECUTORS[executor]())
-
-
-def test_a_shape_that_does_not_fit_in_the_run_is_an_error_of_the_line_inside() -> None:
-    product = wg.cell(lambda x: x @ np.ones((2, 2), F64))
-    with pytest.raises(ShapeError, match=r"(?s)inner dimensions 3 and 2 differ.*test_cell\.py:"):
-        wg.sum(product(open_shape(np.ones(3, F64)))).predict().run(wg.run.Batched())
-
-
-def test_derivatives_as_layers_stop_at_a_cell_of_an_open_operand() -> None:
-    w = SETTINGS.array_weight(np.ones(3, F64))
-    both = wg.cell(lambda x: (x * w, x))
-    loss = wg.sum(both(open_shape(np.ones(3, F64)))[0])
-    with pytest.raises(NotDifferentiableError, match="known only in the run"):
-        _ = wg.gradients(loss, (w,)).layers
-
-
 def test_a_cell_dies_with_its_last_user() -> None:  # S13
     gc.collect()
     gc.disable()
@@ -244,75 +153,6 @@ def test_a_cell_dies_with_its_last_user() -> None:  # S13
         gc.enable()
 
 
-def test_a_failure_names_the_line_inside_and_the_call() -> None:
-    counted = Counted(forward_failure=Boom)
-    failing = wg.cell(lambda x: counted.apply(x * 1.0))
-    with pytest.raises(Boom) as failure:
-        failing(SETTINGS.array_weight(np.ones(2, F64))).predict().run()
-    notes = failure.value.__notes__
-    assert [note.partition("(")[0] for note in notes] == [
-        "in counted",
-        "in test_a_failure_names_the_line_inside_and_the_call.<locals>.<lambda>",
-    ]
-    assert all(__file__ in note for note in notes)
-
-
-def test_what_is_not_annotated_is_told_where_it_is_used() -> None:
-    @wg.differentiable
-    async def unstated(x):  # type: ignore[no-untyped-def] # that is the test
-        return x
-
-    with pytest.raises(
-        NotDifferentiableError, match=r"(?s)not stated.*async def as `-> ArrayLayer.*test_cell\.py:"
-    ):
-        wg.cell(lambda x: wg.tanh(x))(unstated(np.ones(3, F64)))
-
-
-def test_a_wrong_shape_is_an_error_of_the_call() -> None:
-    product = wg.cell(lambda a, b: a @ b)
-    with pytest.raises(ShapeError, match="inner dimensions 3 and 2 differ"):
-        product(np.ones((2, 3), F64), np.ones((2, 3), F64))
-
-
-def test_what_is_no_cell_is_refused() -> None:
-    @wg.differentiable
-    async def waits(x: wg.DoubleLayer) -> wg.DoubleLayer:
-        return x
-
-    with pytest.raises(ArgumentError, match="takes a function of expressions; got 3"):
-        wg.cell(3)  # type: ignore[arg-type] # that is the test
-    with pytest.raises(ArgumentError, match="a cell returns an expression or a tuple of them"):
-        wg.cell(lambda x: "text")(wg.lift(2.0))
-    with pytest.raises(ArgumentError, match="cannot wait for"):
-        wg.cell(lambda x: waits(x))(wg.lift(2.0))
-    with pytest.raises(ArgumentError, match="something hashable"):
-        wg.cell(lambda x, more: x)(wg.lift(2.0), [1])
-
-    async def later(x: wg.DoubleLayer) -> wg.DoubleLayer:
-        return x
-
-    with pytest.raises(ArgumentError, match=r"(?s)later is an async def.* write @differentiable"):
-        wg.cell(later)
-
-
-def test_a_failure_while_it_is_traced_names_the_call() -> None:
-    wider = wg.cell(lambda x: x @ np.ones((2, 2), F64))
-    with pytest.raises(ShapeError) as caught:
-        wider(np.ones(3, F64))
-    (note,) = caught.value.__notes__
-    assert note.startswith(
-        "while the cell test_a_failure_while_it_is_traced_names_the_call.<locals>.<lambda> was"
-    )
-    assert f"traced for ((3,) float64), called at {__file__}:" in note
-
-
-def test_a_method_bound_early_has_its_own_name() -> None:
-    def scaled(factor: float, x: wg.DoubleExpression) -> wg.DoubleLayer:
-        return wg.multiply(x, factor)
-
-    assert "scaled" in repr(wg.cell(partial(scaled, 2.0))(wg.lift(3.0)))
-
-
 def test_templates_for_ever_new_numbers_are_not_all_kept() -> None:  # S13
     @wg.cell
     def cell_times(x: wg.DoubleExpression, n: float) -> wg.DoubleLayer:
@@ -329,107 +169,3 @@ def test_it_can_be_sent_elsewhere() -> None:
     twice = wg.cell(lambda x: x * w)
     again = cloudpickle.loads(cloudpickle.dumps(twice(wg.lift(3.0)).predict()))
     assert again.run() == 6.0
-
-
-def test_a_method_is_a_cell_too() -> None:
-    class Model:
-        def __init__(self) -> None:
-            self.w = SETTINGS.double_weight(2.0)
-
-        @wg.cell
-        def apply(self, x: wg.DoubleExpression) -> wg.DoubleLayer:
-            return self.w * x
-
-    assert Model().apply(wg.lift(3.0)).predict().run() == 6.0
-
-
-class Model:
-    """With a cell as a method, as a person writes it."""
-
-    traced: int = 0
-
-    def __init__(self, factor: float = 2.0) -> None:
-        self.w = SETTINGS.array_weight(np.full(3, factor, F64))
-
-    @wg.cell
-    def both(self, x: Any) -> tuple[Any, Any]:
-        type(self).traced += 1
-        return self.w * x, x
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Model)
-
-    __hash__ = None  # type: ignore[assignment] # objects without a hash have methods, too
-
-
-def test_a_method_is_a_cell_for_each_object() -> None:
-    before, models = Model.traced, [Model(2.0), Model(3.0)]
-    x = wg.lift(np.ones(3, F64))
-    for _ in range(3):
-        sums = [wg.sum(model.both(x)[0]).predict().run() for model in models]
-    assert sums == [6.0, 9.0], "equal objects are not one"
-    assert Model.traced == before + 2
-    assert wg.sum(Model(4.0).both(x)[0]).predict().run() == 12.0, "nobody else holds the object"
-
-
-@pytest.mark.parametrize("executor", EXECUTORS)
-def test_a_method_of_an_object_that_is_gone_when_it_runs(executor: str) -> None:
-    called = [Model(4.0).both(open_shape(np.ones(3, F64)))[0] for _ in range(3)]
-    gc.collect()
-    found = wg.sum(wg.stack(called)).predict().run(EXECUTORS[executor]())
-    assert found == 3 * 12.0
-
-
-def test_a_method_dies_with_its_object() -> None:  # S13
-    gc.collect()
-    gc.disable()
-    try:
-        kept: list[weakref.ref[Any]] = []
-        for executor in (wg.run.Sequential(), wg.run.Batched()):
-            model = Model()
-            for x in (np.ones(3, F64), open_shape(np.ones(3, F64))):
-                several = [model.both(x) for _ in range(3)]
-                wg.sum(several[0][0] + several[1][1]).train().run(executor)
-            kept += [weakref.ref(model), weakref.ref(model.w)]
-            del model, several, x
-        assert [ref() for ref in kept] == [None] * 4
-    finally:
-        gc.enable()
-
-
-def test_methods_of_objects_that_cannot_be_watched_and_of_frozen_ones() -> None:
-    class Slots:
-        __slots__ = ("w",)
-
-        def __init__(self) -> None:
-            self.w = SETTINGS.double_weight(2.0)
-
-        @wg.cell
-        def scaled(self, x: wg.DoubleExpression) -> wg.DoubleLayer:
-            return self.w * x
-
-    @dataclass(frozen=True)
-    class Frozen:
-        w: wg.DoubleWeight
-
-        @wg.cell
-        def scaled(self, x: wg.DoubleExpression) -> wg.DoubleLayer:
-            return self.w * x
-
-    for model in (Slots(), Frozen(SETTINGS.double_weight(2.0))):
-        assert [model.scaled(wg.lift(3.0)).predict().run() for _ in range(2)] == [6.0, 6.0]
-
-
-def test_a_method_can_be_sent_elsewhere() -> None:
-    class Sent:
-        def __init__(self) -> None:
-            self.w = SETTINGS.double_weight(2.0)
-
-        @wg.cell
-        def scaled(self, x: wg.DoubleExpression) -> wg.DoubleLayer:
-            return self.w * x
-
-    sent = Sent()
-    assert sent.scaled(wg.lift(3.0)).predict().run() == 6.0
-    again = cloudpickle.loads(cloudpickle.dumps(sent.scaled))
-    assert again(wg.lift(4.0)).predict().run() == 8.0

@@ -63,6 +63,6 @@ def test_texts_for_people() -> None:
 
 def test_a_mask_tells_what_it_is_and_can_be_asked() -> None:
     mask = wg.greater(SETTINGS.array_weight(np.array([1.0, -1.0], np.float64)), 0.0)
-    assert mask.device == "cpu"
+    assert (mask.shape, mask.device) == ((2,), "cpu")
     assert mask.dtype == np.dtype(np.bool_)
     assert mask.predict().run().tolist() == mask.as_do().run().tolist() == [True, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 import wengert as wg
 from wengert import Do, DoubleLayer, DoubleWeight
 from wengert.plugins import SGD
+from wengert.run import Sequential
+from wengert.run.evaluation import Evaluation
 
 from .counting import Counted
 
@@ -53,8 +56,10 @@ class TestS8:
         assert w.data == 0.0
 
     def test_a_chain_of_nodes_is_let_go_without_recursion(self) -> None:
-        loss = chain(weight(), 200_000)
-        del loss
+        w = weight()
+        kept, loss = weakref.ref(w), chain(w, 200_000)
+        del w, loss
+        assert kept() is None
 
     def test_a_wide_sum_and_a_deep_diamond(self) -> None:
         w = weight()
@@ -127,3 +132,37 @@ class TestS8:
         w = weight()
         fields: Any = tuple(w * float(i) for i in range(10_000))  # Any: a tuple whose length its type has not
         assert sum(wg.predict(fields).run()) == sum(range(10_000))
+
+
+class Sliced(list[Any]):  # Any: nodes
+    """A list that counts the elements of all its slices."""
+
+    copied = 0
+
+    def __getitem__(self, at: Any) -> Any:  # Any: an index or a slice, and what is there
+        found = super().__getitem__(at)
+        if not isinstance(at, slice):
+            return found
+        Sliced.copied += len(found)
+        return Sliced(found)
+
+
+def test_s2_what_waits_beside_each_other_costs_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = Evaluation.begin
+    monkeypatch.setattr(Evaluation, "begin", lambda *arguments: Sliced(begin(*arguments)))
+
+    @wg.differentiable
+    async def waits(x: DoubleLayer) -> DoubleLayer:
+        return x * await x
+
+    def copied(binds: int) -> int:
+        w = SGD(learning_rate=1.0).double_weight(1.0)
+        loss = wg.lift(0.0)
+        for _ in range(binds):
+            loss = loss + waits(w * 1.0)
+        Sliced.copied = 0
+        assert loss.train().run(Sequential(compiled=False)) == binds
+        assert w.data == 1.0 - binds
+        return Sliced.copied
+
+    assert 0 < copied(200) < 3 * copied(100)

@@ -1,15 +1,11 @@
-"""Derivatives as expressions: of any order, under every interpreter, in and out of cells; what they refuse."""
+"""Derivatives as expressions: of any order, under every interpreter, of every column; what they cost."""
 
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, assert_type
 
 import cloudpickle
@@ -21,38 +17,13 @@ from numpy.testing import assert_allclose
 
 import wengert as wg
 from tests.ops.subjects import DIFFERENTIABLE, SUBJECTS
-from wengert import Do, Tape, UnitContinuation, extend
-from wengert.errors import NotDifferentiableError
+from wengert import Do, extend
 from wengert.graph.node import next_serial
-from wengert.graph.operators import ADD, MULTIPLY
 from wengert.graph.order import below
-from wengert.plugins import SGD
 from wengert.run import Batched, Parallel, Sequential
-from wengert.testing import check_gradients
 
 from .planned import eager, plain, same
-
-SETTINGS = SGD(learning_rate=0.1)
-
-
-def weight(*shape: int, seed: int = 0) -> wg.ArrayWeight[Any, np.float64]:
-    return SETTINGS.array_weight(np.random.default_rng(seed).normal(size=shape))
-
-
-def array(*x: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.array(x, np.float64)
-
-
-def penalty(loss: Any, *wrt: Any) -> Any:
-    """Any: expressions. The sum of the squares of all derivatives."""
-    total: Any = 0.0
-    for layer in wg.gradients(loss, list(wrt)).layers:
-        total = wg.sum(layer * layer) + total
-    return total
-
-
-def count(x: Any) -> int:  # Any: an expression
-    return len(below(x, frozenset())[0])
+from .slopes import SETTINGS, array, count, penalty, weight
 
 
 def test_the_answer_is_a_do_and_has_the_same_as_layers() -> None:
@@ -138,101 +109,6 @@ def test_what_a_derivative_gives_is_the_callers_own() -> None:
         value = dw.predict().run(executor)
         assert value.tolist() == [3.0, 3.0, 3.0]
         value += 1.0
-
-
-# -- cells --------------------------------------------------------------------------------------------
-
-
-def both(h: Any, x: Any) -> tuple[Any, Any]:
-    """Any: expressions."""
-    return wg.tanh(h * x), h + x * x
-
-
-def twice(pair: Callable[..., Any]) -> Callable[..., Any]:
-    def made(h: Any, x: Any) -> Any:  # Any: expressions
-        a, c = pair(*pair(h, x))
-        return wg.sin(a * c) * h * SHARED
-
-    return made
-
-
-SHARED = SETTINGS.array_weight(array(0.5, 1.5, -1.0))
-
-
-def test_calls_of_cells_are_differentiated_as_their_nodes() -> None:
-    """Nested ones, with several results, that read a weight of their own, of which one is given to another."""
-    pair = wg.cell(both)
-    deep = wg.cell(twice(pair))
-    same_again = wg.cell(lambda h, x: (h, wg.exp(x)))
-    h, x, fixed = weight(3), weight(3, seed=1), array(1.0, 0.5, 2.0)
-
-    def loss(cells: bool) -> Any:  # Any: an expression
-        first, second = (deep, same_again) if cells else (twice(both), lambda h, x: (h, wg.exp(x)))
-        a, b = second(first(h, x), first(x, fixed))
-        return wg.sum(a * b)
-
-    targets = [h, x, SHARED]
-    for made, wanted in (
-        (loss(True), loss(False)),
-        (penalty(loss(True), *targets), penalty(loss(False), *targets)),
-    ):
-        values = [layer.predict().run() for layer in wg.gradients(made, targets).layers]
-        same(values, wg.gradients(wanted, targets).run(), 1e-12)
-        same(values, wg.gradients(made, targets).run(), 1e-12)
-
-
-def test_targets_may_be_calls_of_cells_and_parts_of_them() -> None:
-    pair, single = wg.cell(both), wg.cell(lambda h, x: wg.exp(h * x))
-    h, x = weight(3), weight(3, seed=1)
-    a, b = pair(h, x)
-    c = single(a, b)
-    da, db, dc = wg.gradients(wg.sum(c * c * a), (a, b, c)).layers
-    assert_allclose(dc.predict().run(), (c * a * 2.0).predict().run(), rtol=1e-12)
-    inside = {node._signature.operation.name for node in below(db, frozenset())[0]}
-    assert "exp" in inside
-    assert "tanh" not in inside, "what is outside of the call has its value from where it stands"
-    wanted = wg.gradients(wg.sum(c * c * a), (a, b, c)).run()
-    same([da.predict().run(), db.predict().run(), dc.predict().run()], wanted, 1e-12)
-
-
-def test_cells_are_given_labels_and_masks() -> None:
-    """And pass them on to other cells."""
-
-    def picked(t: Any, at: Any, keep: Any) -> Any:  # Any: expressions, integers and booleans
-        rows = wg.where(keep, wg.take(t, at), 0.0)
-        return wg.cross_entropy(rows, at, reduction="none") * wg.sum(t[at] * t[at], axis=1)
-
-    inner = wg.cell(picked)
-    outer = wg.cell(lambda t, at, keep: inner(wg.tanh(t), at, keep))
-    at, keep, t = np.array([1, 2, 1]), np.array([[True], [False], [True]]), weight(3, 3)
-    made, plainly = wg.sum(outer(t, at, keep)), wg.sum(picked(wg.tanh(t), at, keep))
-    same(wg.gradients(penalty(made, t), (t,)).run(), wg.gradients(penalty(plainly, t), (t,)).run(), 1e-12)
-    same([wg.gradients(made, (t,)).layers[0].predict().run()], wg.gradients(plainly, (t,)).run(), 1e-12)
-
-
-def test_a_derivative_stands_inside_a_cell() -> None:
-    @wg.cell
-    def slope(u: Any, v: Any) -> Any:  # Any: expressions
-        (du,) = wg.gradients(wg.sum(wg.sin(u) * v), (u,)).layers
-        return du * du
-
-    h, x = weight(3), weight(3, seed=1)
-    assert_allclose(slope(h, x).predict().run(), (np.cos(h.data) * x.data) ** 2, rtol=1e-12)
-    (dh,) = wg.gradients(wg.sum(slope(h, x)), (h,)).layers
-    assert_allclose(dh.predict().run(), -np.sin(2.0 * h.data) * x.data**2, rtol=1e-12)
-
-
-def test_a_derivative_inside_a_cell_is_given_labels() -> None:
-    def squares(t: Any, at: Any) -> Any:  # Any: expressions, and integers
-        rows = wg.take(t, at)
-        loss = wg.sum(wg.sin(rows)) + wg.cross_entropy(rows, at) + wg.sum(wg.square(t[at]))
-        (dt,) = wg.gradients(loss, (t,)).layers
-        return dt * dt
-
-    t, at = weight(5, 3), np.array([1, 2, 1])
-    made, plainly = wg.sum(wg.cell(squares)(t, at)), wg.sum(squares(t, at))
-    same([made.predict().run()], [plainly.predict().run()], 1e-12)
-    same(wg.gradients(made, (t,)).run(), wg.gradients(plainly, (t,)).run(), 1e-12)
 
 
 # -- columns ------------------------------------------------------------------------------------------
@@ -391,187 +267,6 @@ def test_derivatives_of_every_operation_cross_a_process_boundary(name: str, data
 
 
 # -- others' operations and types ---------------------------------------------------------------------
-
-
-@extend.operation(extend.kinds.elementwise, lambda c, x: c.xp.exp(x), lambda c, g, y, x: g * y)
-def power(x: wg.DoubleExpression, /) -> wg.DoubleLayer:
-    raise NotImplementedError
-
-
-@extend.operation(extend.kinds.elementwise, lambda c, x: math.exp(x), lambda c, g, y, x: g * math.exp(x))
-def closed(x: wg.DoubleExpression, /) -> wg.DoubleLayer:
-    raise NotImplementedError
-
-
-@extend.operation(extend.kinds.elementwise, lambda c, x: c.xp.abs(x), lambda c, g, y, x: g if x > 0 else -g)
-def decided(x: wg.DoubleExpression, /) -> wg.DoubleLayer:
-    raise NotImplementedError
-
-
-@extend.operation(
-    extend.kinds.elementwise, lambda c, x: x * x, lambda c, g, y, x: 2.0 * g * x if c.xp.all_finite(x) else g
-)
-def asked(x: wg.DoubleExpression, /) -> wg.DoubleLayer:
-    raise NotImplementedError
-
-
-def test_operations_of_users_are_differentiated_again() -> None:
-    check_gradients(power, 1.5, order=2)
-    check_gradients(lambda x: power(power(x)), 0.5, order=2)
-
-
-@pytest.mark.parametrize("operation", [closed, decided, asked])
-def test_a_rule_that_needs_values_is_named(operation: Any) -> None:
-    """Any: an operation of a user."""
-    w = SETTINGS.double_weight(2.0)
-    y = operation(w)
-    assert len(wg.gradients(y, (w,)).run()) == 1, "at the first order it is what it always was"
-    with pytest.raises(NotDifferentiableError) as caught:
-        _ = wg.gradients(y * y, (w,)).layers
-    text = str(caught.value)
-    assert operation.operation.name in text
-    assert "case.xp" in text
-    assert y.site in text
-    assert text.count(__file__) == 2, "where it was built, and where layers were asked for"
-    assert wg.gradients(wg.stop_gradient(y) * w, (w,)).layers[0].predict().run() == y.predict().run()
-
-
-def test_a_rule_of_another_shape_is_named() -> None:
-    @extend.operation(
-        lambda kinds: extend.kind(extend.Column.ARRAY, (3,), kinds[0].dtype),
-        lambda c, x: x[:3],
-        lambda c, g, y, x: g,
-    )
-    def shorter(x: wg.ArrayExpression[Any, np.float64], /) -> wg.ArrayLayer[Any, np.float64]:
-        raise NotImplementedError
-
-    w = weight(5)
-    with pytest.raises(NotDifferentiableError, match=r"shorter.*\(3,\) float64 for an operand of \(5,\)"):
-        _ = wg.gradients(wg.sum(shorter(w)), (w,)).layers
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Data of a user's own type, with the operators that its rules use."""
-
-    a: float
-    b: float
-
-    def __add__(self, other: Pair) -> Pair:
-        return Pair(self.a + other.a, self.b + other.b)
-
-    def __mul__(self, other: Pair) -> Pair:
-        return Pair(self.a * other.a, self.b * other.b)
-
-    def __rmul__(self, other: float) -> Pair:
-        return Pair(other * self.a, other * self.b)
-
-
-class Point:
-    def __init__(self, a: float, b: float) -> None:
-        self.pair = Pair(a, b)
-
-
-@wg.register(Point)
-def point(x: Point) -> Do[Tape[Pair, Pair]]:
-    return Do.now(Tape(x.pair, lambda delta: UnitContinuation.now(None)))
-
-
-@wg.register(Pair)
-def pair_itself(x: Pair) -> Do[Tape[Pair, Pair]]:
-    return Do.now(Tape(x, lambda delta: UnitContinuation.now(None)))
-
-
-@wg.register(Fraction)
-def fraction(x: Fraction) -> Do[Tape[float, float]]:
-    return Do.now(Tape(float(x), lambda delta: UnitContinuation.now(None)))
-
-
-DOUBLE = extend.kind(extend.Column.DOUBLE, (), np.dtype(np.float64))
-
-
-@extend.operation(lambda kinds: DOUBLE, lambda c, x: x.a, lambda c, g, y, x: Pair(g, 0.0))
-def first_of(x: wg.Differentiable[Pair, Pair], /) -> wg.DoubleLayer:
-    raise NotImplementedError
-
-
-def test_data_of_a_users_type_have_derivatives_of_one_order() -> None:
-    p = point(Point(2.0, 3.0))
-    loss = first_of(p)
-    assert wg.gradients(loss * loss, (p,)).run() == (Pair(4.0, 0.0),)
-    with pytest.raises(NotDifferentiableError, match="first_of"):
-        _ = wg.gradients(loss * loss, (p,)).layers
-
-
-@extend.operation(lambda kinds: DOUBLE, lambda c, x: x.a + x.b, lambda c, g, y, x: g * Pair(1.0, 1.0))
-def total_of(x: wg.Differentiable[Pair, Pair], /) -> wg.DoubleLayer:
-    raise NotImplementedError
-
-
-@extend.operation(lambda kinds: kinds[0], lambda c, x: x * x, lambda c, g, y, x: g * x + g * x)
-def squared(x: wg.Differentiable[Pair, Pair], /) -> wg.Layer[Pair, Pair]:
-    raise NotImplementedError
-
-
-@pytest.fixture
-def operators_of_pairs() -> Iterator[None]:
-    """What a person adds to the operations behind the operators that the rules use."""
-    product = (lambda c, g, y, a, b: g * b, lambda c, g, y, a, b: g * a)
-    MULTIPLY.add((Pair, Pair), extend.Rules(lambda kinds: kinds[0], lambda c, a, b: a * b, product))
-    MULTIPLY.add((float, Pair), extend.Rules(lambda kinds: kinds[1], lambda c, a, b: a * b, (None, None)))
-    both = (lambda c, g, y, a, b: g,) * 2
-    ADD.add((Pair, Pair), extend.Rules(lambda kinds: kinds[0], lambda c, a, b: a + b, both))
-    yield
-    for operation in (MULTIPLY, ADD):
-        operation.added.clear()
-        operation.signatures.clear()
-
-
-@pytest.mark.usefixtures("operators_of_pairs")
-def test_a_users_type_with_rules_for_operators_has_derivatives_as_layers() -> None:
-    p = point(Point(2.0, 3.0))
-    answer = wg.gradients(total_of(squared(p)), (p,))
-    (dp,) = answer.layers
-    assert_type(dp, wg.Layer[Pair, Pair])
-    assert (dp.predict().run(),) == answer.run() == (Pair(4.0, 6.0),)
-
-
-def test_a_value_of_a_registered_type_is_known_in_the_run_only() -> None:
-    w, half = SETTINGS.double_weight(3.0), fraction(Fraction(1, 2))
-    with pytest.raises(NotDifferentiableError, match=r"stop_gradient\(\.\.\.\)") as caught:
-        _ = wg.gradients(half * w * w, (w,)).layers
-    assert half.site in str(caught.value)
-    assert wg.gradients(wg.stop_gradient(half) * w * w, (w,)).layers[0].predict().run() == 3.0
-    (dh,) = wg.gradients(half * half * half * w, (half,)).layers  # nothing behind it is asked for
-    assert wg.gradients(dh, (half,)).run() == (9.0,)
-
-
-@wg.differentiable
-async def gated(x: wg.DoubleExpression) -> wg.DoubleLayer:
-    return wg.lift(x) * 2.0 if await wg.lift(x) > 0 else wg.lift(x)
-
-
-def test_a_bind_is_known_in_the_run_only() -> None:
-    w = SETTINGS.double_weight(3.0)
-    y = gated(w)
-    with pytest.raises(NotDifferentiableError, match=r"gradients\(\.\.\.\)\.run\(\)") as caught:
-        _ = wg.gradients(y * y, (w,)).layers
-    assert y.site in str(caught.value)
-    assert wg.gradients(y * y, (w,)).run() == (24.0,)
-
-
-@wg.differentiable
-async def unshaped(x: wg.ArrayExpression[Any, np.float64]) -> wg.ArrayLayer[Any, np.float64]:
-    await wg.lift(x)
-    return wg.lift(x)
-
-
-def test_an_open_shape_is_refused_with_what_to_write() -> None:
-    w = weight(3)
-    y = unshaped(w)
-    for loss, wrt in ((wg.sum(y * w), [w]), (wg.sum(y * w), [y]), (wg.sum(w * w), [y])):
-        with pytest.raises(NotDifferentiableError, match="annotation"):
-            _ = wg.gradients(loss, wrt).layers
 
 
 def test_a_process_that_has_made_no_derivatives_runs_some() -> None:

@@ -10,8 +10,10 @@ import pytest
 
 import wengert as wg
 from wengert import Do, Tape, UnitContinuation
+from wengert.control import Executor
 from wengert.extend import LazyDelta, Rows, kinds, operation
 from wengert.plugins import SGD, Names
+from wengert.run import Batched, Parallel, Sequential
 
 SETTINGS = SGD(learning_rate=1.0)
 
@@ -25,6 +27,58 @@ def test_s2_a_sum_of_lazy_deltas_shares_one_list_of_terms() -> None:
     assert len(row.terms) == 1, "what was added to is as it was"
     assert (total.dense() == [[1001.0, 1001.0], [0.0, 0.0]]).all()
     assert (total + np.ones((2, 2)) + np.ones((2, 2))).rest.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+@wg.differentiable
+async def halved(
+    x: wg.ArrayLayer[Any, np.float64],
+) -> wg.ArrayLayer[Any, np.float64]:  # Any: known in the run
+    return x * 0.5 if await wg.sum(x) > 0.0 else x
+
+
+@pytest.mark.parametrize("executor", [Sequential(compiled=False), Sequential(), Parallel(2), Batched()])
+@pytest.mark.parametrize(
+    ("loss", "value", "slope"),
+    [
+        (lambda y: wg.sqrt(wg.sum(y)), 1.0, 0.25),
+        (lambda y: wg.sum(y) * wg.mean(y), 0.5, 0.5),
+        (lambda y: wg.mean(wg.sum(y) + y), 1.5, 0.75),
+        (lambda y: wg.where(wg.greater(wg.sum(y), 0.0), wg.max(y), 0.0), 0.5, 0.25),
+        (lambda y: wg.where(wg.logical_not(wg.less(wg.sum(y), 0.0)), wg.max(y), 0.0), 0.5, 0.25),
+        (lambda y: wg.sum(wg.reshape(wg.sum(y) * 2.0, (1,))), 2.0, 1.0),
+        (lambda y: wg.sum(wg.stack([wg.sum(y), wg.mean(y)], axis=0)), 1.5, 0.75),
+    ],
+)
+def test_d47_what_is_reduced_after_a_bind_of_open_shape_is_an_array(
+    executor: Executor, loss: Any, value: float, slope: float
+) -> None:
+    for _ in range(8):  # programs are made on the way
+        w = SETTINGS.array_weight(np.ones(2))
+        found = wg.train(loss(halved(w * 1.0))).run(executor)
+        assert type(found) is np.ndarray
+        assert found == value
+        assert w.data.tolist() == [1.0 - slope, 1.0 - slope]
+
+
+@pytest.mark.parametrize("executor", [Sequential(compiled=False), Sequential(), Parallel(2), Batched()])
+def test_s12_no_run_warns_of_what_is_infinite(executor: Executor) -> None:
+    """A warning is an error here."""
+    for _ in range(8):  # programs are made on the way
+        w = SGD(learning_rate=1e300).array_weight(np.array([1.0, 2.0], np.float64))
+        y = halved(w * 1.0)
+        (wg.sum(y * 1e308) * 1e308 - wg.sum(y * 1e308) * 1e308).train().run(executor)
+        v = SGD(learning_rate=1e300).array_weight(np.full((2, 2), 1e200, np.float64))
+        loss = wg.sum((np.full((2, 2), 1e200, np.float64) @ v) * (v @ v)) - wg.sum(
+            np.full((2, 2), -1e300, np.float64) @ v
+        )
+        assert not np.isfinite(wg.gradients(loss, (v,)).run(executor)[0]).any()
+        loss.train().run(executor)
+
+        def sent(tape: Tape[Any, Any]) -> None:
+            for g in (np.inf, -np.inf):
+                tape.backward(Do.now(np.full((2, 2), g))).run()
+
+        v.forward.map(sent).run(executor)
 
 
 def test_s6_a_lazy_delta_that_does_not_fit_changes_no_weight() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.run.counting import unregistered
 from wengert.control import Executor
 from wengert.errors import NonFiniteError
 from wengert.extend import Optimizer
@@ -42,6 +44,17 @@ def inside(x: Any) -> Any:  # Any: a cell is traced once for each kind
     return wg.exp(x) / x
 
 
+@wg.run.cell
+def rooted(x: Any) -> Any:  # Any: as above
+    return wg.sqrt(x) * 3.0
+
+
+def beside_a_mask() -> Any:  # Any: as all losses here
+    """The mask is made last, and gets no delta on the way back."""
+    root = wg.sqrt(d)
+    return wg.where(wg.less(d, 1.0), root, 0.0)
+
+
 CASES: dict[str, tuple[Callable[[], Any], str]] = {  # Any: losses of every column
     "forward": (lambda: wg.sum(wg.exp(wg.log(w) * 2.0) / 0.0), "divide((2,) float64, () float64)"),
     "the loss itself": (lambda: d / 0.0, "divide(() float64, () float64) with weight 'd'"),
@@ -57,6 +70,8 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {  # Any: losses of every colu
     "below a bind": (lambda: below(d * 1.0) * 2.0, "log(() float64)"),
     "backward below a bind": (lambda: root(d * 1.0) * 2.0, "backward of sqrt(() float64)"),
     "in a cell": (lambda: inside(d * 1.0), "inside(() float64)"),
+    "backward in a cell": (lambda: rooted(d * 1.0), "backward of rooted(() float64)"),
+    "backward beside a mask": (beside_a_mask, "backward of sqrt(() float64) with weight 'd'"),
     "backward": (lambda: wg.sqrt(d) * 3.0, "backward of sqrt(() float64) with weight 'd'"),
     "backward of several": (
         lambda: wg.sum(wg.sqrt(w) * 2.0) + wg.sum(wg.square(w)),
@@ -100,3 +115,47 @@ def test_other_refusals_have_no_such_note() -> None:
     with pytest.raises(ValueError, match="not today") as failure:
         (x / 0.0).train().run()
     assert not any(note.startswith("first") for note in failure.value.__notes__)
+
+
+def test_what_a_tape_of_ones_own_made_infinite_has_no_such_note() -> None:
+    def endless(tape: wg.Tape[float, float]) -> wg.Tape[float, float]:
+        return wg.Tape(tape.data, lambda delta: tape.backward(delta.map(lambda g: g * inf)))
+
+    layer = wg.DoubleLayer(d.forward.map(endless))
+    for executor in (Sequential(), Batched()):
+        with pytest.raises(NonFiniteError) as failure:
+            (layer * 2.0).train().run(executor)
+        assert not any(note.startswith("first") for note in failure.value.__notes__)
+
+
+@pytest.mark.parametrize("bind", [False, True], ids=["operation", "bind"])
+def test_what_fails_when_it_is_asked_once_more_hides_no_refusal(bind: bool) -> None:
+    """What ran in batches kept no values, so that they are computed again to find the first."""
+    asked: list[float] = []
+
+    def first(x: float) -> float:
+        asked.append(x)
+        if len(asked) > 1:
+            raise ValueError("no more")
+        return x
+
+    @wg.differentiable
+    async def waiting(x: wg.DoubleLayer) -> wg.DoubleLayer:
+        first(await x)
+        return x
+
+    same = unregistered("same", lambda case, x: first(x), lambda case, g, y, x: g)
+    with pytest.raises(NonFiniteError) as failure:
+        wg.log(waiting(d * 1.0) if bind else same(d)).train().run(Batched())
+    assert len(asked) == 2
+    assert not any(note.startswith("first") for note in failure.value.__notes__)
+
+
+def test_by_hand_a_refusal_says_which_weight() -> None:
+    def send(tape: wg.Tape[float, float]) -> wg.Do[None]:
+        return wg.Do.delay(lambda: tape.backward(wg.Do.now(inf)).run())
+
+    with pytest.raises(NonFiniteError) as failure:
+        (d * 1.0).forward.flat_map(send).run()
+    assert any("in the update of <DoubleWeight 'd'" in note for note in failure.value.__notes__)
+    assert d.data == 0.0

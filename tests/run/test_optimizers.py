@@ -10,30 +10,16 @@ import pytest
 from numpy.typing import NDArray
 
 import wengert as wg
+from tests.optimizers import WithAdagrad, WithAdam, WithAdamW, WithL1, WithMomentum, WithNesterov, WithRMSprop
 from wengert.plugins import (
     SGD,
-    Adagrad,
     Adam,
-    AdamW,
-    L1Regularization,
     L2Regularization,
     LearningRate,
     LearningRateSchedule,
-    Momentum,
-    Nesterov,
     Plugin,
-    RMSprop,
     WeightDecay,
 )
-
-
-class WithMomentum(Momentum, LearningRate): ...
-
-
-class WithAdam(Adam, LearningRate): ...
-
-
-class WithL1(L1Regularization, LearningRate): ...
 
 
 class WithL2(L2Regularization, LearningRate): ...
@@ -43,18 +29,6 @@ class WithDecay(WeightDecay, LearningRate): ...
 
 
 class WithDecayToTheRight(LearningRate, WeightDecay): ...
-
-
-class WithNesterov(Nesterov, LearningRate): ...
-
-
-class WithAdagrad(Adagrad, LearningRate): ...
-
-
-class WithRMSprop(RMSprop, LearningRate): ...
-
-
-class WithAdamW(AdamW, LearningRate): ...
 
 
 class WithAdamAndDecay(WeightDecay, Adam, LearningRateSchedule): ...

@@ -15,17 +15,12 @@ import pytest
 from numpy.typing import NDArray
 
 import wengert as wg
+from tests.optimizers import WithAdam, WithMomentum
 from wengert import Do, DoubleExpression, DoubleLayer, DoubleWeight, Tape, UnitContinuation
 from wengert.errors import DTypeError, NotDifferentiableError, ShapeError
-from wengert.plugins import SGD, Adam, LearningRate, Momentum
+from wengert.plugins import SGD
 
 from .counting import Boom, Counted, failing
-
-
-class WithAdam(Adam, LearningRate): ...
-
-
-class WithMomentum(Momentum, LearningRate): ...
 
 
 def weight(data: float = 1.0) -> DoubleWeight:
@@ -135,6 +130,15 @@ def test_d49_all_81_mixes(makes: tuple[Callable[[float], DoubleExpression], ...]
     assert layer.train().run() == 26.0
 
 
+class Percent(int):
+    """A number that means another one."""
+
+
+@wg.register(Percent)
+def percent(x: Percent) -> Do[Tape[float, float]]:
+    return Do.now(Tape(x / 100, lambda delta: UnitContinuation.now(None)))
+
+
 @wg.register(Fraction)
 def fraction(x: Fraction) -> Do[Tape[float, float]]:
     return Do.now(Tape(float(x), lambda delta: UnitContinuation.now(None)))
@@ -164,6 +168,15 @@ class TestD50Registered:
         class Half(Fraction): ...
 
         assert wg.lift(Half(1, 2)).predict().run() == 0.5  # pyrefly: ignore[no-matching-overload] # as above
+
+    def test_a_class_derived_from_a_built_in_one_follows_its_own_rule(self) -> None:
+        assert wg.lift(Percent(50)).predict().run() == 0.5
+        assert (weight(3.0) * Percent(50)).predict().run() == 1.5
+
+    def test_what_is_built_in_cannot_be_registered(self) -> None:
+        for cls in (float, int, bool, np.float32, np.float64, np.ndarray):
+            with pytest.raises(TypeError, match=f"{cls.__name__} is built in"):
+                wg.register(cls)
 
     def test_d51_an_unregistered_type_names_the_missing_line(self) -> None:
         with pytest.raises(

@@ -12,16 +12,14 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.optimizers import WithAdam
 from tests.run.counting import Boom, Counted, state_of, unregistered
 from tests.run.divided import columns, dividing, identical, programs
 from wengert import Do
 from wengert.errors import ArgumentError, Failures
-from wengert.plugins import SGD, Adam, LearningRate
+from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
 from wengert.run.threads.regions import Regions
-
-
-class WithAdam(Adam, LearningRate): ...
 
 
 def meeting(count: int = 2) -> Any:

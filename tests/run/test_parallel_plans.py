@@ -10,21 +10,16 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
+from tests.optimizers import WithAdam, WithMomentum
 from tests.run.attacked import none_interrupted
 from tests.run.divided import F32, FREE, columns, dividing, identical, programs, switching
 from tests.run.drawn import network
 from tests.run.planned import eager, trained
-from wengert.plugins import SGD, Adam, LearningRate, Momentum
+from wengert.plugins import SGD
 from wengert.run import Sequential
 from wengert.run.threads.regions import Regions
 from wengert.run.threads.trial import Terms
-
-
-class WithAdam(Adam, LearningRate): ...
-
-
-class WithMomentum(Momentum, LearningRate): ...
-
 
 SETTINGS: dict[str, Callable[[], Any]] = {  # Any: settings classes take different keywords
     "SGD": lambda: SGD(learning_rate=0.1),
@@ -45,7 +40,7 @@ class TestPlans:
         assert isinstance(program._way, Regions)
         assert program.source.count("def ") > 4
 
-    @pytest.mark.parametrize("seed", range(60))
+    @pytest.mark.parametrize("seed", few(range(60), 15))
     def test_random_graphs_are_those_of_one_thread_bit_for_bit(self, seed: int) -> None:
         drawn = network(seed, SETTINGS[sorted(SETTINGS)[seed % len(SETTINGS)]])
         wanted = trained(drawn, eager(2)[0], 6)

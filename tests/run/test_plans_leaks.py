@@ -1,4 +1,4 @@
-"""S13 with plans: with the cycle collector off nothing of a run outlives it, and a thousand steps add nothing."""
+"""S13 with plans: nothing of a run outlives it, a thousand steps add nothing, and there are only so many plans."""
 
 from __future__ import annotations
 
@@ -142,3 +142,39 @@ def test_buffers_of_a_plan_are_few_however_many_threads_there_were() -> None:
     for each in sets:
         plan.program.give(each)
     assert len(plan.program._free) <= 2
+
+
+def test_plans_do_not_keep_what_they_ran() -> None:
+    executor, _ = eager()
+    settings = SGD(learning_rate=1.0)
+
+    def step() -> None:
+        w = settings.array_weight(np.ones((50, 50)))
+        wg.sum(w * np.ones((50, 50))).train().run(executor)
+
+    step()
+    gc.collect()
+    before = sum(issubclass(type(x), wg.ArrayWeight) for x in gc.get_objects())
+    for _ in range(10):
+        step()
+    gc.collect()
+    assert sum(issubclass(type(x), wg.ArrayWeight) for x in gc.get_objects()) == before
+
+
+def test_the_plans_are_bounded() -> None:
+    executor, plans = eager()
+    w = SGD(learning_rate=0.0).double_weight(1.0)
+    for i in range(1, 40):
+        x = w * 1.0
+        for _ in range(i):
+            x = x * w
+        (x + 1.0).predict().run(executor)
+    assert plans.made == 8
+
+
+def test_all_plans_together_are_bounded() -> None:
+    executor, plans = eager()
+    w = SGD(learning_rate=0.0).array_weight(np.ones(3))
+    for n in range(1, 100):
+        wg.sum(w * np.ones((n, 3))).predict().run(executor)
+    assert plans.made == 64

@@ -13,7 +13,7 @@ import wengert as wg
 from tests.run.attacked import OPTIMIZERS
 from tests.run.counting import state_of
 from tests.run.planned import eager, plain
-from tests.run.test_plans_binds import programs_counted
+from tests.run.waiting import programs_counted
 from wengert import ArrayLayer, Do, DoubleLayer
 from wengert.run import Parallel
 

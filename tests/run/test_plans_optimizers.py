@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.optimizers import WithAdagrad, WithAdamW, WithL1, WithNesterov, WithRMSprop
 from tests.run.planned import eager, plain, same, trained
 from tests.run.test_plans import NETWORKS
 from wengert.plugins import (
-    Adagrad,
     AdamW,
     ClipByGlobalNorm,
     FailOnNonFinite,
@@ -19,30 +19,14 @@ from wengert.plugins import (
     LearningRateSchedule,
     Logging,
     Nesterov,
-    RMSprop,
     WeightDecay,
 )
-
-
-class WithL1(L1Regularization, LearningRate): ...
 
 
 class WithL2(L2Regularization, LearningRate): ...
 
 
 class WithDecay(LearningRate, WeightDecay): ...
-
-
-class WithNesterov(Nesterov, LearningRate): ...
-
-
-class WithAdagrad(Adagrad, LearningRate): ...
-
-
-class WithRMSprop(RMSprop, LearningRate): ...
-
-
-class WithAdamW(AdamW, LearningRate): ...
 
 
 class Logged(Logging, AdamW, LearningRate): ...

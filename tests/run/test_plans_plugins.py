@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.run.attacked import WithAdam, WithMomentum, alike, interruptions
+from tests.optimizers import WithAdam, WithMomentum
+from tests.run.attacked import alike, interruptions
 from tests.run.planned import eager, plain, same
 from wengert.extend import Optimizer, dense
 from wengert.plugins import SGD, Names, Plugin

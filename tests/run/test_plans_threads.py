@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,6 @@ from tests.run.attacked import OPTIMIZERS, none_interrupted
 from tests.run.planned import eager, plain, same, trained
 from wengert.extend import kinds
 from wengert.plugins import SGD
-
-
-@pytest.fixture
-def switching_fast() -> Iterator[None]:
-    """Threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.mark.usefixtures("switching_fast")
@@ -117,3 +107,41 @@ def test_a_result_that_is_a_weights_old_data_is_a_copy() -> None:
     assert (found == 1.0).all()
     assert (w.data == 0.0).all()
     assert not np.shares_memory(found, before[0])
+
+
+def test_many_threads_run_one_plan() -> None:
+    executor, plans = eager()
+    w = SGD(learning_rate=1.0).array_weight(np.zeros(64))
+    xs = [np.full(64, float(i)) for i in range(8)]
+    wrong: list[Any] = []
+
+    def predicts(x: Any) -> None:
+        for _ in range(200):
+            if ((w + x) * (w + x) + x).predict().run(executor)[3] != x[0] * x[0] + x[0]:
+                wrong.append(x[0])
+
+    x = np.zeros(64)
+    assert ((w + x) * (w + x) + x).predict().run(executor)[3] == 0.0  # makes it, before they race
+    threads = [threading.Thread(target=predicts, args=(x,)) for x in xs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert plans.made == 1
+
+
+def test_trainings_by_plan_in_many_threads_lose_no_update() -> None:
+    executor, _ = eager()
+    w = SGD(learning_rate=1.0).array_weight(np.zeros(8))
+
+    def trains() -> None:
+        for _ in range(100):
+            wg.sum(w * -1.0).train().run(executor)
+
+    threads = [threading.Thread(target=trains) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (w.data == 400.0).all()

@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
-import sys
 import threading
 import weakref
-from collections.abc import Iterator
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -211,15 +209,6 @@ class Steady:
     def stacked(self) -> bool:
         plans = [plan for of in self.plans._plans.values() for plan in of]
         return any(len(plan.whole) == 1 for plan in plans)
-
-
-@pytest.fixture
-def switching_fast() -> Iterator[None]:
-    """Threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 @pytest.mark.usefixtures("switching_fast")

@@ -3,8 +3,7 @@ they can."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, BrokenBarrierError
 from time import sleep
@@ -22,6 +21,7 @@ from wengert.run import Batched, Parallel, Sequential
 
 from .counting import Counted
 
+pytestmark = pytest.mark.usefixtures("switching_fast")
 THREADS = 4
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "interpreted": lambda: Sequential(compiled=False),
@@ -29,14 +29,6 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {
     "parallel": lambda: Parallel(2),
     "batched": Batched,
 }
-
-
-@pytest.fixture(autouse=True)
-def switching_fast() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 def stressed(executor: Executor, rounds: int) -> None:

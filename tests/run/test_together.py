@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from functools import partial, reduce
+from itertools import pairwise
+from operator import add
 from typing import Any
 from unittest.mock import patch
 
@@ -14,30 +18,27 @@ import pytest
 
 import wengert as wg
 from tests.run.attacked import OPTIMIZERS
-from tests.run.counting import Boom, Counted, unregistered
+from tests.run.counting import Boom, Counted, barrier, left, unregistered
 from tests.run.divided import identical, switching
 from tests.run.drawn import MAKERS, Draw, Layer, network
 from tests.run.planned import plain, trained
 from tests.run.test_leaks import growth
-from tests.run.test_plans_binds import NAMES, bind, counting_maker
+from tests.run.waiting import NAMES, bind, counting_maker
 from wengert import Do, DoubleLayer, Tape, gather
 from wengert.errors import Failures
 from wengert.graph.operand import external
 from wengert.graph.store import STORE
 from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
-from wengert.run.threads import returning, together
+from wengert.run.threads import habits, overlap, returning, together
 from wengert.run.threads.crew import Crew
+from wengert.run.threads.habits import Habits, made_of
 from wengert.run.threads.strand import Strand
 from wengert.run.threads.together import Together
 
 
 def weight(value: float = 1.0) -> wg.DoubleWeight:
     return SGD(learning_rate=0.125).double_weight(value)
-
-
-def barrier(count: int = 2) -> threading.Barrier:
-    return threading.Barrier(count, timeout=10)
 
 
 def ahead(threads: int = 2) -> Parallel:
@@ -75,6 +76,24 @@ def helped_at_once() -> Iterator[None]:
         switching(),
     ):
         yield
+
+
+def drawn(seed: int, executor: Any) -> tuple[list[Any], object]:  # Any: an interpreter; losses and data
+    """Four steps of a random network with binds, and how often a rule in it was called."""
+    counted = Counted()
+    makers = (*MAKERS, *[bind] * 9, counting_maker(counted))
+    made = network(seed, OPTIMIZERS[NAMES[seed % len(NAMES)]], makers)
+    with helped_at_once():
+        return trained(made, executor, 4), counted.calls
+
+
+def differs(a: list[Any], b: list[Any]) -> bool:  # Any: losses and data
+    """Whether `identical` says so."""
+    try:
+        identical(a, b)
+    except AssertionError:
+        return True
+    return False
 
 
 @wg.differentiable
@@ -147,19 +166,62 @@ class TestOverlap:
             (asks(w * 1.0) + asks(w * 2.0)).predict().run(Parallel(threads=2))
         assert f.calls == (20, 0)
 
+    @pytest.mark.parametrize("own", [False, True])
+    def test_what_has_gone_ahead_is_not_computed_again_for_what_is_made_of_it(self, own: bool) -> None:
+        f, w = Counted("f"), weight(2.0)
+        shared = f.apply(w * 3.0)
+
+        @wg.differentiable
+        async def in_turn(x: DoubleLayer) -> DoubleLayer:
+            await x.predict()  # which has its turn only
+            return x * await (shared * 2.0)
+
+        @wg.differentiable
+        async def asks(x: DoubleLayer) -> DoubleLayer:
+            return x * await shared
+
+        def loss() -> DoubleLayer:
+            return in_turn(w * 1.0) + asks(w * 2.0)
+
+        async def by_hand() -> None:
+            tape = await loss().forward
+            await Do.now(tape.backward(Do.now(1.0)).run())
+
+        trains: Do[Any] = Do.coroutine(by_hand) if own else loss().train()
+        with helped_at_once():
+            for runs in range(1, 6):
+                trains.run(ahead())
+                assert f.calls == (runs, 0)
+
 
 class TestOrder:
     @pytest.mark.parametrize("seed", range(2, 26))
     def test_random_graphs_with_binds_have_the_bits_of_one_thread(self, seed: int) -> None:
-        found: list[Any] = []  # Any: losses and data
-        for executor in (plain(), ahead(2 + seed % 3)):
-            counted = Counted()
-            makers = (*MAKERS, *[bind] * 9, counting_maker(counted))
-            made = network(seed, OPTIMIZERS[NAMES[seed % len(NAMES)]], makers)
-            with helped_at_once():
-                found.append((trained(made, executor, 4), counted.calls))  # type: ignore[arg-type] # as good
-        identical(found[0][0], found[1][0])
-        assert found[0][1] == found[1][1]
+        found, calls = drawn(seed, plain())
+        for executor in (ahead(2 + seed % 3), ahead(4)):
+            others, their_calls = drawn(seed, executor)
+            identical(found, others)
+            assert calls == their_calls
+
+    @pytest.mark.nightly
+    @pytest.mark.parametrize("first", range(26, 402, 47))
+    def test_nor_do_hundreds_of_them_differ_with_plans_and_without(self, first: int) -> None:
+        for seed in range(first, first + 47):
+            found, calls = drawn(seed, plain())
+            for threads in (2, 4):
+                others, their_calls = drawn(seed, ahead(threads))
+                identical(found, others)
+                assert calls == their_calls
+                identical(found, drawn(seed, Parallel(threads))[0])
+
+    def test_random_graphs_find_deltas_that_are_added_as_they_come(self) -> None:
+        def backwards(sent: list[tuple[int, Any]]) -> Any:  # Any: deltas
+            return reduce(add, [delta for _, delta in sorted(sent, key=lambda pair: -pair[0])])
+
+        # whether a graph has a sum of three that threads have a part in is a matter of moments: one of many has
+        with patch.object(overlap, "_sum", backwards):
+            differ = (differs(drawn(seed, plain())[0], drawn(seed, ahead(4))[0]) for seed in range(2, 402))
+            assert any(differ)
 
     def test_deltas_are_added_in_the_order_of_one_thread(self) -> None:
         @wg.differentiable
@@ -196,17 +258,10 @@ class TestOrder:
             found: list[str] = []
             w = weight(2.0)
 
-            @contextmanager
-            def opened(name: str) -> Iterator[str]:
-                try:
-                    yield name
-                finally:
-                    found.append(name)
-
             def asking(name: str) -> DoubleLayer:
-                held = Do.resource(lambda: opened(name)).flat_map(lambda _: (w * 1.0).forward)
+                held = Do.resource(lambda: left(found, name)).flat_map(lambda _: (w * 1.0).forward)
                 return DoubleLayer(
-                    held.flat_map(lambda _: Do.resource(lambda: opened(f"{name}, later"))).flat_map(
+                    held.flat_map(lambda _: Do.resource(lambda: left(found, f"{name}, later"))).flat_map(
                         lambda _: (w * 3.0).forward
                     )
                 )
@@ -365,16 +420,66 @@ class TestFailures:
         with pytest.raises(RecursionError, match="waits for itself"):
             (layers[0] + layers[1]).predict().run(ahead())
 
-    @pytest.mark.parametrize("stop", [KeyboardInterrupt, None])
-    def test_a_run_that_stops_past_a_question_lets_go(self, stop: type[BaseException] | None) -> None:
-        met, go_on, released, w = barrier(3), threading.Event(), list[int](), weight()
+    @pytest.mark.parametrize("way", ["binds", "branches"])
+    @pytest.mark.parametrize("stop", [KeyboardInterrupt, Boom])
+    def test_a_stop_passes_whatever_fails_in_letting_go(self, stop: type[BaseException], way: str) -> None:
+        w = weight()
+
+        class Opened:
+            def __enter__(self) -> None: ...
+
+            def __exit__(self, *failure: object) -> None:
+                raise ValueError("on leaving")
+
+        def fail() -> None:
+            raise stop
+
+        def outcome(executor: Any) -> BaseException:  # Any: an interpreter
+            held = Do.resource(Opened).flat_map(lambda _: (w * 1.0).forward)
+            fails = (w * 2.0).forward.flat_map(lambda tape: Do.delay(fail).map(lambda _: tape))
+            if way == "binds":
+                question: Do[Any] = (DoubleLayer(held) + DoubleLayer(fails)).predict()
+            else:
+                question = gather(held, Do.delay(int).flat_map(lambda _: Do.delay(fail)))
+            with pytest.raises((stop, Failures)) as failure:
+                question.run(executor)
+            return failure.value
+
+        def told(failure: BaseException) -> tuple[object, ...]:
+            parts = failure.exceptions if isinstance(failure, BaseExceptionGroup) else ()
+            return (
+                type(failure),
+                getattr(failure, "__notes__", ())[-1:],
+                sorted(type(x).__name__ for x in parts),
+            )
+
+        assert told(outcome(ahead())) == told(outcome(Sequential()))
+        assert isinstance(outcome(ahead()), Failures if stop is Boom else KeyboardInterrupt)
+
+    def test_an_interrupt_in_turn_passes_what_fails_in_letting_go_of_what_was_ahead(self) -> None:
+        w, released = weight(), list[str]()
 
         @contextmanager
-        def opened(i: int) -> Iterator[None]:
+        def opened() -> Iterator[None]:
             try:
                 yield
             finally:
-                released.append(i)
+                released.append("ahead")
+                raise ValueError("on leaving")
+
+        def stop() -> None:
+            raise KeyboardInterrupt
+
+        in_turn = (w * 1.0).predict().flat_map(lambda _: Do.delay(stop)).flat_map(lambda _: (w * 1.0).forward)
+        held = Do.resource(opened).flat_map(lambda _: (w * 2.0).forward)
+        with pytest.raises(KeyboardInterrupt) as failure:
+            (DoubleLayer(in_turn) + DoubleLayer(held)).predict().run(ahead())
+        assert released == ["ahead"]
+        assert "ValueError: on leaving" in failure.value.__notes__[-1]
+
+    @pytest.mark.parametrize("stop", [KeyboardInterrupt, None])
+    def test_a_run_that_stops_past_a_question_lets_go(self, stop: type[BaseException] | None) -> None:
+        met, go_on, released, w = barrier(3), threading.Event(), list[int](), weight()
 
         def wait(i: int) -> None:
             if stop is None:
@@ -384,7 +489,7 @@ class TestFailures:
                 raise stop
 
         def layer(i: int) -> DoubleLayer:
-            held = Do.resource(lambda: opened(i)).flat_map(lambda _: (w * 1.0).forward)
+            held = Do.resource(lambda: left(released, i)).flat_map(lambda _: (w * 1.0).forward)
             return DoubleLayer(held.flat_map(lambda tape: Do.delay(lambda: wait(i)).map(lambda _: tape)))
 
         question = (layer(0) + layer(1)).train()
@@ -423,6 +528,81 @@ class TestHabits:
             (meeting(w * 1.0, int) + meeting(w * 2.0, int)).predict().run(executor)
         met = barrier()
         (meeting(w * 1.0, met.wait) + meeting(w * 2.0, met.wait)).predict().run(executor)
+
+    def test_functions_among_keywords_count_as_well(self) -> None:
+        @wg.differentiable
+        async def meets(x: DoubleLayer, *, meet: Callable[[], object]) -> DoubleLayer:
+            meet()
+            return x * await x
+
+        w, executor = weight(2.0), Parallel(threads=2)
+        for _ in range(40):
+            (meets(w * 1.0, meet=int) + meets(w * 2.0, meet=int)).predict().run(executor)
+        met = barrier()
+        (meets(w * 1.0, meet=met.wait) + meets(w * 2.0, meet=met.wait)).predict().run(executor)
+
+    def test_the_same_answer_is_asked_for_less_and_less_often(self) -> None:
+        seen, of, asked = Habits(), (int,), list[int]()
+        for i in range(60_000):
+            if seen.ahead(of):
+                seen.learn(of, alone=True)
+                asked.append(i)
+        assert asked[:8] == [*range(8)]
+        pauses = [b - a - 1 for a, b in pairwise(asked[7:])]
+        assert pauses[:6] == [500, 1_000, 2_000, 4_000, 8_000, 8_000]
+        for i in range(8):
+            seen.learn(of, alone=bool(i))
+        assert [seen.ahead(of) for _ in range(3)] == [True] * 3  # only seven in a row
+        seen.learn(of, alone=True)
+        assert [seen.ahead(of) for _ in range(501)] == [False] * 500 + [True]
+
+    def test_functions_are_known_by_what_they_hold(self) -> None:
+        def holding(held: Any) -> Callable[[], object]:  # Any: whatever can be held
+            return lambda: held
+
+        def key(function: Any) -> tuple[int, ...]:  # Any: as above
+            return tuple(map(id, made_of([Do.delay(partial(function)).map(str)])))
+
+        def before_it_is_filled() -> tuple[int, ...]:
+            def reads() -> int:
+                return later
+
+            found = key(reads)
+            later = 0
+            return found
+
+        functions: tuple[object, ...] = (
+            math.sin,
+            math.cos,
+            [].append,
+            set().add,
+            self.key_of,
+            self.another_key_of,
+            barrier,
+        )
+        callables = (int, str, *functions)
+        keys = [key(holding(x)) for x in (*callables, 1.0)]
+        assert len({*keys}) == len(keys)
+        assert keys == [key(holding(x)) for x in (*callables, 2.0)]
+        assert key([].append) == key([1].append)  # a method of a type
+        assert before_it_is_filled() == before_it_is_filled()
+        deep: object = int
+        for _ in range(9):
+            deep = holding(deep)
+        assert key(holding(holding(int))) != key(holding(holding(str)))
+        assert id(int) not in key(deep)  # nobody looks as deep as that
+        assert [*map(id, made_of([1.0, 2]))] == [id(float), id(int)]
+
+    def key_of(self) -> None: ...
+
+    def another_key_of(self) -> None: ...
+
+    def test_no_more_than_so_many_structures_are_remembered(self) -> None:
+        seen, things = Habits(), [object() for _ in range(9)]
+        with patch.object(habits, "_MOST", 8):
+            for x in things:
+                seen.learn([x], alone=True)
+                assert len(seen._seen) <= 8
 
     def test_one_bind_alone_has_no_strand(self) -> None:
         w = weight(2.0)

@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from wengert.control import set_default_executor
-from wengert.run.ask import Gradients, gradients, predict, train
+from wengert.run.ask import predict, train
 from wengert.run.cell import cell
 from wengert.run.direct import differentiable
+from wengert.run.gradient import Gradients, gradients
 from wengert.run.sequential import Sequential
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The questions that a person asks of an expression: predict, train, gradients.
+"""The questions that a person asks of an expression: predict and train.
 
 Knows: their types, and that only scalar losses are trained.
 Refuses to know: who answers; the executor of the run does.
@@ -6,45 +6,28 @@ Refuses to know: who answers; the executor of the run does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import Field
-from functools import partial
-from importlib import import_module
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, cast, overload
+from typing import Any, ClassVar, Protocol, TypeAlias, overload
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import Array, ArrayLiteral, Cpu, Float32, Float64, Gpu, GpuArray, Host, HostArray, T
-from wengert.control import Context, Do, Steps
-from wengert.control.machine import Machine
+from wengert.arrays import ArrayLiteral, Cpu, Float32, Gpu, GpuArray, Host, HostArray, T
+from wengert.control import Do
 from wengert.differentiable import Differentiable
-from wengert.errors import ArgumentError, NotDifferentiableError, ShapeError
-from wengert.graph.expressions import ArrayLayer, ArrayOperand, DoubleExpression, FloatExpression
+from wengert.errors import NotDifferentiableError, ShapeError
+from wengert.graph.expressions import ArrayOperand, DoubleExpression, FloatExpression
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Foreign, asked, check_scalar_loss
-from wengert.graph.operand import lift_any, shown
+from wengert.graph.operand import lift_any
 from wengert.graph.products import is_product
 from wengert.graph.site import user_position
-from wengert.graph.weights import Weight
 
 A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
-G = TypeVar(
-    "G", default=Any
-)  # Any: of weights of several classes in a list each delta is what its weight's is
 P = TypeVar("P", covariant=True)
-LA = TypeVar("LA")
-LB = TypeVar("LB")
-LC = TypeVar("LC")
-LD = TypeVar("LD")
-LE = TypeVar("LE")
-LG = TypeVar("LG", default=Any)  # Any: as `G`
-D_contra = TypeVar("D_contra", contravariant=True)
-D_co = TypeVar("D_co", covariant=True)
-L_co = TypeVar("L_co", covariant=True)
 Loss: TypeAlias = (
     ArrayOperand[tuple[()], Any, Any] | DoubleExpression | FloatExpression
 )  # Any: every dtype, device
@@ -54,20 +37,6 @@ class Predictable(Protocol[P]):
     """A layer, a weight or a mask: whatever has `predict`."""
 
     def predict(self) -> Do[P]: ...
-
-
-class Several(Protocol[P]):
-    """A list: `reverse` keeps tuples out, whose overloads say what is at each place."""
-
-    def __iter__(self) -> Iterator[P]: ...
-    def reverse(self) -> None: ...
-
-
-class Target(Differentiable[P, D_contra], Protocol[P, D_contra, L_co]):
-    """An expression with data `P` and deltas `D_contra`, which as an expression are an `L_co`."""
-
-    @property
-    def _layer(self) -> L_co: ...
 
 
 class Structure(Protocol):
@@ -131,7 +100,7 @@ def predict(
     """The data of an expression, or of a tuple or frozen dataclass of expressions; weights stay as they are.
 
     Layers whose number a checker does not know are a list: `gather(*layers)` gives their data as well.
-
+    Raises NotDifferentiableError at the call for what is no expression.
     >>> from wengert.plugins import SGD
     >>> w = SGD(learning_rate=0.1).double_weight(2.0)
     >>> predict((w * 3.0, w + 1.0)).run()
@@ -151,7 +120,8 @@ def train(loss: FloatExpression, /) -> Do[Float32]: ...
 def train(loss: Any, /) -> Do[Any]:  # Any: typed by the overloads
     """The loss before the update; when run, every weight that a delta reaches takes one step (S5, S6).
 
-    Raises ShapeError at the call for a loss that is not scalar: reduce it first, with `sum` or `mean`.
+    Raises ShapeError at the call for a loss that is not scalar: reduce it first, with `sum` or `mean`;
+    NotDifferentiableError for a mask and for what is no expression.
     >>> from wengert.plugins import SGD
     >>> w = SGD(learning_rate=0.5).double_weight(2.0)
     >>> train(w * w).run(), w.data
@@ -174,120 +144,3 @@ def checked_loss(who: str, loss: object) -> Expression:
         )
     check_scalar_loss(x, who)
     return x
-
-
-class Gradients(Do[D_co], Generic[D_co, L_co]):
-    """The derivatives of a loss, to be run; `layers` are the same as expressions."""
-
-    __slots__ = ("_layers", "_loss", "_targets")
-
-    def __init__(self, loss: object, targets: tuple[Expression, ...]) -> None:
-        self._loss = loss
-        self._targets = targets
-        self._layers: tuple[Expression, ...] | None = None
-
-    @property
-    def layers(self) -> L_co:
-        """The derivatives as expressions, made when they are first asked for; nothing is computed.
-
-        They follow the operations' own rules, whichever others the executor of a run may have.
-        Raises NotDifferentiableError where only a run tells what lies between the loss and what is asked for.
-        """
-        if self._layers is None:
-            later = import_module("wengert.run.derivatives")  # few programs ask, and all import this module
-            self._layers = later.derivatives(lift_any(self._loss), self._targets)
-        return cast(L_co, self._layers)
-
-    def _begin(self, machine: Machine) -> Do[Any]:  # Any: deltas of every type
-        return Do.program(partial(_asked, self._loss, self._targets))
-
-    def __reduce__(self) -> tuple[type[Gradients[Any, Any]], tuple[object, ...]]:  # Any: of every type
-        return Gradients, (self._loss, self._targets)
-
-
-def _asked(loss: object, targets: tuple[Expression, ...], context: Context) -> Steps[Any]:  # Any: deltas
-    return context.run.executor.gradients(loss, targets, context)
-
-
-# Any in all: the Data of what is asked for does not matter; its Delta and its layer decide the answer
-@overload
-def gradients(loss: Loss, wrt: tuple[Target[Any, A, LA]], /) -> Gradients[tuple[A], tuple[LA]]: ...
-@overload
-def gradients(
-    loss: Loss, wrt: tuple[Target[Any, A, LA], Target[Any, B, LB]], /
-) -> Gradients[tuple[A, B], tuple[LA, LB]]: ...
-@overload
-def gradients(
-    loss: Loss, wrt: tuple[Target[Any, A, LA], Target[Any, B, LB], Target[Any, C, LC]], /
-) -> Gradients[tuple[A, B, C], tuple[LA, LB, LC]]: ...
-@overload
-def gradients(
-    loss: Loss,
-    wrt: tuple[Target[Any, A, LA], Target[Any, B, LB], Target[Any, C, LC], Target[Any, D, LD]],
-    /,
-) -> Gradients[tuple[A, B, C, D], tuple[LA, LB, LC, LD]]: ...
-@overload
-def gradients(
-    loss: Loss,
-    wrt: tuple[
-        Target[Any, A, LA],
-        Target[Any, B, LB],
-        Target[Any, C, LC],
-        Target[Any, D, LD],
-        Target[E, Any, LE],
-        *tuple[Target[E, Any, LE], ...],
-    ],
-    /,
-) -> Gradients[tuple[A, B, C, D, E, *tuple[E, ...]], tuple[LA, LB, LC, LD, LE, *tuple[LE, ...]]]: ...
-@overload
-def gradients(
-    loss: Loss, wrt: Several[Target[Any, A, LA]], /
-) -> Gradients[tuple[A, ...], tuple[LA, ...]]: ...
-@overload  # a list of weights of several classes too; of one class the same as above, or mypy answers Any
-def gradients(
-    loss: Loss, wrt: Several[Target[Any, G, LG]] | list[Expression] | list[Weight], /
-) -> Gradients[tuple[G, ...], tuple[LG, ...]]: ...
-@overload  # arrays of several shapes in a list, of which mypy makes a list of `object` unless it is told
-def gradients(
-    loss: Loss, wrt: list[ArrayOperand[Any, Float32, Cpu]], /
-) -> Gradients[tuple[Array[Any, Float32, Cpu], ...], tuple[ArrayLayer[Any, Float32, Cpu], ...]]: ...
-@overload
-def gradients(
-    loss: Loss, wrt: list[ArrayOperand[Any, Float64, Cpu]], /
-) -> Gradients[tuple[Array[Any, Float64, Cpu], ...], tuple[ArrayLayer[Any, Float64, Cpu], ...]]: ...
-def gradients(loss: Loss, wrt: Any, /) -> Gradients[Any, Any]:  # Any: typed by the overloads
-    """The derivative of a scalar loss with respect to each of `wrt`, 0 where it does not depend; no update.
-
-    `.layers` of the answer are the same derivatives as expressions, to build on: a penalty on a gradient, a
-    product with a Hessian, a derivative of any order.
-    >>> from wengert.plugins import SGD
-    >>> w = SGD(learning_rate=0.1).double_weight(3.0)
-    >>> gradients(w * w * w, (w,)).run()
-    (27.0,)
-    >>> (dw,) = gradients(w * w * w, (w,)).layers
-    >>> gradients(dw * dw, (w,)).run()
-    (972.0,)
-    """
-    checked_loss("gradients", loss)
-    return Gradients(loss, checked_targets(wrt))
-
-
-def checked_targets(wrt: object) -> tuple[Expression, ...]:
-    """The expressions of `wrt`; refuses each that no delta can reach, where 0 would be a wrong answer."""
-    if not isinstance(wrt, (tuple, list)):
-        raise ArgumentError(
-            f"gradients: `wrt` is a tuple or a list of expressions, as in gradients(loss, (w,)); "
-            f"got {shown(wrt)}\n  at {user_position()}"
-        )
-    for x in wrt:
-        if not isinstance(x, Expression):
-            raise NotDifferentiableError(
-                f"gradients: `wrt` has {shown(x)}, which is no expression and so no part of the loss; "
-                f"make a weight of it and use that in both places\n  at {user_position()}"
-            )
-        if not x.kind.trainable:
-            raise NotDifferentiableError(
-                f"gradients: no weight is below {x!r}, so no delta is computed there; "
-                f"make a weight of it\n  at {user_position()}"
-            )
-    return tuple(wrt)

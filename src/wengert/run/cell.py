@@ -13,23 +13,23 @@ import weakref
 from collections.abc import Callable, Iterable
 from inspect import iscoroutinefunction
 from types import CodeType
-from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
-from wengert.errors import ArgumentError
-from wengert.graph.node import new_node, next_serial
+from wengert.errors import ArgumentError, WengertError
 from wengert.graph.operand import operand, shown
-from wengert.graph.operation import Operation, Rules, Signature
-from wengert.graph.products import Rebuild, is_product, leaves_of
+from wengert.graph.operation import Operation, Rules
+from wengert.graph.products import is_product, leaves_of
 from wengert.graph.site import OURS, user_frame, user_position
 from wengert.graph.template import CellSignature
-from wengert.graph.weights import Weight
-from wengert.run.forms import flat, form_of, is_operand
+from wengert.run.calls import Form, Make, Operands, Pattern, form_for, maker_of, pattern_of, unread
+from wengert.run.forms import form_of, is_operand
 from wengert.run.templates import MOST, Templates, is_open
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _getframe = sys._getframe
-_new = object.__new__  # as in `apply`
+# of arguments of another form, or of kinds that have not been met
+_UNREAD: Final = (AttributeError, KeyError, TypeError, ValueError, WengertError)
 
 
 class Parts:
@@ -70,49 +70,41 @@ class Cell(Generic[P, R]):
         named = function.func if isinstance(function, functools.partial) else function
         self._templates = Templates(function, getattr(named, "__qualname__", "cell"))
         self.at: tuple[CodeType | str, int] | None = None  # where calls count as written, if not here
-        self._calls: dict[tuple[Any, ...] | None, _Call] = {}  # Any: kinds, and lengths of tuples of them
+        self._forms: dict[Pattern, Form] = {}
+        self._read = unread  # of the form that the last call had
+        self._makes: dict[CellSignature, Make] = {}
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        found: _Call | None = None
-        operands: tuple[Any, ...] = args  # Any: expressions and literals
-        if not kwargs:
-            try:  # expressions only, of kinds already met
-                found = self._calls[tuple([x._kind for x in args])]  # type: ignore[attr-defined] # else the except
-            except (AttributeError, KeyError):
-                key, operands = flat(args)
-                found = self._calls.get(key)
-        if found is None:
+        if kwargs:
             return self._long_way(args, kwargs)
+        try:
+            make, operands = self._read(*args)
+        except _UNREAD:
+            found = self._in_another_form(args)
+            if found is None:
+                return self._long_way(args, kwargs)
+            make, operands = found
         if self.at is None:
             frame = _getframe(1)
-            if OURS[frame.f_code.co_filename]:
+            code = frame.f_code
+            if OURS[code.co_filename]:
                 frame = user_frame()
-            code, offset = frame.f_code, frame.f_lasti
+                code = frame.f_code
+            made: R = make(operands, code, frame.f_lasti)
         else:
-            code, offset = self.at  # type: ignore[assignment] # of a block that was pickled, a text is left
-        signature, captured, parts, rebuild = found
-        cls = signature.cls
-        node = _new(cls)
-        node._kind = signature.kind
-        node._signature = signature
-        node._operands = operands + captured
-        node._serial = next_serial()
-        node._code = code
-        node._offset = offset
-        if rebuild is None:
-            return cast(R, node)
-        owner = (node,)
-        made = []
-        for part in parts:
-            result = _new(part.cls)
-            result._kind = part.kind
-            result._signature = part
-            result._operands = owner
-            result._serial = next_serial()
-            result._code = code
-            result._offset = offset
-            made.append(result)
-        return cast(R, rebuild(made))
+            made = make(operands, *self.at)
+        return made
+
+    def _in_another_form(self, args: tuple[object, ...]) -> tuple[Make, Operands] | None:
+        """As a call with arguments of another pattern than those of the one before; None if it is new."""
+        form = self._forms.get(pattern_of(args))
+        if form is None:
+            return None
+        self._read = form.read
+        try:
+            return self._read(*args)
+        except _UNREAD:
+            return None
 
     def _long_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:  # Any: arguments of every type
         """A call of a form that has not been met, or with arguments that belong to the trace."""
@@ -131,22 +123,36 @@ class Cell(Generic[P, R]):
             given, named = fill(at[i] for i in range(len(at)))
             return (*first, *given), named
 
-        call = _call_of(self._templates.signature(kinds, form, filled))
-        signature = call.signature
-        key, _ = flat(args)
-        keeps = self._owner is not None and is_open(signature)  # its owner, for the run
-        if key is not None and not kwargs and not keeps:
-            if len(self._calls) >= MOST:
-                self._calls.clear()
-            self._calls[key] = call
+        signature = self._templates.signature(kinds, form, filled)
+        one_of_many = is_open(signature)  # each call has its own
+        make = _maker(signature) if one_of_many else self._make_of(signature)
+        keeps = self._owner is not None and one_of_many  # its owner, for the run
+        if not kwargs and not keeps:
+            self._remember(args, make)
         frame = user_frame()
         code, offset = self.at or (frame.f_code, frame.f_lasti)
-        operands = (*[value for value, _ in pairs], *call.captured)
-        node = new_node(signature.cls, signature.kind, signature, operands, code, offset)
-        if call.rebuild is None:
-            return cast(R, node)
-        made = [new_node(part.cls, part.kind, part, (node,), node._code, node._offset) for part in call.parts]
-        return cast(R, call.rebuild(made))
+        made: R = make(tuple([value for value, _ in pairs]), code, offset)
+        return made
+
+    def _make_of(self, signature: CellSignature) -> Make:
+        """What makes the nodes of a call."""
+        found = self._makes.get(signature)
+        if found is None:
+            if len(self._makes) >= MOST:
+                self._makes.clear()
+            found = self._makes[signature] = _maker(signature)
+        return found
+
+    def _remember(self, args: tuple[object, ...], make: Make) -> None:
+        """Calls like this one; beyond what is kept they are met afresh."""
+        if sum(len(form.makes) for form in self._forms.values()) >= MOST:
+            self._forms.clear()
+        pattern = pattern_of(args)
+        form = self._forms.get(pattern)
+        if form is None:
+            form = self._forms[pattern] = form_for(pattern)
+        form.makes[form.key(*args)] = make
+        self._read = form.read
 
     def __get__(self, owner: object, cls: type | None = None) -> Any:  # Any: P without its first, and R
         if owner is None:
@@ -166,7 +172,7 @@ class Cell(Generic[P, R]):
         return method
 
     def __getstate__(self) -> dict[str, Any]:  # Any: whatever a function has as attributes
-        return {**self.__dict__, "_methods": {}}
+        return {**self.__dict__, "_methods": {}, "_forms": {}, "_read": unread, "_makes": {}}
 
 
 class _Method(functools.partial[R]):
@@ -178,26 +184,16 @@ class _Method(functools.partial[R]):
         return getattr, (self.owner, self.func.__name__)
 
 
-class _Call(NamedTuple):
-    """What a call makes: a node, and one for each of several results. `rebuild` is None for a single one."""
-
-    signature: CellSignature
-    captured: tuple[Weight, ...]
-    parts: tuple[Signature, ...]
-    rebuild: Rebuild | None
-
-
-def _call_of(signature: CellSignature) -> _Call:
+def _maker(signature: CellSignature) -> Make:
+    """What makes a call's node, and one for each of several results."""
     template = signature.template
     if template.single:
-        return _Call(signature, template.captured, (), None)
+        return maker_of(signature, template.captured, (), None)
     parts = tuple(
         PART.signature((signature.kind,), (("index", index), ("of", x.kind)))
         for index, x in enumerate(template.results)
     )
-    whole = template.rebuild(parts)
-    plain = type(whole) is tuple and whole == parts  # which `tuple` puts together faster
-    return _Call(signature, template.captured, parts, tuple if plain else template.rebuild)
+    return maker_of(signature, template.captured, parts, template.rebuild(parts))
 
 
 def cell(function: Callable[P, R]) -> Callable[P, R]:

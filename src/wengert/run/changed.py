@@ -15,7 +15,7 @@ from wengert.arrays import HOST, Namespace
 from wengert.errors import ArgumentError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import shown
-from wengert.graph.operation import CELL, EXTERNAL, OPERATIONS, UNRESOLVED, Case, Operation, Rules, Signature
+from wengert.graph.operation import CELL, OPERATIONS, Case, Operation, Rules, Signature
 from wengert.run.loops import Failure, Loops, Values
 
 Changes: TypeAlias = Mapping[
@@ -35,8 +35,6 @@ class Changed(Loops):
         return 0
 
     def meaning(self, signature: Signature) -> Signature:
-        if signature.mode in (EXTERNAL, UNRESOLVED):
-            return signature
         found = self._made.get(signature)
         if found is None:
             found = self._made[signature] = self._changed(signature)

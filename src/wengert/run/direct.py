@@ -32,7 +32,7 @@ def differentiable(function: Callable[P, Coroutine[Any, Any, L]]) -> Callable[P,
     """A network that depends on values: inside, `await layer` is its data, and `if` and `for` are Python's.
 
     An awaited value is plain data: it is not differentiated and not computed again in the run. The result's
-    kind is what the annotation states; the run checks it.
+    kind is what the annotation states; the run checks it. Raises ArgumentError for what is no `async def`.
     >>> from wengert import lift
     >>> @differentiable
     ... async def larger(a: DoubleLayer, b: DoubleLayer) -> DoubleLayer:

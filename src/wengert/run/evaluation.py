@@ -10,7 +10,7 @@ The loops of `loops`, and the programs of `passages`, do nearly all the work; th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Self
 
@@ -45,7 +45,7 @@ class Evaluation(Tapes):
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
         self.resolved: dict[Node, Signature] = {}
         self.passages = Passages(None)
-        self.update: Iterator[Value] | None = None  # what is left of a program that goes back and commits
+        self.update: Callable[[], Value] | None = None  # what is left of a program that goes back and commits
 
     def __enter__(self) -> Self:
         return self
@@ -141,14 +141,15 @@ class Evaluation(Tapes):
         yield from self._in_turn(nodes, context)
 
     def _in_turn(self, nodes: list[Node], context: Context) -> Steps[None]:
-        while nodes:
-            bind = next((i for i, x in enumerate(nodes) if x._signature.mode == EXTERNAL), len(nodes))
-            stretch = [x for x in nodes[:bind] if x not in self.values and x not in self.failed]
+        end, at = len(nodes), 0
+        while at < end:
+            bind = next((i for i in range(at, end) if nodes[i]._signature.mode == EXTERNAL), end)
+            stretch = [x for x in nodes[at:bind] if x not in self.values and x not in self.failed]
             if stretch and not self.failed:
                 del stretch[: self.advance(stretch, context.run)]
             for node in (*stretch, *nodes[bind : bind + 1]):
                 yield from self._one(node, context)
-            nodes = nodes[bind + 1 :]
+            at = bind + 1
 
     def _one(self, node: Node, context: Context) -> Steps[None]:
         """A node that needs care, or comes after one that has failed."""

@@ -6,18 +6,11 @@ Refuses to know: templates, and nodes that calls make.
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-from wengert.arrays import ARRAY_CLASS, freeze, is_array, is_float32
+from wengert.arrays import is_array, is_float32
 from wengert.differentiable import registered
-from wengert.errors import WengertError
-from wengert.graph.kinds import Kind
 from wengert.graph.node import Expression
-from wengert.graph.operand import array_kind
+from wengert.graph.operand import BUILT_IN
 from wengert.graph.products import is_product, parts_of
-
-_MOST_KINDS: Final = 1024
-_kinds: Final[dict[tuple[Any, Any], Kind]] = {}  # Any: shapes and element types of literal arrays
 
 
 def is_operand(x: object) -> bool:
@@ -26,7 +19,7 @@ def is_operand(x: object) -> bool:
         isinstance(x, Expression)
         or is_array(x)
         or is_float32(x)
-        or (not isinstance(x, (int, float)) and registered(x))
+        or (type(x) not in BUILT_IN and registered(x))
     )
 
 
@@ -43,41 +36,3 @@ def form_of(x: object) -> object:
         else:
             items.append(None if is_operand(item) else (type(item), item))
     return tuple(items)
-
-
-def _kind_of(x: Any) -> Kind:  # Any: an array
-    """Its kind as a literal; a look-up where such arrays have been met."""
-    key = (x.shape, x.dtype)
-    found = _kinds.get(key)
-    if found is None:
-        found = array_kind(x)
-        if len(_kinds) >= _MOST_KINDS:
-            _kinds.clear()
-        _kinds[key] = found
-    return found
-
-
-def flat(
-    args: tuple[Any, ...],
-) -> tuple[tuple[Any, ...] | None, tuple[Any, ...]]:  # Any: arguments of every type
-    """What calls with such arguments have in common, and the operands; None for arguments of other forms."""
-    key: list[Any] = []
-    operands: list[Any] = []
-    for x in args:
-        several = x.__class__ is tuple
-        for part in x if several else (x,):
-            if isinstance(part, Expression):
-                key.append(part._kind)
-                operands.append(part)
-            elif type(part) is ARRAY_CLASS:
-                try:
-                    of = _kind_of(part)
-                except WengertError:
-                    return None, ()  # the long way says where
-                key.append(of)
-                operands.append(freeze(part))
-            else:
-                return None, ()
-        if several:
-            key.append(len(x))
-    return tuple(key), tuple(operands)

@@ -60,8 +60,8 @@ class Hold(AbstractContextManager["Hold"]):
         self.x = x
 
     def __enter__(self) -> Hold:
-        if isinstance(self.evaluation, RunsOwn):
-            self.evaluation.live += 1
+        assert isinstance(self.evaluation, RunsOwn), "that of a bind is let go of by what opened it"
+        self.evaluation.live += 1
         return self
 
     def backward(self, delta: Do[Any]) -> UnitContinuation[None]:  # Any: the expression's Delta
@@ -76,11 +76,11 @@ class Hold(AbstractContextManager["Hold"]):
         self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
     ) -> None:
         evaluation = self.evaluation
+        assert isinstance(evaluation, RunsOwn), "as above"
         try:
-            if isinstance(evaluation, RunsOwn):
-                evaluation.live -= 1
-                if failure is None and not evaluation.live and evaluation.pending:
-                    Do.program(evaluation.backward).run(evaluation.executor)
+            evaluation.live -= 1
+            if failure is None and not evaluation.live and evaluation.pending:
+                Do.program(evaluation.backward).run(evaluation.executor)
         finally:
             self.release()
 

@@ -104,15 +104,15 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
 
 def handed_over(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
     """Data for a user after the run: a new array, whatever the expression was."""
-    if of.column is Column.FLOAT:
+    column = of.column
+    if column is Column.ARRAY or column is Column.MASK:
+        if not is_array(value):
+            return host_array(value)
+        fresh = value.base is None and value.flags.writeable and id(value) not in buffers
+        return value if fresh else value.copy()
+    if column is Column.FLOAT:
         return Float32(value)
-    if of.column is Column.DOUBLE:
-        return float(value)
-    if of.column in (Column.ARRAY, Column.MASK):
-        array = host_array(value)
-        fresh = array.base is None and array.flags.writeable and id(array) not in buffers
-        return array if fresh else array.copy()
-    return value
+    return float(value) if column is Column.DOUBLE else value
 
 
 def nowhere(delta: object) -> UnitContinuation[None]:

@@ -141,13 +141,15 @@ def _gradients(
                 evaluation.passages = Passages(None)
             yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
         found: list[Any] = []  # Any: deltas of every type
+        seen: set[int] = set()  # their identities
         for target in targets:
             at = evaluation.wanted if target in evaluation.wanted else evaluation.deltas
             value = yield from evaluation.evaluate(target, context)
             delta = at.get(target)
             delta = zero_of(value) if delta is None else dense(delta)
-            given_away = is_array(delta) and any(delta is other for other in found)
+            given_away = is_array(delta) and id(delta) in seen
             found.append(delta.copy() if given_away else handed_over(delta, target.kind, evaluation.buffers))
+            seen.add(id(found[-1]))
         return tuple(found)
 
 
@@ -180,7 +182,7 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
             raise
         if evaluation.update is not None:
             with suppress(Interrupted):
-                next(evaluation.update)
+                evaluation.update()
                 return value
             yield Do.program(evaluation.backward).nested()
         executor._loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))

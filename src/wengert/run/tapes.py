@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from wengert.arrays import Value
+from wengert.arrays import Value, all_quiet
 from wengert.control import Context, Do, Steps, UnitContinuation
 from wengert.differentiable import Tape
 from wengert.errors import TapeReleasedError, combine
@@ -85,7 +85,9 @@ class Tapes:
         """Run the deltas that were sent to `x` as a `Do`, now that no more can come."""
         sent = self.pending.pop(x, [])
         while sent:
-            self.add(x, checked_delta((yield Do.within(self, sent.pop(0))), x))
+            delta = checked_delta((yield Do.within(self, sent.pop(0))), x)
+            with all_quiet():
+                self.add(x, delta)
         if x in self.wanted and x in self.deltas:
             self.wanted[x] = self.deltas[x]
 

@@ -1,8 +1,8 @@
 """Does a plan fit an expression? Straight-line code that asks, and picks weights, literals, targets on its way.
 
 Knows: that a plan fits where every signature is the same, every operand that was shared is shared, no two that
-were different are one, and optimizers make the steps that it makes; that part of an expression is told by its
-nodes in place of a root.
+were different are one, and optimizers make the steps that it makes; that the weights which a cell has captured are
+the same wherever its signature is; that part of an expression is told by its nodes in place of a root.
 Refuses to know: what the plan computes.
 """
 
@@ -13,9 +13,12 @@ from typing import Any
 
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
+from wengert.graph.store import Cell
+from wengert.graph.template import captured_by
 from wengert.graph.weights import Weight
 
-Found = tuple[tuple[Weight, ...], tuple[Any, ...], tuple[Expression, ...]]  # Any: literals of every type
+# weights and their cells; Any: literals of every type; targets
+Found = tuple[tuple[Weight, ...], Sequence[Cell], tuple[Any, ...], tuple[Expression, ...]]
 Binder = Callable[[Node], Found | None]
 Leaves = tuple[tuple[Expression, ...], tuple[Any, ...]]  # Any: as in `Found`
 Matcher = Callable[[Sequence[Node]], Leaves | None]
@@ -27,7 +30,7 @@ def binder(
     targets: Sequence[Expression] = (),
     stepped: Sequence[Weight] = (),
 ) -> Binder:
-    """A function of a root that gives weights, literals and targets, or None where the plan does not fit.
+    """A function of a root that gives weights, cells, literals and targets, or None where the plan does not fit.
 
     `nodes` are in order, the root last; operands have been met before their consumers are. The plan makes the steps
     of the weights that are `stepped`: these have to have optimizers of one class and settings with those here.
@@ -35,18 +38,24 @@ def binder(
     names = _named(nodes, weights, "w")
     root = names[nodes[-1]]
     lines, literals, scope = _looks(nodes[::-1], names, {nodes[-1]})
-    alike = [names[x] for x in _alike([*nodes, *weights])]
+    fixed = _fixed(nodes)
+    alike = [names[x] for x in _alike([*nodes, *weights], fixed)]
     if alike:
         lines.append(f"if len({{{', '.join(alike)}}}) != {len(alike)}: return None")
-    rules = {(type(w._optimizer), id(w._settings)): w for w in stepped}
+    free = [w for w in stepped if w not in fixed]
+    rules = {(type(w._optimizer), id(w._settings)): w for w in free}
     for i, ((cls, of), w) in enumerate(rules.items()):
         scope |= {f"c{i}": cls, f"g{i}": w._settings}
-        same = [names[x] for x in stepped if (type(x._optimizer), id(x._settings)) == (cls, of)]
+        same = [names[x] for x in free if (type(x._optimizer), id(x._settings)) == (cls, of)]
         lines += [
             f"if {x}._settings is not g{i} or type({x}._optimizer) is not c{i}: return None" for x in same
         ]
     picked = [name for own in reversed(literals) for name in own]
-    found = _tuple(names[w] for w in weights), _tuple(picked), _tuple(names[x] for x in targets)
+    all_weights = _tuple(names[w] for w in weights), _tuple(f"{names[w]}._cell" for w in weights)
+    if fixed.issuperset(weights):
+        scope |= {"weights": tuple(weights), "cells": tuple(w._cell for w in weights)}
+        all_weights = "weights", "cells"
+    found = *all_weights, _tuple(picked), _tuple(names[x] for x in targets)
     bind: Binder = _compiled(root, [*lines, f"return ({', '.join(found)})"], scope)
     return bind
 
@@ -79,11 +88,14 @@ def _looks(
     known: dict[Signature, str] = {}
     literals: list[list[str]] = []
     lines: list[str] = []
+    fixed = _fixed(nodes)
+    met = met | fixed
     for node in nodes:
         name, signature = names[node], node._signature
         sign = known.setdefault(signature, f"s{len(known)}")
         taken, checks, own = [], [], []
-        for i, x in enumerate(node._operands):
+        given = len(node._operands) - len(captured_by(signature))
+        for i, x in enumerate(node._operands[:given]):
             if i not in signature.nodes:
                 own.append(f"l{len(literals)}_{i}")
                 taken.append(own[-1])
@@ -96,9 +108,16 @@ def _looks(
         literals.append(own)
         lines.append(f"if {name}._signature is not {sign}: return None")
         if taken:
-            lines.append(f"({', '.join(taken)},) = {name}._operands")
+            part = "" if given == len(node._operands) else f"[:{given}]"
+            lines.append(f"({', '.join(taken)},) = {name}._operands{part}")
         lines += [f"if {check}: return None" for check in checks]
-    return lines, literals, {name: signature for signature, name in known.items()}
+    scope: dict[str, Any] = {name: signature for signature, name in known.items()}  # Any: as above
+    return lines, literals, scope | {names[w]: w for w in fixed}
+
+
+def _fixed(nodes: Sequence[Node]) -> set[Expression]:
+    """The weights that signatures tell."""
+    return {w for node in nodes for w in captured_by(node._signature)}
 
 
 def _compiled(argument: str, lines: Sequence[str], scope: dict[str, Any]) -> Any:  # Any: a function
@@ -107,8 +126,8 @@ def _compiled(argument: str, lines: Sequence[str], scope: dict[str, Any]) -> Any
     return scope["bind"]
 
 
-def _alike(expressions: Sequence[Expression]) -> list[Expression]:
-    """Those among which two may turn out to be one where all the rest of a structure fits.
+def _alike(expressions: Sequence[Expression], fixed: set[Expression]) -> list[Expression]:
+    """Those among which two may turn out to be one where all the rest of a structure fits; `fixed` stay themselves.
 
     Two nodes with operands that are not one are not one either, so it comes to those with the same operands, and
     to weights of one kind.
@@ -119,7 +138,7 @@ def _alike(expressions: Sequence[Expression]) -> list[Expression]:
         if isinstance(x, Node):
             key = x._signature, tuple(x._operands[i] for i in x._signature.nodes)
         groups.setdefault(key, []).append(x)
-    return [x for group in groups.values() if len(group) > 1 for x in group]
+    return [x for group in groups.values() if len(group) > 1 and not fixed.issuperset(group) for x in group]
 
 
 def _tuple(names: Any) -> str:  # Any: an iterable of names

@@ -7,7 +7,7 @@ Refuses to know: which ways are worth it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -37,12 +37,14 @@ class Way:
         self.pick: Callable[[Sequence[Value]], tuple[Value, ...]] = itemgetter(0, 0, *sources)
         self.settings = settings  # they have to live as long as their ids count
 
-    def gone(self, path: Path, snapshot: int, run: Run) -> Iterator[Value]:
-        """All but the changes of weights. Raises Interrupted where the program fails."""
+    def gone(self, path: Path, snapshot: int, run: Run) -> Callable[[], Value]:
+        """What makes the changes of weights, which are computed here. Raises Interrupted where the program fails."""
         _, _, *literals = self.pick(_values(path))
-        parts = Bound(self.plan, tuple(path.weights), tuple(literals), ()).parts(run, snapshot)
-        next(parts)
-        return parts
+        weights = tuple(path.weights)
+        _, change = Bound(self.plan, weights, [w._cell for w in weights], tuple(literals), ()).computed(
+            run, snapshot
+        )
+        return change
 
 
 def made(

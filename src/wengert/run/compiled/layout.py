@@ -7,7 +7,7 @@ Refuses to know: the text of a program, and what the functions compute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final
 
 from wengert.arrays import Generic0d, Value, is_host_array
@@ -17,7 +17,7 @@ from wengert.run.compiled.tracing import Call, Traced, concrete, traced_in
 NUMBERS: Final = (int, float, Generic0d)  # share no memory with anything
 Roots = frozenset[Traced]
 Form = tuple[tuple[int, ...], Any]  # shape and dtype of a buffer; Any: numpy's or cupy's
-View = tuple[int, Callable[[Value], Value]]  # the number of a buffer, and another look at that
+View = tuple[int, "_Look"]  # the number of a buffer, and another look at that
 
 
 def memory(calls: Iterable[Call]) -> dict[Traced, Roots]:
@@ -103,11 +103,13 @@ class Layout:
 class _Look:
     """A function of a buffer: a look at it, or at another look."""
 
-    def __init__(self, before: Callable[[Value], Value] | None, call: Call) -> None:
+    def __init__(self, before: _Look | None, call: Call) -> None:
         self.before = before
         self.function = call.function
         self.arguments = call.arguments[1:]  # constants
         self.options = call.options
+        # what is equal for two that show the same
+        self.key: Hashable = before and before.key, self.function, self.arguments, *self.options.items()
 
     def __call__(self, buffer: Value) -> Value:
         x = buffer if self.before is None else self.before(buffer)

@@ -7,12 +7,12 @@ Refuses to know: which stretches have programs, and what these do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from wengert.arrays import Value
+from wengert.arrays import Value, all_quiet
 from wengert.control import Context, Run, Steps
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
@@ -70,8 +70,8 @@ class Passages:
                 return len(passage.nodes)
         return 0
 
-    def way(self, evaluation: Evaluation, loss: Expression, run: Run) -> Iterator[Value] | None:
-        """The whole way back, and then the changes of weights, if a program has been made for it."""
+    def way(self, evaluation: Evaluation, loss: Expression, run: Run) -> Callable[[], Value] | None:
+        """What makes the changes of weights after the whole way back, if a program has been made for that."""
         return None if self._stretches is None else self._stretches.ways.back(evaluation, loss, run)
 
     def that_ends(self, node: Node) -> Passage | None:
@@ -124,9 +124,10 @@ class Passages:
             return False
         for i in arrived:
             del deltas[passage.nodes[i]]
-        for x, delta in sent:
-            if x in tapes:
-                lazy.setdefault(x, []).append(partial(dense, delta))
-            else:
-                evaluation.add(x, delta)
+        with all_quiet():
+            for x, delta in sent:
+                if x in tapes:
+                    lazy.setdefault(x, []).append(partial(dense, delta))
+                else:
+                    evaluation.add(x, delta)
         return True

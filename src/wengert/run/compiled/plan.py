@@ -7,7 +7,8 @@ Refuses to know: when a plan is made, and how a program is made of rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from wengert.arrays import Value, all_quiet, is_array, is_host_array
@@ -45,7 +46,8 @@ class Plan:
         self.places = [place[w] for w in trained]
         self.arrays = [place[w] for w in trained if w.kind.column is Column.ARRAY]
         self.numbers = [place[w] for w in trained if w.kind.column is not Column.ARRAY]
-        updating = tracer.updates() if trained and targets is None else None
+        with all_quiet():
+            updating = tracer.updates() if trained and targets is None else None
         self.updating = updating is not None
         self.early = tracer.first_step  # made of a weight's first step, so of no later run
         self.bind = bind([] if updating is None else trained)  # of the weights whose steps it makes
@@ -67,6 +69,7 @@ class Plan:
             if updating is not None:
                 self.arrays = [self.arrays[i] for i in made.kept]
         self.program = program(trace, outputs, changing)
+        self.in_place = not self.numbers and not self.states  # all that it changes, if nobody else sees that
         if made is not None:
             made.trace.close()
 
@@ -85,6 +88,7 @@ class Bound:
         self,
         plan: Plan,
         weights: tuple[Weight, ...],
+        cells: Sequence[Cell],
         literals: tuple[Any, ...],  # Any: of every type
         targets: tuple[Expression, ...],
     ) -> None:
@@ -92,19 +96,23 @@ class Bound:
         self.weights = weights
         self.literals = literals
         self.targets = targets
-        self.cells = [w._cell for w in weights]
+        self.cells = cells
 
     def predict(self, root: Expression, snapshot: int) -> Value:
         """The data of the expression."""
         (value,) = self._outputs(snapshot)
-        return self._handed_over(root, value, snapshot)
+        return handed_over(value, root._kind, self._read(snapshot, [value]))
 
     def gradients(self, snapshot: int) -> tuple[Value, ...]:
         """The delta of each target, each an object of its own."""
         found: list[Value] = []
-        for x, delta in zip(self.targets, self._outputs(snapshot), strict=True):
-            again = is_array(delta) and any(delta is other for other in found)
-            found.append(delta.copy() if again else self._handed_over(x, delta, snapshot))
+        seen: set[int] = set()  # their identities
+        deltas = self._outputs(snapshot)
+        read = self._read(snapshot, deltas)
+        for x, delta in zip(self.targets, deltas, strict=True):
+            again = is_array(delta) and id(delta) in seen
+            found.append(delta.copy() if again else handed_over(delta, x._kind, read))
+            seen.add(id(found[-1]))
         return tuple(found)
 
     def _outputs(self, snapshot: int) -> tuple[Value, ...]:
@@ -129,7 +137,7 @@ class Bound:
     def _send(self, root: Expression, run: Run, snapshot: int) -> Value:
         """Forward and backward; the optimizers are asked in the usual commit."""
         value, *deltas = self._outputs(snapshot)
-        value = self._handed_over(root, value, snapshot)
+        value = handed_over(value, root._kind, self._read(snapshot, [value]))
         settle(run, value)
         trained: list[Expression] = [self.weights[i] for i in self.plan.places]
         commit(dict(zip(trained, deltas, strict=True)), snapshot, value, _interrupt)
@@ -137,24 +145,27 @@ class Bound:
 
     def _update(self, root: Expression, run: Run, snapshot: int) -> Value:
         """Forward, backward, steps and changes in one program."""
-        parts = self.parts(run, snapshot)
-        settle(run, next(parts))
-        return handed_over(next(parts), root._kind, {})  # its memory is no weight's: see `apart`
+        value, change = self.computed(run, snapshot)
+        try:
+            run.settle(value)
+        except Exception as refusal:
+            raise Interrupted from refusal
+        return handed_over(change(), root._kind, {})  # its memory is no weight's: see `apart`
 
-    def parts(self, run: Run, snapshot: int) -> Iterator[Value]:
-        """All that the program computes, then all that it changes; both times the loss.
+    def computed(self, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
+        """The loss, and a function that makes the changes of weights and gives the loss again.
 
-        Raises Interrupted if weights have changed in between: what was computed belongs to their older data.
+        That raises Interrupted if weights have changed in between: what was computed belongs to their older data.
         """
         plan = self.plan
         version, moved = STORE.version, STORE.moved
         states = self._states() if plan.states else ()
         data = STORE.read(self.cells, snapshot)
-        arenas = [home.data(self.cells, data, snapshot) for home in plan.homes]
-        inputs = (*data, *self.literals, *states, *arenas)
+        inputs = (*data, *self.literals, *states)
+        if plan.homes:
+            inputs = (*inputs, *[home.data(self.cells, data, snapshot) for home in plan.homes])
         program = plan.program
         buffers = program.take()
-        changed = [self.cells[i] for i in plan.arrays]
         try:
             with all_quiet():
                 changing = program.run(inputs, buffers)
@@ -163,17 +174,47 @@ class Bound:
             if run.cancelled:
                 raise
             raise Interrupted from failure
-        yield value
+        return value, partial(self._change, changing, buffers, snapshot, version, moved)
+
+    def _change(
+        self,
+        changing: Generator[Value, list[Value], tuple[Value, ...]],
+        buffers: tuple[Value, ...],
+        snapshot: int,
+        version: int,
+        moved: int,
+    ) -> Value:
+        plan, cells = self.plan, self.cells
+        changed = [cells[i] for i in plan.arrays]
         with all_quiet(), Uninterrupted(), STORE.lock:
             if STORE.version != version:
                 raise Interrupted
-            others = STORE.others(snapshot)
-            own = targets(changed, others)
-            whole = [home.target(self.cells, not others, moved) for home in plan.whole]
-            value, *made = _sent(changing, [*own, *[arena.data for arena in whole]])
-            self._keep([*zip(changed, own, strict=True)], others, made, whole)
-        program.give(buffers)
-        yield value
+            found = self._in_place(changed, moved) if plan.in_place else None
+            if found is not None:
+                value, *_ = _sent(changing, found)
+                STORE.changed(changed)
+            else:
+                others = STORE.others(snapshot)
+                own = targets(changed, others)
+                whole = [home.target(cells, not others, moved) for home in plan.whole]
+                value, *made = _sent(changing, [*own, *[arena.data for arena in whole]])
+                self._keep([*zip(changed, own, strict=True)], others, made, whole)
+        plan.program.give(buffers)
+        return value
+
+    def _in_place(self, changed: Sequence[Cell], moved: int) -> list[Value] | None:
+        """All targets where nobody else sees them, so that a change of them is all that there is to do; else None."""
+        if len(STORE.readers) > 1:
+            return None
+        found = [cell.data for cell in changed if not cell.exposed]
+        if len(found) < len(changed) or STORE.moved != moved:
+            return None
+        for home in self.plan.whole:
+            arena = home.arena(self.cells)
+            if arena is None or arena.fresh:
+                return None
+            found.append(arena.data)
+        return found
 
     def _states(self) -> list[Value]:
         """What the optimizers' steps so far have left."""
@@ -208,10 +249,11 @@ class Bound:
                 weight._optimizer = optimizer = weight._optimizer.staged()
                 vars(optimizer).update(zip(names, states))  # noqa: B905 # as many of the states as there are names
 
-    def _handed_over(self, root: Expression, value: Value, snapshot: int) -> Value:
-        """A result that may be the data of a weight, as they were at the snapshot."""
-        read = {id(cell.at(snapshot)): cell for cell in self.cells} if is_host_array(value) else {}
-        return handed_over(value, root._kind, read)
+    def _read(self, snapshot: int, results: Iterable[Value]) -> dict[int, Cell]:
+        """Weights by the identity of their data at the snapshot, where a result may be these."""
+        if not any(map(is_host_array, results)):
+            return {}
+        return {id(cell.at(snapshot)): cell for cell in self.cells}
 
 
 def _interrupt(refusal: Exception) -> None:

@@ -1,19 +1,21 @@
 """A traced evaluation as straight-line Python: what nobody needs is left out, buffers are used again and again.
 
 Knows: how calls are written as lines; that numbers beside arrays and views of buffers are made once, and not in
-each run; which calls have a shorter way.
+each run; which calls have a shorter way; that programs with the same text and constants are one, so that their
+buffers and code stay in the processor's cache where runs of several structures take turns.
 Refuses to know: what the functions compute, where inputs come from, and where results lie.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
-from wengert.arrays import HOST, Generic0d, Value, freeze, is_array, is_host_array
+from wengert.arrays import HOST, Generic0d, Value, is_array, is_host_array
 from wengert.arrays.kernels import (
     constant_beside,
     kernel_of,
@@ -23,16 +25,9 @@ from wengert.arrays.kernels import (
 )
 from wengert.arrays.spelled import SPELLED
 from wengert.run.compiled.layout import Layout
+from wengert.run.compiled.siblings import known_by
 from wengert.run.compiled.tracing import Call, Trace, Traced, traced_in
-
-_INFIX: Final[Mapping[Callable[..., Any], str]] = {  # Any: functions of numbers and arrays
-    operator.add: "+",
-    operator.sub: "-",
-    operator.mul: "*",
-    operator.truediv: "/",
-    operator.pow: "**",
-}
-_PLAIN: Final = (int, bool, str, type(None))
+from wengert.run.written import SIGNS, Constants
 
 
 class Program:
@@ -49,11 +44,10 @@ class Program:
     def _compile(self, text: _Text, lines: Iterable[str]) -> None:
         """Make a function of its lines, which give the outputs."""
         self.source = "def program(inputs, buffers):\n" + "".join(f" {x}\n" for x in lines if x)
+        self._body = body = _body_of(text, self.source)
         # the outputs; with targets a generator, which gives the first, asks for targets and then changes them
-        self.run: Callable[..., Any] = text.compiled(self.source)  # Any: one of the two
-        self._forms = text.layout.buffers
-        self._views = list(text.layout.views.values())
-        self._free: list[tuple[Value, ...]] = []
+        self.run: Callable[..., Any] = body.run  # Any: one of the two
+        self._forms, self._views, self._free = body.forms, body.views, body.free
 
     def take(self) -> tuple[Value, ...]:
         """A set of buffers that no other run uses now."""
@@ -71,6 +65,34 @@ class Program:
     def forget(self) -> None:
         """Let go of the sets that nobody uses."""
         self._free.clear()
+
+
+class _Body:
+    """What equal programs share."""
+
+    def __init__(self, text: _Text, source: str) -> None:
+        self.run = text.compiled(source)
+        self.forms = text.layout.buffers
+        self.views = list(text.layout.views.values())
+        self.free: list[tuple[Value, ...]] = []  # sets of buffers
+
+
+_BODIES: Final[WeakValueDictionary[Hashable, _Body]] = WeakValueDictionary()
+
+
+def _body_of(text: _Text, source: str) -> _Body:
+    looks = [(at, look.key) for at, look in text.layout.views.values()]
+    key = (
+        source,
+        *text.layout.buffers,
+        *looks,
+        *((name, known_by(x)) for name, x in text.constants.scope.items()),
+    )
+    try:
+        found = _BODIES.get(key)
+    except TypeError:  # a constant that has no hash
+        return _Body(text, source)
+    return _BODIES.setdefault(key, _Body(text, source)) if found is None else found
 
 
 def lines_of(trace: Trace, outputs: Sequence[object]) -> list[Call]:
@@ -116,8 +138,7 @@ class _Text:
         self.inputs = [self.names[x] for x in inputs]
         self.targets = None if targets is None else [self.names[x] for x in targets]
         self.layout = layout
-        self.globals: dict[str, Any] = {}  # Any: functions and constants
-        self._named: dict[int, tuple[str, object]] = {}
+        self.constants = Constants()
         self._numbers: dict[object, Value] = {}  # one array for all calls that have a number beside an array
 
     def lines(self, calls: Sequence[Call], outputs: Sequence[object]) -> list[str]:
@@ -141,7 +162,7 @@ class _Text:
     def compiled(self, source: str) -> Callable[..., Any]:  # Any: the program's outputs
         """The source as a function."""
         code: CodeType = compile(source, "<plan>", "exec")
-        scope = {**self.globals}
+        scope = {**self.constants.scope}
         exec(code, scope)
         made: FunctionType = scope["program"]
         return made
@@ -158,17 +179,17 @@ class _Text:
         options = [f"{name}={self._value(x)}" for name, x in call.options.items()]
         if function is subtract_into:
             w, d = arguments
-            return f"{self._constant(kernel_of(operator.sub).into)}({w}, {d}, {w})"
+            return f"{self.constants.name(kernel_of(operator.sub).into)}({w}, {d}, {w})"
         if result is None:
-            return f"{self._constant(function)}({', '.join([*arguments, *options])})"
+            return f"{self.constants.name(function)}({', '.join([*arguments, *options])})"
         if result in self.layout.place:
             into = kernel_of(function).into
             self.names[result] = buffer = f"b{self.layout.place[result]}"
             if len(call.arguments) == 2 and into is not None:
                 arguments = [self._beside(x, y, into) for x, y in (call.arguments, call.arguments[::-1])]
-            return f"{self._constant(into)}({', '.join([*arguments, *options, f'out={buffer}'])})"
+            return f"{self.constants.name(into)}({', '.join([*arguments, *options, f'out={buffer}'])})"
         self.names[result] = name = f"v{len(self.names)}"
-        sign = _INFIX.get(function)
+        sign = SIGNS.get(function)
         if function is HOST.divide and isinstance(result.value, Generic0d):
             sign = "/"  # of numbers it takes a tenth of the time
         if sign is not None:
@@ -180,18 +201,16 @@ class _Text:
         matrix = is_host_array(result.value) and result.ndim == 2
         if function is transposed or (function is HOST.swap_last and matrix):
             return f"{name} = {arguments[0]}.T"
-        return f"{name} = {self._constant(function)}({', '.join([*arguments, *options])})"
+        return f"{name} = {self.constants.name(function)}({', '.join([*arguments, *options])})"
 
     def _value(self, x: object) -> str:
         if isinstance(x, Traced):
             return self.names[x]
         if isinstance(x, tuple):
             return self._sequence(x)
-        if type(x) in _PLAIN:
-            return f"({x!r})"
-        return self._constant(x)
+        return self.constants.text(x)
 
-    def _beside(self, x: object, other: object, into: Callable[..., Any]) -> str:  # Any: as in _INFIX
+    def _beside(self, x: object, other: object, into: Callable[..., Any]) -> str:  # Any: as in SIGNS
         """An argument of a call into a buffer, beside the other one."""
         if isinstance(x, Traced) or not isinstance(other, Traced):
             return self._value(x)
@@ -207,13 +226,3 @@ class _Text:
 
     def _sequence(self, items: Sequence[object]) -> str:
         return f"({''.join(f'{self._value(x)}, ' for x in items)})"
-
-    def _constant(self, x: object) -> str:
-        found = self._named.get(id(x))
-        if found is None:
-            found = self._named[id(x)] = (
-                f"k{len(self._named)}",
-                x,
-            )  # `x` has to live as long as its id counts
-            self.globals[found[0]] = freeze(x) if is_array(x) else x  # this run's user may get `x` itself
-        return found[0]

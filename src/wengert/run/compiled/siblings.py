@@ -99,7 +99,12 @@ def _kind(x: Any, classes: dict[Traced, int]) -> Hashable:  # Any: as in Call
         return Traced, classes.get(x)
     if isinstance(x, tuple):
         return tuple(_kind(item, classes) for item in x)
-    if is_array(x):  # a constant that was made in each branch
+    return known_by(x)
+
+
+def known_by(x: Any) -> Hashable:  # Any: as in Call
+    """What is equal for two constants that may stand for each other, as long as both live."""
+    if is_array(x):
         return bits_of(x) if x.nbytes <= _SHORT and is_host_array(x) else (type(x), id(x))
     return type(x), repr(x) if isinstance(x, (float, Generic0d)) else x  # 0.0 and -0.0 are two
 

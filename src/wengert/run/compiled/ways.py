@@ -8,7 +8,7 @@ Refuses to know: what a plan does, and how stretches went forward.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -55,8 +55,8 @@ class Ways:
         self._counts: dict[object, int] = {}
         self._made: dict[object, Way | None] = {}  # None: it cannot be one
 
-    def back(self, evaluation: Evaluation, loss: Expression, run: Run) -> Iterator[Value] | None:
-        """The way back of a loss with a delta of 1: it has been gone, and what is left are the changes.
+    def back(self, evaluation: Evaluation, loss: Expression, run: Run) -> Callable[[], Value] | None:
+        """The way back of a loss with a delta of 1: it has been gone, and what is left makes the changes.
 
         None where it has not been gone that often, or not by programs alone.
         """

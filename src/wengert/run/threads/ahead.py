@@ -81,6 +81,6 @@ def begun(
     made = [Begun(strand) for strand in strands]
     try:
         return made, ahead.run(crew, strands)
-    except BaseException:
-        dropped(made)
+    except BaseException as stop:  # an interrupt, too, leaves nothing open
+        dropped(made, stop)
         raise

@@ -45,7 +45,7 @@ class Crew:
         try:
             floor.enter(job, young)
             job.conduct()
-        except BaseException:
+        except BaseException:  # an interrupt: those who help use what the caller is about to let go of
             job.leave()
             raise
         finally:

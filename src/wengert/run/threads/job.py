@@ -140,7 +140,7 @@ class Job:
     def _perform(self, at: int) -> object:
         try:
             return self._works[at]()
-        except BaseException as failure:
+        except BaseException as failure:  # an interrupt, too: `finish` raises it in the owner's thread
             self._failures.append((at, failure))
             del failure
             return None

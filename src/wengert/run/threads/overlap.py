@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from wengert.arrays import Value
 from wengert.graph.node import Expression, Node
@@ -23,6 +23,7 @@ from wengert.run.threads.partition import Tasks, schedule
 _LONG, _HANDOFF, _SHORT = 1.0, 1e-3, 1e-9  # rules of others, changing threads, our own rules
 _MOST = 4096  # signatures that are remembered
 _position = itemgetter(0)
+_signature = attrgetter("_signature")
 
 
 class Overlapping(Loops):
@@ -31,6 +32,7 @@ class Overlapping(Loops):
     def __init__(self, crew: Crew) -> None:
         self._crew = crew
         self._foreign: dict[Signature, bool] = {}
+        self._ours: set[Signature] = set()  # those of them that are not: a loop over almost all nodes in C
 
     def overlap(self, nodes: Sequence[Node]) -> bool:
         """Whether two rules of others among `nodes` could wait for each other."""
@@ -38,7 +40,7 @@ class Overlapping(Loops):
 
     def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
         """As `loops.forward`; after a failure `nodes` begins with those that have been computed."""
-        if not self._several(nodes):
+        if len(nodes) < 2 or self._ours.issuperset(map(_signature, nodes)) or not self._several(nodes):
             return forward(nodes, values, failed)
         careful = next((i for i, n in enumerate(nodes) if n._signature.mode in _CAREFUL), len(nodes))
         first = nodes[:careful]
@@ -87,11 +89,7 @@ class Overlapping(Loops):
         return None
 
     def _several(self, nodes: Sequence[Node]) -> bool:
-        known, found = self._foreign, 0
-        for node in nodes:
-            foreign = known.get(node._signature)
-            found += self.is_foreign(node._signature) if foreign is None else foreign
-        return found > 1
+        return sum(self.is_foreign(node._signature) for node in nodes) > 1
 
     def is_foreign(self, signature: Signature) -> bool:
         """Whether it is, or calls, a rule which is not Wengert's own."""
@@ -102,8 +100,10 @@ class Overlapping(Loops):
             else:
                 known = signature.mode not in _CAREFUL and not signature.own
             if len(self._foreign) >= _MOST:
-                self._foreign = {}
+                self._foreign, self._ours = {}, set()
             self._foreign[signature] = known
+            if not known:
+                self._ours.add(signature)
         return known
 
     def _tasks(self, nodes: Sequence[Node], before: Sequence[set[int]]) -> Tasks | None:

@@ -19,12 +19,12 @@ from wengert.control.kinds import Program, Shared, Within
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError
 from wengert.graph.node import Node
+from wengert.graph.operand import lift_any
 from wengert.graph.site import user_position
 from wengert.run.compiled.passages import Passages
 from wengert.run.compiled.plans import WORTH, Mode, Plans
 from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
-from wengert.run.loops import Loops
 from wengert.run.own import OWN, RunsOwn
 from wengert.run.sequential import Sequential
 from wengert.run.threads.ahead import Ahead, begun
@@ -47,8 +47,9 @@ class Parallel:
     one expression has, and the branches of a `gather`: each goes on with the values that it asks for as soon as they
     are known, and waits for its turn only with a `train`, `predict`, `gradients` or shared `Do` inside. Binds of
     which nobody knows how long they take have 2 ms before other threads come in; those that have ended by then, in
-    8 runs of the same functions one after the other, take turns for the next 500, as in `Sequential`. Where they have
-    lasted longer their deltas overlap, too, unless a tape is the user's own.
+    8 runs of the same functions one after the other, take turns for the next 500, as in `Sequential`, and for twice
+    as many, up to 8,000, each time that one more such run has shown the same. Where they have lasted longer their
+    deltas overlap, too, unless a tape is the user's own.
     `stacked` is as in `Sequential`.
     BLAS has one thread as long as a run goes on, lest its threads fight with these, and then as many as before.
     >>> from wengert import lift, run
@@ -68,7 +69,7 @@ class Parallel:
         self._inner = Sequential(compiled, stacked=stacked)
         self._inner._loops = loops = Overlapping(crew)
         if count > 1:
-            self._inner._evaluations = self._evaluation
+            self._inner._evaluations = partial(Together, crew, self._habits)
         if compiled and count > 1:
             self._inner._plans = _Plans(loops, crew, stacked=stacked)
             self._inner._stretches = Stretches(WORTH, admits=lambda nodes: not loops.overlap(nodes))
@@ -79,19 +80,21 @@ class Parallel:
         """As `Sequential`."""
         own = context.environment
         steps = self._inner.forward(expression, context)
-        if not isinstance(context, Early) and isinstance(own, Evaluation):
+        if isinstance(own, Together) and not own.apart:
             return steps
+        steps = self._asking(steps, expression, context, trains=True)
         if isinstance(own, Together) and (not isinstance(own, _Own) or own.trains):
             return steps
-        return self._answer(self._with_own(steps, context), context)
+        return self._alone(steps, context)
 
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
         own = context.environment
         steps = self._inner.value(expression, context)
-        if isinstance(own, Together) or (isinstance(own, Evaluation) and not isinstance(context, Early)):
+        if isinstance(own, Together) and not own.apart:
             return steps
-        return self._answer(self._with_own(steps, context), context)
+        steps = self._asking(steps, expression, context, trains=False)
+        return steps if isinstance(own, Together) else self._alone(steps, context)
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
@@ -110,9 +113,21 @@ class Parallel:
         steps = on_one_blas_thread(steps)
         return _in_turn(steps) if isinstance(context, Early) else steps
 
-    def _with_own(self, steps: Steps[A], context: Context) -> Steps[A]:
-        if not isinstance(context.environment, Evaluation):  # a run without one gets its own, of this kind
-            context.run.local(OWN, partial(_Own, self, context.run))
+    def _alone(self, steps: Steps[A], context: Context) -> Steps[A]:
+        """These in their turn and with one thread of BLAS; an evaluation around them has seen to both."""
+        in_turn = isinstance(context.environment, Evaluation) and not isinstance(context, Early)
+        return steps if in_turn else self._answer(steps, context)
+
+    def _asking(self, steps: Steps[A], expression: object, context: Context, trains: bool) -> Steps[A]:
+        """These, and before them whatever of the expression's value has gone ahead."""
+        own = context.environment
+        if not isinstance(own, Evaluation):  # a run without one gets its own, of this kind
+            own = context.run.local(OWN, partial(_Own, self, context.run))
+        if isinstance(own, Together) and own.apart:
+            x = lift_any(expression)
+            if trains and isinstance(own, _Own) and x.kind.trainable:
+                own.may_train(context.run)  # as `Sequential`, before anything is read
+            yield from own.asked(x, context)
         answer: A = yield from steps
         return answer
 
@@ -131,9 +146,6 @@ class Parallel:
             made, alone = begun(parts, context, Ahead(), self._crew)
         self._habits.learn(of, alone)
         return made
-
-    def _evaluation(self, snapshot: int, loops: Loops) -> Evaluation:
-        return Together(self._crew, self._habits, snapshot, loops)
 
 
 class _Own(Together, RunsOwn):
@@ -173,4 +185,4 @@ class _Plans(Plans):
 
     def earned(self, nodes: Sequence[Node], mode: Mode) -> bool:
         """As `Plans`."""
-        return not self._loops.overlap(nodes) and super().earned(nodes, mode)
+        return super().earned(nodes, mode) and not self._loops.overlap(nodes)

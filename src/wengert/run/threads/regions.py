@@ -41,7 +41,7 @@ class Regions(Program):
         updates = [*([effects[i] for i in part] for part in last.parts)]
         layout = _TaskLayout([*groups, *updates], listing.outputs)
         text = _Text(listing.inputs, listing.targets, layout)
-        text.globals["crew"] = crew.run
+        text.constants.scope["crew"] = crew.run
         shared = _shared(groups, updates, listing.outputs)
         lines = text.head()
         lines += _written(text, groups, first, shared, "r")
@@ -109,7 +109,7 @@ def _written(
         lines += [f" nonlocal {name}" for name in names]
         lines += [f" {line}" for line in body if line] or [" pass"]
     works = "".join(f"{letter}{at}, " for at in range(len(groups)))
-    return [*lines, f"crew(({works}), {text._constant(tasks)})"]
+    return [*lines, f"crew(({works}), {text.constants.name(tasks)})"]
 
 
 class _TaskLayout(Layout):

@@ -50,7 +50,7 @@ def sent_together(of: Evaluation, run: Run, crew: Crew, foreign: Callable[[Signa
                 return
             try:
                 _pass_on(of, order[i], i, targets, box, len(order))
-            except Exception:
+            except Exception:  # one thread tries again, and says what has failed, and where
                 failed.append(i)
 
     with all_quiet():

@@ -18,6 +18,7 @@ from wengert.control.context import RunCancelled
 from wengert.control.frames import Asking, Gathering, Nesting, Recovering
 from wengert.control.kinds import Shared, Within
 from wengert.control.machine import Machine
+from wengert.control.resources import join
 from wengert.graph.node import Expression
 
 # Any throughout this module: a stack of frames mixes the types of all parts of a Do.
@@ -166,9 +167,11 @@ class Fork(Do[tuple[Any, ...]]):
         """The question, and what becomes of those that have begun if nobody goes on with them."""
         try:
             values: tuple[Any, ...] = yield self
-            return values
-        finally:
-            dropped(self.begun)
+        except BaseException as stop:  # also an interrupt, and the end of this generator
+            dropped(self.begun, stop)
+            raise
+        dropped(self.begun)
+        return values
 
 
 class Branches(Do[tuple[Any, ...]]):
@@ -188,16 +191,20 @@ _WAITS = (Turn, Wait, Fork, Shared, Within)
 _MARKED = (Asking, Gathering, Nesting, Recovering)
 
 
-def dropped(parts: Iterable[Begun]) -> None:
-    """The run ends before these could go on: let go of what they have opened."""
-    failures: list[BaseException] = []
-    for part in parts:
-        stop = part.strand.abandon(RunCancelled())
-        part.strand.let_go()
-        if not isinstance(stop, CancelledError):
-            failures.append(stop)
+def dropped(parts: Iterable[Begun], stop: BaseException | None = None) -> None:
+    """The run ends before these could go on: let go of what they have opened.
+
+    Raises what fails in that, with `stop`, which the caller passes on where this returns.
+    """
+    outcome = None if isinstance(stop, GeneratorExit) else stop
+    end: BaseException | None = None
     try:
-        if failures:
-            raise BaseExceptionGroup("while a run that ends let go of what it had opened", failures)
+        for part in parts:
+            end = part.strand.abandon(RunCancelled())
+            part.strand.let_go()
+            if not isinstance(end, CancelledError):
+                outcome = join(outcome, end)
+        if outcome is not None and outcome is not stop:
+            raise outcome
     finally:
-        failures.clear()  # their tracebacks hold this frame
+        del outcome, end, stop  # their tracebacks hold this frame

@@ -8,7 +8,7 @@ Refuses to know: how strands go on, and how threads are kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -36,6 +36,10 @@ class Together(Evaluation):
     """The values and deltas of one run."""
 
     # a class with room for attributes, so that a run without an own evaluation can be one of both kinds
+    ahead: AheadOf | None = None  # now at work
+    apart = False  # something has gone ahead in this run
+    lasts = False  # so that deltas are worth several threads, too
+
     def __init__(self, crew: Crew, habits: Habits, snapshot: int, loops: Loops) -> None:
         super().__init__(snapshot, loops)
         self.goes_together(crew, habits)
@@ -46,34 +50,38 @@ class Together(Evaluation):
         self.habits = habits
         self.early: set[Expression] = set()  # computed, or failed, before their turn
         self.strands: dict[object, Begun] = {}  # of binds whose turn has not come
-        self.ahead: AheadOf | None = None  # now at work
-        self.lasts = False  # so that deltas are worth several threads, too
 
     # -- ahead --------------------------------------------------------------------------------------
 
     def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
-        binds = [node for node in nodes if node._signature.mode == EXTERNAL] if len(nodes) > 1 else ()
-        if len(binds) > 1:
-            of = made_of(node._operands[0] for node in binds)
+        sources = [x._operands[0] for x in nodes if x._signature.mode == EXTERNAL] if len(nodes) > 1 else ()
+        if len(sources) > 1:
+            of = made_of(sources)
             if self.habits.ahead(of):
-                return self._together(nodes, binds, of, context)
-        return super().carefully(nodes, context)
+                return self._together(nodes, of, context)
+        return self._rest(nodes, context)
 
-    def _together(
-        self, nodes: list[Node], binds: Sequence[Node], of: Sequence[object], context: Context
-    ) -> Steps[None]:
+    def _rest(self, nodes: list[Node], context: Context) -> Steps[None]:
+        return self._with_early(nodes, context) if self.early else self._in_turn(nodes, context)
+
+    def _together(self, nodes: list[Node], of: Sequence[object], context: Context) -> Steps[None]:
         """All binds among these, and what depends on them, as far as they go; then the rest in turn."""
         before = {*self.strands}
         try:
-            if len({_key(node) for node in binds if not self._met(node)}) > 1:
+            if len({_key(x) for x in nodes if x._signature.mode == EXTERNAL and not self._met(x)}) > 1:
                 left = [node for node in nodes if node not in self.values and node not in self.failed]
                 with self._at_work(context.run) as ahead:
                     alone = ahead.over(self.crew, left)
                 self.habits.learn(of, alone)
                 self.lasts |= not alone
-            yield from super().carefully(nodes, context)
-        finally:
-            dropped([self.strands.pop(key) for key in [*self.strands] if key not in before])
+            yield from self._rest(nodes, context)
+        except BaseException as stop:  # also an interrupt, and the end of this generator
+            dropped(self._begun_since(before), stop)
+            raise
+        dropped(self._begun_since(before))
+
+    def _begun_since(self, before: Container[object]) -> list[Begun]:
+        return [self.strands.pop(key) for key in [*self.strands] if key not in before]
 
     def branches(self, parts: Sequence[Do[Any]], context: Context) -> tuple[list[Begun], bool]:
         """Those of a `gather`, which have gone ahead; whether they have ended alone."""
@@ -83,6 +91,7 @@ class Together(Evaluation):
     @contextmanager
     def _at_work(self, run: Run) -> Iterator[AheadOf]:
         loops = self.loops
+        self.apart = True
         self.ahead = AheadOf(self, run, loops.is_foreign if isinstance(loops, Overlapping) else _nothing)
         try:
             yield self.ahead
@@ -117,38 +126,28 @@ class Together(Evaluation):
 
     # -- in turn ------------------------------------------------------------------------------------
 
-    def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
-        if self.ahead is None and root not in self.early:
-            return super().evaluate(root, context, nodes)
-        return self._asked(root, context)
-
-    def _asked(self, root: Expression, context: Context) -> Steps[Value]:
+    def asked(self, root: Expression, context: Context) -> Steps[None]:
+        """Where something has gone ahead, this comes before the value of `root` is asked for."""
         if self.ahead is not None:
             yield Wait(self, root)
         else:
             yield from self.in_turn(root, context)
-        return self.value(root)
 
     def in_turn(self, root: Expression, context: Context) -> Steps[None]:
         """Compute `root` now."""
         if root in self.early or (root not in self.values and root not in self.failed):
-            yield from self.carefully(self.begin(root), context)
+            yield from self.carefully(self._left(root), context)
 
     def taken(self, log: Sequence[Expression], context: Context) -> Steps[None]:
         """The turn has come of what has been computed for these, ahead of it."""
         for root in log:
             if root in self.early:
-                yield from self.carefully(self.begin(root), context)
+                yield from self.carefully(self._left(root), context)
 
-    def begin(self, root: Expression) -> list[Node]:
-        if not self.early:
-            return super().begin(root)
+    def _left(self, root: Expression) -> list[Node]:
         nodes, weights = below(root, _Without(self.values, self.early))
         self.read(weights)
         return nodes
-
-    def _in_turn(self, nodes: list[Node], context: Context) -> Steps[None]:
-        return self._with_early(nodes, context) if self.early else super()._in_turn(nodes, context)
 
     def _with_early(self, nodes: Sequence[Node], context: Context) -> Steps[None]:
         late: list[Node] = []
@@ -157,7 +156,7 @@ class Together(Evaluation):
                 late.append(node)
                 continue
             if late:
-                yield from super()._in_turn(late, context)
+                yield from self._in_turn(late, context)
                 late = []
             self.early.discard(node)
             if node._signature.mode == EXTERNAL:
@@ -165,22 +164,21 @@ class Together(Evaluation):
                 yield from self._one(node, context)
             elif node in self.values:
                 self.order.append(node)
-        yield from super()._in_turn(late, context)
+        yield from self._in_turn(late, context)
 
     # -- backward -----------------------------------------------------------------------------------
 
     def backward(self, context: Context) -> Steps[None]:
-        loops = self.loops
-        if not (
-            self.lasts
-            and isinstance(loops, Overlapping)
-            and sent_together(self, context.run, self.crew, loops.is_foreign)
-        ):
+        return self._several_back(context) if self.lasts else super().backward(context)
+
+    def _several_back(self, context: Context) -> Steps[None]:
+        loops, run = self.loops, context.run
+        if not isinstance(loops, Overlapping) or not sent_together(self, run, self.crew, loops.is_foreign):
             yield from super().backward(context)
 
     def _rest_of(self, node: Node) -> Do[Tape[Any, Any]]:
-        begun = self.strands.pop(_key(node), None)
-        return super()._rest_of(node) if begun is None else begun
+        begun = self.strands.pop(_key(node), None) if self.strands else None
+        return tape_of(node) if begun is None else begun
 
 
 class _Without:

@@ -192,7 +192,7 @@ class _Timed(Program):
     def __init__(self, listing: Listing, note: Callable[[Sequence[float]], None]) -> None:
         layout = Layout(listing.calls, listing.outputs)
         text = _Text(listing.inputs, listing.targets, layout)
-        text.globals |= {"clock": perf_counter, "note": note}
+        text.constants.scope |= {"clock": perf_counter, "note": note}
         marked = [(text._line(call), "marks.append(clock())") for call in listing.calls]
         pure = sum(call.result is not None for call in listing.calls)
         settled = (text.asking(listing.outputs), "marks.append(clock())")

@@ -1,0 +1,54 @@
+"""Constants and operators as the text of a program has them.
+
+Knows: which functions Python writes as signs, and which constants as they are; that all others have names.
+Refuses to know: lines, calls, and where results lie.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from wengert.arrays import freeze, is_array
+
+__all__ = ["SIGNS", "Constants"]
+
+SIGNS: Final[Mapping[Callable[..., Any], str]] = {  # Any: functions of numbers and arrays
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+    operator.pow: "**",
+}
+_PLAIN: Final = (int, bool, str, type(None))
+
+
+class Constants:
+    """The functions and values that a text mentions; its code runs in `scope`, where they have their names.
+
+    >>> constants = Constants()
+    >>> constants.text(1), constants.text(len), constants.text(2.5), constants.text(len)
+    ('(1)', 'k0', 'k1', 'k0')
+    >>> constants.scope
+    {'k0': <built-in function len>, 'k1': 2.5}
+    """
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {}  # Any: functions and constants
+        self._named: dict[int, tuple[str, object]] = {}
+
+    def text(self, x: object) -> str:
+        """A constant as it is, or its name."""
+        return f"({x!r})" if type(x) in _PLAIN else self.name(x)
+
+    def name(self, x: object) -> str:
+        """The name of a constant; an array is copied, as others may write to theirs."""
+        found = self._named.get(id(x))
+        if found is None:
+            found = self._named[id(x)] = (
+                f"k{len(self._named)}",
+                x,
+            )  # it has to live as long as its id counts
+            self.scope[found[0]] = freeze(x) if is_array(x) else x
+        return found[0]
