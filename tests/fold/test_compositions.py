@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 import wengert as wg
+from tests.fold.made import Unchecked, made
 from wengert import fold as td
-from wengert.errors import WengertError
-
-Unchecked = Any  # these tests also write what a checker refuses
-made: Unchecked = td
+from wengert.errors import BlockError, WengertError
 
 
 def double() -> Unchecked:
@@ -189,3 +187,14 @@ def test_scopes_nest() -> None:
             inner.output.reads(a.reads(inner.input))
         outer.output.reads(b.reads(inner.reads(outer.input)))
     assert (made.Scalar() >> outer).eval(1) == 6.0
+
+
+def test_f30_a_pipe_takes_what_is_convertible_and_refuses_the_rest() -> None:
+    pipe = made.Pipe((made.Scalar(), made.Vector(2)), made.Concat())
+    assert pipe.eval((1, [2, 3])).tolist() == [1.0, 2.0, 3.0]
+    assert made.Pipe(made.Void(), 42.0).eval("anything") == 42.0
+    assert made.Pipe(made.Identity(), [("a", made.Scalar())], made.GetItem(0)).eval({"a": 5}) == 5.0
+    assert made.Pipe().eval("foo") == "foo"
+    for wrong in (object(), 5, None, len):
+        with pytest.raises(BlockError, match="is no block"):
+            made.Pipe(made.Scalar(), wrong)

@@ -1,4 +1,4 @@
-"""Blocks that choose by computed values, stacks, and functions that are written for a batch (F41, F44, F74 to F76)."""
+"""Blocks that choose by computed values (F74 to F76)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.fold.made import EXECUTORS, Unchecked, deltas, made, weight
 from wengert import fold as td
 from wengert.errors import BlockError, WengertError
-from wengert.plugins import SGD
-
-Unchecked = Any  # these tests also write what a checker refuses
-made: Unchecked = td
 
 
 def sign() -> Unchecked:
@@ -24,14 +21,6 @@ def sign() -> Unchecked:
 
 def absolute() -> Unchecked:
     return made.Switch(sign(), (made.Function(wg.negative), made.Identity()))
-
-
-def weight(x: float) -> wg.ArrayWeight[tuple[()]]:
-    return SGD(learning_rate=0.1).array_weight(np.full((), x, np.float32))
-
-
-def deltas(loss: Any, *weights: Any) -> list[float]:
-    return [float(np.asarray(delta)) for delta in wg.gradients(loss, weights).run()]
 
 
 def test_a_switch_asks_only_the_case_that_was_computed() -> None:  # F74
@@ -221,70 +210,6 @@ def test_what_cannot_be_chosen(make: Unchecked, error: type[Exception], text: st
     assert isinstance(caught.value, WengertError)
 
 
-def test_a_list_of_tensors_is_a_stack() -> None:  # F44
-    stack = made.Map(made.Vector(2)) >> made.Stack()
-    assert str(stack.output_type) == "float32 (any, 2)"
-    assert stack.eval([[1, 2], [3, 4]]).tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    mean = stack >> made.Function(lambda x: wg.mean(x, axis=0))
-    assert mean.output_type == td.TensorType((2,))
-    assert mean.eval([[1, 2], [3, 4]]).tolist() == [2.0, 3.0]
-    assert mean.eval([[5, 6]]).tolist() == [5.0, 6.0]
-    softmax = stack >> made.Function(lambda x: wg.softmax(wg.sum(x, axis=1), axis=0))
-    assert str(softmax.output_type) == "float32 (any,)"
-    batch = td.Compiler.create(mean).build([[[1, 2]], [[1, 2], [3, 4]]])
-    assert batch.output_tensors[0].predict().run().tolist() == [[1.0, 2.0], [2.0, 3.0]]
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "text"),
-    [
-        (
-            lambda: (made.Map(made.Scalar()) >> made.Stack()).build([]),
-            ValueError,
-            "an empty list has no stack",
-        ),
-        (lambda: made.Scalar() >> made.Broadcast() >> made.Stack(), TypeError, "is endless"),
-        (lambda: made.InputTransform(list) >> made.Stack(), TypeError, "an element is object"),
-        (lambda: made.Map(made.Scalar("int32")) >> made.Stack(), TypeError, "stacks tensors of floating"),
-        (
-            lambda: made.Map(made.Scalar()) >> made.Stack() >> made.Function(lambda x: wg.concat([x, x])),
-            TypeError,
-            "only the first axis may be as long as a list",
-        ),
-        (
-            lambda: td.Compiler.create(made.Map(made.Scalar()) >> made.Stack()),
-            TypeError,
-            "has objects or lists",
-        ),
-    ],
-)
-def test_what_has_no_stack(make: Unchecked, error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=f"(?s){text}.*test_computed.py:"):
-        make()
-
-
-def test_a_function_that_is_written_for_a_batch() -> None:  # F41
-    shapes: list[Any] = []
-
-    def scores(x: Any, y: Any) -> Any:
-        shapes.append((x.shape, y.shape))
-        return wg.concat([x, y], axis=1)
-
-    block = made.Record((made.Vector(2), made.Vector(1))) >> made.Function(scores, batched=True)
-    assert block.output_type == td.TensorType((3,))
-    assert block.eval(([1, 2], [3])).tolist() == [1.0, 2.0, 3.0]
-    assert set(shapes) == {((1, 2), (1, 1))}
-    with pytest.raises(TypeError, match=r"(?s)which has no axis of the batch.*test_computed\.py:"):
-        made.Scalar() >> made.Function(lambda x: wg.sum(x), batched=True)
-
-
-EXECUTORS = {
-    "sequential": wg.run.Sequential(),
-    "parallel": wg.run.Parallel(threads=2),
-    "batched": wg.run.Batched(),
-}
-
-
 def waiting(w: Any) -> dict[str, tuple[Unchecked, list[Any]]]:
     """Blocks that wait, each with examples."""
     scaled = made.Scalar() >> made.Function(lambda x: x * w)
@@ -331,17 +256,3 @@ def test_interpreters_agree_on_what_has_several_parts(executor: Any) -> None:
     assert (
         deltas(loss, w) == [float(np.asarray(x)) for x in wg.gradients(loss, (w,)).run(executor)] == [-360.0]
     )
-
-
-@pytest.mark.parametrize("executor", EXECUTORS.values(), ids=EXECUTORS)
-def test_interpreters_agree_on_stacks_of_several_lengths(executor: Any) -> None:
-    w = weight(2.0)
-    pooled = made.Map(made.Vector(2) >> made.Function(lambda x: x * w)) >> made.Stack()
-    block = pooled >> made.Function(lambda x: wg.matmul(wg.softmax(wg.sum(x, axis=1), axis=0), x))
-    examples = [[[1, 2]], [[1, 2], [3, 4]], [[0, 1], [1, 0]], [[5, 6], [0, 0], [1, 1]]]
-    (batch,) = td.Compiler.create(block).build(examples).output_tensors
-    alone = [block.eval(x) for x in examples]
-    np.testing.assert_allclose(np.asarray(batch.predict().run(executor)), alone, rtol=1e-5)
-    expected = sum(deltas(wg.sum(block.build(x)), w)[0] for x in examples)
-    (delta,) = wg.gradients(wg.sum(batch), (w,)).run(executor)
-    assert float(np.asarray(delta)) == pytest.approx(expected, rel=1e-4)

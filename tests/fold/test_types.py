@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.fold.made import Unchecked, made
 from wengert import fold as td
 from wengert.errors import BlockError
 from wengert.fold.convert import type_of
 from wengert.fold.unification import Mismatch, Unknown, known, unify
 from wengert.graph import lift
 
-Unchecked = Any  # these tests also write what a checker refuses
-made: Unchecked = td
 FLOAT = td.TensorType(())
 OBJECT = td.PyObjectType()
 

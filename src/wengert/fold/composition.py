@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from wengert.fold.block import CONVERSIONS, A, AnyBlock, B, X
 from wengert.fold.calls import Calls, Direct
-from wengert.fold.conversion import convert_to_block
+from wengert.fold.conversion import Convertible, convert_to_block
 from wengert.fold.convert import OBJECT, VOID
 from wengert.fold.kinds import Composite, Leaf
 from wengert.fold.machine import Frames, Steps, explain
@@ -63,28 +63,31 @@ class Void(Leaf[object, None]):
 
 
 class Pipe(Composite[A, B]):
-    """Blocks one after the other: what one gives, the next one takes; `a >> b` is this.
+    """Blocks, or what is convertible, one after the other: what one gives, the next one takes; `a >> b` is this.
 
-    Raises BlockError where what one gives is not what the next one takes.
+    Raises BlockError where what one gives is not what the next one takes, and for what is no block.
     >>> from wengert import fold as td
     >>> (td.GetItem("age") >> td.Scalar()).eval({"age": 7}).item()
     7.0
+    >>> td.Pipe((td.Scalar(), td.Vector(2)), td.Concat()).eval((1, [2, 3])).tolist()
+    [1.0, 2.0, 3.0]
 
     Source: TensorFlow Fold, `td.Pipe`.
     """
 
-    def __init__(self, *blocks: AnyBlock, name: str | None = None) -> None:
-        super().__init__(name, blocks=blocks)
+    def __init__(self, *blocks: Convertible, name: str | None = None) -> None:
+        given = tuple(map(convert_to_block, blocks))
+        super().__init__(name, blocks=given)
         self.blocks: tuple[AnyBlock, ...] = ()
         chain: list[AnyBlock] = []
-        for block in blocks:
+        for block in given:
             chain.extend(
                 block.blocks
                 if type(block) is Pipe and block.name is None and _undeclared(block)
                 else (block,)
             )
         self.blocks = tuple(chain)
-        self._given = blocks
+        self._given = given
         self.settled()
 
     def same_input(self) -> Iterable[AnyBlock]:

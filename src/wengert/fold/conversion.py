@@ -6,12 +6,26 @@ Refuses to know: the blocks.
 
 from __future__ import annotations
 
-from wengert.arrays import is_array, is_float32
+from typing import Any, TypeAlias
+
+from wengert.arrays import Float32, HostArray, is_array, is_float32
 from wengert.errors import BlockError
 from wengert.fold.block import CONVERSIONS, AnyBlock, Block
 from wengert.graph.node import Expression
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
+
+# Any: blocks, and what is convertible, of every type; arrays of every shape and element type
+Convertible: TypeAlias = (
+    AnyBlock
+    | dict[Any, Any]
+    | list[Any]
+    | tuple[Any, ...]
+    | float
+    | Float32
+    | HostArray[Any, Any]
+    | Expression
+)
 
 
 def convert_to_block(x: object) -> AnyBlock:

@@ -1,0 +1,73 @@
+"""Layers with weights of their own, in blocks (F80, F81)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.fold.made import Unchecked, made
+from wengert import fold as td
+
+
+def test_layers_share_weights_among_all_uses() -> None:  # F80
+    layer = td.FC(2, name="shared", seed=1)
+    block = made.Record((made.Vector(3) >> layer, made.Vector(3) >> layer))
+    a, b = block.build(([1, 2, 3], [1, 2, 3]))
+    before = layer.weights.data.copy()
+    wg.sum(a + b).train().run()
+    assert (layer.weights.data != before).any()
+    with pytest.raises(
+        TypeError, match=r"its weights are for float32 \(3,\), and its input is float32 \(4,\)"
+    ):
+        made.Vector(4) >> layer
+
+
+def test_the_order_of_building_does_not_change_weights() -> None:  # F80
+    def weights(order: list[str]) -> list[Any]:
+        layers = {name: td.FC(2, name=name, seed=7) for name in order}
+        for layer in layers.values():
+            made.Vector(3) >> layer
+        return [layers[name].weights.data for name in ("a", "b")]
+
+    for x, y in zip(weights(["a", "b"]), weights(["b", "a"]), strict=True):
+        np.testing.assert_array_equal(x, y)
+    a, b = weights(["a", "b"])
+    assert (a != b).any()
+
+
+def test_fully_connected_layers() -> None:  # row 45
+    twos = np.full((2, 1), 2.0, np.float32)
+    plain = made.Vector(2) >> td.FC(1, None, twos)
+    assert [plain.eval(x).item() for x in ([0, 0], [1, 0], [1, 1])] == [0.0, 2.0, 4.0]
+    normed = made.Vector(2) >> td.FC(1, None, twos, weight_norm=True)
+    found = [normed.eval(x).item() for x in ([0, 0], [1, 0], [1, 1])]
+    assert found == pytest.approx([0.0, 2 / 8**0.5, 4 / 8**0.5])
+
+
+@pytest.mark.parametrize(("activation", "factor"), [(wg.relu, 1.43), (wg.tanh, 1.15), (None, 1.0)])
+def test_weights_begin_within_their_limit(activation: Unchecked, factor: float) -> None:  # F81
+    layer = td.FC(200, activation, name="wide")
+    made.Vector(50) >> layer
+    limit = factor * (3 / 50) ** 0.5
+    assert 0.98 * limit < abs(layer.weights.data).max() <= limit
+    assert not layer.bias.data.any()
+    assert layer.output_size == 200
+    other = td.FC(200, wg.sigmoid, name="other")
+    made.Vector(50) >> other
+    assert 0.019 < abs(other.weights.data).max() <= 0.02
+
+
+def test_embeddings() -> None:  # row 46
+    table = np.array([[1, 2], [3, 4]], np.float32)
+    for block in (td.Embedding(2, 2, table), td.Embedding(2, 2, lambda shape: table, trainable=False)):
+        rows = made.Scalar("int32") >> block
+        assert [rows.eval(i).tolist() for i in (0, 1, 7, -5)] == [[1, 2], [3, 4], [3, 4], [3, 4]]
+
+
+def test_only_touched_rows_are_trained() -> None:
+    block = td.Embedding(3, 2, np.zeros((3, 2), np.float32))
+    wg.sum((made.Scalar("int32") >> block).build(1)).train().run()
+    assert block.weights.data.tolist() == [[0, 0], [pytest.approx(-0.01)] * 2, [0, 0]]
