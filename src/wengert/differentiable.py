@@ -28,13 +28,15 @@ Delta_contra = TypeVar("Delta_contra", contravariant=True, default=Any)
 
 @dataclass(frozen=True, slots=True)
 class Tape(Generic[Data_co, Delta_contra]):
-    """A value and where its derivative goes (the paper's Listing 27).
+    """A value and where its derivative goes.
 
     `backward(delta)` performs nothing. Running the continuation it returns hands `delta`, which is still a
     `Do` and runs only if somebody needs it, to whatever made the value.
 
     >>> Tape(3.0, lambda delta: UnitContinuation.now(None)).data
     3.0
+
+    Source: B. Yang et al., "Monadic Deep Learning", 2023, listing 27.
     """
 
     data: Data_co
@@ -49,7 +51,7 @@ class Differentiable(Protocol[Data_co, Delta_contra]):
 
 
 class DeepLearning(Protocol[X_contra, Data_co, Delta_contra]):
-    """A witness that values of `X` are differentiable: the type class of the paper."""
+    """A witness that values of `X` are differentiable: the type class. Source: as of `Tape`."""
 
     def forward(self, x: X_contra, /) -> Do[Tape[Data_co, Delta_contra]]: ...
 

@@ -11,7 +11,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from wengert.arrays import Value, indexed_shape, is_host_array, namespace_of, touched
+from wengert.arrays import Value, all_quiet, indexed_shape, is_host_array, namespace_of, touched
 from wengert.errors import ShapeError
 
 
@@ -106,9 +106,10 @@ class LazyDelta:
     def dense(self) -> Value:
         """The whole delta as an array."""
         total = self.rest
-        for term in self.terms:
-            total = term.dense() if total is None else total + term.dense()
-        return total if self.factor == 1.0 else self.factor * total
+        with all_quiet():  # somebody may ask when the run is over
+            for term in self.terms:
+                total = term.dense() if total is None else total + term.dense()
+            return total if self.factor == 1.0 else self.factor * total
 
     def touched(self) -> tuple[Value, Value] | None:
         """The few lines where this is not 0, each once, and its value there; None where that is not known.

@@ -86,7 +86,8 @@ def test_rho_and_momentum_have_ranges_wherever_they_are(make: Callable[..., Plug
 
 def test_numbers_of_numpy_and_integers_are_numbers() -> None:
     for rate in (1, np.float32(0.5), np.float64(0.5), np.int64(1)):
-        every(**{**GOOD, "learning_rate": rate})
+        settings: Any = every(**{**GOOD, "learning_rate": rate})  # Any: what the class is asked for
+        assert settings.learning_rate == rate
 
 
 def test_missing_and_unknown_ones_are_one_error() -> None:

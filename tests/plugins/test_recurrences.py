@@ -14,20 +14,17 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.optimizers import WithAdagrad, WithAdam, WithAdamW, WithL1, WithMomentum, WithNesterov, WithRMSprop
 from wengert.plugins import (
     SGD,
-    Adagrad,
     Adam,
     AdamW,
     ClipByGlobalNorm,
-    L1Regularization,
     L2Regularization,
     LearningRate,
     LearningRateSchedule,
     Momentum,
-    Nesterov,
     Plugin,
-    RMSprop,
     WeightDecay,
 )
 
@@ -35,27 +32,6 @@ F64 = np.ndarray[Any, np.dtype[np.float64]]  # Any: every shape
 State = dict[str, F64]
 Recurrence = Callable[[F64, F64, State, int], F64]  # delta, weight, state, earlier steps -> step
 STEPS = 100
-
-
-class WithMomentum(Momentum, LearningRate): ...
-
-
-class WithNesterov(Nesterov, LearningRate): ...
-
-
-class WithAdagrad(Adagrad, LearningRate): ...
-
-
-class WithRMSprop(RMSprop, LearningRate): ...
-
-
-class WithAdam(Adam, LearningRate): ...
-
-
-class WithAdamW(AdamW, LearningRate): ...
-
-
-class WithL1(L1Regularization, LearningRate): ...
 
 
 class WithL2(L2Regularization, Momentum, LearningRate): ...

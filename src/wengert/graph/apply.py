@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.kinds import NUMBER, Kind
 from wengert.graph.node import Expression, Node, new_node, next_serial
-from wengert.graph.operand import described, operand, shown, value_kind
+from wengert.graph.operand import described, found_kind, operand, shown
 from wengert.graph.operation import Attributes, Operation, Signature
 from wengert.graph.site import OURS, user_frame, user_position
 
 _getframe = sys._getframe
 _new = object.__new__  # the layer classes' own `__new__` is the door for a `Do` of a tape
+
+
+def _own(function: Any) -> Any:  # Any: as in `of_one`
+    """The same with code of its own: where that of one operation has met a class, it finds attributes at once.
+
+    A node takes 0.13 us, and 0.21 where one code makes nodes of several classes.
+    """
+    return FunctionType(function.__code__.replace(), function.__globals__, closure=function.__closure__)
 
 
 def of_one(operation: Operation) -> Callable[[Any], Any]:  # Any: typed by the public functions, and operators
@@ -46,7 +54,8 @@ def of_one(operation: Operation) -> Callable[[Any], Any]:  # Any: typed by the p
         node._offset = frame.f_lasti
         return node
 
-    return node_of
+    made: Callable[[Any], Any] = _own(node_of)  # Any: as above
+    return made
 
 
 def of_two(operation: Operation) -> Callable[[Any, Any], Any]:  # Any: as in `of_one`
@@ -74,7 +83,8 @@ def of_two(operation: Operation) -> Callable[[Any, Any], Any]:  # Any: as in `of
         node._offset = frame.f_lasti
         return node
 
-    return node_of
+    made: Callable[[Any, Any], Any] = _own(node_of)  # Any: as above
+    return made
 
 
 def methods(
@@ -154,8 +164,7 @@ def resolve(node: Node, values: tuple[Any, ...]) -> Signature:  # Any: data of e
     """The signature of a node whose operands' kinds were open when it was built and now have values."""
     signature = node._signature
     kinds = tuple(
-        of if of.known else value_kind(value, of.role)
-        for of, value in zip(signature.kinds, values, strict=True)
+        of if of.known else found_kind(of, value) for of, value in zip(signature.kinds, values, strict=True)
     )
     try:
         return signature.operation.signature(kinds, signature.attributes)

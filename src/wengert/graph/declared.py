@@ -17,8 +17,6 @@ def shape_from(annotation: object) -> Shape | None:
     if get_origin(annotation) is not tuple:
         return None
     dims = get_args(annotation)
-    if dims == ((),):
-        return ()
     sizes = [get_args(d)[0] for d in dims if get_origin(d) is Literal]
     return tuple(sizes) if len(sizes) == len(dims) else None
 

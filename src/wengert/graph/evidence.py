@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar, overload
 
-from wengert.arrays import ARRAY_CLASS, Array, Cpu, Dv, Float32, Floating, Host, S, T
+from wengert.arrays import Array, Cpu, Dv, Float32, Floating, Host, S, T
 from wengert.control import Do
 from wengert.differentiable import DeepLearning, Implementation, Tape, enrol
 from wengert.graph.apply import apply
@@ -26,7 +26,7 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.kinds import Role
 from wengert.graph.node import Node
-from wengert.graph.operand import LITERAL, external, lift_any
+from wengert.graph.operand import BUILT_IN, LITERAL, external, lift_any
 
 X = TypeVar("X")
 D = TypeVar("D")
@@ -66,6 +66,7 @@ class Instance(Generic[X, D, E]):
 def register(cls: type[X]) -> Callable[[Callable[[X], Do[Tape[D, E]]]], Instance[X, D, E]]:
     """Make the values of a class differentiable, whoever owns it; the result is the evidence.
 
+    Raises TypeError for what is no class, and for a built-in type, whose values are literals already.
     >>> from wengert import Do, Tape, UnitContinuation
     >>> class Percent(int): ...
     >>> @register(Percent)
@@ -77,7 +78,7 @@ def register(cls: type[X]) -> Callable[[Callable[[X], Do[Tape[D, E]]]], Instance
     if not isinstance(cls, type):
         raise TypeError(f"register takes a class; got {cls!r}, of which no value is an instance")
 
-    if cls in (float, int, Float32, ARRAY_CLASS):
+    if cls in BUILT_IN:
         raise TypeError(f"{cls.__name__} is built in: its values are literals already")
 
     def enter(rule: Callable[[X], Do[Tape[D, E]]]) -> Instance[X, D, E]:
@@ -99,6 +100,7 @@ def lift(
 ) -> Any:  # Any: typed by the overloads; a registered value is accepted with the mypy plugin
     """Any built-in or registered value, or a product of such, as its layer.
 
+    Raises NotDifferentiableError for any other, with what to write.
     >>> lift(2.0) * lift(3.0)  # doctest: +ELLIPSIS
     <DoubleLayer multiply () float64, built at ...>
     """

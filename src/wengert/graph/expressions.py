@@ -46,7 +46,12 @@ E = TypeVar("E")
 
 
 class Mask(Node, Generic[S, Dv]):
-    """Booleans that a comparison will make: for `where` and `sum`, without a delta and without `forward`."""
+    """Booleans that a comparison will make: for `where` and `sum`, without a delta and without `forward`.
+
+    >>> import wengert as wg
+    >>> wg.greater(2.0, 1.0).predict().run().item()
+    True
+    """
 
     __slots__ = ()
 

@@ -6,11 +6,10 @@ Refuses to know: what indexing gives; the shape rule of `getitem` says.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
-from wengert.arrays import freeze, integer_array, is_array
+from wengert.arrays import integer_array, is_array
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
@@ -52,16 +51,7 @@ def is_index(x: object) -> bool:
 
 def indices(x: Any) -> Any:  # Any: integers in any form that a person writes, and an operand
     """Integers as an operand."""
-    if type(x) is int:
-        return _single(x)
     return x if is_array(x) or is_index(x) else integer_array(x)
-
-
-@lru_cache(maxsize=1 << 16)
-def _single(x: int) -> Any:  # Any: an array of shape ()
-    """One integer: a word is looked up many times, and a frozen array is copied by nobody."""
-    made = integer_array(x)
-    return made if made.dtype.hasobject else freeze(made)  # what is too large is refused with its operation
 
 
 def _bound(x: object) -> int | None:

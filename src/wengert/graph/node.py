@@ -141,9 +141,6 @@ class Expression:
         __ne__ = _refused("comparison", "use `wengert.not_equal(a, b)`, or `is not` for identity")
         __hash__ = object.__hash__
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._kind.text()}>"
-
     def _repr_svg_(self) -> str | None:
         """For Jupyter, beside the text: the graph below as a picture, if that is small."""
         # by name: what draws stands floors above, and is not loaded before a notebook asks

@@ -13,19 +13,24 @@ from inspect import iscoroutine
 from typing import Any, Final, TypeVar
 
 from wengert.arrays import (
+    ARRAY_CLASS,
     FLOAT32,
     FLOAT64,
+    INTEGER,
+    Float32,
+    Float64,
     Value,
     device_of,
     dtype_of,
     freeze,
+    integer_array,
     is_array,
     is_float32,
     is_host_array,
     shape_of,
 )
 from wengert.control import Do
-from wengert.differentiable import Tape, declared_data, forward, implementation, refusal
+from wengert.differentiable import Tape, declared_data, forward, implementation, refusal, registered
 from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, WengertError
 from wengert.graph.declared import kind_from_data
 from wengert.graph.kinds import NUMBER, Column, DTypeLike, Kind, Role, Shape, kind
@@ -36,6 +41,8 @@ from wengert.graph.site import user_frame, user_position
 L = TypeVar("L", bound=Node)
 _MOST_SHOWN: Final = 6
 FLOAT_LITERAL: Final = kind(Column.FLOAT, (), FLOAT32)
+BUILT_IN: Final = frozenset({float, int, bool, Float32, Float64, ARRAY_CLASS})  # what nobody can register
+INDEX_LITERAL: Final = kind(Column.INDEX, (), INTEGER)
 _ARRAY_COLUMNS: Final = {"f": Column.ARRAY, "b": Column.MASK, "i": Column.INDEX, "u": Column.INDEX}
 
 
@@ -69,18 +76,38 @@ def value_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
     return kind(Column.OTHER, None, type(x), "cpu", role)
 
 
-def operand(x: object) -> tuple[Any, Kind]:  # Any: what a node's operands are
+def found_kind(of: Kind, x: Value) -> Kind:
+    """The kind of data that a run has computed, where `of` left something open.
+
+    The column was stated: a number that numpy has reduced an array to is an array of shape ().
+    """
+    if of.column is Column.OTHER:
+        return value_kind(x, of.role)
+    return kind(of.column, shape_of(x), dtype_of(x), device_of(x), of.role)
+
+
+@lru_cache(maxsize=1 << 16)
+def _word(x: int) -> tuple[Any, Kind]:  # Any: an array
+    """One integer, be it a word or a label: it comes many times."""
+    return freeze(integer_array(x)), INDEX_LITERAL
+
+
+def operand(x: Any) -> tuple[Any, Kind]:  # Any: whatever a person writes, and what a node's operands are
     """What a node keeps for `x`, and its kind."""
+    cls: type = type(x)
+    if cls is ARRAY_CLASS and x.dtype is INTEGER and x.shape == ():
+        return _word(x.item())
     if isinstance(x, Expression):
         return x, x._kind
-    if is_host_array(x):
-        return freeze(x), _host_kind(x.shape, x.dtype) or array_kind(x)
-    if is_float32(x):
-        return x, FLOAT_LITERAL
-    if isinstance(x, (float, int)):
-        return as_number(x), NUMBER
-    if is_array(x):
-        return freeze(x), array_kind(x)
+    if type(x) in BUILT_IN or not registered(x):  # a class that derives from one of them may be registered
+        if is_host_array(x):
+            return freeze(x), _host_kind(x.shape, x.dtype) or array_kind(x)
+        if is_float32(x):
+            return x, FLOAT_LITERAL
+        if isinstance(x, (float, int)):
+            return as_number(x), NUMBER
+        if is_array(x):
+            return freeze(x), array_kind(x)
     layer = lift_registered(x)
     return layer, layer.kind
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from operator import itemgetter
 from typing import Any, Final, Self
 
+from wengert.arrays import plain
 from wengert.errors import NotDifferentiableError
 from wengert.graph.case import Case as Case  # who knows operations finds these here
 from wengert.graph.case import Rule as Rule
@@ -123,7 +123,7 @@ class Operation:
 
     def signature(self, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
         """What applying this operation to such operands means; worked out once for each combination."""
-        found = self.signatures.get((kinds, attributes, tuple(map(type, map(_value, attributes)))))
+        found = self.signatures.get((kinds, attributes, tuple([type(x) for _, x in attributes])))
         if found is not None:
             return found
         key = (
@@ -133,7 +133,11 @@ class Operation:
         )  # another one only where a tuple is among them
         found = self.signatures.get(key)
         if found is None:
-            found = Signature(self, kinds, attributes)
+            given = tuple(
+                (name, plain(value)) for name, value in attributes
+            )  # nobody else looks for numpy's 1
+            same = tuple(map(_types, given)) == key[2]
+            found = Signature(self, kinds, attributes) if same else self.signature(kinds, given)
             if len(self.signatures) >= _MOST_SIGNATURES:
                 self.signatures.clear()
             self.signatures[key] = found
@@ -151,9 +155,6 @@ def _operation_named(key: str, *made_of: Any) -> Operation:  # Any: what `Operat
     return OPERATIONS[key] if key in OPERATIONS else Operation(*made_of)
 
 
-_value = itemgetter(1)
-
-
 def _types(attribute: tuple[str, Any]) -> object:  # Any: as in Attributes
     """The types in an attribute: 1, 1.0 and True are equal, and not the same axis; those of a tuple's items, too."""
     value = attribute[1]
@@ -164,9 +165,11 @@ class Signature:
     """One operation on operands of known kinds: result kind, bound value rule, bound derivative rules."""
 
     __slots__ = (
-        *("attributes", "cls", "kind", "kinds", "launches", "mode", "nodes", "operation", "pulls", "value"),
+        *("attributes", "cls", "kind", "kinds", "mode", "nodes", "operation", "pulls", "value"),
+        *("form", "launches"),
     )
-    launches: Any  # Any: what interpreters of many rows remember; unset until then
+    form: Any  # Any: what interpreters of many rows remember; unset until then
+    launches: Any  # Any: as above
 
     def __init__(self, operation: Operation, kinds: tuple[Kind, ...], attributes: Attributes) -> None:
         self.operation = operation
@@ -192,10 +195,10 @@ class Signature:
         self.value, self.pulls = self.bound_to(Case(kinds, result))
 
     def copy(self) -> Self:
-        """The same meaning in another object, which remembers no launches."""
+        """The same meaning in another object, of which nothing is remembered."""
         made = object.__new__(type(self))
         for name in (*Signature.__slots__, *type(self).__slots__):
-            if name != "launches":
+            if name not in ("form", "launches"):
                 setattr(made, name, getattr(self, name))
         return made
 

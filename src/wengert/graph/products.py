@@ -38,11 +38,16 @@ def parts_of(x: object) -> tuple[list[object], Rebuild]:
         if hasattr(cls, "_make"):
             return list(x), cls._make
         return list(x), tuple
-    names = [f.name for f in dataclasses.fields(x) if f.init]  # type: ignore[arg-type] # is_product said so
+    names = fields_of(type(x))
     return (
         [getattr(x, name) for name in names],
         lambda parts: dataclasses.replace(x, **dict(zip(names, parts, strict=True))),  # type: ignore[type-var] # as above
     )
+
+
+def fields_of(cls: type) -> list[str]:
+    """The names of those fields of a frozen dataclass that it is made of."""
+    return [f.name for f in dataclasses.fields(cls) if f.init]
 
 
 def leaves_of(x: object) -> tuple[list[Any], Rebuild]:  # Any: expressions and whatever a user put in a field

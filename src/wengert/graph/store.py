@@ -159,6 +159,13 @@ class Store:
                 self.moved += 1
             cell.data, cell.exposed = data, False
 
+    def changed(self, cells: Sequence[Cell]) -> None:
+        """Their data have changed in place, as one version; for one who holds the lock, and alone sees them."""
+        self.version += 1
+        for cell in cells:
+            if cell.history:
+                cell.history = []
+
     def read(self, cells: Sequence[Cell], snapshot: int) -> list[Value]:
         """The data of the cells at a snapshot."""
         data = [cell.data for cell in cells]  # before the version: `replace` writes them the other way round

@@ -96,6 +96,11 @@ def template_of(signature: Signature) -> Template:
     return signature.template
 
 
+def captured_by(signature: Signature) -> tuple[Weight, ...]:
+    """The weights that are operands of every call of a cell, after those that it is given."""
+    return signature.template.captured if isinstance(signature, CellSignature) else ()
+
+
 def _no_rule(*operands: object) -> object:
     raise AssertionError("a cell is run by its nodes")
 

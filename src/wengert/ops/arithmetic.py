@@ -22,7 +22,7 @@ from wengert.graph.expressions import (
     FloatLayer,
     ScalarOperand,
 )
-from wengert.graph.kinds import Kind
+from wengert.graph.kinds import Column, Kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.site import user_position
 from wengert.ops import kinds
@@ -97,8 +97,10 @@ def _pow_base(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
 
 
 def _pow_exponent(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
-    left = c.xp.nonzero_safe(g, g * y)
-    return c.xp.nonzero_safe(left, left * c.xp.log(a))
+    left, log = c.xp.nonzero_safe(g, g * y), c.xp.log(a)
+    if c.kinds[0].column is Column.NUMBER:  # whose logarithm numpy gives as a float64, which is not weak
+        log = c.xp.item(log, c.result.dtype)
+    return c.xp.nonzero_safe(left, left * log)
 
 
 @broadcasting(_pow_base, _pow_exponent)

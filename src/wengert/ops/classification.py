@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, Protocol, overload
 
 from wengert.arrays import Dv, Integers, S, T, is_array, within
-from wengert.errors import DTypeError, ShapeError
+from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
@@ -159,7 +159,9 @@ def cross_entropy(
     Source: I. Goodfellow, Y. Bengio, A. Courville, "Deep Learning", 2016, section 6.2.2.3.
     """
     if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', got {reduction!r}")
+        raise ArgumentError(
+            f"cross_entropy: reduction is 'mean', 'sum' or 'none', got {reduction!r:.60}\n  at {user_position()}"
+        )
     integers = indices(labels)
     layer = apply(CROSS_ENTROPY, (logits, integers), (("reduction", reduction),))
     shape = layer._signature.kinds[0].shape

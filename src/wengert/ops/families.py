@@ -170,7 +170,7 @@ def reduction(derivative: Rule, infer: Infer = kinds.reduction) -> Callable[[Rul
 def reduced_by(axis: Axis, keepdims: bool) -> Attributes:
     """The attributes of a reduction; none where they are the default, as on scalars."""
     axis = tuple(axis) if isinstance(axis, (list, tuple)) else axis
-    return () if axis is None and not keepdims else (("axis", axis), ("keepdims", keepdims))
+    return () if axis is None and keepdims is False else (("axis", axis), ("keepdims", keepdims))
 
 
 def spread(case: Value, g: Value, axis: Axis = None, keepdims: bool = False) -> Value:

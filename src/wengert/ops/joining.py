@@ -6,16 +6,19 @@ Refuses to know: whether a view or a copy is made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any, Final
 
 from wengert.arrays import Dv, T, is_integer
-from wengert.errors import ShapeError
+from wengert.errors import ArgumentError, ShapeError, WengertError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
-from wengert.graph.operation import Operation, Rules
+from wengert.graph.operation import Case, Operation, Rules
+from wengert.graph.site import user_position
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, along
 from wengert.ops.kinds import array_of, arrays_of, axis_in, integers
@@ -41,8 +44,13 @@ def _infer_concat(kinds: Sequence[Kind], *, axis: int) -> Kind:
 
 def _concat_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:
     at = axis % len(c.shape(0))
-    start = sum(c.shape(i)[at] for i in range(index))
-    return g[(*(slice(None),) * at, slice(start, start + c.shape(index)[at]))]
+    ends = _ends(c, at)
+    return g[(*(slice(None),) * at, slice(ends[index], ends[index + 1]))]
+
+
+@lru_cache(maxsize=64)  # or each of many operands would add up the sizes of all before it (S2)
+def _ends(c: Case, at: int) -> list[int]:
+    return list(accumulate((c.shape(i)[at] for i in range(len(c.kinds))), initial=0))
 
 
 def _batched(b: Batch, *xs: Value, axis: int) -> Value:
@@ -53,6 +61,17 @@ CONCAT: Final = Operation(
     "concat",
     Rules(_infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta, batch=_batched),
 )
+
+
+def _several(xs: Iterable[Any], who: str) -> tuple[Any, ...]:  # Any: arrays, which the operation checks
+    try:
+        return tuple(xs)
+    except WengertError:  # an expression says what to write by itself
+        raise
+    except TypeError:
+        raise ArgumentError(
+            f"{who}: expected a list of arrays, got {xs!r:.60}\n  at {user_position()}"
+        ) from None
 
 
 def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
@@ -66,7 +85,7 @@ def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> Ar
 
     Source: Python array API standard, `concat`.
     """
-    layer: ArrayLayer[Any, T, Dv] = apply(CONCAT, tuple(xs), (("axis", axis),))
+    layer: ArrayLayer[Any, T, Dv] = apply(CONCAT, _several(xs, "concat"), (("axis", axis),))
     return layer
 
 
@@ -104,7 +123,7 @@ def stack(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> Arr
 
     Source: Python array API standard, `stack`.
     """
-    layer: ArrayLayer[Any, T, Dv] = apply(STACK, tuple(xs), (("axis", axis),))
+    layer: ArrayLayer[Any, T, Dv] = apply(STACK, _several(xs, "stack"), (("axis", axis),))
     return layer
 
 

@@ -151,11 +151,12 @@ def arrays_of(kinds: Sequence[Kind]) -> tuple[list[Shape], Any, Any]:  # Any: dt
 
 def axis_in(axis: int, rank: int, shape: Shape) -> int:
     """A non-negative axis; `ShapeError` for one out of range."""
-    if not hasattr(axis, "__index__"):
+    if not is_integer(axis):
         raise ArgumentError(f"an axis is an integer; got {axis!r:.60}")
-    if not -rank <= axis < rank:
-        raise ShapeError(f"axis {axis} is out of range for shape {shape}")
-    return axis % rank
+    at = int(axis)
+    if not -rank <= at < rank:
+        raise ShapeError(f"axis {at} is out of range for shape {shape}")
+    return at % rank
 
 
 def axes_in(axis: int | tuple[int, ...] | None, shape: Shape) -> tuple[int, ...]:
@@ -177,6 +178,8 @@ def count(axis: Axis, shape: Shape) -> int:
 def reduced_shape(shape: Shape, axis: Axis, keepdims: bool) -> Shape:
     """The shape that a reduction over `axis` leaves."""
     axes = axes_in(axis, shape)
+    if not isinstance(keepdims, bool):
+        raise ArgumentError(f"keepdims is True or False; got {keepdims!r:.60}")
     if keepdims:
         return tuple(1 if i in axes else n for i, n in enumerate(shape))
     return tuple(n for i, n in enumerate(shape) if i not in axes)

@@ -28,7 +28,19 @@ def inject(*, init: Literal[False] = False) -> Any:
     """The value of a member that is never a keyword: it is filled by the member's type.
 
     Exactly one of these must fit: a member of another plugin; where the type is `Factory[..., X]` or
-    `Callable[..., X]`, the merged part that is an `X`; what `provide` has given for the type.
+    `Callable[..., X]`, the merged part that is an `X`; what `provide` has given for the type. Raises PluginError
+    where none does, or several.
+
+    >>> from wengert.plugins import Plugin
+    >>> class Rate(Plugin):
+    ...     rate: float
+    >>> class Half(Plugin):
+    ...     whole: float = inject()
+    ...     def half(self) -> float:
+    ...         return self.whole / 2
+    >>> class Settings(Half, Rate): ...
+    >>> Settings(rate=1.0).half()
+    0.5
     """
     return Unset(injected=True)
 

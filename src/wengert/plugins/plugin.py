@@ -42,7 +42,8 @@ class Plugin(Maker, ABC):
 
     An annotated member is a keyword, required if it has no value; a function is a member like any other. A
     member `inject()` is filled by its type instead. What a plugin must have from others it inherits, or
-    leaves open as an abstract property. `acts_before` names plugins that must stand to its right.
+    leaves open as an abstract property. `acts_before` names plugins that must stand to its right. Raises PluginError
+    for what cannot be put together as written, and the ready ones for a number out of its range.
 
     Members are set first, then each plugin's `__post_init__` runs once, bases first and right to left, so
     that a plugin finds ready what it inherits; it may still assign members. Then the instance is frozen.

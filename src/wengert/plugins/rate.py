@@ -60,4 +60,11 @@ class LearningRate(Rated):
 
 
 class SGD(LearningRate):
-    """Stochastic gradient descent: the learning rate alone."""
+    """Stochastic gradient descent: the learning rate alone, w ← w - learning_rate · d.
+
+    >>> w = SGD(learning_rate=0.5).double_weight(2.0)
+    >>> (w * w).train().run(), w.data
+    (4.0, 0.0)
+
+    Source: as `LearningRate`.
+    """
