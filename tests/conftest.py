@@ -1,15 +1,22 @@
 """What all tests need of their process.
 
-Knows: that the shell starts a job in the background with interrupts ignored, and that tests raise them.
+Knows: that the shell starts a job in the background with interrupts ignored, and that tests raise them; that whoever
+looks for what is left over walks through everything that is there; that machines are busy.
 Refuses to know: any test.
 """
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# What is loaded, without a clock: how long an example takes on a busy machine says nothing about it.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -20,3 +27,10 @@ def interrupts_heard() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def only_what_the_module_makes_is_collected() -> None:
+    """What is there before stays anyway: tests that look for leaks need not walk through it, which takes longest."""
+    gc.collect()
+    gc.freeze()

@@ -18,8 +18,11 @@ _HEART = (
     "tests/run/test_own_types.py",
     "tests/run/test_rules_for_types.py",
     "tests/run/test_tapes.py",
+    "tests/run/test_questions.py",
     "tests/run/test_conformance_scalars.py",
     "tests/run/test_derivatives.py",
+    "tests/run/test_derivatives_cells.py",
+    "tests/run/test_derivatives_types.py",
 )
 _OPS = (
     "tests/ops",

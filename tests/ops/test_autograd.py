@@ -17,6 +17,7 @@ from wengert.testing.deltas import deltas_at_layers
 from .subjects import DIFFERENTIABLE, SUBJECTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())

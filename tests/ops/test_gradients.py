@@ -19,6 +19,7 @@ from wengert.testing.deltas import deltas_at_layers, deltas_at_weights
 from .subjects import CONSTANT, DIFFERENTIABLE, SUBJECTS, Example, Subject
 
 SETTINGS = SGD(learning_rate=0.1)
+SLOW, NIGHTLY = pytest.mark.slow, pytest.mark.nightly
 PAIRS = [
     name for name in DIFFERENTIABLE if name in ("matmul", "where") or len(SUBJECTS[name].floats or ()) == 2
 ]
@@ -31,19 +32,15 @@ def check(subject: Subject, example: Example) -> None:
         assert found.method == "complex step"
 
 
+@pytest.mark.parametrize("times", [15, pytest.param(200, marks=SLOW), pytest.param(10_000, marks=NIGHTLY)])
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-def test_the_full_jacobian(name: str, data: st.DataObject) -> None:
-    check(SUBJECTS[name], data.draw(SUBJECTS[name].examples))
+def test_the_full_jacobian(name: str, times: int) -> None:
+    @settings(max_examples=times, deadline=None)
+    @given(SUBJECTS[name].examples)
+    def drawn(example: Example) -> None:
+        check(SUBJECTS[name], example)
 
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=10_000, deadline=None)
-@given(data=st.data())
-def test_the_full_jacobian_ten_thousand_times(name: str, data: st.DataObject) -> None:
-    check(SUBJECTS[name], data.draw(SUBJECTS[name].examples))
+    drawn()
 
 
 @pytest.mark.parametrize("name", SCALARS)

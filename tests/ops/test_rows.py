@@ -87,6 +87,13 @@ def test_d30_the_derivative_of_a_literal_exponent_is_never_computed() -> None:
     assert [index for index, _ in right._signature.pulls] == [1]
 
 
+def test_d24_the_delta_of_an_exponent_has_its_dtype_whatever_the_number_below_it() -> None:
+    w = SETTINGS.array_weight(np.array([1.0, 2.0], np.float32))
+    (delta,) = deltas_of(wg.sum(wg.pow(2.0, w)), w)
+    assert delta.dtype == np.float32
+    assert_allclose(delta, np.log(2.0) * np.array([2.0, 4.0], np.float32), rtol=1e-6)
+
+
 def test_d31_mean_runs_its_operand_once(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[int] = []
     counting = wg.extend.elementwise(lambda c, g, y, x: g)

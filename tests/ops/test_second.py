@@ -17,8 +17,8 @@ from wengert.ops.backward import SAFE_PRODUCT
 from wengert.plugins import SGD
 from wengert.testing import check_gradients
 
-from .subjects import CONSTANT, DIFFERENTIABLE, SUBJECTS
-from .test_gradients import PAIRS, weight_of
+from .subjects import CONSTANT, DIFFERENTIABLE, SUBJECTS, Example
+from .test_gradients import NIGHTLY, PAIRS, SLOW, weight_of
 
 SETTINGS = SGD(learning_rate=0.1)
 SCALARS = [name for name in DIFFERENTIABLE if SUBJECTS[name].floats]
@@ -55,21 +55,15 @@ def scalar(result: Any) -> Any:
     return wg.sum(result * g)
 
 
+@pytest.mark.parametrize("times", [5, pytest.param(15, marks=SLOW), pytest.param(2_000, marks=NIGHTLY)])
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=15, deadline=None)
-@given(data=st.data())
-def test_the_hessian(name: str, data: st.DataObject) -> None:
-    example = data.draw(SUBJECTS[name].examples)
-    check_gradients(example.call, *example.operands, order=2)
+def test_the_hessian(name: str, times: int) -> None:
+    @settings(max_examples=times, deadline=None)
+    @given(SUBJECTS[name].examples)
+    def drawn(example: Example) -> None:
+        check_gradients(example.call, *example.operands, order=2)
 
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=2_000, deadline=None)
-@given(data=st.data())
-def test_the_hessian_two_thousand_times(name: str, data: st.DataObject) -> None:
-    example = data.draw(SUBJECTS[name].examples)
-    check_gradients(example.call, *example.operands, order=2)
+    drawn()
 
 
 @pytest.mark.parametrize("name", SCALARS)
@@ -109,6 +103,7 @@ def test_the_layers_have_the_values_of_the_run(name: str, data: st.DataObject) -
             assert_allclose(value, want, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_what_is_said_to_have_none_has_none_and_the_rest_has_one(name: str) -> None:
     found: list[Any] = []  # Any: deltas of every column

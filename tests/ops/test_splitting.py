@@ -12,7 +12,9 @@ from numpy.testing import assert_array_equal
 
 import wengert as wg
 from wengert.errors import ArgumentError
+from wengert.extend import Case
 from wengert.plugins import SGD, Momentum
+from wengert.run import Sequential
 
 from .test_gradients import SETTINGS
 
@@ -81,3 +83,24 @@ def test_sections_that_are_no_integers(sections: Any) -> None:
         ArgumentError, match=r"split: expected an int or a tuple of ints, got .*\n  at .*test_splitting"
     ):
         wg.split(np.ones(4), sections)
+
+
+def test_s2_each_part_of_what_is_joined_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    shape = Case.shape
+
+    def counting(case: Case, index: int) -> tuple[int, ...]:
+        asked.append(index)
+        return shape(case, index)
+
+    monkeypatch.setattr(Case, "shape", counting)
+
+    def sizes_asked(parts: int) -> int:
+        w = SETTINGS.array_weight(np.ones(2, np.float64))
+        joined = wg.concat([w * float(i) for i in range(parts)])
+        asked.clear()
+        (delta,) = wg.gradients(wg.sum(joined), (w,)).run(Sequential(compiled=False))
+        assert_array_equal(delta, np.full(2, sum(range(parts))))
+        return len(asked)
+
+    assert 0 < sizes_asked(80) < 3 * sizes_asked(40)
