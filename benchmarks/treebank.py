@@ -15,7 +15,8 @@ from functools import partial
 
 from benchmarks.agreement import check_losses
 from benchmarks.overhead import KEPT, REBUILT
-from benchmarks.sentiment import RATE, Sentiment, absent, planning, prepared
+from benchmarks.sentiment import RATE, Sentiment, absent
+from benchmarks.sentiment_by_hand import planning, prepared
 from benchmarks.sentiment_dynet import dynet
 from benchmarks.sentiment_ours import ours
 from benchmarks.sentiment_torch import by_level, by_node
