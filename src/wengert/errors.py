@@ -61,7 +61,7 @@ class CheckpointWriteError(CheckpointError, OSError):
 
 
 class CheckpointPackageError(CheckpointError, ImportError):
-    """The package that reads and writes files of weights is not installed."""
+    """The package that reads and writes files of weights is not installed, or is a release that cannot serve."""
 
 
 class DataError(WengertError, ValueError):

@@ -75,6 +75,18 @@ def test_a_package_that_writes_other_bytes_is_found_out(path: Path, monkeypatch:
     assert path.read_bytes() == before
 
 
+def test_a_package_that_takes_no_such_arrays_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = path.read_bytes()
+
+    def of_specs(tensors: Any, metadata: Any) -> bytes:
+        raise TypeError("argument 'tensor_dict': 'dict' object is not an instance of 'TensorSpec'")
+
+    monkeypatch.setattr(safetensors, "serialize", of_specs)
+    with pytest.raises(CheckpointPackageError, match=r"takes arrays in another form.*'wengert\[saving\]'"):
+        save(path, network(adam()))
+    assert path.read_bytes() == before
+
+
 def test_without_the_package_the_error_says_what_to_install(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

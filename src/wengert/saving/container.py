@@ -57,7 +57,13 @@ def encoded(manifest: Manifest, values: Mapping[str, Stored]) -> bytes:
         name: {"dtype": form.dtype, "shape": list(form.shape), "data": data}
         for name, (form, data) in values.items()
     }
-    content = package.serialize(tensors, {_KEY: written(manifest)})
+    try:
+        content = package.serialize(tensors, {_KEY: written(manifest)})
+    except TypeError as error:  # as from 0.8 on, which the extra leaves out
+        raise CheckpointPackageError(
+            f"safetensors {package.__version__} takes arrays in another form, so nothing was saved; write "
+            "pip install 'wengert[saving]', which installs a release that does not"
+        ) from error
     try:
         same = decoded(content, manifest.forms()) == values
     except Broken:
