@@ -4,6 +4,7 @@ Knows: nothing by itself; these are the names of this floor.
 Refuses to know: numbers, graphs, arrays.
 """
 
+from wengert.control.collecting import without_collector
 from wengert.control.context import Context, Executor, Run, replace_executors, set_default_executor
 from wengert.control.do import Awaits, Do, Steps
 from wengert.control.gather import gather
@@ -24,4 +25,5 @@ __all__ = [
     "gather",
     "replace_executors",
     "set_default_executor",
+    "without_collector",
 ]

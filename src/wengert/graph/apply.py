@@ -13,6 +13,7 @@ from types import FrameType, FunctionType
 from typing import Any
 
 from wengert.errors import ArgumentError, WengertError
+from wengert.graph.index import indices
 from wengert.graph.kinds import NUMBER, Kind
 from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import described, found_kind, operand, shown
@@ -102,6 +103,38 @@ def methods(
         return _node(signature, (a, b), _getframe(1))
 
     return node_of, reflected
+
+
+def of_array_and_integers(
+    operation: Operation, name: str
+) -> Callable[[Any, Any, int], Any]:  # Any: as in `of_one`
+    """What makes nodes of an operation on an array, integers and one attribute, for a public function.
+
+    Each word of a text is one: looked up, its row takes a third of the time.
+    """
+    signatures = operation.signatures
+
+    def node_of(x: Any, given: Any, attribute: int) -> Any:  # Any: as above
+        try:
+            value, of = operand(given)
+            signature = signatures[x._kind, of, attribute, attribute.__class__]
+        except (KeyError, AttributeError, TypeError, WengertError):
+            return apply(operation, (x, indices(given)), ((name, attribute),))
+        frame = _getframe(2)
+        code = frame.f_code
+        if OURS[code.co_filename]:
+            frame = user_frame()
+            code = frame.f_code
+        node = _new(signature.cls)
+        node._kind = signature.kind
+        node._signature = signature
+        node._operands = (x, value)
+        node._serial = next_serial()
+        node._code = code
+        node._offset = frame.f_lasti
+        return node
+
+    return node_of
 
 
 def unary(operation: Operation, a: Any) -> Any:  # Any: operands and results are typed by the public functions

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from wengert.control import set_default_executor
+from wengert.control import set_default_executor, without_collector
 from wengert.run.ask import predict, train
 from wengert.run.cell import cell
 from wengert.run.direct import differentiable
@@ -41,4 +41,5 @@ __all__ = [
     "gradients",
     "predict",
     "train",
+    "without_collector",
 ]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, final
 
-from wengert.control import Context, Do, Executor, Steps
+from wengert.control import Context, Do, Executor, Steps, without_collector
 from wengert.errors import ArgumentError, CheckpointError, NonFiniteError
 from wengert.graph import Weight
 from wengert.graph.operand import lift_any
@@ -61,7 +61,8 @@ class Loop(Generic[B]):
         state.count = len(made)
         while state.done < state.count and state.step < until:
             try:
-                step = self._step(state, made[state.done])
+                with without_collector():
+                    step = self._step(state, made[state.done])
             except Exception as error:
                 error.add_note(f"in step {state.step + 1} of fit, batch {state.done} of epoch {state.epoch}")
                 raise

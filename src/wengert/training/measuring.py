@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, SupportsFloat, final
 
 from wengert.arrays import is_array, shape_of
-from wengert.control import Executor
+from wengert.control import Executor, without_collector
 from wengert.errors import DataError, ShapeError
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown
@@ -59,9 +59,10 @@ def evaluate(
         batch = made[i]
         examples = len(batch)
         seen += examples
-        total += examples * number(loss(batch, None), executor, "the loss")
-        for name, measure in measures.items():
-            sums[name] += examples * number(measure(batch), executor, f"the metric {name!r}")
+        with without_collector():
+            total += examples * number(loss(batch, None), executor, "the loss")
+            for name, measure in measures.items():
+                sums[name] += examples * number(measure(batch), executor, f"the metric {name!r}")
     if not seen:
         raise DataError(f"evaluate: the batches have no example\n  at {user_position()}")
     return Evaluation(total / seen, {name: x / seen for name, x in sums.items()})

@@ -6,17 +6,18 @@ Refuses to know: how a step, a measurement or a file is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any, Generic, SupportsFloat, TypeAlias, TypeVar
 
 from wengert.arrays import Value
-from wengert.control import Executor
+from wengert.control import Executor, without_collector
 from wengert.data import Items
 from wengert.errors import BlockValueError
 from wengert.fold import Batch, Compiler, group_by_batches
+from wengert.fold.block import Tensors
 from wengert.graph.node import Expression
 from wengert.graph.site import user_position
 from wengert.nn import Seeds
@@ -60,11 +61,14 @@ class InferPlan(Generic[E]):
 
     def _results(self, compiler: Compiler[E], batches: Iterable[list[E]]) -> Iterator[tuple[Value, ...]]:
         for batch in batches:
-            outputs = compiler.build(batch).output_tensors
-            layers: Any = tuple(x for x in outputs if isinstance(x, Expression))  # Any: integers are arrays
-            data = iter(predict(layers).run(self.executor))
-            columns = [next(data) if isinstance(x, Expression) else x for x in outputs]
+            with without_collector():
+                columns = self._columns(compiler.build(batch).output_tensors)
             yield from zip(*columns, strict=True)
+
+    def _columns(self, outputs: Sequence[Tensors]) -> list[Value]:
+        layers: Any = tuple(x for x in outputs if isinstance(x, Expression))  # Any: integers are arrays
+        data = iter(predict(layers).run(self.executor))
+        return [next(data) if isinstance(x, Expression) else x for x in outputs]
 
 
 @dataclass(kw_only=True)
