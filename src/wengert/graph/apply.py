@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import FrameType, FunctionType
 from typing import Any
 
+from wengert.arrays import ARRAY_CLASS
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.index import indices
 from wengert.graph.kinds import NUMBER, Kind
@@ -116,7 +117,7 @@ def of_array_and_integers(
 
     def node_of(x: Any, given: Any, attribute: int) -> Any:  # Any: as above
         try:
-            value, of = operand(given)
+            value, of = operand(given if given.__class__ is ARRAY_CLASS else indices(given))
             signature = signatures[x._kind, of, attribute, attribute.__class__]
         except (KeyError, AttributeError, TypeError, WengertError):
             return apply(operation, (x, indices(given)), ((name, attribute),))

@@ -7,6 +7,7 @@ Refuses to know: how templates are made.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -18,11 +19,13 @@ from wengert.graph.node import Expression, next_serial
 from wengert.graph.operand import operand
 from wengert.graph.operation import Signature
 from wengert.graph.products import fields_of, is_product, parts_of
+from wengert.graph.site import OURS, user_frame
 from wengert.graph.weights import Weight
 from wengert.run.forms import is_operand
 
 Key = tuple[object, ...]  # kinds of operands, and what belongs to the trace
 Operands = tuple[Any, ...]  # Any: expressions, and frozen arrays
+Site = tuple[CodeType | str, int]
 Make = Callable[[Operands, CodeType | str, int], Any]  # Any: what a call gives: a node, or a product of them
 # How each argument is read, after it what is in it: its class and how many parts it has, or one of these.
 Item = tuple[type, int] | None
@@ -36,12 +39,12 @@ class Form(NamedTuple):
     """Calls with arguments of one pattern. For arguments of another one both functions raise an error of Python's."""
 
     key: Callable[..., Key]  # what calls have in common that run the same code
-    read: Callable[..., tuple[Make, Operands]]  # that code; KeyError if it has not been made
+    call: Callable[..., Any]  # runs it; KeyError if it has not been made. Any: as in `Make`
     makes: dict[Key, Make]
 
 
-def unread(*args: object) -> tuple[Make, Operands]:
-    """`read` of a cell that has not been called."""
+def unmet(*args: object) -> Any:  # Any: as in `Make`
+    """`call` of a cell that has not been called."""
     raise KeyError
 
 
@@ -67,9 +70,16 @@ def pattern_of(args: tuple[object, ...]) -> Pattern:
     return tuple(found)
 
 
-def form_for(pattern: Pattern) -> Form:
-    """The code for arguments of a pattern."""
-    scope: dict[str, Any] = {"operand": operand, "makes": {}}  # Any: what the code names
+def form_for(pattern: Pattern, at: Site | None = None) -> Form:
+    """The code for arguments of a pattern. `at`: where calls count as written, if not where they are."""
+    scope: dict[str, Any] = {  # Any: what the code names
+        "operand": operand,
+        "makes": {},
+        "frame_at": sys._getframe,
+        "ours": OURS,
+        "user_frame": user_frame,
+        "site": at,
+    }
     lines, key, operands = list[str](), list[str](), list[str]()
     names = (f"x{i}" for i in count())
     whole, *items = pattern
@@ -97,9 +107,23 @@ def form_for(pattern: Pattern) -> Form:
     head = f"def call({', '.join([*first, *'/' * bool(first)])}):"
     return Form(
         _written(head, [*lines, f"return {_tuple(key)}"], scope),
-        _written(head, [*lines, f"return makes[{_tuple(key)}], {_tuple(operands)}"], scope),
+        _written(head, [*lines, f"make = makes[{_tuple(key)}]", *_made(operands, at)], scope),
         scope["makes"],
     )
+
+
+def _made(operands: Sequence[str], at: Site | None) -> list[str]:
+    """The end of a call: what `make` gives, on the line of whoever has called the cell."""
+    if at is not None:
+        return [f"return make({_tuple(operands)}, *site)"]
+    return [
+        "frame = frame_at(2)",
+        "code = frame.f_code",
+        "if ours[code.co_filename]:",
+        "  frame = user_frame()",
+        "  code = frame.f_code",
+        f"return make({_tuple(operands)}, code, frame.f_lasti)",
+    ]
 
 
 def _taken_apart(name: str, cls: type, parts: Sequence[str]) -> Iterator[str]:

@@ -8,28 +8,25 @@ Refuses to know: what the function does, and how a template is run.
 from __future__ import annotations
 
 import functools
-import sys
 import weakref
 from collections.abc import Callable, Iterable
 from inspect import iscoroutinefunction
-from types import CodeType
 from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.operand import operand, shown
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.products import is_product, leaves_of
-from wengert.graph.site import OURS, user_frame, user_position
+from wengert.graph.site import user_frame, user_position
 from wengert.graph.template import CellSignature
-from wengert.run.calls import Form, Make, Operands, Pattern, form_for, maker_of, pattern_of, unread
+from wengert.run.calls import Form, Make, Pattern, Site, form_for, maker_of, pattern_of, unmet
 from wengert.run.forms import form_of, is_operand
 from wengert.run.templates import MOST, Templates, is_open
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_getframe = sys._getframe
 # of arguments of another form, or of kinds that have not been met
-_UNREAD: Final = (AttributeError, KeyError, TypeError, ValueError, WengertError)
+_UNMET: Final = (AttributeError, KeyError, TypeError, ValueError, WengertError)
 
 
 class Parts:
@@ -69,42 +66,26 @@ class Cell(Generic[P, R]):
         self._methods: dict[int, Cell[..., R]] = {}  # by the identity of their owners
         named = function.func if isinstance(function, functools.partial) else function
         self._templates = Templates(function, getattr(named, "__qualname__", "cell"))
-        self.at: tuple[CodeType | str, int] | None = None  # where calls count as written, if not here
+        self.at: Site | None = None  # where calls count as written, if not here
         self._forms: dict[Pattern, Form] = {}
-        self._read = unread  # of the form that the last call had
+        self._call = unmet  # of the form that the last call had
         self._makes: dict[CellSignature, Make] = {}
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if kwargs:
             return self._long_way(args, kwargs)
         try:
-            make, operands = self._read(*args)
-        except _UNREAD:
-            found = self._in_another_form(args)
-            if found is None:
+            made: R = self._call(*args)
+        except _UNMET:
+            form = self._forms.get(pattern_of(args))
+            if form is None:
                 return self._long_way(args, kwargs)
-            make, operands = found
-        if self.at is None:
-            frame = _getframe(1)
-            code = frame.f_code
-            if OURS[code.co_filename]:
-                frame = user_frame()
-                code = frame.f_code
-            made: R = make(operands, code, frame.f_lasti)
-        else:
-            made = make(operands, *self.at)
+            self._call = form.call
+            try:
+                made = self._call(*args)
+            except _UNMET:
+                return self._long_way(args, kwargs)
         return made
-
-    def _in_another_form(self, args: tuple[object, ...]) -> tuple[Make, Operands] | None:
-        """As a call with arguments of another pattern than those of the one before; None if it is new."""
-        form = self._forms.get(pattern_of(args))
-        if form is None:
-            return None
-        self._read = form.read
-        try:
-            return self._read(*args)
-        except _UNREAD:
-            return None
 
     def _long_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:  # Any: arguments of every type
         """A call of a form that has not been met, or with arguments that belong to the trace."""
@@ -150,9 +131,9 @@ class Cell(Generic[P, R]):
         pattern = pattern_of(args)
         form = self._forms.get(pattern)
         if form is None:
-            form = self._forms[pattern] = form_for(pattern)
+            form = self._forms[pattern] = form_for(pattern, self.at)
         form.makes[form.key(*args)] = make
-        self._read = form.read
+        self._call = form.call
 
     def __get__(self, owner: object, cls: type | None = None) -> Any:  # Any: P without its first, and R
         if owner is None:
@@ -172,7 +153,7 @@ class Cell(Generic[P, R]):
         return method
 
     def __getstate__(self) -> dict[str, Any]:  # Any: whatever a function has as attributes
-        return {**self.__dict__, "_methods": {}, "_forms": {}, "_read": unread, "_makes": {}}
+        return {**self.__dict__, "_methods": {}, "_forms": {}, "_call": unmet, "_makes": {}}
 
 
 class _Method(functools.partial[R]):
