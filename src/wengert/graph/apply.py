@@ -106,38 +106,6 @@ def methods(
     return node_of, reflected
 
 
-def of_array_and_integers(
-    operation: Operation, name: str
-) -> Callable[[Any, Any, int], Any]:  # Any: as in `of_one`
-    """What makes nodes of an operation on an array, integers and one attribute, for a public function.
-
-    Each word of a text is one: looked up, its row takes a third of the time.
-    """
-    signatures = operation.signatures
-
-    def node_of(x: Any, given: Any, attribute: int) -> Any:  # Any: as above
-        try:
-            value, of = operand(given if given.__class__ is ARRAY_CLASS else indices(given))
-            signature = signatures[x._kind, of, attribute, attribute.__class__]
-        except (KeyError, AttributeError, TypeError, WengertError):
-            return apply(operation, (x, indices(given)), ((name, attribute),))
-        frame = _getframe(2)
-        code = frame.f_code
-        if OURS[code.co_filename]:
-            frame = user_frame()
-            code = frame.f_code
-        node = _new(signature.cls)
-        node._kind = signature.kind
-        node._signature = signature
-        node._operands = (x, value)
-        node._serial = next_serial()
-        node._code = code
-        node._offset = frame.f_lasti
-        return node
-
-    return node_of
-
-
 def unary(operation: Operation, a: Any) -> Any:  # Any: operands and results are typed by the public functions
     """The node of a unary operation without attributes, called by a function that the user calls."""
     try:
@@ -156,6 +124,19 @@ def binary(operation: Operation, a: Any, b: Any) -> Any:  # Any: as in `unary`
     except (KeyError, AttributeError):
         return apply(operation, (a, b))
     return _node(signature, (a, b), _getframe(2))
+
+
+def along(operation: Operation, x: Any, given: Any, axis: int) -> Any:  # Any: as in `unary`
+    """The node of an operation on an array, integers in any form, and the attribute `axis`, called as `binary` is.
+
+    Each word of a text is one: it takes 0.6 us, and 1.4 by `apply`.
+    """
+    try:
+        value, of = operand(given if given.__class__ is ARRAY_CLASS else indices(given))
+        signature = operation.signatures[x._kind, of, axis, axis.__class__]
+    except (KeyError, AttributeError, TypeError, WengertError):
+        return apply(operation, (x, indices(given)), (("axis", axis),))
+    return _node(signature, (x, value), _getframe(2))
 
 
 def apply(

@@ -144,8 +144,8 @@ class Operation:
             if not attributes and len(kinds) in (1, 2):
                 # the keys that `unary` and `binary` ask for
                 self.signatures[kinds if len(kinds) == 2 else kinds[0]] = found
-            elif len(attributes) == 1 and len(kinds) == 2 and type(attributes[0][1]) is int:
-                self.signatures[*kinds, attributes[0][1], int] = found  # that of `of_array_and_integers`
+            elif len(kinds) == 2 and [(name, type(value)) for name, value in attributes] == [("axis", int)]:
+                self.signatures[*kinds, attributes[0][1], int] = found  # that of `along`
         return found
 
 

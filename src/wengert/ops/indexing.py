@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from wengert.arrays import Dv, Integers, T, indexed_shape, zeros_of
 from wengert.errors import DTypeError, ShapeError
-from wengert.graph.apply import apply, of_array_and_integers
+from wengert.graph.apply import along, apply
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
 from wengert.graph.index import Part, index_of, key_of
@@ -106,7 +106,6 @@ TAKE: Final = Operation(
         batch=batched_take,
     ),
 )
-_take: Final = of_array_and_integers(TAKE, "axis")
 
 
 def take(x: ArrayExpression[Any, T, Dv], indices: Integers, /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
@@ -121,7 +120,7 @@ def take(x: ArrayExpression[Any, T, Dv], indices: Integers, /, *, axis: int = 0)
 
     Source: Python array API standard, `take`.
     """
-    layer: ArrayLayer[Any, T, Dv] = _take(x, indices, axis)
+    layer: ArrayLayer[Any, T, Dv] = along(TAKE, x, indices, axis)
     return layer
 
 
@@ -181,7 +180,6 @@ TAKE_ALONG_AXIS: Final = Operation(
         batch=_batched_along,
     ),
 )
-_take_along: Final = of_array_and_integers(TAKE_ALONG_AXIS, "axis")
 
 
 def take_along_axis(
@@ -199,5 +197,5 @@ def take_along_axis(
 
     Source: Python array API standard, `take_along_axis`.
     """
-    layer: ArrayLayer[Any, T, Dv] = _take_along(x, indices, axis)
+    layer: ArrayLayer[Any, T, Dv] = along(TAKE_ALONG_AXIS, x, indices, axis)
     return layer

@@ -1,0 +1,59 @@
+"""An operation on an array, integers and an axis: met again it takes a short way, which leads to the same node."""
+
+from __future__ import annotations
+
+from inspect import currentframe
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import extend
+from wengert.errors import WengertError
+
+X: Any = wg.lift(np.arange(6.0).reshape(3, 2))
+WORD = np.array(2)
+
+
+def test_the_short_way_gives_the_same_signature_and_the_users_line() -> None:
+    first, here = wg.take(X, WORD, axis=0), currentframe()
+    assert here is not None
+    again, line = wg.take(X, np.array(1), axis=0), here.f_lineno
+    assert again._signature is first._signature
+    assert again.site == f"{__file__}:{line}"
+    assert [x.predict().run().tolist() for x in (first, again)] == [[4.0, 5.0], [2.0, 3.0]]
+
+
+@pytest.mark.parametrize("axis", [True, 1.0, np.float64(1.0)], ids=repr)
+def test_an_axis_that_equals_an_integer_goes_the_long_way(axis: Any) -> None:
+    def outcome() -> object:
+        try:
+            return wg.take(X, np.array(1), axis=axis).predict().run().tolist()
+        except (WengertError, TypeError) as error:
+            return type(error)
+
+    before = outcome()
+    assert wg.take(X, np.array(1), axis=1).predict().run().tolist() == [1.0, 3.0, 5.0]
+    assert outcome() == before
+
+
+@pytest.mark.parametrize("words", [2, [2, 0], np.int32(2), np.array([2, 0])], ids=repr)
+def test_integers_come_in_any_form(words: Any) -> None:
+    for _ in range(2):
+        found = wg.take(X, words).predict().run()
+        assert found.tolist() == X.predict().run()[words].tolist()
+
+
+def test_an_attribute_of_another_name_is_no_axis() -> None:
+    def infer(kinds: Any, *, times: int) -> extend.Kind:
+        kind: extend.Kind = kinds[0]
+        return kind
+
+    @extend.operation(infer, lambda case, x, i, *, times: x * times)
+    def scaled(x: Any, i: Any, /, *, times: int) -> Any:
+        raise NotImplementedError
+
+    scaled(X, WORD, times=1)
+    with pytest.raises((WengertError, TypeError)):
+        extend.along(scaled.operation, X, WORD, 1)
