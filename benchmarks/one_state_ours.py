@@ -15,7 +15,7 @@ import numpy as np
 import wengert as wg
 from benchmarks.forest import Tree, Trees
 from benchmarks.one_state import Cell, stacked
-from benchmarks.trees_ours import Layer
+from benchmarks.trees_ours import Layer, step_of
 from benchmarks.workload import Step
 from wengert.control import Executor
 from wengert.plugins import SGD
@@ -59,10 +59,10 @@ class Ours:
         return self.rows_cost(states[-1])
 
 
-def dynamic(task: Cell, alike: bool, executor: Executor) -> Step:
+def dynamic(task: Cell, alike: bool, way: str, executor: Executor) -> Step:
     """Built and scheduled in every step."""
     coming = map(Ours(task).loss, task.forest.batches(alike).new(task.warm))
-    return lambda: _run(task, next(coming), executor)
+    return step_of(lambda: _run(task, next(coming), executor), way)
 
 
 def manual(task: Cell) -> Step:

@@ -16,7 +16,7 @@ import numpy as np
 import wengert as wg
 from benchmarks.forest import Tree, Trees
 from benchmarks.sentiment import WORD_RATE, Sentiment
-from benchmarks.trees_ours import Layer, Scalar, State, losses
+from benchmarks.trees_ours import Layer, Scalar, State, losses, step_of
 from benchmarks.workload import Step
 from wengert.control import Executor
 from wengert.nn import TreeLSTM
@@ -73,4 +73,4 @@ class Ours:
 def ours(task: Sentiment, executor: Executor, way: str) -> Step:
     """A step on expressions that are kept, or built for each batch as it comes."""
     coming = losses(Ours(task), task.batches(), way, task.warm)
-    return lambda: float(next(coming).train().run(executor))
+    return step_of(lambda: float(next(coming).train().run(executor)), way)

@@ -2,7 +2,7 @@
 
 Batching by hand takes one shape for the whole batch and computes node after node, a row a tree, from a program that
 it keeps. Ours is a recursion along one tree, built and scheduled in every step: "one shape" on batches such as
-those, and "any shapes".
+those, and "any shapes", with Python's collector or, as `fit` does it, without.
 
 Knows: sizes, variants and bars.
 Refuses to know: how any library computes them, and how time is taken.
@@ -18,13 +18,16 @@ from benchmarks.forest import Forest
 from benchmarks.one_state import Cell, by_hand
 from benchmarks.one_state_ours import dynamic, manual
 from benchmarks.one_state_torch import by_torch
+from benchmarks.overhead import REBUILT
+from benchmarks.trees_ours import UNCOLLECTED
 from benchmarks.workload import BY_HAND, OURS, Variant, Workload
 from wengert.run import Batched
 
 MS = 1e-3
 SHAPE, SHAPES, MANUAL = f"{OURS}, one shape", f"{OURS}, any shapes", f"{OURS}, by hand"
 TORCH = "torch, by hand"
-WAYS = {SHAPE: True, SHAPES: False}
+UNCOLLECTED_SHAPES = f"{SHAPES}, no collector"
+WAYS = {SHAPE: (True, REBUILT), SHAPES: (False, REBUILT), UNCOLLECTED_SHAPES: (False, UNCOLLECTED)}
 SMALL = Cell(8, Forest(10, 20, 4, pool=64, alike=True))
 FAST = 0.2  # a rate at which losses show every mistake
 
@@ -33,7 +36,7 @@ def check(name: str, task: Cell, wrong: float = 1.0) -> str:
     """Ours against plain numpy, on small trees at a high rate; `wrong` is what ours multiplies the rate by."""
     small = replace(SMALL, train=task.train, rate=FAST, warm=100)
     false = replace(small, rate=FAST * wrong)
-    makers = {kind: partial(dynamic, false, alike, Batched()) for kind, alike in WAYS.items()}
+    makers = {kind: partial(dynamic, false, *way, Batched()) for kind, way in WAYS.items()}
     return check_losses(name, partial(by_hand, small), {**makers, MANUAL: partial(manual, false)})
 
 
@@ -47,7 +50,7 @@ def _workload(name: str, task: Cell) -> Workload:
         seconds_in_unit=MS,
         parts=batch,
         variants=(
-            *(Variant(kind, partial(dynamic, task, alike, Batched())) for kind, alike in WAYS.items()),
+            *(Variant(kind, partial(dynamic, task, *way, Batched())) for kind, way in WAYS.items()),
             Variant(MANUAL, partial(manual, task)),
             Variant(TORCH, partial(by_torch, task), ("torch",)),
             Variant(BY_HAND, partial(by_hand, task)),

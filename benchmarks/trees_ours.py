@@ -16,16 +16,18 @@ import numpy as np
 
 import wengert as wg
 from benchmarks.forest import Batches, Tree, Trees
-from benchmarks.overhead import KEPT
+from benchmarks.overhead import KEPT, REBUILT
 from benchmarks.tree_lstm import Task
 from benchmarks.workload import Step
 from wengert.control import Executor
 from wengert.plugins import SGD
+from wengert.run import without_collector
 
 Layer = wg.ArrayLayer[Any, np.float32]  # Any: shapes, which differ from task to task
 State = tuple[Layer, Layer]
 Scalar = wg.ArrayLayer[tuple[()], np.float32]
 SHUFFLED = f"{KEPT}, shuffled"
+UNCOLLECTED = f"{REBUILT}, no collector"
 
 
 class Model(Protocol):
@@ -105,4 +107,9 @@ def ours(task: Task, executor: Executor, way: str) -> Step:
         loss = next(coming)
         return float((loss.train() if task.train else loss.predict()).run(executor))
 
-    return step
+    return step_of(step, way)
+
+
+def step_of(step: Step, way: str) -> Step:
+    """The same as `fit` does it: Python's collector rests during the step, if that is the way."""
+    return without_collector()(step) if way == UNCOLLECTED else step

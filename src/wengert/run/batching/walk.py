@@ -148,11 +148,18 @@ class Walk:
                     if limit and tops is not None and x._serial <= limit:
                         code = tops(x)
                     if code is None:
-                        stack.append(new := len(nodes))
+                        new = len(nodes)
                         code = new << BITS
                         nodes.append(x)
                         serials.append(x._serial)
-                        of_nodes.append(of if known is None or x not in known else None)
+                        if known is not None and x in known:
+                            of = None
+                        of_nodes.append(of)
+                        if of is None or of.rows:
+                            stack.append(new)
+                        else:  # it reads no node
+                            of.numbers.append(new)
+                            of.operands.append(x._operands)
                     codes[x] = code
                 refs.append(code)
         codes |= columns
