@@ -71,12 +71,8 @@ def _workload(name: str, task: Sentiment) -> Workload:
             Variant(PLANNING, partial(planning, task)),
         ),
         bars=BARS,
-        most={
-            KEPT: 1 / 2.0,
-            SHUFFLED: 1 / 2.0,
-            REBUILT: 1 / 1.8,
-            UNCOLLECTED: 1 / 1.8,
-        },  # 2,000 and 1,800 trees a second
+        # 2,000 and 1,800 trees a second
+        most={KEPT: 1 / 2.0, SHUFFLED: 1 / 2.0, REBUILT: 1 / 1.8, UNCOLLECTED: 1 / 1.8},
         warm=task.warm,
         check=partial(check, name),
     )
