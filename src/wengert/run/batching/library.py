@@ -25,7 +25,9 @@ from wengert.run.batching.sums import with_sums
 from wengert.run.batching.walk import Values
 from wengert.run.templates import is_open
 
-_MOST_NODES: Final = 2_000_000  # of all remembered schedules together
+_MOST_BYTES: Final = 64 << 20  # of all remembered schedules together, or examples in random order fill the memory
+_NODE: Final = 105  # bytes of a schedule for each node, and for each launch; measured
+_LAUNCH: Final = 1300
 _ROWS = (Way.OPERATION, Way.CELL)
 
 
@@ -35,7 +37,7 @@ class Library:
     def __init__(self) -> None:
         self.report = Report()
         self._layouts: dict[object, Layout | None] = {}
-        self._nodes = 0
+        self._bytes = 0
         self.latest = 0  # the greatest serial of what has been recorded
 
     def record(self, roots: Sequence[Node], known: Values | None, before: int) -> Record:
@@ -83,9 +85,10 @@ class Library:
                 self.report.alone(signature.operation.name, why_alone(signature), e.site, count)
 
     def _remember(self, key: object, layout: Layout | None, nodes: int) -> Layout | None:
-        self._nodes += nodes
-        if self._nodes > _MOST_NODES:
-            self._layouts, self._nodes = {}, nodes
+        size = _NODE * nodes + (_LAUNCH * len(layout.steps) if layout is not None else 0)
+        self._bytes += size
+        if self._bytes > _MOST_BYTES:
+            self._layouts, self._bytes = {}, size
         self._layouts[key] = layout
         return layout
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from wengert.graph.kinds import Kind
+from wengert.graph.kinds import Kind, Role
 from wengert.run.batching.layout import Mode, Step
 
 Key = tuple[str, tuple[Kind, ...]]  # the name of an operation, and the kinds of its operands
@@ -26,10 +26,8 @@ class Line:
     rows: int = 0
     gathers: int = 0  # operands that were put together from several places
     views: int = 0  # operands that lay together
-    apart: int = (
-        1  # groups in one run that do not mix: their weights, or arguments that are no expressions, differ
-    )
-    seconds: float = 0.0  # forward and backward
+    apart: int = 1  # groups in one run that do not mix: other weights, cells, or what is no expression
+    seconds: float = 0.0  # forward and backward; 0 where nothing was timed by itself
 
     @property
     def width(self) -> float:
@@ -67,7 +65,10 @@ class Report:
     """All runs of an executor so far; `clear()` begins anew.
 
     Where examples wait for values, each round is a run. `bookkeeping` is the time in seconds for recording and
-    scheduling.
+    scheduling; building expressions and updating weights is in no figure. Printed, it is a line an operation:
+    launches, their rows, rows a launch; `apart`, the most groups in one run that could not mix; how many operands
+    were gathered from several places, and how many lay together (`views`); milliseconds forward and backward, `-`
+    where nodes ran by themselves and were not timed. Then what ran node by node, and why.
     """
 
     lines: dict[Key, Line] = field(default_factory=dict)
@@ -107,7 +108,8 @@ class Report:
         ]
         for line in sorted(_together(self.lines.values()), key=lambda line: -line.seconds):
             counts = (line.launches, line.rows, f"{line.width:.1f}", line.apart, line.gathers, line.views)
-            rows.append((_shown(line), *map(str, counts), f"{1e3 * line.seconds:.2f}"))
+            seconds = f"{1e3 * line.seconds:.2f}" if line.seconds else "-"
+            rows.append((_shown(line), *map(str, counts), seconds))
         text = [
             f"{self.runs} runs, {self.launches} launches, {1e3 * self.bookkeeping:.2f} ms of bookkeeping",
             *_table(rows),
@@ -115,12 +117,13 @@ class Report:
         if self.unbatched:
             text.append("node by node:")
         for one in sorted(self.unbatched.values(), key=lambda one: -one.count):
-            text.append(f"  {one.count} x {one.name}: {one.reason}, built at {one.site}")
+            site = f", built at {one.site}" if one.site else ""
+            text.append(f"  {one.count} x {one.name}: {one.reason}{site}")
         return "\n".join(text)
 
 
 def _together(lines: Iterable[Line]) -> Iterable[Line]:
-    """Lines that would read alike as one: what is a weight, and what is computed, is not shown."""
+    """Lines that would read alike as one: what is a literal, and what is computed, is not shown."""
     found: dict[str, Line] = {}
     for line in lines:
         one = found.setdefault(_shown(line), Line(line.name, line.kinds))
@@ -134,8 +137,12 @@ def _together(lines: Iterable[Line]) -> Iterable[Line]:
 
 
 def _shown(line: Line) -> str:
-    runs = ((kind, len(list(like))) for kind, like in groupby(k.text() for k in line.kinds))
+    runs = ((kind, len(list(like))) for kind, like in groupby(map(_operand, line.kinds)))
     return f"{line.name}({', '.join(kind if n == 1 else f'{n} x {kind}' for kind, n in runs)})"
+
+
+def _operand(of: Kind) -> str:
+    return f"weight {of.text()}" if of.role is Role.WEIGHT else of.text()
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

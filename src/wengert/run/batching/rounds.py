@@ -18,6 +18,7 @@ from wengert.run.cell import PART
 
 serial = attrgetter("_serial")
 Place = tuple[int, int]  # of a row: its table, and where in that
+_FEW = 4  # rounds that are asked one after the other; a table of their nodes takes 0.1 us a node
 
 
 class Round:
@@ -81,7 +82,7 @@ class Known:
     def __init__(self, values: dict[Expression, Value]) -> None:
         self._values = values
         self._rounds: dict[Expression, Round] = {}  # of all their nodes
-        self._new: list[Round] = []  # whose nodes nobody has asked for
+        self._new: list[Round] = []  # the last ones, whose nodes are not in that table yet
         self._parts: list[Round] = []  # with nodes that were not met one by one
 
     def close(self) -> None:
@@ -98,6 +99,8 @@ class Known:
     def add(self, of: Round) -> None:
         """One more round."""
         self._new.append(of)
+        if not of.record.complete:
+            self._parts.append(of)
 
     def __contains__(self, x: object) -> bool:
         return x in self._values or (isinstance(x, Node) and self._found(x) is not None)
@@ -112,16 +115,22 @@ class Known:
         return self._values[x]
 
     def _found(self, x: Expression) -> tuple[Round, Place] | None:
-        for of in self._new:
-            self._rounds.update(dict.fromkeys(of.record.codes, of))
-            if not of.record.complete:
-                self._parts.append(of)
-        self._new.clear()
-        of_x = self._rounds.get(x)
+        if len(self._new) > _FEW:
+            for of in self._new:
+                self._rounds.update(dict.fromkeys(of.record.codes, of))
+            self._new.clear()
+        of_x = self._met_in(x)
         if of_x is None and isinstance(x, Node) and x._signature.operation is PART:
-            of_x = self._rounds.get(x._operands[0])
+            of_x = self._met_in(x._operands[0])
         for of in self._parts if of_x is None else (of_x,):
             place = of.place(x)
             if place is not None:
                 return of, place
         return None
+
+    def _met_in(self, x: Expression) -> Round | None:
+        """The last round in which a node was met one by one."""
+        for of in reversed(self._new):
+            if x in of.record.codes:
+                return of
+        return self._rounds.get(x)

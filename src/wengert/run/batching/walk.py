@@ -152,10 +152,9 @@ class Walk:
                         code = new << BITS
                         nodes.append(x)
                         serials.append(x._serial)
-                        if known is not None and x in known:
-                            of = None
-                        of_nodes.append(of)
-                        if of is None or of.rows:
+                        given = known is not None and x in known
+                        of_nodes.append(None if given else of)
+                        if given or of.rows:
                             stack.append(new)
                         else:  # it reads no node
                             of.numbers.append(new)
