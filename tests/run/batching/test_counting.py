@@ -22,7 +22,8 @@ def record(of: list[int], below: list[list[int]]) -> Record:
         refs = places([[x << BITS for x in below[i]] for i in members]).reshape(len(members), -1)
         entries.append(Entry(form, None, members=places(members), refs=refs))
     size = len(of)
-    return Record(places(range(size)), entries, {}, places(range(size)), [None] * size, [])
+    numbers = places(range(size))
+    return Record(numbers, entries, {}, numbers, numbers, [None] * size, [])
 
 
 def drawn(chance: Random) -> tuple[list[int], list[list[int]]]:

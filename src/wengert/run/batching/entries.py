@@ -152,7 +152,8 @@ class _Entries:
                 if len(new) < len(entry.members):
                     entry.keep(new)
         entries.sort(key=lambda entry: int(entry.members[0]))
-        return Record(serials, entries, self.walk.codes, order, self.walk.nodes, self._parts(ranks, merged))
+        parts = self._parts(ranks, merged)
+        return Record(serials, entries, self.walk.codes, order, ranks, self.walk.nodes, parts)
 
     def _parts(self, ranks: Places, merged: Mapping[Signature, Signature]) -> list[Part]:
         found = []

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.arrays import Value, all_quiet, one_like
+from wengert.arrays.rows import stacked
 from wengert.control import Run
 from wengert.graph.node import Expression, Node
 from wengert.run.batching.backward import Backward
@@ -55,6 +56,11 @@ class _Weights:
 
     def __getitem__(self, weight: Any) -> Value:  # Any: a weight of any kind
         return weight._cell.at(self.snapshot)
+
+    def stacked(
+        self, given: Sequence[Any]
+    ) -> Value:  # Any: literals, as nothing that is kept has other values
+        return stacked(given)
 
 
 class KeptRun:

@@ -118,7 +118,7 @@ class Layout:
 
     def place(self, code: int) -> tuple[int, int] | None:
         """Table and row of a result; None if its row is not its own in the end."""
-        result = int(self.base[code >> BITS]) + (code & MASK)
+        result = self.base.item(code >> BITS) + (code & MASK)
         if self.lost is not None and self.lost[result]:
             return None
-        return int(self.table_of[result]), int(self.row_of[result])
+        return self.table_of.item(result), self.row_of.item(result)

@@ -7,6 +7,7 @@ Refuses to know: how the nodes were found, which of them run together, and value
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 BITS: Final = 20  # of a code: the number of a node, and below it which of its results
 MASK: Final = (1 << BITS) - 1
+_UNMET: Final = sys.maxsize
 Targets: TypeAlias = tuple[Signature, ...]
 
 
@@ -79,6 +81,7 @@ class Record:
     entries: list[Entry]
     codes: dict[Expression, int]  # of nodes and parts that were met one by one, by the numbers given when met
     order: Places  # of each number, that given when met
+    ranks: Places  # the other way round
     met: list[Any]  # Any: these nodes
     parts: list[Part]  # what was not met
     absorbed: Places | None = None  # of each node, whether it is inside a sum
@@ -119,5 +122,10 @@ class Record:
         return number << BITS | part
 
     def _number(self, x: Node) -> int | None:
+        met = self.codes.get(x, _UNMET) >> BITS
+        if met < len(self.met):
+            return self.ranks.item(met)
+        if self.complete:
+            return None
         number = int(self.serials.searchsorted(x._serial))
         return number if number < self.size and self.serials[number] == x._serial else None

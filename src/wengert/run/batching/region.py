@@ -7,7 +7,7 @@ Refuses to know: which graph this is, what a launch computes, and what becomes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -27,6 +27,10 @@ class Values(Protocol):
     """Where values of weights and of what is given are looked up."""
 
     def __getitem__(self, x: Expression, /) -> Value: ...
+
+    def stacked(self, given: Sequence[Any], /) -> Value:  # Any: as in `Binding`
+        """The values of what is given as one table."""
+        ...
 
 
 class Region:
@@ -53,7 +57,7 @@ class Region:
             if step.alone:
                 self.alone.forward(self, step, binding)
             elif binding.form.way is Way.GIVEN:
-                self._write(step, (self._given(binding.given[step.start : step.stop]),))
+                self._write(step, (self.values.stacked(binding.given[step.start : step.stop]),))
             elif binding.form.way is Way.SUM:
                 self._write(step, (self._summed(step),))
             else:
@@ -63,9 +67,6 @@ class Region:
             if binding.line is not None:
                 binding.line.add(step)
                 binding.line.seconds += perf_counter() - begun
-
-    def _given(self, given: list[Any]) -> Value:  # Any: as in `Binding`
-        return stacked([self.values[x] if isinstance(x, Expression) else x for x in given])
 
     def _summed(self, step: Step) -> Value:
         assert step.starts is not None

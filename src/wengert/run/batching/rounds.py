@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter
+from typing import Any
 
 from wengert.arrays import Value
+from wengert.arrays.places import argsort, places
+from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.record import Record
@@ -84,6 +87,7 @@ class Known:
         self._rounds: dict[Expression, Round] = {}  # of all their nodes
         self._new: list[Round] = []  # the last ones, whose nodes are not in that table yet
         self._parts: list[Round] = []  # with nodes that were not met one by one
+        self._newest = 0  # serial of all their nodes
 
     def close(self) -> None:
         """Let go of all rounds, which hold this (S13)."""
@@ -99,11 +103,19 @@ class Known:
     def add(self, of: Round) -> None:
         """One more round."""
         self._new.append(of)
+        self._newest = max(self._newest, int(of.record.serials[-1]))
         if not of.record.complete:
             self._parts.append(of)
 
     def __contains__(self, x: object) -> bool:
-        return x in self._values or (isinstance(x, Node) and self._found(x) is not None)
+        if x in self._values:
+            return True
+        if not isinstance(x, Node):
+            return False
+        made = (
+            x._operands[0] if x._signature.operation is PART else x
+        )  # what a cell gave is as old as the cell
+        return made._serial <= self._newest and self._found(x) is not None
 
     def __getitem__(self, x: Expression) -> Value:
         """Its value, which from now on it has by itself."""
@@ -113,6 +125,33 @@ class Known:
             of, place = found
             self._values[x] = of.region.value(place)
         return self._values[x]
+
+    def stacked(self, given: Sequence[Any]) -> Value:  # Any: literals, and nodes whose values are known
+        """All values as one table; of those that are rows of another one nobody is looked at by itself."""
+        groups: dict[tuple[Region, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
+        for i, x in enumerate(given):
+            key, value = self._row(x)
+            at, values = groups.setdefault(key, ([], []))
+            at.append(i)
+            values.append(value)
+        pieces = [
+            stacked(values) if key is None else taken(key[0].tables[key[1]], places(values))
+            for key, (_, values) in groups.items()
+        ]
+        if len(pieces) == 1:
+            return pieces[0]
+        order = [i for at, _ in groups.values() for i in at]
+        return taken(joined_rows(pieces), argsort(places(order)))
+
+    def _row(self, x: Any) -> tuple[tuple[Region, int] | None, Any]:  # Any: as above
+        """In which table it is which row, or no table and the value."""
+        if not isinstance(x, Expression):
+            return None, x
+        found = self._found(x) if x not in self._values else None
+        if found is None or found[0].region.bound.layout.tables[found[1][0]].loose:
+            return None, self[x]
+        of, (table, row) = found
+        return (of.region, table), row
 
     def _found(self, x: Expression) -> tuple[Round, Place] | None:
         if len(self._new) > _FEW:
