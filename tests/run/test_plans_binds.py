@@ -29,6 +29,7 @@ from tests.run.waiting import (
 from tests.test_examples import example
 from wengert import ArrayLayer, Do, nn
 from wengert.graph.order import below
+from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
 from wengert.run.compiled.stretch import Back
 
@@ -198,3 +199,22 @@ def test_the_calculator_whose_layers_are_chosen() -> None:
 
 
 # -- what changes between runs ----------------------------------------------------------------------------------
+
+
+def test_what_one_stretch_reads_may_be_a_node_of_another_alike() -> None:
+    w = SGD(learning_rate=0.1).double_weight(0.5)
+
+    @wg.differentiable
+    async def network(inside: bool) -> wg.DoubleLayer:
+        a, b = w * 2.0, w * 3.0
+        await a, await b
+        p = wg.exp(a)
+        return p * a + (
+            p if inside else b
+        )  # the same operations, of which the last one reads one of them or b
+
+    def values(executor: Sequential) -> list[float]:
+        return [float(wg.gradients(network(i % 3 == 2), (w,)).run(executor)[0]) for i in range(12)]
+
+    with none_interrupted():
+        assert values(eager(worth=2)[0]) == values(plain())

@@ -63,7 +63,7 @@ def binder(
 def matcher(nodes: Sequence[Node], leaves: Sequence[Expression]) -> Matcher:
     """A function of nodes in order that gives what they read besides each other, and literals; None as above.
 
-    Who calls it knows that no leaf is one of the nodes, and that there are as many of them as here.
+    Who calls it knows that there are as many nodes as here, and refuses a leaf that is one of them.
     """
     names = _named(nodes, leaves, "w")
     lines, literals, scope = _looks(nodes, names, set(nodes))

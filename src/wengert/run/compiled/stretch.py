@@ -55,7 +55,10 @@ class Stretch:
         if found is None:
             return None
         leaves, literals = found
-        data = [values[x] for x in leaves]
+        try:
+            data = [values[x] for x in leaves]
+        except KeyError:
+            return None  # it is one of the nodes, where there it was another one's value: no match
         for i, form in self.forms.items():
             if form_of(data[i]) != form:
                 return None
