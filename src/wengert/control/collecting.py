@@ -43,9 +43,9 @@ _COLLECTOR: Final = _Collector()
 def without_collector() -> Iterator[None]:
     """Within, Python does not look for cycles of garbage; afterwards it does so again, if it did before.
 
-    The collector goes through all objects that live, again and again as their number grows: building a batch of
-    trees then takes up to nine times as long, the more so the more data the program holds. An expression has no
-    cycles and needs no collector. Put around one step of a loop of your own, building and running; cycles of other
+    The collector goes through all objects that live, again and again as their number grows: in a program that holds
+    a million objects of data, building a batch of trees takes nine times as long with it. An expression has no
+    cycles and does not need it. Put around one step of a loop of your own, building and running; cycles of other
     code are collected between the steps. `training.fit`, `training.evaluate` and the plans do this by themselves.
     It holds for the whole process: within, other threads have no collector either.
     >>> import gc
