@@ -212,5 +212,6 @@ def _tuple(names: Sequence[str]) -> str:
 
 def _written(head: str, lines: Sequence[str], scope: dict[str, Any]) -> Any:  # Any: a function of any type
     source = "\n".join([head, *(f" {line}" for line in lines), ""])
-    exec(compile(source, "<call>", "exec"), scope)
+    scope["__name__"] = __name__  # it is no code that a person wrote
+    exec(compile(source, "<string>", "exec"), scope)
     return scope.pop("call")  # in its own globals it would be a cycle
