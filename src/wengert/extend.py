@@ -13,6 +13,7 @@ from wengert.graph.apply import along, apply, binary, unary
 from wengert.graph.batch import Batch, rowwise
 from wengert.graph.expressions import ArrayOperand, Index, ScalarOperand
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
+from wengert.graph.operand import unlifted
 from wengert.graph.operation import Case, Operation, Rule, Rules
 from wengert.graph.site import user_position
 from wengert.graph.weights import Update, Weight, data_of
@@ -90,6 +91,7 @@ __all__ = [
     "specification",
     "spread",
     "unary",
+    "unlifted",
     "user_position",
     "windows",
     "zero",

@@ -19,7 +19,7 @@ from wengert import run
 from wengert.control import Context, Steps, replace_executors
 from wengert.plugins import SGD, Logging
 from wengert.profiling import Profile, Row, profile
-from wengert.run import Sequential
+from wengert.run import Batched, Sequential
 
 Weight = wg.ArrayWeight[Any, np.float32]
 
@@ -166,6 +166,13 @@ def test_an_executor_of_others_is_left_alone_and_counted() -> None:
     assert p.missed == {"OnesOwn": 1}
     assert p.rows == ()
     assert "1 runs by OnesOwn were not timed." in p.table()
+
+
+def test_what_ran_batched_is_told_by_its_report_and_not_by_a_plan_that_never_was() -> None:
+    with profile() as p:
+        assert wg.exp(wg.lift(0.0)).predict().run(Batched()) == 1.0
+    assert "1 runs by Batched were not timed; print its `report`." in p.table()
+    assert "node by node" not in p.table()
 
 
 def test_forward_by_hand_is_timed_with_its_commit() -> None:

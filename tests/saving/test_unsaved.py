@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.saving.models import adam, network
 from wengert import nn
 from wengert.errors import ArgumentError, CheckpointError, CheckpointPackageError, CheckpointWriteError
@@ -178,3 +179,16 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
             save(tmp_path / name, network(adam()))
         assert os.stat(tmp_path / name).st_mode == kind
     assert sorted(os.listdir(tmp_path)) == ["folder", "pipe"]
+
+
+def test_a_weight_that_a_model_has_lifted_is_saved(tmp_path: Path) -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.first = wg.lift(SGD(learning_rate=0.1).array_weight(np.ones(2, np.float32)))
+            self.constant = wg.lift(np.zeros(2, np.float32))
+
+    model, other = Model(), Model()
+    wg.sum(model.first).train().run()
+    save(tmp_path / "file", model)
+    load(tmp_path / "file", other)
+    assert other.first.predict().run().tolist() == pytest.approx([0.9, 0.9])

@@ -56,8 +56,10 @@ class Named:
         return f"{self!r}: {text}\n  at {self.site}"
 
     def cell(self, function: Callable[..., Value]) -> Callable[..., Value]:
-        """A function of layers as a cell, whose calls count as written where this was made."""
-        made = Cell(function)
+        """A function of layers as a cell, with the name of this, whose calls count as written where this was made."""
+        own = getattr(function, "__name__", "_").lstrip("<").rstrip(">")
+        called = (self.name and repr(self.name)) or ("" if own.startswith("_") else own)
+        made = Cell(function, called=f"td.{type(self).__name__} {called}".rstrip())
         made.at = self.written
         return made
 

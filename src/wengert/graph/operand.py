@@ -179,6 +179,14 @@ LITERAL: Final = Operation(
 )
 
 
+def unlifted(x: object) -> object:
+    """The weight of a layer that is nothing but a weight that has been lifted; anything else as it is."""
+    lifted = (
+        isinstance(x, Node) and x._signature.operation is LITERAL and isinstance(x._operands[0], Expression)
+    )
+    return x._operands[0] if lifted else x  # type: ignore[attr-defined] # so it is a node
+
+
 def _as_layer(of: Kind) -> Kind:
     return kind(Column.DOUBLE, (), FLOAT64) if of.column is Column.NUMBER else of
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from wengert.errors import ArgumentError
 from wengert.graph import Weight
+from wengert.graph.operand import unlifted
 
 Found: TypeAlias = dict[str, Weight]
 
@@ -25,12 +26,18 @@ def weights(model: object) -> Found:
     >>> from wengert.plugins import SGD
     >>> list(weights({"head": Linear.make(SGD(learning_rate=0.1), 3, 2, seed=0)}))
     ['head.weight', 'head.bias']
+
+    A weight that has been lifted is one, too.
+    >>> from wengert import lift
+    >>> list(weights({"start": lift(SGD(learning_rate=0.1).double_weight(0.0))}))
+    ['start']
     """
     found: Found = {}
     met: set[int] = set()
     waiting: list[tuple[str, object]] = [("", model)]
     while waiting:
-        place, part = waiting.pop()
+        place, held = waiting.pop()
+        part = unlifted(held)
         if id(part) in met:
             continue
         met.add(id(part))

@@ -71,8 +71,14 @@ def _notes(
     notes = [
         f"{total * 1e3:,.3f} ms in these rows, of {seconds * 1e3:,.3f} ms{share}; the rest builds expressions, runs "
         "binds and the program, and measures.",
-        "Structures that came back ran by their plans, a row for each; others ran node by node."
-        if compiled
-        else "Every run went node by node on the interpreter; by itself a structure that comes back runs by a plan.",
     ]
-    return [*notes, *(f"{runs:,} runs by {executor} were not timed." for executor, runs in missed.items())]
+    if compiled:
+        notes.append("Structures that came back ran by their plans, a row for each; others ran node by node.")
+    elif total:
+        notes.append(
+            "Every run went node by node on the interpreter; by itself a structure that comes back runs by a plan."
+        )
+    for executor, runs in missed.items():
+        own = "; print its `report`" if executor == "Batched" else ""
+        notes.append(f"{runs:,} runs by {executor} were not timed{own}.")
+    return notes

@@ -60,12 +60,12 @@ class Cell(Generic[P, R]):
     As an attribute of a class it is a cell for each object, which does not outlive that.
     """
 
-    def __init__(self, function: Callable[P, R], owner: object = None) -> None:
+    def __init__(self, function: Callable[P, R], owner: object = None, called: str = "") -> None:
         functools.update_wrapper(self, function)
         self._owner = None if owner is None else weakref.ref(owner)  # the first argument of each call
         self._methods: dict[int, Cell[..., R]] = {}  # by the identity of their owners
         named = function.func if isinstance(function, functools.partial) else function
-        self._templates = Templates(function, getattr(named, "__qualname__", "cell"))
+        self._templates = Templates(function, called or getattr(named, "__qualname__", "cell"))
         self.at: Site | None = None  # where calls count as written, if not here
         self._forms: dict[Pattern, Form] = {}
         self._call = unmet  # of the form that the last call had

@@ -189,6 +189,29 @@ def test_a_weight_that_is_lifted_learns_in_every_run_of_a_kept_loss() -> None:
     close(after_three(run.Batched()), after_three(sequential()))
 
 
+def test_a_weight_that_is_lifted_is_a_row_like_others() -> None:
+    def after(executor: Executor) -> Any:  # Any: an array
+        settings = SGD(learning_rate=0.1)
+        first, w = (settings.array_weight(np.array(x, np.float64)) for x in ([1.0, 2.0], [0.5, -0.5]))
+        turn = wg.cell(lambda h, x: wg.tanh((h + x) * w))
+
+        def read(length: int) -> Layer:
+            h: Layer = wg.lift(first)
+            for i in range(length):
+                h = turn(h, np.full(2, float(i)))
+            return h
+
+        for _ in range(3):
+            wg.sum(wg.stack([read(n) for n in (1, 2, 3)])).train().run(executor)
+        return first.data, w.data
+
+    batched = run.Batched()
+    close(after(batched), after(sequential()))
+    assert not batched.report.unbatched
+    (turns,) = [one for one in batched.report.lines.values() if "lambda" in one.name]
+    assert (turns.launches, turns.rows) == (9, 18), "three a run: the first of all read the weight"
+
+
 def test_a_structure_that_is_rebuilt_has_other_literals() -> None:
     model, batched = TreeLSTM(), run.Batched()
     for words in ((1, 2, 3), (4, 5, 6), (0, 0, 0)):

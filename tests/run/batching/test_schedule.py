@@ -148,6 +148,18 @@ def test_a_schedule_is_found_again_by_its_structure() -> None:
     assert len(batched._library._layouts) == 1
 
 
+def test_schedules_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:  # S13
+    batched, w = run.Batched(), SGD(learning_rate=0.1).array_weight(np.ones(2))
+    monkeypatch.setattr("wengert.run.batching.library._MOST_BYTES", 30_000)
+    kept = []
+    for n in range(2, 40):
+        wg.gather(*(plus(w, w * float(i)) for i in range(n))).run(batched)
+        kept.append(len(batched._library._layouts))
+    assert max(kept) > 2
+    assert kept != sorted(kept), "they are counted by what they take, and begin anew"
+    assert max(kept) < 15
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_no_launch_needs_what_comes_after_it(seed: int) -> None:
     from wengert.run.batching.counting import Counting

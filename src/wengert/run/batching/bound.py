@@ -94,7 +94,11 @@ class Bound:
 
     def weights(self) -> list[Weight]:
         """All weights that are read."""
-        return list(dict.fromkeys(w for binding in self.bindings for _, w in binding.weights))
+        found = dict.fromkeys(w for binding in self.bindings for _, w in binding.weights)
+        for binding in self.bindings:  # a weight that is lifted is a given row
+            if binding.form.way is Way.GIVEN and binding.form.results[0].trainable:
+                found |= dict.fromkeys(x for x in binding.given if isinstance(x, Weight))
+        return list(found)
 
     def _launch(self, step: Step) -> Launch | None:
         binding = self.bindings[step.entry]

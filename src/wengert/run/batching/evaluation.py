@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 from wengert.arrays import Value, all_quiet
 from wengert.control import Context, Do, Run, Steps
@@ -29,6 +29,8 @@ from wengert.run.evaluation import Evaluation
 from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.notes import noted, raise_all
 from wengert.run.received import OwnTape, checked, received
+
+_FAILED: Final = "its nodes ran one by one; unless one of them failed too, this is a defect of Wengert:"
 
 
 class Batching(Evaluation):
@@ -194,7 +196,9 @@ class Batching(Evaluation):
             with all_quiet():
                 region.forward(check)
         except Exception as failure:
-            self.library.report.alone("a batch", f"it failed with {failure!r}"[:100], "", nodes.record.size)
+            self.library.report.alone(
+                "a batch", f"{_FAILED} {failure!r}"[:200], nodes[-1].site, nodes.record.size
+            )
             return False
         made = Round(region, nodes.record, nodes)
         if not self.timeline and not self.wanted and len(nodes) == 1:

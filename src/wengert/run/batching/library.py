@@ -6,6 +6,7 @@ Refuses to know: how a schedule is made and run.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -25,7 +26,9 @@ from wengert.run.batching.sums import with_sums
 from wengert.run.batching.walk import Values
 from wengert.run.templates import is_open
 
-_MOST_BYTES: Final = 64 << 20  # of all remembered schedules together, or examples in random order fill the memory
+_MOST_BYTES: Final = (
+    64 << 20
+)  # of all remembered schedules together, or examples in random order fill the memory
 _NODE: Final = 105  # bytes of a schedule for each node, and for each launch; measured
 _LAUNCH: Final = 1300
 _ROWS = (Way.OPERATION, Way.CELL)
@@ -77,10 +80,16 @@ class Library:
         """Nothing of a record runs together: one launch a node."""
         own = [e for e in record.entries if e.signature is not None and e.signature.mode != EXTERNAL]
         self.report.runs += len(own) > 0
+        apart = Counter(
+            (e.signature.operation.name, e.signature.kinds) for e in own if e.signature is not None
+        )
         for e in own:
             signature, count = e.signature, len(e.members)
             assert signature is not None
-            self.report.line(signature.operation.name, signature.kinds).add_single(count)
+            key = signature.operation.name, signature.kinds
+            line = self.report.line(*key)
+            line.add_single(count)
+            line.apart = max(line.apart, apart[key])
             if e.form.way is Way.ALONE and count > 1:
                 self.report.alone(signature.operation.name, why_alone(signature), e.site, count)
 
