@@ -92,15 +92,13 @@ class Walk:
 
         A node whose serial is not above `before`, and that one above reads, is asked of `tops` first.
         """
-        known, infos, nodes, codes = self.known, self.infos, self.nodes, self.codes
-        serials = self.serials
+        known, infos, nodes, codes, serials = self.known, self.infos, self.nodes, self.codes, self.serials
         columns: dict[Expression, int] = {}  # codes of cells whose results are columns
         of_nodes: list[Info | None] = []  # of each its signature's; None for a given value
         start = Info(_NOTHING, tuple(range(len(roots))), -1, False, [])
         summit: Any = _Summit((*roots,))  # Any: as in `nodes`
         stack = [-1]
-        # One loop: a call for each operand would take as long as all that is done with it, and `infos.get` is one.
-        # And depth first: what was built one after the other is near each other in memory.
+        # One loop: a call an operand takes as long as all the rest. Depth first: neighbours are near in memory.
         while stack:
             number = stack.pop()
             if number >= 0:
@@ -112,8 +110,6 @@ class Walk:
                 continue
             info.numbers.append(number)
             info.operands.append(operands := node._operands)
-            if not info.rows:
-                continue
             refs = info.refs
             limit = before if before and node._serial > before else 0
             for i in info.rows:
@@ -128,8 +124,7 @@ class Walk:
                     cell = x._operands[0]
                     code = columns.get(cell)
                     if code is None:
-                        signature = cell._signature
-                        of_cell = infos.get(signature) or self.info(signature)
+                        of_cell = infos.get(cell._signature) or self.info(cell._signature)
                         if of_cell.cell:
                             if limit and tops is not None and cell._serial <= limit:
                                 code = tops(cell)
