@@ -10,6 +10,7 @@ import numpy as np
 import wengert as wg
 from wengert import fold as td
 from wengert.arrays import IntegerArray
+from wengert.plugins import SGD
 from wengert.training import EvalPlan, Evaluation, History, InferPlan, TrainPlan
 
 Scalar: TypeAlias = wg.ArrayLayer[tuple[()]]
@@ -121,6 +122,8 @@ def case_sequences() -> None:  # T83
     assert_type(scalars >> td.Map(twice), td.Block[Iterable[SupportsFloat], list[Scalar]])
     assert_type(scalars >> td.Reduce(added), td.Block[Iterable[SupportsFloat], Scalar])
     assert_type(scalars >> td.Fold(added, td.FromTensor(0.0)), td.Block[Iterable[SupportsFloat], Scalar])
+    first: wg.ArrayWeight[tuple[()]] = SGD(learning_rate=0.1).array_weight(np.zeros((), np.float32))
+    assert_type(scalars >> td.Fold(added, td.FromTensor(first)), td.Block[Iterable[SupportsFloat], Scalar])
     assert_type(scalars >> td.RNN(cell), td.Block[Iterable[SupportsFloat], tuple[list[Double], Row]])
     assert_type(scalars >> td.Sum(), td.Block[Iterable[SupportsFloat], td.Tensors])
     pairs: td.NGrams[Scalar] = td.NGrams(
@@ -133,6 +136,7 @@ def case_sequences() -> None:  # T83
     scalars >> td.Reduce(td.Function(wg.relu))  # E
     scalars >> td.Fold(added, td.Zeros[Row](3))  # E
     td.RNN(added)  # E
+    td.RNN(cell, td.Zeros[Row](3), True)  # E
     td.Map(twice) >> td.RNN(td.Function(plus))  # E
     td.Slice(1)  # E
 

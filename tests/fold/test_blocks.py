@@ -38,6 +38,12 @@ def test_building_computes_nothing() -> None:  # F1
         assert layer.predict().run() == -np.inf
 
 
+def test_a_list_that_was_built_is_nobody_elses() -> None:
+    for block in (made.Zeros(td.SequenceType(td.TensorType(()))), made.Optional(made.Map(made.Scalar()))):
+        block.build(None).append(1)
+        assert block.build(None) == []
+
+
 def test_shared_parts_are_built_once() -> None:
     calls: list[int] = []
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
+import cloudpickle
 import pytest
 
 import wengert as wg
@@ -71,6 +73,8 @@ def test_a_composition_of_constants_reads_nothing() -> None:
     constant = made.Composition([one])
     constant.connect(one, constant.output)
     assert constant.eval(None) == 1.0
+    assert constant.input_type == td.VoidType()
+    assert made.AllOf(constant, made.Scalar()).eval(3) == (1.0, 3.0)
 
 
 def test_a_void_block_may_dangle() -> None:
@@ -187,6 +191,33 @@ def test_scopes_nest() -> None:
             inner.output.reads(a.reads(inner.input))
         outer.output.reads(b.reads(inner.reads(outer.input)))
     assert (made.Scalar() >> outer).eval(1) == 6.0
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda block: cloudpickle.loads(cloudpickle.dumps(block))])
+def test_a_composition_is_copied_before_and_after_it_was_used(
+    again: Callable[[Unchecked], Unchecked],
+) -> None:
+    some, a, b = made.Composition(), double(), triple()
+    some.connect(some.input, a)
+    half = again(some)
+    some.connect(a, some.output)
+    assert (made.Scalar() >> again(some)).eval(2) == 4.0
+    assert (made.Scalar() >> some).eval(2) == 4.0
+    assert (made.Scalar() >> again(some)).eval(2) == 4.0
+    with pytest.raises(TypeError, match="nothing is connected to its output"):
+        made.Scalar() >> half
+    (child,) = half._children.values()
+    half.connect(child, b)
+    half.connect(b, half.output)
+    assert (made.Scalar() >> half).eval(2) == 12.0
+
+
+def test_an_error_of_a_composition_names_the_line_of_its_function() -> None:  # F9
+    @td.composition
+    def second(x: td.Wire[Any]) -> td.Wire[Any]:
+        return x[1]
+
+    assert second.site.rpartition(":")[0] == __file__
 
 
 def test_f30_a_pipe_takes_what_is_convertible_and_refuses_the_rest() -> None:

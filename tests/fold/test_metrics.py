@@ -20,6 +20,8 @@ def test_metrics_stand_beside_the_result() -> None:  # row 42
     assert plain((result, metrics["x"])) == ([(None, 1.0), (None, 2.0)], [1.0, 2.0])
     assert plain(block.eval([1, 2])) == result
     assert block.max_depth([1, 2]) == 0
+    deeper = S() >> td.AllOf(F(wg.exp) >> F(wg.exp) >> td.Metric("x"), F(wg.exp))
+    assert deeper.max_depth(1) == 2, "a metric adds nothing to the cells before it"
 
 
 def test_labelled_metrics_of_a_batch() -> None:  # row 43
@@ -48,6 +50,18 @@ def test_metrics_by_sign() -> None:  # row 44
         "-": [-3.0, -4.0, -7.0, -8.0, 0.0],
     }
     assert batch.output_tensors == ()
+
+
+def test_a_metric_of_which_nothing_was_kept_has_no_rows() -> None:
+    signs = {True: S() >> td.Metric("up"), False: S("int32") >> td.Metric("down")}
+    block = td.Map(td.OneOf(lambda x: x > 0, signs)) >> td.Void()
+    compiler = td.Compiler.create(block)
+    for examples in ([[1], [2, 3]], compiler.build_loom_inputs([[1], [2, 3]])):
+        batch = compiler.build(examples, metric_labels=True)
+        assert plain(batch.metric_tensors["up"].predict().run()) == [1.0, 2.0, 3.0]
+        down = batch.metric_tensors["down"]
+        assert (down.shape, down.dtype, batch.metric_labels["down"]) == ((0,), np.int32, [])
+    assert block.eval([1], metrics=True) == (None, {"up": [1.0], "down": []})
 
 
 def test_a_batch_of_several_outputs_and_of_integers() -> None:  # F91

@@ -68,6 +68,8 @@ def test_values_are_taken_apart_and_put_together() -> None:  # F16
     endless = td.BroadcastSequenceType(FLOAT)
     assert endless.flatten(itertools.repeat(4)) == [4]
     assert next(endless.unflatten([5], itertools.repeat(4))) == 5
+    with pytest.raises(BlockError, match="fewer terminals than it has"):
+        of.unflatten("vwxy", value)
 
 
 def test_tuple_types_are_like_tuples() -> None:  # F13
@@ -163,6 +165,10 @@ def test_both_sides_of_a_block_are_known_as_soon_as_that_is_possible() -> None: 
     assert (chain.input_type, chain.output_type) == (OBJECT, FLOAT)
     backward = td.Identity[Any]() >> td.Scalar()
     assert backward.input_type == OBJECT
+    assert (td.Map(made.Identity()) >> td.Vector(3)).input_type == OBJECT
+    numbers = td.SequenceType(FLOAT)
+    assert made.Map(made.Function(lambda x: x * 2.0)).set_output_type(numbers).output_type == numbers
+    assert made.Map(made.Identity()).set_output_type(numbers)._element.input_type is None, "of this use only"
     assert (td.Map(td.Scalar()) >> td.Reduce(made.Function(lambda a, b: a * b))).output_type == FLOAT
 
 

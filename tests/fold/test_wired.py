@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import threading
 from typing import Any
 
 import cloudpickle
@@ -126,4 +127,11 @@ def test_a_block_that_cannot_be_sent_is_refused(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(
         RuntimeError, match=r"(?s)cannot be sent to a process.*install cloudpickle.*test_wired\.py:"
     ):
+        compiler.multiprocessing_pool(1)
+
+
+def test_what_nobody_can_pickle_is_refused_with_the_block() -> None:
+    lock = threading.Lock()
+    compiler = td.Compiler.create(made.InputTransform(lambda x: x if lock else x) >> td.Scalar())
+    with pytest.raises(RuntimeError, match=r"(?s)<td.Pipe.*cannot pickle '_thread.lock' object.*test_wired\.py:"):
         compiler.multiprocessing_pool(1)

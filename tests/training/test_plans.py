@@ -152,5 +152,9 @@ def test_what_no_plan_can_run() -> None:
         plan(Line(), best="somewhere").run()
     with pytest.raises(ValueError, match=r"(?s)no function in the losses.*test_plans\.py:"):
         plan(Line(), losses={}).run()
+    with pytest.raises(WengertError, match=r"(?s)losses of a plan are a dict of functions.*test_plans\.py:"):
+        plan(Line(), losses=squares).run()
+    with pytest.raises(WengertError, match=r"(?s)TrainPlan: examples are a list.*got 3.*test_plans\.py:"):
+        plan(Line(), examples=3).run()
     with pytest.raises(WengertError, match="epochs is an integer from 1 on"):
         plan(Line(), epochs=0).run()

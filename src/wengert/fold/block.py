@@ -235,12 +235,13 @@ class Block(Named, ABC, Generic[A, B]):
 
         With `metrics=True`, that and what each `td.Metric` has kept, by its name.
         """
-        kept: Kept | None = {} if metrics else None
-        result, data = evaluated(planned(self, self._plans, x), x, executor, kept)
+        plan = planned(self, self._plans, x)
+        kept: Kept | None = {name: [] for name in plan.metrics} if metrics else None
+        result, data = evaluated(plan, x, executor, kept)
         return (result, dict(zip(kept, data, strict=True))) if kept is not None else result
 
     def max_depth(self, x: A, /, executor: Executor | None = None) -> int:
-        """How many cells lie on the longest path to anything that is built; data and weights are at 0.
+        """How many cells lie on the longest path to anything that is built or kept; data and weights are at 0.
 
         A block that waits for computed values is run for that.
         """

@@ -20,8 +20,10 @@ from wengert.fold.plan import Plan, plan
 from wengert.fold.pool import Pool
 from wengert.fold.results import made
 from wengert.fold.structures import SequenceType
-from wengert.fold.types import ResultType, StackedType, Value
+from wengert.fold.types import ResultType, StackedType, TensorType, Value
+from wengert.fold.unification import known
 from wengert.fold.wiring import LoomInput, Writer
+from wengert.fold.zeros import zeros_of_type
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
 from wengert.ops import stack
@@ -106,7 +108,7 @@ class Compiler(Generic[E]):
         With `batch_size`, examples may come from any iterable, which is read that many at a time.
         Raises BlockError for what is no list or tuple, BlockValueError for an empty one.
         """
-        kept: Kept = {}
+        kept: Kept = {name: [] for name in self._plan.metrics}
         rows = [
             self._row(x, Example(kept, seeds(seed, i)))
             for i, x in enumerate(self._listed(examples, batch_size))
@@ -114,7 +116,10 @@ class Compiler(Generic[E]):
         if not rows:
             raise BlockValueError(self._root.fault("a batch has at least one example"))
         outputs = tuple(_stacked(list(column)) for column in zip(*rows, strict=True))
-        tensors = {name: _stacked([x for x, _ in values]) for name, values in kept.items()}
+        tensors = {
+            name: _stacked([x for x, _ in values]) if values else self._none(name)
+            for name, values in kept.items()
+        }
         labels = {name: [label for _, label in values] for name, values in kept.items()}
         return Batch(outputs, tensors, labels if metric_labels else {})
 
@@ -141,6 +146,12 @@ class Compiler(Generic[E]):
                 self._writer = Writer(self._root)
             return self._writer.read(x, example)
         return self._plan.root.output.flatten(made(self._plan, x, example))
+
+    def _none(self, metric: str) -> Value:
+        """No values of a metric."""
+        of = known(self._plan.metrics[metric])
+        assert isinstance(of, TensorType), "checked by the block"
+        return zeros_of_type(TensorType((0, *of.shape), of.dtype), self._root.fault)
 
     def _listed(
         self, examples: object, batch_size: int | None

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, final
 
+from wengert.arrays import plain
 from wengert.errors import BlockError, BlockUseError, BlockValueError
 from wengert.fold.block import CONVERSIONS, A, AnyBlock, B
 from wengert.fold.composition import Identity
@@ -74,6 +75,16 @@ class Composition(Wired[A, B]):
         self._frozen = False
         for child in children or ():
             self._add(convert_to_block(child))
+
+    def __getstate__(self) -> dict[str, Any]:  # Any: as in `Block`; identities do not outlive a process
+        blocks = {**self._children, id(self.output): self.output}
+        sources = [(blocks[key], parts) for key, parts in self._sources.items()]
+        return {**super().__getstate__(), "_children": [*self._children.values()], "_sources": sources}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        children = {id(block): block for block in state["_children"]}
+        sources = {id(block): parts for block, parts in state["_sources"]}
+        self.__dict__.update(state, _children=children, _sources=sources)
 
     def connect(self, source: object, target: AnyBlock) -> None:
         """Make `target` read `source`: a block, a part of one, or a tuple of those."""
@@ -183,9 +194,10 @@ def _taken(block: AnyBlock, key: object) -> Part:
             f"a part of {block!r} has a meaning only in the scope of a composition; td.GetItem({shown(key)}) is a "
             f"block\n  at {user_position()}"
         )
-    if not isinstance(key, (int, slice)):
+    place = plain(key)
+    if not isinstance(place, (int, slice)):
         raise BlockError(f"{block!r} has no part {shown(key)}: parts have places\n  at {user_position()}")
-    return Part(block, (key,))
+    return Part(block, (place,))
 
 
 CONVERSIONS["reads"] = _reads

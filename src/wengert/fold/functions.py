@@ -13,10 +13,11 @@ from typing import Any, overload
 from wengert.errors import BlockError
 from wengert.fold.block import A, B, C, Tensors, X, Y, Z
 from wengert.fold.calls import Calls, Direct
+from wengert.fold.integers import of_integers
 from wengert.fold.kinds import Leaf
 from wengert.fold.solver import Solver, Use
 from wengert.fold.traces import floating, traced_type
-from wengert.fold.types import ResultType, Value
+from wengert.fold.types import ResultType, StackedType, TensorType, Value
 from wengert.graph import ArrayLayer
 from wengert.graph.operand import shown
 from wengert.ops import reshape
@@ -100,7 +101,7 @@ class Function(Leaf[A, B]):
         """The type of what the function gives, from a trace; remembered."""
         if of not in self._traced:
             try:
-                self._traced[of] = traced_type(self._function, of, self.fault)
+                self._traced[of] = traced_type(self._for(of), of, self.fault)
             except Exception as error:
                 if not isinstance(error, BlockError):
                     error.add_note(f"while {self!r} was traced for {of}; the block was made at {self.site}")
@@ -108,9 +109,12 @@ class Function(Leaf[A, B]):
         return self._traced[of]
 
     def direct(self, use: Use, calls: Calls) -> Direct:
-        # integers make no layer, so a function of them is no cell: its operations are nodes of their own
-        function = self._cell if floating(use.input) else self._function
-        return calls.cell(function, use.input, use.output)
+        return calls.cell(self._cell if floating(use.input) else self._for(use.input), use.input, use.output)
+
+    def _for(self, of: ResultType) -> Callable[..., Value]:
+        """The function for inputs of a type; with integers it is no cell: its operations are nodes of their own."""
+        layers = any(isinstance(t, (TensorType, StackedType)) and t.floating for t in of.terminal_types())
+        return self._function if layers else of_integers(self._function)
 
 
 class ScopedLayer(Function[A, B]):

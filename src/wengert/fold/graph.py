@@ -47,7 +47,7 @@ class Wired(Composite[A, B]):
         if not any(
             source[0] == 0 for _, sources in (*self._read, (self, self._output)) for source in sources
         ):
-            solver.input_otherwise(use, VOID)
+            solver.equal(use, "its input", use.input, "what it reads", VOID)
 
     def _joined(
         self, solver: Solver, use: Use, sides: list[ResultType], sources: tuple[Source, ...]
@@ -141,6 +141,5 @@ def composition(function: Callable[[Wire[Any]], Any], /) -> AnyBlock:  # Any: ty
                 f"\n  at {user_position()}"
             )
     scope.open = False
-    return Wired[Any, Any](
-        name, scope.blocks, tuple(wire.source for wire in wires)
-    ).settled()  # Any: as above
+    block: AnyBlock = Wired(name, scope.blocks, tuple(wire.source for wire in wires))
+    return block.settled()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from wengert.arrays import is_integer
-from wengert.errors import BlockError, BlockIndexError, BlockKeyError
+from wengert.arrays import is_integer, plain
+from wengert.errors import BlockError, BlockIndexError, BlockKeyError, BlockValueError
 from wengert.fold.block import AnyBlock, K, Q, Several, X
 from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import OBJECT
@@ -73,10 +73,12 @@ class Nth(Leaf["tuple[Several[X], int]", X]):
         return self._at
 
     def _at(self, x: Value) -> Value:
-        elements, place = x
+        pair = tuple(elements(self, x))
+        if len(pair) != 2:
+            raise BlockError(self.fault(f"its input is {shown(x)}; it takes a list and a place"))
+        place, listed = pair[1], list(elements(self, pair[0]))
         if not is_integer(place):
             raise BlockError(self.fault(f"a place is an integer, not {shown(place)}"))
-        listed = list(elements)
         if not -len(listed) <= int(place) < len(listed):
             size = f"a list of {len(listed)} elements" if listed else "an empty list"
             raise BlockIndexError(self.fault(f"{size} has no element {place}"))
@@ -86,7 +88,8 @@ class Nth(Leaf["tuple[Several[X], int]", X]):
 class GetItem(Leaf[K, Q]):
     """`x[key]` of data, of a tuple, of a list; the key may be a slice.
 
-    Raises BlockError for an endless sequence; BlockKeyError, or BlockIndexError, where there is nothing.
+    Raises BlockError for an endless sequence, BlockValueError for a slice in steps of 0; BlockKeyError, or
+    BlockIndexError, where there is nothing.
     >>> from wengert import fold as td
     >>> td.GetItem("a").eval({"a": 1}), td.GetItem(slice(1, None)).eval("abc")
     (1, 'bc')
@@ -97,7 +100,9 @@ class GetItem(Leaf[K, Q]):
     # Any: what lies under a key, unless it is said, as in `td.GetItem[dict[str, int], int]("a")`
     def __init__(self, key: object, name: str | None = None) -> None:
         super().__init__(name, key=key)
-        self._item_of = key
+        if isinstance(key, slice) and key.step == 0:
+            raise BlockValueError(self.fault("the step of a slice is not 0"))
+        self._item_of = plain(key)
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:

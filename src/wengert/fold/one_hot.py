@@ -11,7 +11,9 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
+from wengert.arrays import is_integer
 from wengert.errors import (
+    BlockError,
     BlockIndexError,
     BlockKeyError,
     BlockUseError,
@@ -51,7 +53,8 @@ class _Places(Data[A, ArrayLayer[tuple[Any]]]):  # Any: the size
 class OneHot(_Places[int]):
     """The basis vector of an integer from 0 to `start`, or from `start` to `stop`, the last one left out.
 
-    Raises BlockIndexError where no integer lies between them, BlockKeyError for an integer outside.
+    Raises BlockIndexError where no integer lies between them, BlockError for what is no integer, BlockKeyError, when
+    built, for what is no integer between them.
     >>> from wengert import fold as td
     >>> td.OneHot(100, 103).eval(101).tolist()
     [0.0, 1.0, 0.0]
@@ -63,7 +66,10 @@ class OneHot(_Places[int]):
         self, start: int, stop: int | None = None, dtype: object = "float32", name: str | None = None
     ) -> None:
         super().__init__(name, start=start, stop=stop)
-        self._first, last = (0, start) if stop is None else (start, stop)
+        first, last = (0, start) if stop is None else (start, stop)
+        if not is_integer(first) or not is_integer(last):
+            raise BlockError(self.fault("it is from one integer to another"))
+        self._first, last = int(first), int(last)
         if last <= self._first:
             raise BlockIndexError(self.fault(f"no integer lies from {self._first} to {last}"))
         self.of = TensorType((last - self._first,), dtype)
@@ -71,15 +77,16 @@ class OneHot(_Places[int]):
 
     def place(self, x: Value) -> int | None:
         last = self._first + self.of.shape[0]
-        if not isinstance(x, int) or not self._first <= x < last:
+        if not (isinstance(x, int) or is_integer(x)) or not self._first <= int(x) < last:
             raise BlockKeyError(self.fault(f"{shown(x)} is no integer from {self._first} to {last - 1}"))
-        return x - self._first
+        return int(x) - self._first
 
 
 class OneHotFromList(_Places[Hashable]):
     """The basis vector of an element of a list, by its place; not strict, 0 for what is not in it.
 
-    Raises BlockUseError for duplicates in the list, BlockKeyError, if strict, for what is not in it.
+    Raises BlockUseError for duplicates in the list, BlockValueError if it is empty, BlockError for what has no hash,
+    BlockKeyError, if strict and when built, for what is not in it.
     >>> from wengert import fold as td
     >>> td.OneHotFromList("abc").eval("b").tolist()
     [0.0, 1.0, 0.0]
@@ -96,7 +103,10 @@ class OneHotFromList(_Places[Hashable]):
     ) -> None:
         listed = list(elements)
         super().__init__(name, elements=listed)
-        self._places = {x: i for i, x in enumerate(listed)}
+        try:
+            self._places = {x: i for i, x in enumerate(listed)}
+        except TypeError as error:
+            raise BlockError(self.fault(f"what stands in the list is looked up: {error}")) from None
         if len(self._places) < len(listed):
             raise BlockUseError(self.fault("an element is in the list twice"))
         if not listed:
@@ -106,7 +116,10 @@ class OneHotFromList(_Places[Hashable]):
         self.settled()
 
     def place(self, x: Value) -> int | None:
-        place = self._places.get(x)
+        try:
+            place = self._places.get(x)
+        except TypeError:  # it has no hash, so it is not in the list
+            place = None
         if place is None and self._strict:
             raise BlockKeyError(self.fault(f"{shown(x)} is not in the list; strict=False gives 0 for it"))
         return place

@@ -64,15 +64,17 @@ def _wired(x: Any) -> LoomInput:  # Any: an example
 
 
 def _pickled(root: Block[E, object]) -> bytes:
+    refused = pickle.PicklingError, AttributeError, TypeError
     try:
         return pickle.dumps(root)
-    except (pickle.PicklingError, AttributeError, TypeError) as plain:
+    except refused as plain:
+        advice = "name its functions, or install cloudpickle"
         try:
             data: bytes = importlib.import_module("cloudpickle").dumps(root)
         except ImportError:
-            raise BlockStateError(
-                root.fault(
-                    f"it cannot be sent to a process: {plain}; name its functions, or install cloudpickle"
-                )
-            ) from plain
-        return data
+            cause: Exception = plain
+        except refused as error:
+            cause, advice = error, "make in its functions what they need"
+        else:
+            return data
+        raise BlockStateError(root.fault(f"it cannot be sent to a process: {cause}; {advice}")) from cause

@@ -73,12 +73,14 @@ async def data_of(x: Value) -> Value:
 
 
 def depth_of(of: Plan, x: Value, executor: Executor | None) -> int:
-    """How many cells lie on the longest path to a layer of an example, built in a run if a block waits for data."""
-    depths = Depths()
+    """How many cells lie on the longest path to a layer or a metric, built in a run if a block waits for data."""
+    depths, kept = Depths(), Kept()
     counted = plan(of.root.block, of.root.input, depths)
     if counted.waits is None:
-        return depths.of(made(counted, x, Example()))
-    return depths.of(Do.coroutine(partial(waited, counted.root, x, Example())).run(executor))
+        result = made(counted, x, Example(kept))
+    else:
+        result = Do.coroutine(partial(waited, counted.root, x, Example(kept))).run(executor)
+    return depths.of((result, _tensors(kept)))
 
 
 def evaluated(plan: Plan, x: Value, executor: Executor | None, kept: Kept | None) -> Value:

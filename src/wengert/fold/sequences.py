@@ -6,27 +6,27 @@ Refuses to know: what is done with an element.
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, Literal, overload
 
-from wengert.errors import BlockValueError
+from wengert.errors import BlockError, BlockValueError
 from wengert.fold.block import A, AnyBlock, B, Block, C, D, Several, X
 from wengert.fold.calls import Calls
 from wengert.fold.conversion import convert_to_block
-from wengert.fold.convert import VOID
+from wengert.fold.convert import OBJECT, VOID
 from wengert.fold.items import elements
 from wengert.fold.kinds import Composite
 from wengert.fold.machine import Frames, Steps
 from wengert.fold.solver import Solver, Use, sequence_of
 from wengert.fold.structures import BroadcastSequenceType, Endless, SequenceType, TupleType
 from wengert.fold.types import ResultType, Value
-from wengert.fold.unification import Unknown
+from wengert.fold.unification import Unknown, head
 from wengert.fold.zeros import zeros_of_type
 
 
 class Map(Composite[A, B]):
     """The block for each element: a list of a list, or of a tuple of equal types; endless of endless.
 
-    Raises BlockError where the parts of a tuple differ.
+    Raises BlockError where the parts of a tuple differ, or there are none.
     >>> from wengert import fold as td
     >>> td.Map(td.Scalar()).eval([1, 2])
     [array(1., dtype=float32), array(2., dtype=float32)]
@@ -45,11 +45,21 @@ class Map(Composite[A, B]):
         sequence_of(solver, use, "its input", use.input, part.input, endless=True)
 
         def collect(of: ResultType) -> None:
+            if isinstance(of, TupleType) and not of.parts:
+                raise BlockError(self.fault(f"its input is {of}, whose elements have no type"))
             endless = isinstance(of, BroadcastSequenceType)
             made = BroadcastSequenceType(part.output) if endless else SequenceType(part.output)
             solver.equal(use, "its output", use.output, "what the block gives for all", made)
 
+        def go_back(of: ResultType) -> None:
+            if of == OBJECT or isinstance(of, SequenceType):
+                item = of.item if isinstance(of, SequenceType) else of
+                solver.equal(
+                    use, "an element of its output", item, f"the output of {self._element!r}", part.output
+                )
+
         solver.when_begun(use, use.input, collect)
+        solver.when_begun(use, use.output, go_back)
 
     def frames(self, use: Use, calls: Calls) -> Frames:
         (part,) = use.parts
@@ -114,7 +124,8 @@ class RNN(Composite[A, B]):
     """A cell along a list: of (element, state) it makes (output, next state); the outputs and the last state.
 
     The first state is `initial_state`, or part of the input, which is then (list, state), or zeros.
-    Raises BlockValueError where both are given, BlockError where states differ or a list is endless.
+    Raises BlockValueError where both are given, BlockError where states differ, the type of the state is not known or
+    a list is endless.
     >>> from wengert import fold as td
     >>> cell = td.Function(lambda x, s: (x * x, s + x))
     >>> outputs, state = (td.Map(td.Scalar()) >> td.RNN(cell, initial_state=td.Zeros("float32"))).eval([1, 2, 3])
@@ -129,23 +140,32 @@ class RNN(Composite[A, B]):
         self: RNN[Several[X], tuple[list[C], D]],
         cell: Block[tuple[X, D], tuple[C, D]],
         initial_state: Block[None, D] | None = None,
+        initial_state_from_input: Literal[False] = False,
         name: str | None = None,
     ) -> None: ...
     @overload
     def __init__(
         self: RNN[tuple[Several[X], D], tuple[list[C], D]],
         cell: Block[tuple[X, D], tuple[C, D]],
+        initial_state: None = None,
         *,
-        initial_state_from_input: bool,
+        initial_state_from_input: Literal[True],
+        name: str | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: RNN[tuple[Several[X], D], tuple[list[C], D]],
+        cell: Block[tuple[X, D], tuple[C, D]],
+        initial_state: None,
+        initial_state_from_input: Literal[True],
         name: str | None = None,
     ) -> None: ...
     def __init__(
         self,
         cell: Any,  # Any: typed by the overloads
         initial_state: AnyBlock | None = None,
-        name: str | None = None,
-        *,
         initial_state_from_input: bool = False,
+        name: str | None = None,
     ) -> None:
         super().__init__(name, cell=cell)
         if initial_state is not None and initial_state_from_input:
@@ -178,6 +198,17 @@ class RNN(Composite[A, B]):
         made = TupleType(SequenceType(output), state)
         solver.equal(use, "its output", use.output, "outputs and the last state", made)
         use.facts["state"] = state
+
+        def check() -> bool:
+            if isinstance(head(state), Unknown):
+                raise BlockError(self.fault("the type of its state is not known; say it with initial_state"))
+            return False
+
+        def after_all() -> bool:
+            solver.otherwise(use, check)
+            return False
+
+        solver.otherwise(use, after_all)
 
     def frames(self, use: Use, calls: Calls) -> Frames:
         cell, *start = use.parts

@@ -6,16 +6,17 @@ Refuses to know: formulas.
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import is_array, is_float32
+from wengert.arrays import Dv, S, T, is_array, is_float32, is_integer
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError, BlockValueError
 from wengert.fold.block import CONVERSIONS, Several, Tensors
 from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import VOID, convert_to_type, tensor_type
+from wengert.fold.integers import joined
 from wengert.fold.kinds import Leaf
 from wengert.fold.solver import Solver, Use, sequence_of
 from wengert.fold.structures import TupleType
@@ -23,9 +24,10 @@ from wengert.fold.traces import floating
 from wengert.fold.types import ResultType, StackedType, TensorType, Value
 from wengert.fold.unification import Unknown
 from wengert.fold.zeros import zeros_of_type
-from wengert.graph import ArrayLayer
+from wengert.graph import ArrayLayer, ArrayWeight
+from wengert.graph.evidence import lift
 from wengert.graph.node import Expression
-from wengert.graph.operand import lift_any, shown
+from wengert.graph.operand import shown
 from wengert.ops import concat, reshape, stack
 
 L = TypeVar("L", default=ArrayLayer)
@@ -45,6 +47,10 @@ class FromTensor(Leaf[None, L]):
     @overload
     def __init__(self: FromTensor[ArrayLayer[tuple[()]]], tensor: float, name: str | None = None) -> None: ...
     @overload
+    def __init__(
+        self: FromTensor[ArrayLayer[S, T, Dv]], tensor: ArrayWeight[S, T, Dv], name: str | None = None
+    ) -> None: ...
+    @overload
     def __init__(self, tensor: L, name: str | None = None) -> None: ...
     def __init__(self, tensor: Any, name: str | None = None) -> None:  # Any: typed by the overloads
         super().__init__(name, tensor=tensor)
@@ -56,7 +62,7 @@ class FromTensor(Leaf[None, L]):
             )
         of = None if isinstance(tensor, Expression) else tensor_type(tensor)
         constant = of is not None and not of.floating  # integers make no layer
-        self._tensor = stated_array(tensor, of.dtype) if of and constant else lift_any(tensor)
+        self._tensor = stated_array(tensor, of.dtype) if of and constant else lift(cast(Any, tensor))
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:
@@ -84,7 +90,9 @@ class Concat(Leaf[tuple[Any, ...], Tensors]):
 
     def __init__(self, concat_dim: int = 0, flatten: bool = False, name: str | None = None) -> None:
         super().__init__(name, concat_dim=concat_dim, flatten=flatten)
-        self._axis = concat_dim
+        if not is_integer(concat_dim):
+            raise BlockError(self.fault(f"an axis is an integer, not {shown(concat_dim)}"))
+        self._axis = int(concat_dim)
         self._flatten = flatten
         self._cell = self.cell(self._concat)
         self.settled()
@@ -119,13 +127,16 @@ class Concat(Leaf[tuple[Any, ...], Tensors]):
 
     def direct(self, use: Use, calls: Calls) -> Direct:
         parts = TupleType(use.input.terminal_types())
-        function = self._cell if floating(parts) else self._concat
+        function = self._cell if floating(parts) else self._concat_integers
         join = calls.cell(function, parts, use.output)
         return (lambda x: join(use.input.flatten(x))) if self._flatten else join
 
     def _concat(self, *parts: Value) -> Value:
         vectors = [part if part.shape else reshape(part, (1,)) for part in parts]
         return concat(vectors, axis=self._axis) if len(vectors) > 1 else vectors[0]
+
+    def _concat_integers(self, *parts: Value) -> Value:
+        return joined(parts, self._axis)
 
 
 def _at_least_vector(of: TensorType) -> TensorType:
@@ -154,8 +165,11 @@ class Zeros(Leaf[None, L]):
         solver.equal(use, "the output", use.output, "the zeros", self._of)
 
     def direct(self, use: Use, calls: Calls) -> Direct:
-        zeros = calls.constant(self._zeros, use.output)
-        return lambda x: zeros
+        of = use.output
+        zeros = calls.constant(self._zeros, of)
+        if of.size is not None:
+            return lambda x: zeros
+        return lambda x: of.unflatten(of.flatten(zeros), zeros)  # whoever gets a list may change it
 
 
 class Stack(Leaf[Several[L], ArrayLayer[Any, Any, Any]]):  # Any: one axis more than L has

@@ -6,7 +6,8 @@ Refuses to know: blocks and formulas.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError
@@ -35,9 +36,26 @@ def traced_type(function: Callable[..., Value], of: ResultType, fault: Fault) ->
     results = []
     for rows in sizes:
         sample = _sample(of, rows)
-        made = function(*sample) if isinstance(of, TupleType) else function(sample)
-        results.append(_type_of(made, fault))
+        arguments = sample if isinstance(of, TupleType) else (sample,)
+        _check_takes(function, arguments, of, fault)
+        results.append(_type_of(function(*arguments), fault))
     return _common(results[0], results[-1], fault)
+
+
+def _check_takes(
+    function: Callable[..., Value], given: Sequence[Value], of: ResultType, fault: Fault
+) -> None:
+    """Refuse another number of arguments than the function has; what says nothing of that is called."""
+    try:
+        takes = inspect.signature(function)
+    except ValueError:
+        return
+    try:
+        takes.bind(*given)
+    except TypeError as error:
+        raise BlockError(
+            fault(f"its input is {of}, and a function of {takes} does not take that: {error}")
+        ) from None
 
 
 def _has_list(of: ResultType) -> bool:

@@ -85,13 +85,16 @@ class ResultType(ABC):
         return found
 
     def unflatten(self, terminals: Iterable[Value], shaped_like: Value) -> Value:
-        """A value of the form of another one, with these terminals.
+        """A value of the form of another one, with these terminals. Raises BlockError if there are too few.
 
         >>> from wengert.fold import SequenceType
         >>> SequenceType(TensorType(())).unflatten([7, 8], [1, 2])
         [7, 8]
         """
-        return self.rebuilt(iter(terminals), shaped_like)
+        try:
+            return self.rebuilt(iter(terminals), shaped_like)
+        except StopIteration:
+            raise wrong(f"{self!r}: there are fewer terminals than it has", shaped_like) from None
 
 
 class Single(ResultType):

@@ -86,7 +86,7 @@ class Zip(Leaf[K, Q]):
     def direct(self, use: Use, calls: Calls) -> Direct:
         if isinstance(use.output, BroadcastSequenceType):
             return lambda x: Endless(tuple(map(next, x)))
-        return lambda x: list(zip(*x, strict=False))
+        return lambda x: list(zip(*[elements(self, part) for part in elements(self, x)], strict=False))
 
 
 class ZipWith(Pipe[A, B]):

@@ -12,10 +12,12 @@ from typing import Any, Final
 
 from wengert.errors import ArgumentError
 from wengert.graph.kinds import Kind
+from wengert.graph.operand import shown
 from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
 from wengert.graph.products import Rebuild
 from wengert.graph.site import user_position
 from wengert.graph.template import CellSignature, Template, traced
+from wengert.run.equals import one_of_equals
 
 MOST: Final = 1024  # templates of one cell; beyond it they are made afresh, so that they cannot grow (S13)
 
@@ -42,7 +44,8 @@ class Templates:
         except TypeError:
             raise ArgumentError(
                 f"{self.operation.name}: an argument of a cell is an expression, an array, a tuple of these, or "
-                f"something hashable that belongs to the cell\n  at {user_position()}"
+                f"something hashable that belongs to the cell; got {_unhashable(form)}: give numbers as "
+                f"numpy.array(x, dtype), and other things as tuples\n  at {user_position()}"
             ) from None
         if found is None:
             template = traced(self.function, kinds, filled, self.operation.name)
@@ -51,8 +54,22 @@ class Templates:
                 return _Open(_Later(self, template, form, filled), kinds, template, attributes)
             if len(self._made) >= MOST:
                 self._made.clear()
-            found = self._made[key] = CellSignature(self.operation, kinds, template, attributes)
+            found = self._made[key] = one_of_equals(
+                CellSignature(self.operation, kinds, template, attributes)
+            )
         return found
+
+
+def _unhashable(form: object) -> str:
+    """The first argument of a form that has no hash, with its type."""
+    assert isinstance(form, tuple), "what `form_of` gives"
+    for item in form:
+        try:
+            hash(item)
+        except TypeError:
+            cls, x = item
+            return f"{shown(x)}, a {cls.__name__}"
+    raise AssertionError("one of them has none")
 
 
 class _Open(CellSignature):

@@ -15,10 +15,11 @@ from typing import Any, Generic, SupportsFloat, TypeAlias, TypeVar
 from wengert.arrays import Value
 from wengert.control import Executor, without_collector
 from wengert.data import Items
-from wengert.errors import BlockValueError
+from wengert.errors import BlockError, BlockValueError
 from wengert.fold import Batch, Compiler, group_by_batches
 from wengert.fold.block import Tensors
 from wengert.graph.node import Expression
+from wengert.graph.operand import shown
 from wengert.graph.site import user_position
 from wengert.nn import Seeds
 from wengert.run import predict
@@ -177,6 +178,11 @@ def _given(plan: object, name: str, value: F | None) -> F:
         raise BlockValueError(
             f"{type(plan).__name__}: the field {name} is missing; write plan.{name} = ...\n  at {user_position()}"
         )
+    if name == "examples" and not isinstance(value, Iterable):
+        raise BlockError(
+            f"{type(plan).__name__}: examples are a list, or come from an iterable; got {shown(value)}"
+            f"\n  at {user_position()}"
+        )
     return value
 
 
@@ -195,6 +201,10 @@ class _Built(Generic[E]):
 
 
 def _loss(built: _Built[E], losses: Losses) -> Callable[[Items[E], Seeds | None], Loss]:
+    if not isinstance(losses, Mapping):
+        raise BlockError(
+            f"the losses of a plan are a dict of functions of a batch; got {shown(losses)}\n  at {user_position()}"
+        )
     if not losses:
         raise BlockValueError(f"there is no function in the losses of a plan\n  at {user_position()}")
 

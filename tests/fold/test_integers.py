@@ -1,0 +1,73 @@
+"""Integers make no layers: what blocks compute with them is data, of the element type that was stated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.fold.made import EXECUTORS, F, Id, S, V, made, plain
+from wengert.errors import DTypeError
+from wengert.fold.integers import of_integers
+
+NUMBERS: Any = made.Map(S("int32"))
+CASES = {
+    "sum": (NUMBERS >> made.Sum(), [3, 1, 2], 6),
+    "sum of a tuple": ((S("int64"), S("int64")) >> made.Sum(), (2**40, 1), 2**40 + 1),
+    "sum of nothing": (NUMBERS >> made.Sum(), [], 0),
+    "smallest": (NUMBERS >> made.Min(), [3, -1, 2], -1),
+    "greatest": (NUMBERS >> made.Max(), [3, -1, 2], 3),
+    "vectors": (made.Map(made.Vector(2, "int32")) >> made.Max(), [[1, 5], [2, 3]], [2, 5]),
+    "joined": ((S("int32"), made.Vector(2, "int32")) >> made.Concat(), (1, [2, 3]), [1, 2, 3]),
+    "joined sums": (
+        made.AllOf(NUMBERS >> made.Sum(), NUMBERS >> made.Max()) >> made.Concat(),
+        [1, 2],
+        [3, 2],
+    ),
+    "negative": (S("int32") >> F(wg.negative), 2, -2),
+    "square": (S("int32") >> F(wg.square), 3, 9),
+    "multiply": ((S("int32"), S("int32")) >> F(wg.multiply), (3, 4), 12),
+    "subtract": ((S("int32"), S("int32")) >> F(wg.subtract), (3, 4), -1),
+    "abs and sign": (S("int32") >> made.AllOf(F(wg.abs), F(wg.sign)), -3, (3, -1)),
+    "a row": (NUMBERS >> made.Sum() >> made.Embedding(4, 1, np.arange(4.0).reshape(4, 1)), [1, 2], [3.0]),
+}
+
+
+@pytest.mark.parametrize("executor", EXECUTORS.values(), ids=EXECUTORS)
+@pytest.mark.parametrize(("block", "data", "result"), CASES.values(), ids=CASES)
+def test_blocks_compute_with_integers(block: Any, data: Any, result: Any, executor: Any) -> None:
+    assert plain(block.eval(data, executor)) == result
+    assert plain(made.Map(block).eval([data, data], executor)) == [result, result]
+
+
+def test_integers_of_two_types_do_not_mix() -> None:
+    with pytest.raises(DTypeError, match="int32 and int64 do not mix"):
+        (S("int32"), S("int64")) >> F(wg.add)
+    with pytest.raises(DTypeError, match="is no integer"):
+        NUMBERS >> made.Mean()
+
+
+def test_a_function_of_ones_own_is_called_as_it_is() -> None:
+    def own(x: Any) -> Any:
+        return x
+
+    assert of_integers(own) is own
+    assert of_integers(wg.exp) is wg.exp  # which has no integer result
+    with pytest.raises(DTypeError, match="int32 has no derivative"):
+        S("int32") >> F(wg.exp)
+
+
+def test_depth_counts_what_is_computed_with_integers() -> None:
+    assert (NUMBERS >> made.Sum()).max_depth([1, 2, 3]) == 2
+
+
+def test_integers_of_numpy_are_keys_and_places() -> None:
+    assert plain(made.OneHot(100, 103).eval(np.int64(101))) == [0.0, 1.0, 0.0]
+    assert plain(made.OneHot(np.int64(2)).eval(1)) == [0.0, 1.0]
+    assert plain(((S(), V(2)) >> made.GetItem(np.int64(1))).eval((1, [2, 3]))) == [2.0, 3.0]
+    graph = made.Composition()
+    with graph.scope():
+        graph.output.reads(made.AllOf(Id(), Id()).reads(graph.input)[np.int64(0)])
+    assert plain((S() >> graph).eval(7)) == 7.0
