@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -42,6 +42,19 @@ def test_a_list_that_was_built_is_nobody_elses() -> None:
     for block in (made.Zeros(td.SequenceType(td.TensorType(()))), made.Optional(made.Map(made.Scalar()))):
         block.build(None).append(1)
         assert block.build(None) == []
+
+
+def test_data_that_are_given_back_are_what_they_were() -> None:  # F12
+    class Point(NamedTuple):
+        x: int
+        y: list[int]
+
+    point = Point(1, [2])
+    assert made.Identity().eval(point) is point
+    kept, number = made.AllOf(made.Identity(), made.GetItem(0) >> made.Scalar()).eval(point)
+    assert kept is point and number == 1.0
+    endless = (made.Scalar() >> made.Function(wg.exp) >> made.Broadcast()).eval(0)
+    assert next(endless) == 1.0
 
 
 def test_shared_parts_are_built_once() -> None:

@@ -132,6 +132,8 @@ def test_a_block_that_cannot_be_sent_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_nobody_can_pickle_is_refused_with_the_block() -> None:
     lock = threading.Lock()
-    compiler = td.Compiler.create(made.InputTransform(lambda x: x if lock else x) >> td.Scalar())
-    with pytest.raises(RuntimeError, match=r"(?s)<td.Pipe.*cannot pickle '_thread.lock' object.*test_wired\.py:"):
+    compiler = td.Compiler.create(made.InputTransform(lambda x: (lock, x)[1]) >> td.Scalar())
+    with pytest.raises(
+        RuntimeError, match=r"(?s)<td.Pipe.*cannot pickle '_thread.lock' object.*test_wired\.py:"
+    ):
         compiler.multiprocessing_pool(1)

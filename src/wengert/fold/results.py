@@ -6,10 +6,10 @@ Refuses to know: any single block, and what a layer computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import itemgetter
+from operator import is_, itemgetter
 from typing import Any, cast
 
 from wengert.arrays.stated import stated_array
@@ -42,7 +42,7 @@ def made(plan: Plan, x: Value, example: Example) -> Value:
         raise BlockError(
             block.fault(
                 f"its output is {of}, and {plan.waits!r} in it waits for computed values: what is built before "
-                f"the run are tensors, and tuples of them; block.eval(x) gives all data"
+                f"the run are tensors of floating numbers, and tuples of them; block.eval(x) gives all data"
             )
         )
     kinds = [_kind(t) for t in tensors if isinstance(t, TensorType)]
@@ -159,18 +159,21 @@ def _send(tape: Tape[Any, Any], delta: Do[Any], before: None) -> UnitContinuatio
 
 
 def _replaced(x: Value, data: dict[int, Value]) -> Value:
+    """Data in place of layers; what has no layers in it stays what it is, as a person's own data do."""
     done: list[Value] = []
     todo: list[Value] = [x]
     while todo:
         item = todo.pop()
         if isinstance(item, _Close):
-            parts = [done.pop() for _ in range(item.count)][::-1]
-            done.append(item.make(parts))
+            parts = [done.pop() for _ in item.before][::-1]
+            same = all(map(is_, parts, item.before))
+            done.append(item.whole if same else item.make(parts))
         elif isinstance(item, (tuple, list)):
-            todo.append(_Close(len(item), tuple if isinstance(item, tuple) else list))
+            todo.append(_Close(item, item, tuple if isinstance(item, tuple) else list))
             todo.extend(reversed(item))
         elif isinstance(item, Endless):
-            todo.extend((_Close(1, lambda parts: Endless(parts[0])), next(item)))
+            inside = next(item)
+            todo.extend((_Close(item, (inside,), lambda parts: Endless(parts[0])), inside))
         else:
             done.append(data.get(id(item), item))
     return done[0]
@@ -178,7 +181,8 @@ def _replaced(x: Value, data: dict[int, Value]) -> Value:
 
 @dataclass(slots=True, frozen=True)
 class _Close:
-    """After `count` values: put them together."""
+    """After its parts: put them together."""
 
-    count: int
+    whole: Value
+    before: Sequence[Value]
     make: Callable[[list[Value]], Value]

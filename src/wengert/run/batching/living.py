@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from wengert.arrays.places import flags
+from wengert.arrays.places import flags, marked
 from wengert.run.batching.form import Way
 from wengert.run.batching.record import BITS, Entry, Record
 
@@ -36,7 +36,9 @@ def with_dead(record: Record, roots: Iterable[int]) -> None:
             continue
         for part, dead in ((reached, False), (~reached, True)):
             if part.any():
-                entries.append(replace(entry, members=entry.members[part], refs=entry.refs[part], dead=dead))
+                some = replace(entry, dead=dead)
+                some.keep(marked(part))
+                entries.append(some)
     record.entries = entries
 
 
