@@ -186,6 +186,25 @@ def test_an_error_of_a_traced_function_is_the_operations_own() -> None:
     assert any("was traced for float32 (3,)" in note for note in caught.value.__notes__)
 
 
+@pytest.mark.parametrize(
+    ("function", "operation"),
+    [
+        (lambda x, i: wg.cross_entropy(x * 2.0, i), "lambda"),
+        (lambda x, i: wg.take(x, i) * 2.0, "lambda"),
+        (lambda x, i: wg.take(x * 2.0, int(i)), "take"),  # no cell: a cell's operands have no value
+        (lambda x, i: x * 2.0 if i == 1 else x, "multiply"),
+    ],
+)
+def test_a_function_of_integers_is_a_cell_unless_it_asks_for_them(
+    function: Unchecked, operation: str
+) -> None:
+    block = made.Record((td.Vector(3), td.Scalar("int32"))) >> made.Function(function)
+    layer = block.build(([1, 2, 3], 1))
+    assert layer._signature.operation.name.endswith(operation)
+    expected = function(wg.lift(np.array([1, 2, 3], np.float32)), np.array(1, np.int32)).predict().run()
+    np.testing.assert_array_equal(layer.predict().run(), expected)
+
+
 def test_a_layer_was_written_where_its_block_was() -> None:
     double, three = made.Function(lambda x: x * 2.0), made.Scalar()
     here = line() - 1

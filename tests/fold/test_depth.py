@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import wengert as wg
-from tests.fold.made import made
+from tests.fold.made import made, plain
 from wengert import fold as td
 from wengert.fold.block import Block
 
@@ -101,3 +101,82 @@ def test_blocks_run_under_every_executor() -> None:  # F1
         == block.eval(x, wg.run.Sequential())
         == 15.0
     )
+
+
+@pytest.mark.parametrize("depth", [10, 49, 50, 51, 52, 300])  # there is room for 50 calls
+def test_blocks_are_asked_in_one_order_however_deep(depth: int) -> None:
+    met: list[int] = []
+
+    def label(x: Any) -> int:
+        met.append(x[0])
+        return int(x[0])
+
+    fwd: td.ForwardDeclaration[Any, Any] = td.ForwardDeclaration()
+    below = made.GetItem(1) >> made.OneOf(lambda x: x is None, {True: made.Void(), False: fwd()})
+    kept = made.AllOf(made.GetItem(0) >> made.Scalar(), made.InputTransform(label)) >> made.Metric("x")
+    block = made.AllOf(kept, below, kept) >> made.Void()
+    fwd.resolve_to(block)
+    data: Any = None
+    for i in range(depth):
+        data = (i, data)
+    result, metrics = block.eval(data, metrics=True)
+    expected = [*reversed(range(depth)), *range(depth)]
+    assert result is None
+    assert met == expected
+    assert metrics == {"x": expected}
+
+
+@pytest.mark.parametrize("depth", [3, 60, 300])
+def test_the_traceback_of_a_recursion_is_short(depth: int) -> None:
+    deep: Any = "x"
+    for _ in range(depth):
+        deep = (deep, 1.0)
+    with pytest.raises(TypeError) as caught:
+        summed().build(deep)
+    assert len(caught.traceback) < 12
+    (note,) = caught.value.__notes__
+    assert "while <td.Scalar dtype='float32'> was built; the block was made at" in note
+
+
+def test_recursion_through_lists_may_be_deep() -> None:
+    fwd: td.ForwardDeclaration[Any, Any] = td.ForwardDeclaration()
+    inner = made.Map(fwd()) >> made.Sum()
+    block = made.OneOf(lambda x: isinstance(x, list), {True: inner, False: made.Scalar()})
+    fwd.resolve_to(block)
+    for depth in (10, 50, 1_000):
+        deep: Any = 1
+        for _ in range(depth):
+            deep = [deep, 1]
+        assert block.eval(deep) == depth + 1
+
+
+@pytest.mark.parametrize("depth", [19, 20, 60])
+def test_loops_may_nest_deeper_than_python_writes_them(depth: int) -> None:
+    block, x = made.Scalar(), 3.0
+    expected: Any = x
+    data: Any = x
+    for _ in range(depth):
+        block, data, expected = made.Map(block), [data], [expected]
+    assert plain(block.eval(data)) == expected
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 300])
+def test_cases_may_be_many(count: int) -> None:
+    cases = made.OneOf(lambda x: x, [(i, made.FromTensor(float(i))) for i in range(count)])
+    places = [0, count // 2, count - 1]
+    assert [cases.eval(i).item() for i in places] == places
+    with pytest.raises(KeyError, match=f"there is no case {count}"):
+        cases.eval(count)
+    inner: Any = made.Scalar()
+    for _ in range(12):  # more indented than Python reads, if all were one function
+        inner = made.OneOf(lambda x: 0, {i: made.FromTensor(1.0) if i else inner for i in range(count)})
+    assert inner.eval(3).item() == 3.0
+
+
+@pytest.mark.parametrize("depth", [50, 51, 200])
+def test_blocks_may_nest_deep(depth: int) -> None:
+    block, x = made.Scalar(), 1.0
+    data: Any = x
+    for _ in range(depth):
+        block, data = made.Record({"a": block}) >> made.GetItem(0), {"a": data}
+    assert block.eval(data).item() == 1.0

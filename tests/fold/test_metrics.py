@@ -24,6 +24,18 @@ def test_metrics_stand_beside_the_result() -> None:  # row 42
     assert deeper.max_depth(1) == 2, "a metric adds nothing to the cells before it"
 
 
+@pytest.mark.parametrize("count", [31, 32, 33, 64, 65, 1_500])
+def test_metrics_may_be_many(count: int) -> None:
+    w = SGD(learning_rate=1.0).array_weight(np.ones((), np.float32))
+    block = td.Map(S() >> F(lambda x: x * w) >> td.Metric("x")) >> td.Void()
+    batch = td.Compiler.create(block).build([[*range(count)], [7]])
+    kept = batch.metric_tensors["x"]
+    assert kept.shape == (count + 1,)
+    assert plain(kept.predict().run()) == [*range(count), 7]
+    (delta,) = wg.gradients(wg.sum(kept), (w,)).run()
+    assert plain(delta) == sum(range(count)) + 7
+
+
 def test_labelled_metrics_of_a_batch() -> None:  # row 43
     def kept(name: str) -> Any:
         return td.Record([(0, S()), (1, Id())]) >> td.Metric(name)

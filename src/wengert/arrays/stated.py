@@ -7,13 +7,14 @@ Refuses to know: what the array is for, and whose data they are.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 
 from wengert.arrays.namespace import Value
 from wengert.arrays.ownership import freeze
 
-__all__ = ["dtype_name", "stated_array"]
+__all__ = ["dtype_name", "stated_array", "stating"]
 
 _NUMBERS = "fiub"
 _FITS = {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}  # of each kind of element, what may become it
@@ -41,16 +42,31 @@ def stated_array(x: Value, dtype: str) -> Value:
     >>> stated_array([1, 2], "float32").dtype.name, stated_array("1", "float32"), stated_array(1.5, "int32")
     ('float32', None, None)
     """
-    kind = np.dtype(dtype).kind
-    if kind != "f" and type(x) is int:
-        return _integer(x, dtype)
-    try:
-        array = np.asarray(x)
-    except (TypeError, ValueError):
-        return None
-    if array.dtype.kind not in _FITS[kind] and array.size:
-        return None
-    return freeze(array.astype(dtype, copy=False))
+    return stating(dtype)(x)
+
+
+@functools.lru_cache(maxsize=64)
+def stating(dtype: str) -> Callable[[Value], Value]:
+    """`stated_array` for one element type, which is looked up once.
+
+    >>> stating("int32")(3), stating("int32")("three")
+    (array(3, dtype=int32), None)
+    """
+    wanted = np.dtype(dtype)
+    fits, whole = _FITS[wanted.kind], wanted.kind != "f"
+
+    def stated(x: Value) -> Value:
+        if whole and type(x) is int:
+            return _integer(x, dtype)
+        try:
+            array = np.asarray(x)
+        except (TypeError, ValueError):
+            return None
+        if array.dtype.kind not in fits and array.size:
+            return None
+        return freeze(array.astype(wanted, copy=False))
+
+    return stated
 
 
 @functools.lru_cache(maxsize=4096)

@@ -73,6 +73,7 @@ class Block(Named, ABC, Generic[A, B]):
         self._plans: dict[ResultType | None, Plan] = {}
 
     waits: ClassVar[bool] = False  # for the data of layers, while it builds
+    inlined: ClassVar[bool] = False  # its code stands in that of whoever asks it
 
     @abstractmethod
     def constrain(self, solver: Solver, use: Use) -> None:
@@ -203,7 +204,6 @@ class Block(Named, ABC, Generic[A, B]):
         """The layers for one example; nothing is computed.
 
         Layers that draw random numbers do so if there is a seed, for training: give each step its own.
-
         Raises BlockError if a type is still unknown, or if the data are not what the blocks say.
         """
         layers: B = made(planned(self, self._plans, x), x, Example(seed=seeds(seed)))
@@ -242,7 +242,6 @@ class Block(Named, ABC, Generic[A, B]):
 
     def max_depth(self, x: A, /, executor: Executor | None = None) -> int:
         """How many cells lie on the longest path to anything that is built or kept; data and weights are at 0.
-
         A block that waits for computed values is run for that.
         """
         return depth_of(planned(self, self._plans, x), x, executor)

@@ -18,9 +18,11 @@ Direct: TypeAlias = Callable[[Value], Value]  # what a block makes of one value,
 class Calls:
     """How blocks call their functions of layers: as they are."""
 
-    def cell(self, function: Callable[..., Value], given: ResultType, made: ResultType) -> Direct:
-        """A function of one input; a tuple enters as several arguments. Everything that computes comes here."""
-        return (lambda x: function(*x)) if isinstance(given, TupleType) else function
+    def cell(
+        self, function: Callable[..., Value], given: ResultType, made: ResultType
+    ) -> Callable[..., Value]:
+        """A function of one input, of which a tuple enters as several arguments. All that computes comes here."""
+        return function
 
     def rows(self, function: Callable[[Sequence[Value]], Value], made: ResultType) -> Direct:
         """A function of a list of layers, as long as it is in the example."""
@@ -40,18 +42,20 @@ class Depths(Calls):
     def __init__(self) -> None:
         self._depths: dict[int, tuple[object, int]] = {}  # by identity, with what keeps that identity alive
 
-    def cell(self, function: Callable[..., Value], given: ResultType, made: ResultType) -> Direct:
-        return self._counted(super().cell(function, given, made))
+    def cell(
+        self, function: Callable[..., Value], given: ResultType, made: ResultType
+    ) -> Callable[..., Value]:
+        return self._counted(function, single=not isinstance(given, TupleType))
 
     def rows(self, function: Callable[[Sequence[Value]], Value], made: ResultType) -> Direct:
-        return self._counted(function)
+        return self._counted(function, single=True)
 
-    def _counted(self, plain: Direct) -> Direct:
-        def counted(x: Value) -> Value:
-            result = plain(x)
-            if result is x:  # nothing was computed
+    def _counted(self, plain: Callable[..., Value], *, single: bool) -> Callable[..., Value]:
+        def counted(*given: Value) -> Value:
+            result = plain(*given)
+            if single and result is given[0]:  # nothing was computed
                 return result
-            depth = 1 + self.of(x)
+            depth = 1 + self.of(given)
             for leaf in leaves(result):
                 self._depths[id(leaf)] = (leaf, depth)
             return result

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wengert.fold.block import CONVERSIONS, A, AnyBlock, B, X
-from wengert.fold.calls import Calls, Direct
+from wengert.fold.code import Code, Written
 from wengert.fold.conversion import Convertible, convert_to_block
 from wengert.fold.convert import OBJECT, VOID
-from wengert.fold.kinds import Composite, Leaf
-from wengert.fold.machine import Frames, Steps, explain
 from wengert.fold.solver import Solver, Use
-from wengert.fold.types import ResultType, Value
+from wengert.fold.types import ResultType
 from wengert.fold.unification import is_void
 
 
-class Identity(Leaf[X, X]):
+class Identity(Written[X, X]):
     """What enters leaves.
 
     >>> from wengert import fold as td
@@ -36,11 +34,11 @@ class Identity(Leaf[X, X]):
     def constrain(self, solver: Solver, use: Use) -> None:
         solver.equal(use, "the input", use.input, "the output", use.output)
 
-    def direct(self, use: Use, calls: Calls) -> Direct:
-        return lambda x: x
+    def write(self, use: Use, code: Code, x: str) -> str:
+        return x
 
 
-class Void(Leaf[object, None]):
+class Void(Written[object, None]):
     """Whatever enters, nothing leaves.
 
     >>> from wengert import fold as td
@@ -58,11 +56,11 @@ class Void(Leaf[object, None]):
         solver.equal(use, "the output", use.output, "what is left", VOID)
         solver.input_otherwise(use, OBJECT)
 
-    def direct(self, use: Use, calls: Calls) -> Direct:
-        return lambda x: None
+    def write(self, use: Use, code: Code, x: str) -> str:
+        return "None"
 
 
-class Pipe(Composite[A, B]):
+class Pipe(Written[A, B]):
     """Blocks, or what is convertible, one after the other: what one gives, the next one takes; `a >> b` is this.
 
     Raises BlockError where what one gives is not what the next one takes, and for what is no block.
@@ -104,30 +102,10 @@ class Pipe(Composite[A, B]):
             use.parts.append(part)
         solver.link(use, told, before, "its output where it stands", use.output)
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
-        parts = tuple(use.parts)
-
-        def steps(x: Value) -> Steps:
-            for part in parts:
-                x = yield part, x
-            return x
-
-        return steps
-
-    def direct(self, use: Use, frames: Frames) -> Direct:
-        """As `frames` do; chains of functions are everywhere, and a loop over them is four times as fast."""
-        parts = [(part, part.direct) for part in use.parts]
-
-        def chain(x: Value) -> Value:
-            for part, function in parts:
-                try:
-                    x = function(x)  # type: ignore[misc] # a block has this method only where all have one
-                except Exception as error:
-                    explain(error, part)
-                    raise
-            return x
-
-        return chain
+    def write(self, use: Use, code: Code, x: str) -> str:
+        for part in use.parts:
+            x = code.ask(part, x)
+        return x
 
 
 def _end(block: AnyBlock, place: int) -> AnyBlock:

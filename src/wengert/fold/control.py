@@ -7,24 +7,24 @@ Refuses to know: what the cases do. Choices by computed values are in `computed`
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, overload
+from functools import partial
+from typing import Any, TypeVar, overload
 
 from wengert.errors import BlockError, BlockKeyError, BlockValueError
 from wengert.fold.block import A, AnyBlock, B, Block, C, X, Y
-from wengert.fold.calls import Calls
+from wengert.fold.code import Code, Written
 from wengert.fold.composition import feed
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import OBJECT, VOID
 from wengert.fold.data import InputTransform
-from wengert.fold.kinds import Composite
-from wengert.fold.machine import Frames, Steps
 from wengert.fold.solver import Solver, Use
-from wengert.fold.types import Value
 from wengert.fold.zeros import zeros_of_type
 from wengert.graph.operand import shown
 
+T = TypeVar("T")
 
-class OneOf(Composite[A, B]):
+
+class OneOf(Written[A, B]):
     """The case under the key that `key_fn` finds in the data; with `pre_block`, the case reads what that gives.
 
     Cases are a dict, a list of pairs, or a tuple, whose keys are its places and -1 the last one.
@@ -81,21 +81,17 @@ class OneOf(Composite[A, B]):
                 use, "the output of the cases", use.output, f"the output of {block!r}", use.parts[-1].output
             )
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
+    def write(self, use: Use, code: Code, x: str) -> str:
         keyed, *parts = use.parts
-        pre = None if self._pre is None else parts.pop(0)
-        cases = {key: parts[place] for key, place in self._places.items()}
-
-        def steps(x: Value) -> Steps:
-            key = yield keyed, x
-            if pre is not None:
-                x = yield pre, x
-            return (yield case_of(self, cases, key), x)
-
-        return steps
+        key = code.ask(keyed, x)
+        if self._pre is not None:
+            x = code.ask(parts.pop(0), x)
+        places, look = code.name(self._places), partial(case_of, self, self._places)
+        place = code.tried(f"{places}[{key}]", "(KeyError, TypeError)", look, key)
+        return code.chosen(place, [partial(code.ask, part, x) for part in parts])
 
 
-class Optional(Composite["A | None", B]):
+class Optional(Written["A | None", B]):
     """A block for data that may be None: None goes to `none`, which reads nothing, or becomes zeros.
 
     Raises BlockError where the two give different types.
@@ -127,17 +123,14 @@ class Optional(Composite["A | None", B]):
             solver.equal(use, "what None gives", VOID, f"the input of {self._none!r}", none.input)
             solver.equal(use, "its output", use.output, f"the output of {self._none!r}", none.output)
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
+    def write(self, use: Use, code: Code, x: str) -> str:
         some, *none = use.parts
 
-        def steps(x: Value) -> Steps:
-            if x is not None:
-                return (yield some, x)
-            if none:
-                return (yield none[0], None)
-            return zeros_of_type(use.output, self.fault)
+        def without() -> str:
+            zeros = partial(zeros_of_type, use.output, self.fault)
+            return code.ask(none[0], "None") if none else f"{code.name(zeros)}()"
 
-        return steps
+        return code.chosen(f"({x} is None)", [partial(code.ask, some, x), without])
 
 
 def listed_cases(block: AnyBlock, cases: Any) -> tuple[list[AnyBlock], dict[Any, int]]:  # Any: of every type
@@ -157,7 +150,7 @@ def listed_cases(block: AnyBlock, cases: Any) -> tuple[list[AnyBlock], dict[Any,
     return [convert_to_block(case) for _, case in pairs], places
 
 
-def case_of(block: AnyBlock, cases: Mapping[Any, Use], key: Any) -> Use:  # Any: a key of every type
+def case_of(block: AnyBlock, cases: Mapping[Any, T], key: Any) -> T:  # Any: a key of every type
     """The case under a key."""
     try:
         found = cases.get(key)
@@ -165,5 +158,5 @@ def case_of(block: AnyBlock, cases: Mapping[Any, Use], key: Any) -> Use:  # Any:
         found = None
     if found is None:
         listed = ", ".join(shown(k) for k in list(cases)[:8])
-        raise BlockKeyError(block.fault(f"there is no case {shown(key)}; the cases are {listed}"))
+        raise BlockKeyError(block.fault(f"there is no case {shown(key)}; the cases are {listed}")) from None
     return found

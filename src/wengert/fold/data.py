@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, SupportsFloat, TypeAlias, overload
 from typing_extensions import TypeVar
 
 from wengert.arrays import Float32, Float64, IntegerArray
-from wengert.arrays.stated import stated_array
+from wengert.arrays.stated import stating
 from wengert.errors import (
     BlockError,
     DTypeError,
@@ -48,12 +48,12 @@ R = TypeVar("R", covariant=True, default=ArrayLayer)
 
 def reader(of: TensorType, block: AnyBlock) -> Direct:
     """From data to a tensor of that type: a literal made where the block was, or an array where it has integers."""
-    shape, dtype, floating = of.shape, of.dtype, of.floating
+    shape, state, floating = of.shape, stating(of.dtype), of.floating
     signature = LITERAL.signature((array_kind(zero_array(of)),), ()) if floating else None
     code, offset = block.written
 
     def read(data: Value) -> Value:
-        array = stated_array(data, dtype)
+        array = state(data)
         if array is None:
             raise DTypeError(block.fault(f"expected {of}; {shown(data)} is not of such numbers"))
         if array.shape != shape:

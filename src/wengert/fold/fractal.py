@@ -13,7 +13,7 @@ from typing import TypeAlias
 from wengert.arrays import is_integer
 from wengert.errors import BlockValueError
 from wengert.fold.block import AnyBlock, Block, Tensors
-from wengert.fold.calls import Calls, Direct
+from wengert.fold.calls import Calls
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.kinds import Composite
 from wengert.fold.machine import Frames, Steps, drawn_seed
@@ -125,7 +125,7 @@ class FractalNet(Composite[Tensors, Tensors]):
 
 
 def _fractal(
-    layers: dict[Place, Use], mix: Direct, taken: Taken, place: Place, depth: int, x: Value
+    layers: dict[Place, Use], mix: Callable[..., Value], taken: Taken, place: Place, depth: int, x: Value
 ) -> Generator[tuple[Use | None, Value], Value, Value]:
     """One network of a depth; recursive over the depth, which a person has written."""
     short, long = taken(place, depth) if depth else (True, False)
@@ -135,4 +135,4 @@ def _fractal(
     if long:
         half = yield from _fractal(layers, mix, taken, (*place, 0), depth - 1, x)
         made.append((yield from _fractal(layers, mix, taken, (*place, 1), depth - 1, half)))
-    return mix(tuple(made)) if len(made) > 1 else made[0]
+    return mix(*made) if len(made) > 1 else made[0]

@@ -12,10 +12,10 @@ from typing import Any, overload
 
 from wengert.errors import BlockError
 from wengert.fold.block import A, B, C, Tensors, X, Y, Z
-from wengert.fold.calls import Calls, Direct
+from wengert.fold.code import Code, Written
 from wengert.fold.integers import of_integers
-from wengert.fold.kinds import Leaf
 from wengert.fold.solver import Solver, Use
+from wengert.fold.structures import TupleType
 from wengert.fold.traces import floating, traced_type
 from wengert.fold.types import ResultType, StackedType, TensorType, Value
 from wengert.graph import ArrayLayer
@@ -24,7 +24,7 @@ from wengert.ops import reshape
 from wengert.ops.families import Broadcasting, Elementwise, Reduction
 
 
-class Function(Leaf[A, B]):
+class Function(Written[A, B]):
     """A function of one example's layers, traced once for each type into a cell.
 
     A tuple enters as several arguments; nested tuples enter and leave as such. With `batched=True` the function is
@@ -108,11 +108,22 @@ class Function(Leaf[A, B]):
                 raise
         return self._traced[of]
 
-    def direct(self, use: Use, calls: Calls) -> Direct:
-        return calls.cell(self._cell if floating(use.input) else self._for(use.input), use.input, use.output)
+    def write(self, use: Use, code: Code, x: str) -> str:
+        function = self._cell if self._is_cell(use) else self._for(use.input)
+        given = code.parts(x) if isinstance(use.input, TupleType) else x
+        return code.value(f"{code.name(code.calls.cell(function, use.input, use.output))}({given})")
+
+    def _is_cell(self, use: Use) -> bool:
+        """Whether a call can be one node: not where the function gives integers, or asks for those that it takes."""
+        if floating(use.input):
+            return True
+        try:
+            return floating(use.output) and traced_type(self._cell, use.input, self.fault) == use.output
+        except Exception:  # the function has been traced by itself; in a cell its integers have no value
+            return False
 
     def _for(self, of: ResultType) -> Callable[..., Value]:
-        """The function for inputs of a type; with integers it is no cell: its operations are nodes of their own."""
+        """The function for inputs of a type, where it is no cell."""
         layers = any(isinstance(t, (TensorType, StackedType)) and t.floating for t in of.terminal_types())
         return self._function if layers else of_integers(self._function)
 

@@ -11,20 +11,18 @@ from typing import Any, overload
 
 from wengert.errors import BlockError, BlockIndexError
 from wengert.fold.block import A, AnyBlock, B, Block, D, X, Y, Z
-from wengert.fold.calls import Calls
+from wengert.fold.code import Code, Written
 from wengert.fold.convert import OBJECT, VOID
-from wengert.fold.kinds import Composite
-from wengert.fold.machine import Frames, Steps
 from wengert.fold.solver import Solver, Use
 from wengert.fold.structures import SequenceType, TupleType
-from wengert.fold.types import ResultType, Value
+from wengert.fold.types import ResultType
 from wengert.fold.unification import Unknown, resolved
 from wengert.fold.wires import Read, Scope, Source, Wire
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
 
 
-class Wired(Composite[A, B]):
+class Wired(Written[A, B]):
     """Blocks in an order in which they can run, and what each of them reads."""
 
     def __init__(self, name: str | None, blocks: Sequence[Read], output: tuple[Source, ...]) -> None:
@@ -83,28 +81,18 @@ class Wired(Composite[A, B]):
             return whole if isinstance(key, slice) else whole.item
         raise BlockError(self.fault(f"a wire is {resolved(whole)}, which has no parts"))
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
-        read = [(part, sources) for (_, sources), part in zip(self._read, use.parts, strict=True)]
-
-        def steps(x: Value) -> Steps:
-            values = [x]
-            for part, sources in read:
-                values.append((yield part, _value(values, sources)))
-            return _value(values, self._output)
-
-        return steps
+    def write(self, use: Use, code: Code, x: str) -> str:
+        values = [x]
+        for (_, sources), part in zip(self._read, use.parts, strict=True):
+            values.append(code.ask(part, _value(code, values, sources)))
+        return _value(code, values, self._output)
 
 
-def _value(values: list[Value], sources: tuple[Source, ...]) -> Value:
-    read = []
-    for place, *path in sources:
-        value = values[int(place)]
-        for key in path:
-            value = value[key]
-        read.append(value)
+def _value(code: Code, values: list[str], sources: tuple[Source, ...]) -> str:
+    read = [values[int(place)] + "".join(f"[{code.name(key)}]" for key in path) for place, *path in sources]
     if not read:
-        return None
-    return read[0] if len(read) == 1 else tuple(read)
+        return "None"
+    return code.value(read[0]) if len(read) == 1 else code.tuple(read)
 
 
 @overload

@@ -6,13 +6,16 @@ Refuses to know: what the elements are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeAlias
 
 from wengert.arrays import is_integer, plain
 from wengert.errors import BlockError, BlockIndexError, BlockKeyError, BlockValueError
 from wengert.fold.block import AnyBlock, K, Q, Several, X
 from wengert.fold.calls import Calls, Direct
+from wengert.fold.code import Code, Written
 from wengert.fold.convert import OBJECT
 from wengert.fold.data import reader
 from wengert.fold.kinds import Leaf
@@ -36,6 +39,29 @@ def element(block: AnyBlock, x: Value, key: Any) -> Value:  # Any: whatever the 
         raise BlockIndexError(block.fault(f"{shown(x)} has no element {shown(key)}")) from None
     except TypeError:
         raise BlockError(block.fault(f"{shown(x)} is not indexed by {shown(key)}")) from None
+
+
+def taken(block: AnyBlock, code: Code, x: str, key: object) -> str:
+    """The code of `x[key]`, if it is not known already."""
+    part = code.part(x, key)
+    if part is not None:
+        return part
+    place = code.name(key)
+    asked = partial(element, block)
+    return code.tried(f"{x}[{place}]", "(KeyError, IndexError, TypeError)", asked, x, place)
+
+
+def listed(block: AnyBlock, code: Code, x: str) -> str:
+    """The code of the list of the elements."""
+    return code.value(f"[*{code.name(partial(elements, block))}({x})]")
+
+
+@contextmanager
+def each(block: AnyBlock, code: Code, x: str) -> Generator[str, None, None]:
+    """What is done with each element."""
+    name = code.new()
+    with code.under(f"for {name} in {code.name(partial(elements, block))}({x}):"):
+        yield name
 
 
 def elements(block: AnyBlock, x: Value) -> Iterator[Value]:
@@ -85,7 +111,7 @@ class Nth(Leaf["tuple[Several[X], int]", X]):
         return listed[int(place)]
 
 
-class GetItem(Leaf[K, Q]):
+class GetItem(Written[K, Q]):
     """`x[key]` of data, of a tuple, of a list; the key may be a slice.
 
     Raises BlockError for an endless sequence, BlockValueError for a slice in steps of 0; BlockKeyError, or
@@ -129,10 +155,8 @@ class GetItem(Leaf[K, Q]):
                 return of.item
         raise BlockError(self.fault(f"its input is {resolved(of)}, of which {shown(key)} takes nothing"))
 
-    def direct(self, use: Use, calls: Calls) -> Direct:
-        key: Any = self._item_of  # Any: whatever the data are indexed by
-
-        return lambda x: element(self, x, key)
+    def write(self, use: Use, code: Code, x: str) -> str:
+        return taken(self, code, x, self._item_of)
 
 
 class Slice(GetItem[X, X]):

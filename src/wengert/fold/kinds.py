@@ -1,4 +1,4 @@
-"""The two kinds of block: one is a function, the other one asks the blocks inside it.
+"""Two kinds of block: one is a function, the other one asks the blocks inside it as it goes. A third is in `code`.
 
 Knows: how each becomes part of a plan.
 Refuses to know: any single block.
@@ -32,11 +32,9 @@ class Composite(Block[A, B]):
     def frames(self, use: Use, calls: Calls) -> Frames:
         """Of one use: a generator that yields parts with their inputs, is sent their values, returns its own."""
 
-    def direct(self, use: Use, frames: Frames) -> Direct:
-        """The function of one use, all of whose parts have one."""
-        return flat(frames)
-
     def compile(self, use: Use, calls: Calls) -> None:
         use.frames = self.frames(use, calls)
-        if not self.waits and all(part.direct is not None for part in use.parts):
-            use.direct = self.direct(use, use.frames)
+        if use.plain:
+            use.direct = flat(use)
+        else:
+            use.within = flat(use)

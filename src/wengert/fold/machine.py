@@ -1,4 +1,4 @@
-"""How blocks become layers: one loop with a stack of its own, so that data nest as deep as memory allows (S8).
+"""How blocks become layers: by calls, and from some depth on by a loop with a stack of its own (S8).
 
 Knows: which uses of blocks are functions by themselves, the order in which the others are asked, that some wait for
 the data of layers, and what an example has besides its data.
@@ -14,15 +14,17 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from wengert.errors import BlockError, WengertError
-from wengert.fold.calls import Direct
 from wengert.fold.solver import Use
 from wengert.fold.types import Value
 
 # asks for the value of a part, or, with no part, for the data of layers; gives the own value
 Steps: TypeAlias = Generator[tuple[Use | None, Value], Value, Value]
 Frames: TypeAlias = Callable[[Value], Steps]
+Within: TypeAlias = Callable[[Value, int], Value]  # for how many more calls there is room on Python's stack
 Kept: TypeAlias = dict[str, list[tuple[Value, object]]]  # by name: tensors and labels
 
+# calls, of Python's 1000: it has memory for about 60 of ours in one piece, and is as slow as the loop at its end
+_ROOM: Final = 50
 
 Seeds: TypeAlias = int | tuple[int, ...]
 
@@ -74,17 +76,20 @@ def building(example: Example) -> Generator[None, None, None]:
 
 def built(root: Use, x: Value) -> Value:
     """The value of a use for an input, where nothing waits for data."""
-    if root.direct is None:
-        try:
-            next(asked(root, x))
-        except StopIteration as done:
-            return done.value
-        raise AssertionError("a block that waits for data is built in a run")
     try:
-        return root.direct(x)
+        return root.within(x, _ROOM) if root.direct is None else root.direct(x)
     except Exception as error:
         explain(error, root)
         raise
+
+
+def by_stack(root: Use, x: Value) -> Value:
+    """As `built`, however deep the data are."""
+    try:
+        next(asked(root, x))
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("a block that waits for data is built in a run")
 
 
 def asked(root: Use, x: Value) -> Generator[Value, Value, Value]:
@@ -116,25 +121,26 @@ def asked(root: Use, x: Value) -> Generator[Value, Value, Value]:
                 raise
 
 
-def flat(frames: Frames) -> Direct:
-    """One function of a block that asks only for values of functions."""
+def flat(use: Use) -> Callable[..., Value]:
+    """One function of a block that asks others as it goes, none of which waits for data."""
 
-    def direct(x: Value) -> Value:
-        frame, result = frames(x), None
+    def within(x: Value, room: int = 0) -> Value:
+        if room < 0:
+            return by_stack(use, x)
+        frame, result = use.frames(x), None
         while True:
             try:
                 part, given = frame.send(result)
             except StopIteration as done:
                 return done.value
             assert part is not None, "only blocks that wait ask for data"
-            assert part.direct is not None, "compiled after its parts"
             try:
-                result = part.direct(given)
+                result = part.within(given, room - 1) if part.direct is None else part.direct(given)
             except Exception as error:
                 explain(error, part)
                 raise
 
-    return direct
+    return within
 
 
 def explain(error: Exception, use: Use) -> None:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from wengert.fold.block import AnyBlock
 
 _TALLEST: Final = (
-    50  # functions call each other this deep; above that, and in recursion, the loop has a stack
+    50  # functions call each other this deep; above that, and in recursion, they count how deep they are
 )
+_DEEPEST: Final = 16  # so deep is the code of one function: of Python's loops 20 may stand in each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,7 @@ def plan(block: AnyBlock, given: ResultType | None, calls: Calls = PLAIN) -> Pla
     for use in solver.uses:
         use.parts = list(map(_meant, use.parts))
     root = _meant(root)
+    root.own = True
     _compile([use for use in solver.uses if use.target is None], calls)
     waits = next((use.block for use in solver.uses if use.block.waits), None)
     return Plan(root, solver.metrics, waits)
@@ -78,11 +80,31 @@ def plan(block: AnyBlock, given: ResultType | None, calls: Calls = PLAIN) -> Pla
 def _meant(use: Use) -> Use:
     while use.target is not None:
         use = use.target
+        use.own = True  # for all that refer to it
     return use
 
 
 def _compile(uses: list[Use], calls: Calls) -> None:
-    """Give every use its function, parts first; what recursion leaves over is asked by the loop."""
+    """Give every use its function, parts first; where there is recursion it counts how deep it is."""
+    _cut(uses)
+    for use in _ordered(uses):
+        if use.own or not use.block.inlined:
+            use.block.compile(use, calls)
+
+
+def _cut(uses: list[Use]) -> None:
+    """Say which uses are functions of their own: those that are asked while a block goes on, and deep down."""
+    inside: dict[Use, int] = {}  # how deep in a function; uses stand before their parts
+    for use in uses:
+        inside.setdefault(use, 0)
+        deeper = inside[use] + len(use.parts).bit_length()  # a choice by halves
+        for part in use.parts:
+            part.own |= not use.block.inlined or deeper > _DEEPEST
+            inside[part] = 0 if part.own else deeper
+
+
+def _ordered(uses: list[Use]) -> list[Use]:
+    """Parts before those that ask them, where there is no recursion; these are said to be plain."""
     missing = {use: len(use.parts) for use in uses}
     readers: dict[Use, list[Use]] = {use: [] for use in uses}
     for use in uses:
@@ -92,18 +114,13 @@ def _compile(uses: list[Use], calls: Calls) -> None:
     ready = [use for use in uses if not use.parts]
     for use in ready:  # grows
         height[use] = 1 + max((height[part] for part in use.parts), default=0)
-        use.block.compile(use, calls)
-        if use.direct is None or height[use] > _TALLEST:
-            use.direct = None
-            continue
-        for reader in readers[use]:
+        use.plain = not use.block.waits and height[use] <= _TALLEST
+        for reader in readers[use] if use.plain else ():
             missing[reader] -= 1
             if not missing[reader]:
                 ready.append(reader)
-    made = set(ready)
-    for use in uses:
-        if use not in made:
-            use.block.compile(use, calls)
+    met = set(ready)
+    return ready + [use for use in uses if use not in met]
 
 
 def _check_given(root: Use, x: object) -> None:

@@ -12,23 +12,20 @@ from typing import Any, TypeAlias, overload
 
 from wengert.errors import BlockError, BlockKeyError, BlockStateError
 from wengert.fold.block import CONVERSIONS, A, AnyBlock, B, Block, C, D, U, X, Y, Z
-from wengert.fold.calls import Calls
+from wengert.fold.code import Code, Written
 from wengert.fold.composition import feed
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import OBJECT, VOID
-from wengert.fold.items import element
-from wengert.fold.kinds import Composite
-from wengert.fold.machine import Frames, Steps
+from wengert.fold.items import taken
 from wengert.fold.solver import Solver, Use
 from wengert.fold.structures import TupleType
-from wengert.fold.types import Value
 from wengert.fold.unification import Unknown, head, is_void, resolved, unify
 from wengert.graph.operand import shown
 
 Key: TypeAlias = Any  # whatever the data are indexed by
 
 
-class AllOf(Composite[A, B]):
+class AllOf(Written[A, B]):
     """The same input to each block; what they give is a tuple, for no block nothing.
 
     >>> from wengert import fold as td
@@ -83,17 +80,12 @@ class AllOf(Composite[A, B]):
         if all(is_void(block.known_input) for block in self._blocks):
             solver.input_otherwise(use, VOID)
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
-        def steps(x: Value) -> Steps:
-            made = []
-            for part in use.parts:
-                made.append((yield part, x))
-            return tuple(made) if made else None
-
-        return steps
+    def write(self, use: Use, code: Code, x: str) -> str:
+        made = [code.ask(part, x) for part in use.parts]
+        return code.tuple(made) if made else "None"
 
 
-class Record(Composite[A, B]):
+class Record(Written[A, B]):
     """A block for each key of the input: block k reads `x[k]`; what they give is a tuple.
 
     Of a dict, in the order of its sorted keys. Of pairs, or of a tuple, whose keys are 0, 1, ..., in that order; such
@@ -193,17 +185,12 @@ class Record(Composite[A, B]):
             raise BlockKeyError(self.fault(f"it has no block under {shown(key)}"))
         return super().__getitem__(self._keys.index(key))
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
+    def write(self, use: Use, code: Code, x: str) -> str:
         keys = range(len(self._keys)) if isinstance(use.input, TupleType) else self._keys
-        children = [(key, part, is_void(part.input)) for key, part in zip(keys, use.parts, strict=True)]
-
-        def steps(x: Value) -> Steps:
-            made = []
-            for key, part, nothing in children:
-                made.append((yield part, None if nothing else element(self, x, key)))
-            return tuple(made)
-
-        return steps
+        made = []
+        for key, part in zip(keys, use.parts, strict=True):
+            made.append(code.ask(part, "None" if is_void(part.input) else taken(self, code, x, key)))
+        return code.tuple(made)
 
 
 def _sorted(children: Mapping[Key, object]) -> list[tuple[Key, object]]:

@@ -7,17 +7,16 @@ Refuses to know: what two values become.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from wengert.errors import DTypeError
 from wengert.fold.block import A, AnyBlock, B, Block, Several, Tensors, X
-from wengert.fold.calls import Calls
+from wengert.fold.code import Code, Written
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import VOID
 from wengert.fold.functions import Function
-from wengert.fold.items import elements
-from wengert.fold.kinds import Composite
-from wengert.fold.machine import Frames, Steps
+from wengert.fold.items import listed
 from wengert.fold.solver import Solver, Use, sequence_of
 from wengert.fold.structures import TupleType
 from wengert.fold.types import ResultType, TensorType, Value
@@ -25,7 +24,7 @@ from wengert.fold.zeros import zeros_of_type
 from wengert.ops import add, maximum, minimum
 
 
-class Reduce(Composite[A, B]):
+class Reduce(Written[A, B]):
     """A sequence into one value: neighbours become one until one is left, an odd last one moves up.
 
     The depth is ⌈log₂ n⌉. An empty sequence gives `default`, or zeros.
@@ -64,21 +63,20 @@ class Reduce(Composite[A, B]):
             solver.equal(use, "an element", use.output, "the default", default.output)
         sequence_of(solver, use, "its input", use.input, use.output)
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
+    def write(self, use: Use, code: Code, x: str) -> str:
         function, *default = use.parts
+        level, pair = listed(self, code, x), code.new()
+        with code.under(f"while len({level}) > 1:"):
+            above = code.value("[]")
+            with code.under(f"for {pair} in zip({level}[::2], {level}[1::2]):"):
+                code.line(f"{above}.append({code.ask(function, pair)})")
+            code.line(f"{level} = {above} + {level}[len({level}) & ~1:]")
 
-        def steps(x: Value) -> Steps:
-            level = list(elements(self, x))
-            if not level:
-                return (yield default[0], None) if default else zeros_of_type(use.output, self.fault)
-            while len(level) > 1:
-                above = []
-                for a, b in zip(level[::2], level[1::2], strict=False):
-                    above.append((yield function, (a, b)))
-                level = above + level[len(level) & ~1 :]
-            return level[0]
+        def of_none() -> str:
+            zeros = partial(zeros_of_type, use.output, self.fault)
+            return code.ask(default[0], "None") if default else f"{code.name(zeros)}()"
 
-        return steps
+        return code.chosen(f"len({level})", [of_none, lambda: f"{level}[0]"])
 
 
 def _scaled(x: Value, by: float) -> Value:
@@ -89,7 +87,7 @@ class _Arithmetic(Reduce[Several[X], X]):
     """A reduction by one operation; zero for nothing."""
 
     def __init__(self, operation: Callable[..., Any], name: str | None) -> None:  # Any: layers of every type
-        Composite.__init__(self, name)
+        Written.__init__(self, name)
         self._begin(Function(operation), None)
 
 
@@ -158,13 +156,9 @@ class Mean(_Arithmetic[Tensors]):
 
         solver.when_begun(use, use.output, check)
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
-        summed = super().frames(use, calls)
-        scaled = calls.cell(_scaled, TupleType(use.output, TensorType(())), use.output)
-
-        def steps(x: Value) -> Steps:
-            summands = list(elements(self, x))
-            total = yield from summed(summands)
-            return scaled((total, 1.0 / len(summands))) if summands else total
-
-        return steps
+    def write(self, use: Use, code: Code, x: str) -> str:
+        scaled = code.calls.cell(_scaled, TupleType(use.output, TensorType(())), use.output)
+        summands = listed(self, code, x)
+        total = super().write(use, code, summands)
+        mean = f"{code.name(scaled)}({total}, 1.0 / len({summands}))"
+        return code.chosen(f"len({summands})", [lambda: total, lambda: mean])

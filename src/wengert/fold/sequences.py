@@ -6,24 +6,23 @@ Refuses to know: what is done with an element.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, overload
 
 from wengert.errors import BlockError, BlockValueError
 from wengert.fold.block import A, AnyBlock, B, Block, C, D, Several, X
-from wengert.fold.calls import Calls
+from wengert.fold.code import Code, Written
 from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import OBJECT, VOID
-from wengert.fold.items import elements
-from wengert.fold.kinds import Composite
-from wengert.fold.machine import Frames, Steps
+from wengert.fold.items import each
 from wengert.fold.solver import Solver, Use, sequence_of
 from wengert.fold.structures import BroadcastSequenceType, Endless, SequenceType, TupleType
-from wengert.fold.types import ResultType, Value
+from wengert.fold.types import ResultType
 from wengert.fold.unification import Unknown, head
 from wengert.fold.zeros import zeros_of_type
 
 
-class Map(Composite[A, B]):
+class Map(Written[A, B]):
     """The block for each element: a list of a list, or of a tuple of equal types; endless of endless.
 
     Raises BlockError where the parts of a tuple differ, or there are none.
@@ -61,22 +60,17 @@ class Map(Composite[A, B]):
         solver.when_begun(use, use.input, collect)
         solver.when_begun(use, use.output, go_back)
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
+    def write(self, use: Use, code: Code, x: str) -> str:
         (part,) = use.parts
-        endless = isinstance(use.input, BroadcastSequenceType)
-
-        def steps(x: Value) -> Steps:
-            if endless:
-                return Endless((yield part, next(x)))
-            made = []
-            for element in elements(self, x):
-                made.append((yield part, element))
-            return made
-
-        return steps
+        if isinstance(use.input, BroadcastSequenceType):
+            return code.value(f"{code.name(Endless)}({code.ask(part, code.value(f'next({x})'))})")
+        made = code.value("[]")
+        with each(self, code, x) as element:
+            code.line(f"{made}.append({code.ask(part, element)})")
+        return made
 
 
-class Fold(Composite[Several[A], B]):
+class Fold(Written[Several[A], B]):
     """A state that goes through a sequence from left to right: f of (state, element) is the next state.
 
     `start` gives the first state; f is a block of a pair. Depth n for n elements.
@@ -108,19 +102,15 @@ class Fold(Composite[Several[A], B]):
         solver.equal(use, "the state", state, "its output", use.output)
         sequence_of(solver, use, "its input", use.input, item)
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
+    def write(self, use: Use, code: Code, x: str) -> str:
         step, start = use.parts
-
-        def steps(x: Value) -> Steps:
-            state = yield start, None
-            for element in elements(self, x):
-                state = yield step, (state, element)
-            return state
-
-        return steps
+        state = code.value(code.ask(start, "None"))
+        with each(self, code, x) as element:
+            code.line(f"{state} = {code.ask(step, code.tuple([state, element]))}")
+        return state
 
 
-class RNN(Composite[A, B]):
+class RNN(Written[A, B]):
     """A cell along a list: of (element, state) it makes (output, next state); the outputs and the last state.
 
     The first state is `initial_state`, or part of the input, which is then (list, state), or zeros.
@@ -210,20 +200,17 @@ class RNN(Composite[A, B]):
 
         solver.otherwise(use, after_all)
 
-    def frames(self, use: Use, calls: Calls) -> Frames:
+    def write(self, use: Use, code: Code, x: str) -> str:
         cell, *start = use.parts
-
-        def steps(x: Value) -> Steps:
-            if self._from_input:
-                x, state = x
-            elif start:
-                state = yield start[0], None
-            else:
-                state = zeros_of_type(use.facts["state"], self.fault)
-            outputs = []
-            for element in elements(self, x):
-                output, state = yield cell, (element, state)
-                outputs.append(output)
-            return outputs, state
-
-        return steps
+        if self._from_input:
+            x, state = code.value(f"{x}[0]"), code.value(f"{x}[1]")
+        elif start:
+            state = code.value(code.ask(start[0], "None"))
+        else:
+            zeros = partial(zeros_of_type, use.facts["state"], self.fault)
+            state = code.value(f"{code.name(zeros)}()")
+        outputs, output = code.value("[]"), code.new()
+        with each(self, code, x) as element:
+            code.line(f"{output}, {state} = {code.ask(cell, code.tuple([element, state]))}")
+            code.line(f"{outputs}.append({output})")
+        return code.tuple([outputs, state])

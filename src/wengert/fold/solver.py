@@ -21,7 +21,7 @@ from wengert.fold.unification import Mismatch, Unknown, head, known, resolved, u
 
 if TYPE_CHECKING:
     from wengert.fold.block import AnyBlock
-    from wengert.fold.machine import Frames
+    from wengert.fold.machine import Frames, Within
 
 Rule = Callable[[], bool]  # whether it is done; False: ask again when more is known
 
@@ -30,8 +30,21 @@ Rule = Callable[[], bool]  # whether it is done; False: ask again when more is k
 class Use:
     """One use of a block in one place: its types there, and the uses of the blocks in it."""
 
-    __slots__ = ("block", "direct", "facts", "frames", "input", "output", "parts", "target")
+    __slots__ = (
+        "block",
+        "direct",
+        "facts",
+        "frames",
+        "input",
+        "output",
+        "own",
+        "parts",
+        "plain",
+        "target",
+        "within",
+    )
     frames: Frames  # what asks its parts; of a block that has any
+    within: Within  # its function where something below it recurs
 
     def __init__(self, block: AnyBlock) -> None:
         self.block = block
@@ -39,7 +52,9 @@ class Use:
         self.output: ResultType = Unknown()
         self.parts: list[Use] = []
         self.facts: dict[str, ResultType] = {}  # further types that the block asked for
-        self.direct: Direct | None = None  # its function, if nothing below it recurs or waits
+        self.plain = False  # whether it is a function: nothing below it recurs or waits
+        self.own = False  # whether it is compiled alone, if it could be inlined
+        self.direct: Direct | None = None  # that function
         self.target: Use | None = None  # what it stands for, if it is but a reference
 
 

@@ -7,7 +7,7 @@ Refuses to know: blocks, and how types of blocks are found.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias, final, overload
 
 from wengert.fold.types import ResultType, Value, wrong
@@ -134,8 +134,20 @@ def assembler(of: ResultType) -> Assembler:
     return next if of.terminal else lambda terminals: None
 
 
-def taker(of: ResultType) -> Callable[[Value], Sequence[Value]]:
-    """The terminals of values of a type without lists, in order."""
-    if of.terminal:
-        return lambda x: (x,)
-    return tuple if all(part.terminal for part in of.parts) else of.flatten
+def leaf_texts(of: ResultType, x: str) -> list[str]:
+    """The code of the terminals in a value of a type without lists; recursive over the type."""
+    if isinstance(of, TupleType):
+        return [text for i, part in enumerate(of.parts) for text in leaf_texts(part, f"{x}[{i}]")]
+    return [x] if of.terminal else []
+
+
+def value_text(of: ResultType, terminals: Iterator[str]) -> str:
+    """The code of a value of a type without lists, of that of its terminals; recursive over the type."""
+    if isinstance(of, TupleType):
+        return tuple_text([value_text(part, terminals) for part in of.parts])
+    return next(terminals) if of.terminal else "None"
+
+
+def tuple_text(parts: Iterable[str]) -> str:
+    """The code of a tuple."""
+    return f"({''.join(f'{part}, ' for part in parts)})"

@@ -15,6 +15,7 @@ from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError, BlockValueError
 from wengert.fold.block import CONVERSIONS, Several, Tensors
 from wengert.fold.calls import Calls, Direct
+from wengert.fold.code import Code, Written
 from wengert.fold.convert import VOID, convert_to_type, tensor_type
 from wengert.fold.integers import joined
 from wengert.fold.kinds import Leaf
@@ -33,7 +34,7 @@ from wengert.ops import concat, reshape, stack
 L = TypeVar("L", default=ArrayLayer)
 
 
-class FromTensor(Leaf[None, L]):
+class FromTensor(Written[None, L]):
     """A literal or a weight, the same for every example; a float has rank 0 and is a float32.
 
     Raises BlockError for anything else, also for an int: its element type would be a guess.
@@ -71,9 +72,8 @@ class FromTensor(Leaf[None, L]):
         solver.equal(use, "the input", use.input, "what a constant reads", VOID)
         solver.equal(use, "the output", use.output, "the tensor", of)
 
-    def direct(self, use: Use, calls: Calls) -> Direct:
-        tensor = calls.constant(self._tensor, use.output)
-        return lambda x: tensor
+    def write(self, use: Use, code: Code, x: str) -> str:
+        return code.name(code.calls.constant(self._tensor, use.output))
 
 
 class Concat(Leaf[tuple[Any, ...], Tensors]):
@@ -129,7 +129,7 @@ class Concat(Leaf[tuple[Any, ...], Tensors]):
         parts = TupleType(use.input.terminal_types())
         function = self._cell if floating(parts) else self._concat_integers
         join = calls.cell(function, parts, use.output)
-        return (lambda x: join(use.input.flatten(x))) if self._flatten else join
+        return (lambda x: join(*use.input.flatten(x))) if self._flatten else lambda x: join(*x)
 
     def _concat(self, *parts: Value) -> Value:
         vectors = [part if part.shape else reshape(part, (1,)) for part in parts]
@@ -143,7 +143,7 @@ def _at_least_vector(of: TensorType) -> TensorType:
     return of if of.shape else TensorType((1,), of.dtype)
 
 
-class Zeros(Leaf[None, L]):
+class Zeros(Written[None, L]):
     """Zeros of a type: of a tensor, a tuple of them; None for nothing, [] for a list.
 
     Raises BlockError where the type has an object, or an endless repetition, in it.
@@ -164,12 +164,13 @@ class Zeros(Leaf[None, L]):
         solver.equal(use, "the input", use.input, "what a constant reads", VOID)
         solver.equal(use, "the output", use.output, "the zeros", self._of)
 
-    def direct(self, use: Use, calls: Calls) -> Direct:
-        of = use.output
-        zeros = calls.constant(self._zeros, of)
+    def write(self, use: Use, code: Code, x: str) -> str:
+        zeros, of = code.calls.constant(self._zeros, use.output), use.output
         if of.size is not None:
-            return lambda x: zeros
-        return lambda x: of.unflatten(of.flatten(zeros), zeros)  # whoever gets a list may change it
+            return code.name(zeros)
+        return code.value(
+            f"{code.name(lambda: of.unflatten(of.flatten(zeros), zeros))}()"
+        )  # a list may be changed
 
 
 class Stack(Leaf[Several[L], ArrayLayer[Any, Any, Any]]):  # Any: one axis more than L has

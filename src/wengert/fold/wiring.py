@@ -10,16 +10,17 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, count, islice, repeat
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from wengert.arrays import is_array
 from wengert.errors import BlockError, BlockValueError
+from wengert.fold import code
 from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import OBJECT
 from wengert.fold.machine import Example, Kept, building, built
 from wengert.fold.plan import plan
-from wengert.fold.structures import assembler, taker
+from wengert.fold.structures import TupleType, leaf_texts, tuple_text, value_text
 from wengert.fold.types import ResultType, Value
 from wengert.graph.node import Node
 from wengert.graph.operand import LITERAL, lift_any, shown
@@ -28,8 +29,8 @@ from wengert.graph.site import user_position
 if TYPE_CHECKING:
     from wengert.fold.block import AnyBlock
 
-# from the operands of all calls that are left, and the lengths of lists among them, to the results of one call
-Replay: TypeAlias = Callable[[Iterator[Value], Iterator[int]], Sequence[Value]]
+# adds the results of one call to the values, given the operands of all calls that are left and the lengths of lists
+Replay: TypeAlias = Callable[[Iterator[Value], Iterator[int], list[Value]], None]
 
 
 @final
@@ -50,12 +51,10 @@ class LoomInput:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What stands for a layer while an example is written down: the result of a call, or a constant, by number."""
+class Made(int):
+    """What stands for a layer while an example is written down: the number of a call's result, or ~ of a constant's."""
 
-    number: int
-    constant: bool = False
+    __slots__ = ()
 
 
 @dataclass(slots=True)
@@ -66,13 +65,6 @@ class _Example:
     operands: list[Value] = field(default_factory=list)
     lengths: array[int] = field(default_factory=lambda: array("i"))
     results: int = 0
-
-    def call(self, cell: int, operands: Sequence[Value], results: int) -> Iterator[Made]:
-        self.calls.append(cell)
-        self.operands.extend(operands)
-        first = self.results
-        self.results += results
-        return map(Made, range(first, self.results))
 
 
 _written: Final[ContextVar[_Example]] = ContextVar("the example that is written down")
@@ -86,6 +78,7 @@ class Writer(Calls):
         self._constants: list[Value] = []
         self._plan = plan(root, OBJECT, self)
         self._root = root
+        self._shown = repr(root)
         if self._plan.waits is not None:
             raise BlockError(
                 root.fault(
@@ -93,37 +86,51 @@ class Writer(Calls):
                 )
             )
 
-    def cell(self, function: Callable[..., Value], given: ResultType, made: ResultType) -> Direct:
-        called, assemble, take = super().cell(function, given, made), assembler(given), taker(made)
-
-        def replay(terminals: Iterator[Value], lengths: Iterator[int]) -> Sequence[Value]:
-            return take(called(assemble(terminals)))
-
-        number, read, count, build = (
-            self._enter(replay),
-            taker(given),
-            len(list(made.terminal_types())),
-            assembler(made),
-        )
-        return lambda x: build(_written.get().call(number, read(x), count))
+    def cell(
+        self, function: Callable[..., Value], given: ResultType, made: ResultType
+    ) -> Callable[..., Value]:
+        parts = given.parts if isinstance(given, TupleType) else (given,)
+        arguments = ", ".join(value_text(of, repeat("next(terminals)")) for of in parts)
+        results = leaf_texts(made, "made")
+        operands = [text for i, of in enumerate(parts) for text in leaf_texts(of, f"x{i}")]
+        replay = [
+            "def replay(terminals, lengths, values):",
+            f" made = called({arguments})",
+            f" values += {tuple_text(results)}",
+        ]
+        number = self._enter(code.function(replay, {"called": function}))
+        write = [
+            f"def write({', '.join(f'x{i}' for i in range(len(parts)))}):",
+            " example = written()",
+            f" example.calls.append({number})",
+            f" example.operands += {tuple_text(operands)}",
+            " first = example.results",
+            f" example.results = first + {len(results)}",
+            f" return {value_text(made, (f'Made(first + {i})' for i in count()))}",
+        ]
+        direct: Callable[..., Value] = code.function(write, {"written": _written.get, "Made": Made})
+        return direct
 
     def rows(self, function: Callable[[Sequence[Value]], Value], made: ResultType) -> Direct:
-        def replay(terminals: Iterator[Value], lengths: Iterator[int]) -> Sequence[Value]:
-            return (function(tuple(islice(terminals, next(lengths)))),)
+        def replay(terminals: Iterator[Value], lengths: Iterator[int], values: list[Value]) -> None:
+            values.append(function(tuple(islice(terminals, next(lengths)))))
 
         number = self._enter(replay)
 
         def write(x: Sequence[Value]) -> Made:
             example = _written.get()
             example.lengths.append(len(x))
-            return next(example.call(number, x, 1))
+            example.calls.append(number)
+            example.operands += x
+            example.results += 1
+            return Made(example.results - 1)
 
         return write
 
     def constant(self, x: Value, of: ResultType) -> Value:
         first = len(self._constants)
         self._constants.extend(of.flatten(x))
-        return of.unflatten((Made(i, constant=True) for i in range(first, len(self._constants))), x)
+        return of.unflatten((Made(~i) for i in range(first, len(self._constants))), x)
 
     def _enter(self, replay: Replay) -> int:
         self._cells.append(replay)
@@ -141,17 +148,18 @@ class Writer(Calls):
         outputs = self._plan.root.output.flatten(result)
         tensors = {name: [tensor for tensor, _ in values] for name, values in kept.items()}
         given = chain(example.operands, outputs, *tensors.values())
-        data = {id(value): value for value in given if not isinstance(value, Made)}
+        data = {id(value): value for value in given if type(value) is not Made}
         places = {key: len(self._constants) + i for i, key in enumerate(data)}
         first = len(self._constants) + len(data)
 
         def placed(values: Iterable[Value]) -> array[int]:
             return array(
-                "i", [_place(value, first) if type(value) is Made else places[id(value)] for value in values]
+                "i",
+                [places[id(x)] if type(x) is not Made else first + x if x >= 0 else ~x for x in values],
             )
 
         return LoomInput(
-            repr(self._root),
+            self._shown,
             example.calls,
             placed(example.operands),
             example.lengths,
@@ -163,7 +171,7 @@ class Writer(Calls):
     def read(self, x: LoomInput, example: Example) -> list[Value]:
         """The layers that an example gives."""
         cells = self._cells
-        if x.block != repr(self._root) or max(x.calls, default=-1) >= len(cells):
+        if x.block != self._shown or max(x.calls, default=-1) >= len(cells):
             raise BlockValueError(
                 f"{self._root!r}: {shown(x.block)} has wired these inputs; build them with the block that did"
                 f"\n  at {user_position()}"
@@ -172,16 +180,12 @@ class Writer(Calls):
         terminals, lengths = map(values.__getitem__, x.operands), iter(x.lengths)
         with building(example):
             for call in x.calls:
-                values.extend(cells[call](terminals, lengths))
+                cells[call](terminals, lengths, values)
         for name, (places, labels) in x.metrics.items():
             if example.kept is not None:
                 tensors = [values[place] for place in places]
                 example.kept.setdefault(name, []).extend(zip(tensors, labels, strict=True))
         return [values[place] for place in x.outputs]
-
-
-def _place(x: Made, first: int) -> int:
-    return x.number if x.constant else first + x.number
 
 
 def _data(x: Value) -> Value:
