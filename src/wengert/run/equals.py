@@ -1,6 +1,7 @@
 """Cells that do the same with the same weights are one, however often they were written: their calls run together.
 
-Knows: when two templates are equal, exactly; that what is remembered dies with the cells (S13).
+Knows: when two templates are equal, exactly; that what is remembered dies with the cells (S13); that cells without
+weights stay apart: as one they tie other cells into circles, which costs more launches than it saves.
 Refuses to know: how a template is made, and how it is run.
 """
 
@@ -20,7 +21,7 @@ _met: Final[WeakValueDictionary[object, CellSignature]] = WeakValueDictionary()
 
 def one_of_equals(signature: CellSignature) -> CellSignature:
     """The first of all signatures that are equal to this one and in use."""
-    return _met.setdefault(_key(signature), signature)
+    return _met.setdefault(_key(signature), signature) if signature.template.captured else signature
 
 
 def _key(signature: CellSignature) -> tuple[object, ...]:

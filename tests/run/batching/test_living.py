@@ -13,6 +13,13 @@ from wengert import run
 from wengert.plugins import SGD
 
 Made = Any  # expressions of every kind
+
+
+def _scaled(a: Made, b: Made) -> Made:
+    return wg.tanh(a * b)
+
+
+CELL: Made = wg.cell(_scaled)
 OPERATIONS: dict[str, Callable[[Made, int], Made]] = {
     "take": lambda x, i: wg.take(x, np.array([i % 3, 2, 1])),
     "clip": lambda x, i: wg.clip(x, -0.5, 0.25 * (i + 1)),
@@ -23,7 +30,6 @@ OPERATIONS: dict[str, Callable[[Made, int], Made]] = {
     "where": lambda x, i: wg.where(wg.greater(x, 0.1 * i), x, x * 0.5),
     "detached": lambda x, i: wg.stop_gradient(x) * x,
 }
-CELL: Made = wg.cell(lambda a, b: wg.tanh(a * b))
 
 
 def agree(loss: Callable[[], Made], weight: Made) -> None:
