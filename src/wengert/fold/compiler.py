@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isqrt
-from typing import Any, Final, Generic, TypeVar, cast, final
+from typing import Any, Generic, TypeVar, cast, final
 
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError, BlockValueError
@@ -27,10 +26,9 @@ from wengert.fold.wiring import LoomInput, Writer
 from wengert.fold.zeros import zeros_of_type
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
-from wengert.ops import concat, stack
+from wengert.ops import stack
 
 E = TypeVar("E")
-_FEW: Final = 32
 
 
 @final
@@ -175,7 +173,4 @@ def _stacked(column: list[Value]) -> Value:
     kind = column[0].dtype
     if kind.kind in "iu":
         return stated_array([x.tolist() for x in column], kind.name)
-    # each operand's derivative is given all operands: of n in one stack that would be n times n
-    size = max(_FEW, isqrt(len(column)))
-    stacks = [stack(column[i : i + size]) for i in range(0, len(column), size)]
-    return stacks[0] if len(stacks) == 1 else concat(stacks)
+    return stack(column)

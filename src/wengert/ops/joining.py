@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
+from math import isqrt
 from typing import Any, Final
 
 from wengert.arrays import Dv, T, is_integer
@@ -23,6 +24,7 @@ from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, along
 from wengert.ops.kinds import array_of, arrays_of, axis_in, integers
 
+_MOST: Final = 128  # operands of one node
 Value = Any  # arrays, or expressions: a rule is written once for both
 
 
@@ -74,6 +76,19 @@ def _several(xs: Iterable[Any], who: str) -> tuple[Any, ...]:  # Any: arrays, wh
         ) from None
 
 
+def _joined(operation: Operation, xs: tuple[Any, ...], axis: int) -> Any:  # Any: as above; a layer
+    """One node, or for many arrays one of several: each operand's derivative is given all operands of its node."""
+    attributes = (("axis", axis),)
+    if len(xs) <= _MOST:
+        return apply(operation, xs, attributes)
+    size = isqrt(len(xs))
+    try:
+        parts = [apply(operation, xs[i : i + size], attributes) for i in range(0, len(xs), size)]
+        return apply(CONCAT, tuple(parts), attributes)
+    except WengertError:
+        return apply(operation, xs, attributes)  # which says what is wrong with one of them
+
+
 def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
     """Arrays joined along an existing axis.
 
@@ -85,7 +100,7 @@ def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> Ar
 
     Source: Python array API standard, `concat`.
     """
-    layer: ArrayLayer[Any, T, Dv] = apply(CONCAT, _several(xs, "concat"), (("axis", axis),))
+    layer: ArrayLayer[Any, T, Dv] = _joined(CONCAT, _several(xs, "concat"), axis)
     return layer
 
 
@@ -123,7 +138,7 @@ def stack(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> Arr
 
     Source: Python array API standard, `stack`.
     """
-    layer: ArrayLayer[Any, T, Dv] = apply(STACK, _several(xs, "stack"), (("axis", axis),))
+    layer: ArrayLayer[Any, T, Dv] = _joined(STACK, _several(xs, "stack"), axis)
     return layer
 
 
