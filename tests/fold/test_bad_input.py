@@ -15,6 +15,7 @@ import pytest
 from tests.errors.golden import Unchecked, said
 from wengert import errors, fold
 from wengert.data import sst, tree
+from wengert.ops import tanh
 
 td: Unchecked = fold
 numbers: Unchecked = td.Map(td.Scalar())
@@ -229,3 +230,12 @@ def test_a_scalar_is_joined_to_a_vector() -> None:
     joined: Any = td.AllOf(td.GetItem(0) >> td.Scalar(), td.Vector(3)) >> td.Concat()
     assert joined.output_type == td.TensorType((4,))
     assert joined.eval([1, 2, 3]).tolist() == [1, 1, 2, 3]
+
+
+@pytest.mark.parametrize("wires", [False, True], ids=["build", "build_loom_inputs"])
+def test_an_error_says_which_example_of_a_batch_it_is(wires: bool) -> None:
+    compiler = td.Compiler.create(td.Vector(2) >> td.Function(tanh))
+    examples: list[Any] = [[1, 2], [3, 4], [5, 6, 7]]  # Any: data that do not fit
+    with pytest.raises(errors.WengertError) as caught:
+        compiler.build_loom_inputs(examples) if wires else compiler.build(examples)
+    assert "in example 2 of the batch, [5, 6, 7]" in getattr(caught.value, "__notes__", ())

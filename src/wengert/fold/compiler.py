@@ -6,7 +6,8 @@ Refuses to know: how a batch is run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast, final
 
@@ -110,7 +111,7 @@ class Compiler(Generic[E]):
         """
         kept: Kept = {name: [] for name in self._plan.metrics}
         rows = [
-            self._row(x, Example(kept, seeds(seed, i)))
+            self._row(i, x, Example(kept, seeds(seed, i)))
             for i, x in enumerate(self._listed(examples, batch_size))
         ]
         if not rows:
@@ -131,7 +132,11 @@ class Compiler(Generic[E]):
         """
         if self._writer is None:
             self._writer = Writer(self._root)
-        return [self._writer.written(x) for x in self._listed(examples, batch_size)]
+        found = []
+        for i, x in enumerate(self._listed(examples, batch_size)):
+            with _example(i, x):
+                found.append(self._writer.written(x))
+        return found
 
     def multiprocessing_pool(self, processes: int) -> Pool[E]:
         """Processes that make loom inputs; to be used as a context. The block has to be picklable.
@@ -140,12 +145,13 @@ class Compiler(Generic[E]):
         """
         return Pool(self._root, processes)
 
-    def _row(self, x: E | LoomInput, example: Example) -> list[Value]:
+    def _row(self, number: int, x: E | LoomInput, example: Example) -> list[Value]:
         if isinstance(x, LoomInput):
             if self._writer is None:
                 self._writer = Writer(self._root)
             return self._writer.read(x, example)
-        return self._plan.root.output.flatten(made(self._plan, x, example))
+        with _example(number, x):
+            return self._plan.root.output.flatten(made(self._plan, x, example))
 
     def _none(self, metric: str) -> Value:
         """No values of a metric."""
@@ -161,6 +167,16 @@ class Compiler(Generic[E]):
         if not isinstance(examples, (list, tuple)):
             raise BlockError(self._root.fault(f"examples are a list, not {shown(examples)}"))
         return examples
+
+
+@contextmanager
+def _example(number: int, x: object) -> Iterator[None]:
+    """An error says in which example of a batch it is."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in example {number} of the batch, {shown(x)}")
+        raise
 
 
 def _is_batched(of: ResultType) -> bool:
