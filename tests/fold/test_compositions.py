@@ -226,6 +226,16 @@ def test_f30_a_pipe_takes_what_is_convertible_and_refuses_the_rest() -> None:
     assert made.Pipe(made.Void(), 42.0).eval("anything") == 42.0
     assert made.Pipe(made.Identity(), [("a", made.Scalar())], made.GetItem(0)).eval({"a": 5}) == 5.0
     assert made.Pipe().eval("foo") == "foo"
+    one = made.Scalar()
+    assert made.Pipe(one) is made.Pipe(made.Identity(), one) is made.Pipe(made.Pipe(one)) is one
+    assert type(made.Pipe()) is type(made.Pipe(made.Identity())) is td.Identity
+    two = made.Pipe(one, made.Function(wg.tanh))
+    assert (
+        made.Pipe(two) is two
+        and type(two) is td.Pipe
+        and cloudpickle.loads(cloudpickle.dumps(two)).eval(0) == 0
+    )
+    assert repr(made.Pipe(one, name="named")).startswith("<td.Pipe 'named'")
     for wrong in (object(), 5, None, len):
         with pytest.raises(BlockError, match="is no block"):
             made.Pipe(made.Scalar(), wrong)

@@ -6,7 +6,9 @@ Refuses to know: what the blocks inside do.
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Iterable
+from typing import Any
 
 from wengert.fold.block import CONVERSIONS, A, AnyBlock, B, X
 from wengert.fold.code import Code, Written
@@ -60,9 +62,19 @@ class Void(Written[object, None]):
         return "None"
 
 
-class Pipe(Written[A, B]):
+class _Chaining(ABCMeta):
+    """What a call of `Pipe` gives: where less than two blocks are left, no chain."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:  # Any: as the class says; checkers look there
+        if cls is Pipe and options.get("name") is None:
+            return pipe(*args)
+        return super().__call__(*args, **options)
+
+
+class Pipe(Written[A, B], metaclass=_Chaining):
     """Blocks, or what is convertible, one after the other: what one gives, the next one takes; `a >> b` is this.
 
+    Identities are left out; one block by itself is that block, and none is `Identity()`, unless it has a name.
     Raises BlockError where what one gives is not what the next one takes, and for what is no block.
     >>> from wengert import fold as td
     >>> (td.GetItem("age") >> td.Scalar()).eval({"age": 7}).item()
@@ -124,7 +136,7 @@ def pipe(*blocks: object) -> AnyBlock:
     kept = [block for block in chain if type(block) is not Identity or not _undeclared(block)]
     if not kept:
         return Identity()
-    return kept[0] if len(kept) == 1 else Pipe(*kept)
+    return kept[0] if len(kept) == 1 else type.__call__(Pipe, *kept)
 
 
 def feed(solver: Solver, use: Use, block: AnyBlock, source: ResultType, what: str) -> None:
