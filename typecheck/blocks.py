@@ -113,6 +113,7 @@ def case_compilers() -> None:  # T83
     assert_type(compiler, td.Compiler[td.Row])
     assert_type(compiler.build([[1, 2, 3]]).output_tensors, tuple[td.Tensors, ...])
     assert_type(td.Scalar().eval(1, metrics=True), tuple[Any, dict[str, list[Any]]])
+    assert_type(td.Scalar().eval(1, metrics=False), np.ndarray[tuple[()], np.dtype[np.float32]])
     compiler.build([1, 2, 3])  # E[arg-type]
     td.Compiler.create(summed).build([[1, 2, 3]])  # E[arg-type]
 

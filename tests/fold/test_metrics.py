@@ -18,7 +18,9 @@ def test_metrics_stand_beside_the_result() -> None:  # row 42
     block = td.Map(S() >> td.AllOf(td.Metric("x"), Id()))
     result, metrics = block.eval([1, 2], metrics=True)
     assert plain((result, metrics["x"])) == ([(None, 1.0), (None, 2.0)], [1.0, 2.0])
-    assert plain(block.eval([1, 2])) == result
+    assert plain(block.eval([1, 2])) == plain((result, metrics))
+    assert plain(block.eval([1, 2], metrics=False)) == plain(result)
+    assert S().eval(3).shape == () and S().eval(3, metrics=True)[1] == {}, "nobody keeps any"
     assert block.max_depth([1, 2]) == 0
     deeper = S() >> td.AllOf(F(wg.exp) >> F(wg.exp) >> td.Metric("x"), F(wg.exp))
     assert deeper.max_depth(1) == 2, "a metric adds nothing to the cells before it"

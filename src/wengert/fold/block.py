@@ -44,6 +44,7 @@ Q = TypeVar("Q", covariant=True, default=Any)
 Several: TypeAlias = Iterable[X]
 Tensors: TypeAlias = ArrayLayer[Any, Any, Any]
 
+Alone: TypeAlias = Literal[False] | None
 Sides: TypeAlias = tuple[ResultType | None, ResultType | None]
 Classes: TypeAlias = tuple[type[ResultType], ...]  # of one side: what its type has to be; none says nothing
 
@@ -210,10 +211,17 @@ class Block(Named, ABC, Generic[A, B]):
         return layers
 
     @overload
-    def eval(self: Block[X, Predictable[C]], x: X, /, executor: Executor | None = None) -> C: ...
+    def eval(
+        self: Block[X, Predictable[C]], x: X, /, executor: Executor | None = None, *, metrics: Alone = None
+    ) -> C: ...
     @overload
     def eval(
-        self: Block[X, tuple[Predictable[C], Predictable[D]]], x: X, /, executor: Executor | None = None
+        self: Block[X, tuple[Predictable[C], Predictable[D]]],
+        x: X,
+        /,
+        executor: Executor | None = None,
+        *,
+        metrics: Alone = None,
     ) -> tuple[C, D]: ...
     @overload
     def eval(
@@ -221,22 +229,26 @@ class Block(Named, ABC, Generic[A, B]):
         x: X,
         /,
         executor: Executor | None = None,
+        *,
+        metrics: Alone = None,
     ) -> tuple[C, D, Y]: ...
     @overload  # Any: the structure that is built, with data in it; annotate what you get
-    def eval(self, x: A, /, executor: Executor | None = None) -> Any: ...
+    def eval(self, x: A, /, executor: Executor | None = None, *, metrics: Alone = None) -> Any: ...
     @overload  # Any: as above; data under each name
     def eval(
         self, x: A, /, executor: Executor | None = None, *, metrics: Literal[True]
     ) -> tuple[Any, dict[str, list[Any]]]: ...
     def eval(
-        self, x: Any, /, executor: Executor | None = None, *, metrics: bool = False
+        self, x: Any, /, executor: Executor | None = None, *, metrics: bool | None = None
     ) -> Any:  # Any: as typed
         """Build for one example and predict: arrays where layers are built, in the same structure.
 
-        With `metrics=True`, that and what each `td.Metric` has kept, by its name.
+        Of a block with metrics, or with `metrics=True`, that and what each `td.Metric` has kept, by its name. No
+        checker knows which blocks have metrics: `metrics=False` is the structure alone, exactly as it is typed.
         """
         plan = planned(self, self._plans, x)
-        kept: Kept | None = {name: [] for name in plan.metrics} if metrics else None
+        wanted = bool(plan.metrics) if metrics is None else metrics
+        kept: Kept | None = {name: [] for name in plan.metrics} if wanted else None
         result, data = evaluated(plan, x, executor, kept)
         return (result, dict(zip(kept, data, strict=True))) if kept is not None else result
 

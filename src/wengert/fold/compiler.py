@@ -85,7 +85,7 @@ class Compiler(Generic[E]):
             raise BlockError(
                 root.fault(
                     f"{compiled.waits!r} in it waits for computed values, so only a run knows how many metrics there "
-                    f"are; block.eval(x, metrics=True) has those of one example"
+                    f"are; block.eval(x) has those of one example"
                 )
             )
         return cls(root, compiled)

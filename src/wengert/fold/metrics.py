@@ -23,11 +23,11 @@ from wengert.graph.operand import shown
 class Metric(Leaf[Any, None]):  # Any: a tensor, or a tuple of one and of its label
     """Keeps a tensor, or a tensor and a label, under a name; gives nothing.
 
-    `block.eval(x, metrics=True)` and batches have them, in the order in which blocks are asked.
+    `block.eval(x)` gives them beside the result, and batches have them, in the order in which blocks are asked.
     Raises BlockError for another input, and where one name has tensors of two types.
     >>> from wengert import fold as td
     >>> kept = td.Map(td.Scalar() >> td.AllOf(td.Metric("x"), td.Identity())) >> td.Void()
-    >>> kept.eval([1, 2], metrics=True)
+    >>> kept.eval([1, 2])
     (None, {'x': [array(1., dtype=float32), array(2., dtype=float32)]})
 
     Source: TensorFlow Fold, `td.Metric`.
