@@ -65,10 +65,8 @@ def touched(key: Value, g: Value, shape: Shape, /) -> tuple[Value, Value] | None
     if not isinstance(key, np.ndarray) or key.dtype.kind not in "iu" or _FEW * key.size > shape[0]:
         return None
     inner = shape[1:]
-    lines, sums = _summed(
-        key.reshape(-1).astype(np.intp) % shape[0], g.reshape(key.size, math.prod(inner))
-    )
-    return lines, sums.reshape(-1, *inner)
+    lines, sums = _summed(key.reshape(-1).astype(np.intp) % shape[0], g.reshape(key.size, math.prod(inner)))
+    return lines, sums.reshape(len(lines), *inner)
 
 
 def _summed(key: Value, g: Value) -> tuple[Value, Value]:
