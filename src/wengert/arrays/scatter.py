@@ -50,7 +50,7 @@ def subtract_at(w: Value, key: Value, g: Value, /) -> None:
 
 
 def touched(key: Value, g: Value, shape: Shape, /) -> tuple[Value, Value] | None:
-    """The lines of an array of `shape` that `key` names, each once, and the sum of what `g` adds to each.
+    """The lines of an array of `shape` that `key` names, each once, ascending, and the sum of what `g` adds to each.
 
     None where `key` is no array of integers, or the lines are so many that all of the array is as fast. The sums
     have the bits of `add_at`.
@@ -80,8 +80,8 @@ def _summed(key: Value, g: Value) -> tuple[Value, Value]:
     ordered = key[order]
     starts = starts_of_runs(ordered)
     counts = lengths(starts, len(key))
-    first = argsort(-counts)
-    starts, counts = starts[first], counts[first]
+    lines, often = ordered[starts], argsort(-counts)
+    starts, counts = starts[often], counts[often]
     sums = g.take(order[starts], 0)
     sums += 0.0  # as the sum of 0 and -0
     going = (len(counts) - cumulated(counted(counts, 0))).tolist()  # how many are named so often, or more
@@ -93,7 +93,9 @@ def _summed(key: Value, g: Value) -> tuple[Value, Value]:
         rest = counts[: going[turn + 1]] - turn
         at = spread(span(0, len(rest)), rest)
         _at(np.add, sums, at, g.take(order[ranges(starts[: len(rest)] + turn, rest)], 0))
-    return ordered[starts], sums
+    ascending = np.empty(len(lines), np.intp)
+    ascending[often] = span(0, len(lines))
+    return lines, sums.take(ascending, 0)
 
 
 def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
