@@ -79,12 +79,10 @@ class Room:
             self.part(home, start, rows)[...] = x
 
     def _whole(self, buffer: Buffer) -> Value | None:
-        """What a buffer is a part of; None where it has no rows."""
-        if of_rows(buffer.dims) is None:
-            return None
+        """What a buffer is a part of; None where each launch has its own."""
         if buffer.key is None:
             return new_buffer(shape_for(buffer.dims, self._widest), buffer.dtype)
-        return self._share(buffer)
+        return None if of_rows(buffer.dims) is None else self._share(buffer)
 
     def _share(self, buffer: Buffer) -> Value:
         """What has room for all rows of what has a key."""
