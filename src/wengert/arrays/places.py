@@ -15,6 +15,7 @@ __all__ = [
     "Flags",
     "Places",
     "argsort",
+    "ascending",
     "chosen",
     "concatenate",
     "counted",
@@ -76,6 +77,15 @@ def argsort(x: Places) -> Places:
     for bits in range(16, int(x.max()).bit_length(), 16):
         order = order[(x[order] >> bits).astype(np.uint16).argsort(kind="stable")]
     return order
+
+
+def ascending(x: Places) -> bool:
+    """Whether each element is greater than the one before.
+
+    >>> ascending(places([1, 3])), ascending(places([1, 1]))
+    (True, False)
+    """
+    return bool((x[1:] > x[:-1]).all())
 
 
 def concatenate(parts: Sequence[Places]) -> Places:

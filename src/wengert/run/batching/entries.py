@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from wengert.arrays.places import (
     Places,
     argsort,
+    ascending,
     concatenate,
     cumulated,
     flags,
@@ -131,7 +132,7 @@ class _Entries:
                 groups.setdefault(key, (target, []))[1].append(piece)
         added = span(_FIRST, _FIRST + len(self.added))
         serials = concatenate([*self.serials, added])
-        order = argsort(serials)
+        order = _order_of(serials, len(self.walk.serials))
         serials = serials[order]
         starts = starts_of_runs(serials)
         ranks = flags(len(order), 0)
@@ -209,6 +210,16 @@ class _Entries:
         return places(codes)
 
 
+def _order_of(serials: Places, met: int) -> Places:
+    """The order that makes them ascend; blocks come in theirs already, behind so many nodes that are mostly newer."""
+    if not ascending(serials[met:]):
+        return argsort(serials)
+    order = argsort(serials[:met])
+    if met and met < len(serials) and serials[order[0]] <= serials[-1]:
+        return argsort(serials)
+    return concatenate([span(met, len(serials)), order])
+
+
 def _value(x: Node) -> Any:  # Any: a literal, or a node whose value is known
     return x._operands[0] if x._signature.operation is LITERAL else x
 
@@ -223,14 +234,18 @@ def _given_entry(of: Kind, pieces: list[tuple[Places, list[Any]]], ranks: Places
 
 def _entry(signature: Signature, form: Form, pieces: Sequence[_Piece], ranks: Places) -> Entry:
     members = ranks[concatenate([piece.numbers for piece in pieces])]
-    order = argsort(members)
     refs = recoded(joined_rows([piece.refs for piece in pieces]), ranks)
+    if ascending(members):
+        order = span(0, len(members))
+    else:
+        order = argsort(members)
+        members, refs = members[order], taken(refs, order)
     return Entry(
         form,
         signature,
         pieces[0].weights,
-        members[order],
-        taken(refs, order),
+        members,
+        refs,
         order,
         literals=[each for piece in pieces for each in piece.literals],
         at=pieces[0].site,

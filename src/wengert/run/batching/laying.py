@@ -161,9 +161,13 @@ def _together(launches: Iterable[_Launch], columns: Columns, blocks: int) -> lis
     read = iter(columns.read)
     for launch in launches:
         for _ in launch.columns:
-            first, *others = next(read)
-            for block in () if launch.alone else others:
-                upper[top(block)] = top(first)
+            several = next(read)
+            if launch.alone or len(several) == 1:
+                continue
+            first = top(several[0])
+            for block in several:
+                if upper[block] != first:
+                    upper[top(block)] = first
     return [top(block) for block in range(blocks)]
 
 
