@@ -54,7 +54,7 @@ def test_a_large_product_has_the_bits_of_numpys(shape: tuple[int, int, int], dty
     a, b = _drawn(*shape, dtype)
     for left in (a, np.asfortranarray(a)):
         for right in (b, np.asfortranarray(b)):
-            out = np.full((shape[0], shape[2]), np.nan, dtype)
+            out: Any = np.full((shape[0], shape[2]), np.nan, dtype)
             assert thin.product(left, right, out) is out
             assert out.tobytes() == thin.product(left, right).tobytes() == np.dot(left, right).tobytes()
 

@@ -11,6 +11,7 @@ import wengert as wg
 from tests.run.batching.trees import Layer, TreeLSTM, close, grown, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
+from wengert.run.batching import library
 
 
 @wg.cell
@@ -139,6 +140,10 @@ def test_the_report_says_what_ran_how_wide_and_what_did_not() -> None:
     assert batched.report.launches == 0
 
 
+def shape(tree: Any) -> Any:  # Any: a nested tuple
+    return 0 if isinstance(tree, int) else tuple(map(shape, tree))
+
+
 def test_a_schedule_is_found_again_by_its_structure() -> None:
     model, batched = TreeLSTM(), run.Batched()
     chance = np.random.default_rng(0)
@@ -158,6 +163,17 @@ def test_schedules_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest
     assert max(kept) > 2
     assert kept != sorted(kept), "they are counted by what they take, and begin anew"
     assert max(kept) < 15
+
+
+def test_structures_that_look_alike_at_a_glance_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "glance", lambda x: b"")
+    model, batched = TreeLSTM(), run.Batched()
+    chance = np.random.default_rng(0)
+    several = [grown(chance, 9) for _ in range(6)]
+    for tree in [*several, *several]:
+        loss = model.loss([tree])
+        close([loss.predict().run(batched)], [loss.predict().run(sequential())])
+    assert len(batched._library._layouts) == len({*map(str, map(shape, several))}) > 1
 
 
 @pytest.mark.parametrize("seed", range(5))
