@@ -132,8 +132,7 @@ class _Entries:
                 groups.setdefault(key, (target, []))[1].append(piece)
         added = span(_FIRST, _FIRST + len(self.added))
         serials = concatenate([*self.serials, added])
-        order = _order_of(serials, len(self.walk.serials))
-        serials = serials[order]
+        order, serials = _in_order(serials, len(self.walk.serials))
         starts = starts_of_runs(serials)
         ranks = flags(len(order), 0)
         several = len(starts) < len(ranks)
@@ -210,14 +209,12 @@ class _Entries:
         return places(codes)
 
 
-def _order_of(serials: Places, met: int) -> Places:
-    """The order that makes them ascend; blocks come in theirs already, behind so many nodes that are mostly newer."""
-    if not ascending(serials[met:]):
-        return argsort(serials)
-    order = argsort(serials[:met])
-    if met and met < len(serials) and serials[order[0]] <= serials[-1]:
-        return argsort(serials)
-    return concatenate([span(met, len(serials)), order])
+def _in_order(serials: Places, met: int) -> tuple[Places, Places]:
+    """Their order, and they in it; blocks are in theirs already, behind so many nodes that are newer as a rule."""
+    order = concatenate([span(met, len(serials)), argsort(serials[:met])])
+    if not ascending(serials[order]):
+        order = argsort(serials)
+    return order, serials[order]
 
 
 def _value(x: Node) -> Any:  # Any: a literal, or a node whose value is known
