@@ -40,10 +40,7 @@ def laid_out(record: Record, groups: Places, kept: Iterable[int] | None = None) 
         counts[entry.members] = len(entry.form.results)
     base = cumulated(counts)
     uses = None if kept is None else Uses(record, groups, base, kept)
-    if uses is None:
-        orders = [_order(entry, groups) for entry in record.entries]
-    else:
-        orders = [argsort(uses.turns[entry.members]) for entry in record.entries]
+    orders = [argsort(uses.turns[e.members]) if uses else _order(e, groups) for e in record.entries]
     launches: list[_Launch] = []
     within = flags(record.size, 0)
     for number, order in enumerate(orders):
