@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.testing import assert_array_equal
 
-from wengert.arrays import HOST, Shape
+from wengert.arrays import HOST, Shape, touched
 
 from .samples import Sample, arrays, dtypes, laid_out
 
@@ -110,6 +110,24 @@ def test_a_read_only_array_is_refused(key: Any) -> None:
     with pytest.raises(ValueError, match="read-only"):
         HOST.subtract_at(w, key, np.float64(1))
     assert_array_equal(w, np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("inner", [(), (3,), (2, 2), (0,)])
+@pytest.mark.parametrize("times", [0, 1, 40, 3000])
+def test_touched_lines_have_the_bits_of_one_addition_after_the_other(
+    inner: tuple[int, ...], times: int
+) -> None:
+    chance, shape = np.random.default_rng(0), (20_000, *inner)
+    key = np.concatenate([chance.integers(-9, 9, times), chance.integers(-20_000, 20_000, times // 4)])
+    g = np.where(chance.random((len(key), *inner)) < 0.2, -0.0, chance.normal(size=(len(key), *inner)))
+    found = touched(key, g, shape)
+    assert found is not None
+    lines, sums = found
+    assert_array_equal(lines, np.unique(key % 20_000))
+    total = np.zeros(shape)
+    for place, value in zip(key, g, strict=True):
+        total[place] += value
+    assert sums.tobytes() == total[lines].tobytes()
 
 
 def test_one_hot() -> None:

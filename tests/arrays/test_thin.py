@@ -48,6 +48,17 @@ def test_a_transposed_matrix_is_multiplied_where_it_lies(shape: tuple[int, int, 
         assert np.abs(found - right).max() <= 20 * np.finfo(dtype).eps * np.sqrt(shape[1])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(64, 128, 640), (700, 5, 128), (16, 1, 4096), (300, 300, 300)])
+def test_a_large_product_has_the_bits_of_numpys(shape: tuple[int, int, int], dtype: type) -> None:
+    a, b = _drawn(*shape, dtype)
+    for left in (a, np.asfortranarray(a)):
+        for right in (b, np.asfortranarray(b)):
+            out: Any = np.full((shape[0], shape[2]), np.nan, dtype)
+            assert thin.product(left, right, out) is out
+            assert out.tobytes() == thin.product(left, right).tobytes() == np.dot(left, right).tobytes()
+
+
 @pytest.mark.parametrize("which", ["transposed", "strided", "mixed", "unaligned", "no BLAS"])
 def test_what_does_not_fit_goes_to_numpy(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = _drawn(16, 3072, 64, np.float32)

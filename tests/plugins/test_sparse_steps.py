@@ -63,6 +63,57 @@ def test_without_eps_and_of_many_rows_all_of_it_is_done() -> None:
         assert a.tobytes() == b.tobytes()
 
 
+def rows_of(w: Any) -> Any:  # Any: a weight, and a loss of two of its rows
+    return wg.sum(wg.square(wg.take(w, np.array([1, 4]), axis=0)))
+
+
+def begun() -> tuple[Any, Any]:
+    """A weight after its first step, and a loss."""
+    w = Settings(learning_rate=0.5).array_weight(np.ones((40, 3), np.float32))
+    loss = rows_of(w)
+    loss.train().run(PLAIN)
+    return w, loss
+
+
+def test_squares_that_nobody_else_has_stay_in_their_place() -> None:
+    w, loss = begun()
+    place = squares(w).ctypes.data
+    for _ in range(3):
+        loss.train().run(PLAIN)
+    assert squares(w).ctypes.data == place
+
+
+@pytest.mark.parametrize(
+    "hold", [squares, lambda w: squares(w)[1:5], lambda w: w._optimizer, lambda w: memoryview(squares(w))]
+)
+def test_squares_that_somebody_has_stay_as_they_are(hold: Any) -> None:  # Any: what is held
+    w, loss = begun()
+    held = [hold(w)]
+
+    def seen() -> bytes:
+        return np.array(getattr(held[0], "squares", held[0])).tobytes()
+
+    before, plain = seen(), begun()
+    for _ in range(2):
+        loss.train().run(PLAIN)
+        plain[1].train().run(PLAIN)
+        assert seen() == before
+    assert squares(w).tobytes() == squares(plain[0]).tobytes() != before
+    held.clear()
+    place = squares(w).ctypes.data
+    loss.train().run(PLAIN)
+    assert squares(w).ctypes.data == place
+
+
+def test_an_optimizer_of_two_steps_ago_has_its_own_squares() -> None:
+    w, loss = begun()
+    held = [(w._optimizer, squares(w).tobytes())]
+    for _ in range(4):
+        loss.train().run(PLAIN)
+        held.append((w._optimizer, squares(w).tobytes()))
+    assert [optimizer.squares.tobytes() for optimizer, _ in held] == [then for _, then in held]
+
+
 def test_a_step_that_is_thrown_away_leaves_the_squares() -> None:
     w = Settings(learning_rate=0.5).array_weight(np.ones((40, 3), np.float32))
     other = Settings(learning_rate=0.5).array_weight(np.ones(3, np.float32))

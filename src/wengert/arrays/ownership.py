@@ -7,13 +7,18 @@ Refuses to know: whose array it is, and when a copy is needed.
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 
 from wengert.arrays.namespace import Shape, Value
 from wengert.errors import NotDifferentiableError
 
-__all__ = ["as_readonly", "freeze", "new_array", "own_copy"]
+__all__ = ["ALONE", "as_readonly", "freeze", "new_array", "own_copy"]
+
+# What `sys.getrefcount` says of an object that one attribute holds: the argument of the call counts, too. Ask with
+# the attribute itself as the argument: a local variable counts as well, but not in every Python.
+ALONE: Final = 2
 
 _LINE = 64  # bytes of a cache line, and of the widest registers
 _LEAST = 1024  # bytes of an array that is worth it

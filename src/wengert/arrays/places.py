@@ -15,12 +15,15 @@ __all__ = [
     "Flags",
     "Places",
     "argsort",
+    "ascending",
     "chosen",
     "concatenate",
     "counted",
     "cumulated",
     "distinct",
+    "equal",
     "flags",
+    "glance",
     "greatest_of_runs",
     "jumps",
     "least_and_greatest",
@@ -46,6 +49,7 @@ Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]  # Any: as below
 Places: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]  # Any: one axis, or two for a table of operands
 
 _FEW: Final = 256
+_GLANCE: Final = 16
 
 
 def places(numbers: Iterable[int] | Sequence[Sequence[int]]) -> Places:
@@ -76,6 +80,15 @@ def argsort(x: Places) -> Places:
     for bits in range(16, int(x.max()).bit_length(), 16):
         order = order[(x[order] >> bits).astype(np.uint16).argsort(kind="stable")]
     return order
+
+
+def ascending(x: Places) -> bool:
+    """Whether each element is greater than the one before.
+
+    >>> ascending(places([1, 3])), ascending(places([1, 1]))
+    (True, False)
+    """
+    return bool((x[1:] > x[:-1]).all())
 
 
 def concatenate(parts: Sequence[Places]) -> Places:
@@ -189,6 +202,16 @@ def spread(x: Places, times: Places) -> Places:
 def spread_evenly(x: Places, times: int) -> Places:
     """Each element so many times."""
     return x.repeat(times)
+
+
+def glance(x: Places) -> tuple[int, bytes]:
+    """The length and a few of the elements, for a hash."""
+    return len(x), x[:: len(x) // _GLANCE + 1].tobytes()
+
+
+def equal(x: Places, y: Places) -> bool:
+    """Whether all elements are the same."""
+    return np.array_equal(x, y)
 
 
 def flags(size: int, value: bool | int = False) -> Places:

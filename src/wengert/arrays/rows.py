@@ -20,6 +20,7 @@ __all__ = [
     "filled",
     "joined_rows",
     "new_rows",
+    "ones",
     "repeated",
     "row_sums",
     "run_sums",
@@ -36,6 +37,23 @@ def new_rows(count: int, shape: Shape, dtype: Value) -> Value:
 def filled(count: int, shape: Shape, dtype: Value) -> Value:
     """A table of zeros."""
     return np.zeros((count, *shape), dtype)
+
+
+def ones(count: int, dtype: Value) -> Value:
+    """So many ones, for reading: they are a part of what is kept, for new ones take 2 us.
+
+    >>> ones(2, np.float32)
+    array([1., 1.], dtype=float32)
+    """
+    kept = _ones.get(dtype)
+    if kept is None or len(kept) < count:
+        kept = np.ones(2 * count, dtype)
+        kept.flags.writeable = False
+        _ones[dtype] = kept
+    return kept[:count]
+
+
+_ones: dict[Value, Value] = {}
 
 
 def stacked(values: Sequence[Value], dtype: Value = None) -> Value:
@@ -56,9 +74,10 @@ def constant(table: Value) -> bool:
     return bool(table.tobytes() == table[:1].tobytes() * len(table))
 
 
-def taken(table: Value, at: Places) -> Value:
-    """The rows at these places, as a table of their own."""
-    return table.take(at, axis=0)
+def taken(table: Value, at: Places, out: Value | None = None) -> Value:
+    """The rows at these places, as a table of their own, or in `out`."""
+    # "clip", as places are right: otherwise numpy fills a buffer first, in case that one of them is not
+    return table.take(at, 0) if out is None else table.take(at, 0, out, "clip")
 
 
 def joined_rows(tables: Sequence[Value]) -> Value:

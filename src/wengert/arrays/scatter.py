@@ -12,8 +12,10 @@ from functools import lru_cache
 import numpy as np
 
 from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.places import argsort, counted, cumulated, lengths, ranges, span, spread, starts_of_runs
 
 _FEW = 4  # times as many lines as are named
+_MANY = 4  # rows that are worth a call
 __all__ = ["add_at", "labels", "one_hot", "pick", "subtract_at", "touched", "within"]
 
 
@@ -48,7 +50,7 @@ def subtract_at(w: Value, key: Value, g: Value, /) -> None:
 
 
 def touched(key: Value, g: Value, shape: Shape, /) -> tuple[Value, Value] | None:
-    """The lines of an array of `shape` that `key` names, each once, and the sum of what `g` adds to each.
+    """The lines of an array of `shape` that `key` names, each once, ascending, and the sum of what `g` adds to each.
 
     None where `key` is no array of integers, or the lines are so many that all of the array is as fast. The sums
     have the bits of `add_at`.
@@ -62,9 +64,38 @@ def touched(key: Value, g: Value, shape: Shape, /) -> tuple[Value, Value] | None
     key = _as_array(key)
     if not isinstance(key, np.ndarray) or key.dtype.kind not in "iu" or _FEW * key.size > shape[0]:
         return None
-    lines, at = np.unique(key.reshape(-1).astype(np.intp) % shape[0], return_inverse=True)
     inner = shape[1:]
-    return lines, add_at((len(lines), *inner), g.dtype, at, g.reshape(-1, *inner))
+    lines, sums = _summed(key.reshape(-1).astype(np.intp) % shape[0], g.reshape(key.size, math.prod(inner)))
+    return lines, sums.reshape(len(lines), *inner)
+
+
+def _summed(key: Value, g: Value) -> tuple[Value, Value]:
+    """Each line once, and the sum of its rows of `g`, one after the other.
+
+    The first rows of all lines together, then the second ones, as long as there are many: those that are named
+    most often come first, so a sum that goes on lies beside others. Words of 64 sentences, 1,213 rows of 128, take
+    140 us; with `ufunc.at`, as below, 330; by `add.reduceat`, which has other bits, 650.
+    """
+    order = argsort(key)
+    ordered = key[order]
+    starts = starts_of_runs(ordered)
+    counts = lengths(starts, len(key))
+    lines, often = ordered[starts], argsort(-counts)
+    starts, counts = starts[often], counts[often]
+    sums = g.take(order[starts], 0)
+    sums += 0.0  # as the sum of 0 and -0
+    going = (len(counts) - cumulated(counted(counts, 0))).tolist()  # how many are named so often, or more
+    turn = 1
+    while turn + 1 < len(going) and going[turn + 1] >= _MANY:
+        sums[: going[turn + 1]] += g.take(order[starts[: going[turn + 1]] + turn], 0)
+        turn += 1
+    if turn + 1 < len(going):
+        rest = counts[: going[turn + 1]] - turn
+        at = spread(span(0, len(rest)), rest)
+        _at(np.add, sums, at, g.take(order[ranges(starts[: len(rest)] + turn, rest)], 0))
+    ascending = np.empty(len(lines), np.intp)
+    ascending[often] = span(0, len(lines))
+    return lines, sums.take(ascending, 0)
 
 
 def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
@@ -165,6 +196,9 @@ def _at(function: np.ufunc, w: Value, key: Value, g: Value) -> None:
         function.at(w, key, g)
         return
     key = key.astype(np.intp, copy=False)
+    if key.ndim == 1 and len(key) and key[0] >= 0 and (key[1:] > key[:-1]).all():  # each line once
+        w[key] = function(w[key], g)
+        return
     inner = w.shape[1:]
     width = math.prod(inner)
     places = (key * width)[..., np.newaxis] + np.arange(width)

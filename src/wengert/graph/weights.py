@@ -43,6 +43,13 @@ class Updates(Protocol):
         """What is subtracted from the weight for its whole delta of one run."""
         ...
 
+    def _settle(self, alone: bool) -> None:
+        """Carry out what `step` has put off until the update is sure; called for every weight.
+
+        `alone`: nobody but the weight, which lets go of it now, has the optimizer that this is a copy of.
+        """
+        ...
+
     def committed(self, weights: Sequence[Weight]) -> None:
         """Called once after a commit that has changed these weights of one settings object."""
         ...

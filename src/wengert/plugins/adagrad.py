@@ -6,9 +6,11 @@ Refuses to know: the learning rate.
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import ClassVar
 
 from wengert.arrays import Value, is_host_array, root
+from wengert.arrays.ownership import ALONE
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, Rows, dense
 from wengert.plugins.optimizer import Optimizer
@@ -21,6 +23,7 @@ class Accumulating(Optimizer["Adagrad"]):
     """c ← c + d²; hands on d / (√c + ε)."""
 
     squares: Value = 0.0
+    _late: tuple[Value, Value] | None = None  # lines of it, and what they will be
 
     def step(self, delta: Value, weight: Weight) -> Value:
         few = delta.touched() if isinstance(delta, LazyDelta) and is_host_array(self.squares) else None
@@ -32,10 +35,20 @@ class Accumulating(Optimizer["Adagrad"]):
 
     def _at(self, lines: Value, d: Value) -> LazyDelta:
         """The same where d is 0 but in these lines: neither c nor the weight changes elsewhere."""
-        squares = self.squares.copy()
-        squares[lines] = now = squares[lines] + d * d
-        self.squares = squares
-        return LazyDelta([Rows(lines, d / (root(now) + self.settings.eps), squares.shape)])
+        now = self.squares[lines] + d * d
+        self._late = lines, now
+        return LazyDelta([Rows(lines, d / (root(now) + self.settings.eps), self.squares.shape)])
+
+    def _settle(self, alone: bool) -> None:
+        super()._settle(alone)
+        if self._late is None:
+            return
+        (lines, now), self._late = self._late, None
+        # In place if only this and the optimizer before it, which is no more, have the array: to copy a table of
+        # 18,278 rows of 128 takes 1.3 ms, a tenth of what a step of 64 sentences does besides its products.
+        if not alone or getrefcount(self.squares) > ALONE + 1 or self.squares.base is not None:
+            self.squares = self.squares.copy()
+        self.squares[lines] = now
 
 
 class Adagrad(Plugin):

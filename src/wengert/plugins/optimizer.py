@@ -75,6 +75,9 @@ class Optimizer(Generic[P]):
         """
         return delta
 
+    def _settle(self, alone: bool) -> None:
+        """Called for every weight once its update is sure, for Wengert's own parts: see `Updates`."""
+
     def committed(self, weights: Sequence[Weight]) -> None:
         """Called once after a commit that has changed these weights of this settings object.
 

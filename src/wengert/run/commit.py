@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from sys import getrefcount
 from typing import Any
 
 from wengert.arrays import Float32, Value, all_quiet, dtype_of, is_array, own_copy, shape_of
+from wengert.arrays.ownership import ALONE
 from wengert.errors import ShapeError
 from wengert.graph.interrupts import Uninterrupted
 from wengert.graph.kinds import Column
@@ -58,6 +60,7 @@ def commit(
         with Uninterrupted():
             STORE.publish(snapshot, changes)
             for weight, _, optimizer in updates:
+                optimizer._settle(getrefcount(weight._optimizer) == ALONE)
                 weight._optimizer = optimizer
     failures: list[Exception] = []
     for group in groups:

@@ -87,7 +87,7 @@ def test_launches_of_one_run_share_one_product() -> None:
     room = Room(12)
     with all_quiet():
         for widths in ((7, 4, 1), (1, 2), (12,)):  # three runs in the same room
-            room.begin()
+            room.begin(sum(widths))
             done = forward(launch, room, widths)
             backward(launch, room, done)
             (found,) = [x for x in room.deltas(6) if x is not None]
@@ -130,6 +130,47 @@ def test_an_operand_that_is_one_side_of_a_product_gets_a_place_too() -> None:
     assert isinstance(found, LazyDelta)
     assert len(found.terms) == 1
     near(found.dense(), np.concatenate(xs).T @ np.concatenate(deltas))
+
+
+def test_the_values_of_a_single_launch_stay_where_they_are() -> None:
+    weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
+    node: Any = layer(3) @ weight  # Any: has a signature
+    launch, room = program(node._signature, (False, True)), Room(6)
+    x = CHANCE.uniform(-1, 1, (4, 3))
+    room.begin(len(x))
+    with all_quiet():
+        _, kept = launch.forward(len(x), (x, weight._cell.data), None, room)
+        launch.backward(len(x), kept, [np.ones((len(x), 5))])
+    _, found = room.deltas(2)
+    assert found is not None
+    (term,) = found.terms
+    assert isinstance(term, Product)
+    assert term.left is x
+    launch.give_back(room)
+    assert not room.lent  # or an idle room would hold the values of a run that is over
+
+
+def test_an_operand_may_be_put_into_its_place_at_once() -> None:
+    weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
+    node: Any = layer(3) @ weight  # Any: has a signature
+    launch, room = program(node._signature, (False, True)), Room(6)
+    xs = [CHANCE.uniform(-1, 1, (n, 3)) for n in (4, 2)]
+    launch.forward(1, (xs[0][:1], weight._cell.data))  # the program is made now
+    with all_quiet():
+        kept = []
+        for x in xs:
+            homes = launch.homes(len(x), room)
+            assert [*homes] == [0]
+            homes[0][...] = x
+            kept.append(launch.forward(len(x), (homes[0], weight._cell.data), None, room)[1])
+        for x, k in zip(xs, kept, strict=True):
+            launch.backward(len(x), k, [np.ones((len(x), 5))])
+    _, found = room.deltas(2)
+    assert found is not None
+    (term,) = found.terms
+    assert isinstance(term, Product)
+    assert np.shares_memory(term.left, homes[0])
+    near(term.left, np.concatenate(xs))
 
 
 def test_several_lines_a_row() -> None:
@@ -193,7 +234,7 @@ def test_threads_share_a_launch() -> None:
     def run(room: Room | None) -> list[Any]:  # Any: arrays
         with all_quiet():
             if room is not None:
-                room.begin()
+                room.begin(40)
             results, kept = launch.forward(40, given, None, room)
             sent = launch.backward(40, kept, [np.ones_like(y) for y in results])
             return [*map(np.copy, results), *(np.copy(dense(x)) for x in sent[:4])]

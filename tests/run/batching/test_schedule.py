@@ -11,6 +11,7 @@ import wengert as wg
 from tests.run.batching.trees import Layer, TreeLSTM, close, grown, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
+from wengert.run.batching import library
 
 
 @wg.cell
@@ -98,6 +99,28 @@ def test_many_losses_are_one_sum_however_they_are_added() -> None:
         assert batched.report.launches <= 5
 
 
+def test_a_loss_of_each_node_reads_all_of_them_as_they_lie() -> None:
+    w = SGD(learning_rate=0.1).array_weight(np.ones(2))
+
+    @wg.cell
+    def cost(x: Layer, at: Layer) -> Layer:
+        return x * x * at
+
+    def chain(length: int) -> list[Layer]:
+        x = [wg.tanh(w * float(length))]
+        for _ in range(length):
+            x.append(plus(x[-1], x[-1]))
+        return x[1:]
+
+    def loss() -> Any:  # Any: a layer of one number
+        return sum(wg.sum(cost(x, np.full(2, i + 0.5))) for n in (1, 4, 2) for i, x in enumerate(chain(n)))
+
+    batched, predicted = run.Batched(), loss().predict().run(sequential())
+    assert loss().train().run(batched) == pytest.approx(predicted, rel=1e-12)
+    (found,) = [one for one in batched.report.lines.values() if one.name.endswith("cost")]
+    assert (found.launches, found.rows, found.views, found.gathers) == (1, 7, 1, 0)
+
+
 def test_a_start_state_of_zeros_does_not_split_a_chain() -> None:
     w = SGD(learning_rate=0.1).array_weight(np.eye(2))
 
@@ -139,6 +162,10 @@ def test_the_report_says_what_ran_how_wide_and_what_did_not() -> None:
     assert batched.report.launches == 0
 
 
+def shape(tree: Any) -> Any:  # Any: a nested tuple
+    return 0 if isinstance(tree, int) else tuple(map(shape, tree))
+
+
 def test_a_schedule_is_found_again_by_its_structure() -> None:
     model, batched = TreeLSTM(), run.Batched()
     chance = np.random.default_rng(0)
@@ -158,6 +185,17 @@ def test_schedules_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest
     assert max(kept) > 2
     assert kept != sorted(kept), "they are counted by what they take, and begin anew"
     assert max(kept) < 15
+
+
+def test_structures_that_look_alike_at_a_glance_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "glance", lambda x: b"")
+    model, batched = TreeLSTM(), run.Batched()
+    chance = np.random.default_rng(0)
+    several = [grown(chance, 9) for _ in range(6)]
+    for tree in [*several, *several]:
+        loss = model.loss([tree])
+        close([loss.predict().run(batched)], [loss.predict().run(sequential())])
+    assert len(batched._library._layouts) == len({*map(str, map(shape, several))}) > 1
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -95,6 +95,7 @@ def _recorded(owner: Node) -> Block:
     drafts: list[Draft] = []
     for signature, info in infos:
         if signature.operation is not LITERAL:
+            info.sort(walk.serials)  # so that whatever has several blocks in turn need not
             drafts += drafts_of(signature, info, walk.nodes)
     given = [
         (of, ranks[places(numbers)], [walk.nodes[number]._operands[0] for number in numbers])

@@ -48,6 +48,9 @@ class Compiled:
         self._keeping = Keeping(listing, backward)
         self._sending = {pattern: Sending(self._keeping, backward, listing, shared)}
         self._forms = [(x.dims, x.dtype) for x in listing.results]
+        homes = self._keeping.homes
+        self._brought = [(self._keeping.kept.index(x), home) for x, home in homes.items()]
+        self._homes = [(listing.inputs.index(x), homes[x]) for x in homes if x in listing.inputs]
         self._numbers = [  # given as doubles, which take on the dtype of what they meet
             (i, x.dtype)
             for i, (x, k) in enumerate(zip(listing.inputs, signature.kinds, strict=True))
@@ -81,7 +84,13 @@ class Compiled:
             return results, None
         function, start = self._keeping.train, room.claim(rows)
         values = function.run(rows, *operands, *results, *room.frame(function, start, rows))
+        for at, home in self._brought:
+            room.bring(home, values[at], start, rows)
         return results, Kept(room, own, start, values)
+
+    def homes(self, rows: int, room: Room) -> dict[int, Value]:
+        """As `Launch.homes`."""
+        return {i: room.part(home, room.used, rows) for i, home in self._homes}
 
     def backward(
         self, rows: int, kept: Kept, deltas: Sequence[Value | None]

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from wengert.arrays.places import (
     Places,
     argsort,
+    ascending,
     concatenate,
     cumulated,
     flags,
@@ -131,8 +132,7 @@ class _Entries:
                 groups.setdefault(key, (target, []))[1].append(piece)
         added = span(_FIRST, _FIRST + len(self.added))
         serials = concatenate([*self.serials, added])
-        order = argsort(serials)
-        serials = serials[order]
+        order, serials = _in_order(serials, len(self.walk.serials))
         starts = starts_of_runs(serials)
         ranks = flags(len(order), 0)
         several = len(starts) < len(ranks)
@@ -209,6 +209,14 @@ class _Entries:
         return places(codes)
 
 
+def _in_order(serials: Places, met: int) -> tuple[Places, Places]:
+    """Their order, and they in it; blocks are in theirs already, behind so many nodes that are newer as a rule."""
+    order = concatenate([span(met, len(serials)), argsort(serials[:met])])
+    if not ascending(serials[order]):
+        order = argsort(serials)
+    return order, serials[order]
+
+
 def _value(x: Node) -> Any:  # Any: a literal, or a node whose value is known
     return x._operands[0] if x._signature.operation is LITERAL else x
 
@@ -223,14 +231,18 @@ def _given_entry(of: Kind, pieces: list[tuple[Places, list[Any]]], ranks: Places
 
 def _entry(signature: Signature, form: Form, pieces: Sequence[_Piece], ranks: Places) -> Entry:
     members = ranks[concatenate([piece.numbers for piece in pieces])]
-    order = argsort(members)
     refs = recoded(joined_rows([piece.refs for piece in pieces]), ranks)
+    if ascending(members):
+        order = span(0, len(members))
+    else:
+        order = argsort(members)
+        members, refs = members[order], taken(refs, order)
     return Entry(
         form,
         signature,
         pieces[0].weights,
-        members[order],
-        taken(refs, order),
+        members,
+        refs,
         order,
         literals=[each for piece in pieces for each in piece.literals],
         at=pieces[0].site,

@@ -1,19 +1,18 @@
 """The forward programs of a launch: one that leaves what backward needs, and one that leaves nothing.
 
 Knows: which values backward reads, and that what is one side of a weight's product lies where the rows of all
-launches follow each other, if need be as a copy.
+launches follow each other; whoever runs the program brings there what the program does not put there itself.
 Refuses to know: deltas.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
 from wengert.lazy import Product
 from wengert.run.batching.assembling import Pieces
 from wengert.run.batching.listing import Listing, Slot, Sparse, Step, of_rows, slots_in
-from wengert.run.batching.placing import can_be_placed
+from wengert.run.batching.placing import Buffer, can_be_placed
 from wengert.run.batching.writing import Function
 
 
@@ -24,24 +23,20 @@ class Keeping:
         self.listing = listing
         self.steps = list(listing.forward)
         self.made = {*listing.inputs, *(step.result for step in self.steps)}
-        self.copies: dict[Slot, Slot] = {}  # of what would not lie in a place of its own
-        self._copy_sides()
         used = [s for step in backward for s in slots_in(step.arguments)]
         used += [s for x in listing.deltas for s in slots_in(x)]
-        known = {*self.made, *self.copies.values()}
-        self.kept = [x for x in dict.fromkeys((*used, *self.copies.values())) if x in known]
+        self.kept = [x for x in dict.fromkeys(used) if x in self.made]
         keys: dict[Slot, object] = {x: ("kept", i) for i, x in enumerate(self.kept)}
         self.train = Function(listing.inputs, self.steps, listing.results, self.kept, keys)
         self.predict = Function(listing.inputs, self.steps, listing.results, (), {})
+        sides = dict.fromkeys(s for pair in products(listing) for s in pair)
+        apart = [x for x in sides if x in self.made and x not in self.train.place]
+        self.homes = {x: Buffer(x.dims or (), x.dtype, keys[x]) for x in apart}  # of what is to be brought
 
-    def _copy_sides(self) -> None:
-        placed = {step.result for step in self.steps if rooted(step)}.difference(
-            x for x in self.listing.results if isinstance(x, Slot)
-        )
-        for x in dict.fromkeys(s for pair in products(self.listing) for s in pair):
-            if x in self.made and x not in placed:
-                self.copies[x] = copy = Slot(x.dims, x.dtype, True)
-                self.steps.append(Step(operator.pos, (x,), {}, copy, True))
+    def key(self, x: Slot) -> object:
+        """What the place of a side is known by."""
+        home = self.homes.get(x)
+        return self.train.buffers[self.train.place[x]].key if home is None else home.key
 
 
 def products(listing: Listing) -> list[tuple[Slot, Slot]]:

@@ -7,7 +7,7 @@ Refuses to know: which rows come together, and where their values lie.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from wengert.arrays import Value
@@ -133,14 +133,19 @@ class Launch:
             except IndexError:  # another thread was faster
                 break
             if rows <= room.capacity <= _MOST_SPARE * rows:
-                room.begin()
+                room.begin(rows)
                 return room
         return Room(rows)
 
     def give_back(self, room: Room) -> None:
         """Nothing in the room is needed any more."""
+        room.begin(0)
         if len(self._rooms) < _MOST_ROOMS:
             self._rooms.append(room)
+
+    def homes(self, rows: int, room: Room) -> Mapping[int, Value]:
+        """Where operands of the next launch in a room may be put, so that they need not be brought there."""
+        return {} if self._compiled is None or rows == room.expected else self._compiled.homes(rows, room)
 
     def _compile(self) -> None:
         if self._rowwise is not None:

@@ -40,8 +40,7 @@ def laid_out(record: Record, groups: Places, kept: Iterable[int] | None = None) 
         counts[entry.members] = len(entry.form.results)
     base = cumulated(counts)
     uses = None if kept is None else Uses(record, groups, base, kept)
-    turns = groups if uses is None else uses.turns
-    orders = [argsort(turns[entry.members]) for entry in record.entries]
+    orders = [argsort(uses.turns[e.members]) if uses else _order(e, groups) for e in record.entries]
     launches: list[_Launch] = []
     within = flags(record.size, 0)
     for number, order in enumerate(orders):
@@ -67,6 +66,18 @@ def laid_out(record: Record, groups: Places, kept: Iterable[int] | None = None) 
             starts[table].append(row)
     lost = None if uses is None else uses.lost
     return Layout(orders, steps, tables, table_of_result, row_of, base, starts, dead, lost)
+
+
+def _order(entry: Entry, groups: Places) -> Places:
+    """In which order launches take the members: as they come, or, if there is one launch, as what they read lies.
+
+    A loss of each node then reads all states as they are, and no copy of them in another order.
+    """
+    turns = groups[entry.members]
+    if entry.counts is None and entry.refs.size and (turns == turns[0]).all():
+        read = entry.refs[:, 0] >> BITS
+        turns = groups[read] * len(groups) + read
+    return argsort(turns)
 
 
 @dataclass(slots=True)
@@ -161,9 +172,13 @@ def _together(launches: Iterable[_Launch], columns: Columns, blocks: int) -> lis
     read = iter(columns.read)
     for launch in launches:
         for _ in launch.columns:
-            first, *others = next(read)
-            for block in () if launch.alone else others:
-                upper[top(block)] = top(first)
+            several = next(read)
+            if launch.alone or len(several) == 1:
+                continue
+            first = top(several[0])
+            for block in several:
+                if upper[block] != first:
+                    upper[top(block)] = first
     return [top(block) for block in range(blocks)]
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from wengert.arrays.places import equal, glance
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.bound import Bound
@@ -39,7 +40,7 @@ class Library:
 
     def __init__(self) -> None:
         self.report = Report()
-        self._layouts: dict[object, Layout | None] = {}
+        self._layouts: dict[_Structure, Layout | None] = {}
         self._bytes = 0
         self.latest = 0  # the greatest serial of what has been recorded
 
@@ -64,7 +65,7 @@ class Library:
             with_dead(record, roots)
         with_sums(record, roots)
         own = None if back else (*codes,)
-        key = (own, *_key(record))
+        key = _Structure(record, own)
         try:  # one look, for another thread may empty the table between two
             layout = self._layouts[key]
         except KeyError:
@@ -93,7 +94,7 @@ class Library:
             if e.form.way is Way.ALONE and count > 1:
                 self.report.alone(signature.operation.name, why_alone(signature), e.site, count)
 
-    def _remember(self, key: object, layout: Layout | None, nodes: int) -> Layout | None:
+    def _remember(self, key: _Structure, layout: Layout | None, nodes: int) -> Layout | None:
         size = _NODE * nodes + (_LAUNCH * len(layout.steps) if layout is not None else 0)
         self._bytes += size
         if self._bytes > _MOST_BYTES:
@@ -107,15 +108,27 @@ def _laid_out(record: Record, kept: Sequence[int] | None) -> Layout | None:
     return None if groups is None else laid_out(record, groups, kept)
 
 
-def _key(record: Record) -> tuple[object, ...]:
-    """Everything that a schedule is made of, exactly."""
-    return tuple(
-        (
-            e.form,
-            e.dead,
-            e.members.tobytes(),
-            e.refs.tobytes(),
-            None if e.counts is None else e.counts.tobytes(),
-        )
-        for e in record.entries
-    )
+class _Structure:
+    """Everything that a schedule is made of: equal where it is the same exactly, with a hash of a part of it.
+
+    A batch that has not been there before is told apart by a glance; bytes of all of it take 0.3 ms of 64 sentences.
+    """
+
+    __slots__ = ("_arrays", "_hash", "_plain")
+
+    def __init__(self, record: Record, own: object) -> None:
+        entries = record.entries
+        self._plain = (own, *[(e.form, e.dead, e.counts is None) for e in entries])
+        several = [
+            (e.members, e.refs) if e.counts is None else (e.members, e.refs, e.counts) for e in entries
+        ]
+        self._arrays = [x for arrays in several for x in arrays]
+        self._hash = hash((self._plain, *map(glance, self._arrays)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Structure) or self._plain != other._plain:
+            return False
+        return all(map(equal, self._arrays, other._arrays))

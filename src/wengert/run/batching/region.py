@@ -75,17 +75,18 @@ class Region:
     def _launch(self, number: int, step: Step, binding: Binding) -> None:
         launch = self.bound.launches[number]
         assert launch is not None and binding.signature is not None
+        room = self.rooms.get((step.entry, launch))
+        if room is None:
+            room = self.rooms[step.entry, launch] = launch.room(self.bound.rows[step.entry, launch])
+        homes = launch.homes(step.width, room) if self.keeps else {}
         operands: list[Value] = [None] * len(binding.signature.kinds)
         for i, read in zip(binding.form.rows, step.reads, strict=True):
-            operands[i] = self._read(read)
+            operands[i] = self._read(read, homes.get(i))
         for i, weight in binding.weights:
             operands[i] = self.values[weight]
         for i, (one, literals) in binding.columns.items():
             operands[i] = literals if one else literals[step.start : step.stop]
         out = [self.place(step, at) for at in step.writes]
-        room = self.rooms.get((step.entry, launch))
-        if room is None:
-            room = self.rooms[step.entry, launch] = launch.room(self.bound.rows[step.entry, launch])
         results, kept = launch.forward(step.width, operands, out, room, self.keeps)
         for (table, _), buffer, result in zip(step.writes, out, results, strict=True):
             if buffer is None:
@@ -93,15 +94,15 @@ class Region:
         if self.keeps:
             self.kept[number] = kept
 
-    def _read(self, read: Read) -> Value:
-        """An operand of all rows of a launch, or the one row that they share."""
+    def _read(self, read: Read, into: Value | None = None) -> Value:
+        """An operand of all rows of a launch, or the one row that they share; gathered rows may lie in `into`."""
         table = self.tables[read.table]
         if read.one:
             return self.row(read.table, read.at.start)  # type: ignore[union-attr] # one row is a slice
         if self.bound.layout.tables[read.table].loose:
             at = read.at
             return stacked(table[at] if isinstance(at, slice) else [table[i] for i in at.tolist()])
-        return table[read.at] if isinstance(read.at, slice) else taken(table, read.at)
+        return table[read.at] if isinstance(read.at, slice) else taken(table, read.at, into)
 
     def row(self, table: int, row: int) -> Value:
         """One value, as a node by itself has it."""

@@ -26,8 +26,10 @@ class Room:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
+        self.expected = capacity  # rows of this run
         self.used = 0
         self.shares: dict[object, Value] = {}  # of all rows, by what they are for
+        self.lent: dict[object, Value] = {}  # the same, of a run with one launch, where it lies anyway
         self._wholes: dict[Function, list[Value | None]] = {}  # what its buffers are parts of
         self._widest = 0
         self._frames: dict[tuple[Function, int, int], tuple[Value, ...]] = {}
@@ -35,10 +37,12 @@ class Room:
             tuple[int, object, object], list[tuple[int, int]]
         ] = {}  # rows that have been there
 
-    def begin(self) -> None:
-        """Another run: nothing lies here."""
+    def begin(self, rows: int) -> None:
+        """Another run, of so many rows: nothing lies here."""
+        self.expected = rows
         self.used = 0
         self.products.clear()
+        self.lent.clear()
 
     def claim(self, rows: int) -> int:
         """Where the next rows lie."""
@@ -62,12 +66,26 @@ class Room:
             found = self._frames[key] = function.frame(start, rows, *wholes)
         return found
 
+    def part(self, home: Buffer, start: int, rows: int) -> Value:
+        """Where these rows of what has a key lie."""
+        times = of_rows(home.dims) or 1
+        return self._share(home)[start * times : (start + rows) * times]
+
+    def bring(self, home: Buffer, x: Value, start: int, rows: int) -> None:
+        """Have these rows lie there. The values of a single launch stay where they are until the run is over."""
+        if rows == self.expected:
+            self.lent[home.key] = x
+        elif x.base is not self._share(home):
+            self.part(home, start, rows)[...] = x
+
     def _whole(self, buffer: Buffer) -> Value | None:
-        """What a buffer is a part of; None where it has no rows."""
-        if of_rows(buffer.dims) is None:
-            return None
+        """What a buffer is a part of; None where each launch has its own."""
         if buffer.key is None:
             return new_buffer(shape_for(buffer.dims, self._widest), buffer.dtype)
+        return None if of_rows(buffer.dims) is None else self._share(buffer)
+
+    def _share(self, buffer: Buffer) -> Value:
+        """What has room for all rows of what has a key."""
         found = self.shares.get(buffer.key)
         if found is None:
             found = new_buffer(shape_for(buffer.dims, self.capacity), buffer.dtype)
@@ -82,12 +100,19 @@ class Room:
         """For each operand the sum of the products noted, as few as possible."""
         terms: list[list[Product]] = [[] for _ in range(operands)]
         for (operand, left, right), spans in self.products.items():
-            x, d = self.shares[left], self.shares[right]
-            times = len(x) // self.capacity
             for start, rows in joined(spans):
-                rows_of = slice(start * times, (start + rows) * times)
-                terms[operand].append(Product(x[rows_of], d[rows_of]))
+                x, d = (self._lines(side, start, rows) for side in (left, right))
+                terms[operand].append(Product(x, d))
         return [LazyDelta(found) if found else None for found in terms]
+
+    def _lines(self, key: object, start: int, rows: int) -> Value:
+        """The lines of rows of what has a key."""
+        found = self.lent.get(key)
+        if found is not None:
+            return found
+        share = self.shares[key]
+        times = len(share) // self.capacity
+        return share[start * times : (start + rows) * times]
 
 
 def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

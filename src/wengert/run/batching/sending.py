@@ -86,7 +86,7 @@ class Sending:
     def _home(self, x: Slot, key: object) -> Slot:
         """Where one side of a product lies."""
         if x in self._keeping.made:
-            return self._keeping.copies.get(x, x)
+            return x
         if not rooted(self._made.get(x)):
             x = self._copied(x, True)
         self._keys.setdefault(x, key)
@@ -110,8 +110,8 @@ class Sending:
         return copy
 
     def _key(self, x: Slot) -> object:
-        of = self.function if x in self.function.place else self._keeping.train
-        return of.buffers[of.place[x]].key
+        at = self.function.place.get(x)
+        return self._keeping.key(x) if at is None else self.function.buffers[at].key
 
 
 def _given(x: Any, found: Mapping[Slot, Value]) -> Any:  # Any: as in `Listing`, and deltas

@@ -44,14 +44,14 @@ def _adds(entry: Entry) -> bool:
 def _collapse(record: Record, entry: Entry, readers: Places) -> None:
     assert record.absorbed is not None
     members, operands = entry.members, entry.refs >> BITS
-    upper = span(0, record.size)  # of an inner addition its reader, of all others themselves
-    here = flags(record.size)
-    here[members] = True
-    inner = here[operands] & (readers[operands] == 1)
-    upper[operands[inner]] = spread_evenly(members, 2).reshape(-1, 2)[inner]
+    place = flags(record.size, -1)  # of a node among the additions
+    place[members] = span(0, len(members))
+    inner = (place[operands] >= 0) & (readers[operands] == 1)
+    upper = span(0, len(members))  # of an inner addition its reader, of all others themselves
+    upper[place[operands[inner]]] = spread_evenly(upper, 2).reshape(-1, 2)[inner]
     while ((following := upper[upper]) != upper).any():
         upper = following
-    tops = upper[members]
+    tops = members[upper]
     absorbed = tops != members
     if not absorbed.any():
         return

@@ -47,6 +47,14 @@ class Info:
     operands: list[tuple[Any, ...]] = field(default_factory=list)  # Any: of these, as in `Node`
     refs: list[int] = field(default_factory=list)  # codes of their operands, node by node
 
+    def sort(self, serials: Sequence[int]) -> None:
+        """Have the nodes in the order of their serials, which are given by number."""
+        width, numbers, operands, refs = len(self.rows), self.numbers, self.operands, self.refs
+        order = sorted(range(len(operands)), key=lambda at: serials[numbers[at]])
+        self.numbers = [numbers[at] for at in order]
+        self.operands = [operands[at] for at in order]
+        self.refs = [ref for at in order for ref in refs[at * width : (at + 1) * width]]
+
 
 class Tops(Protocol):
     """Where a node is asked for that may be kept."""

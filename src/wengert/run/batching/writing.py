@@ -12,6 +12,7 @@ from typing import Any
 
 from wengert.arrays import HOST, Value
 from wengert.arrays.kernels import kernel_of, new_buffer
+from wengert.arrays.rows import ones
 from wengert.run.batching.assembling import Pieces
 from wengert.run.batching.foreign import ForRows
 from wengert.run.batching.listing import Count, Ones, Slot, Step, of_rows
@@ -90,7 +91,7 @@ class _Text:
         lines[:0] = [f"{self.names[x]}[...] = 0" for x in whole]
         lines.append(f"return ({''.join(f'{self.names[x]}, ' for x in wanted)})")
         first[:0] = [
-            f" {name} = {self.constants.name(HOST.ones)}({self._count(x.count)}, {self.constants.name(x.dtype)})"
+            f" {name} = {self.constants.name(ones)}({self._count(x.count)}, {self.constants.name(x.dtype)})"
             for x, name in self._ones.items()
         ]
         made = [*self._ones.values(), *(self.names[x] for x in (*early, *self.places.pieces))]
@@ -117,7 +118,9 @@ class _Text:
     def _cut(self, buffer: Buffer, name: str) -> str:
         """The line that makes a buffer."""
         times = of_rows(buffer.dims)
-        if times is None:
+        if times is None and buffer.key is None:
+            return f" {name} = {name}"
+        if times is None:  # what outlives the launch
             shape = self._value(buffer.dims)
             return (
                 f" {name} = {self.constants.name(new_buffer)}({shape}, {self.constants.name(buffer.dtype)})"
