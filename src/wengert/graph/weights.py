@@ -43,11 +43,15 @@ class Updates(Protocol):
         """What is subtracted from the weight for its whole delta of one run."""
         ...
 
-    def _settle(self, alone: bool) -> None:
-        """Carry out what `step` has put off until the update is sure; called for every weight.
+    def _prepare(self, alone: bool) -> None:
+        """Make room for what `step` has put off, while nothing has changed yet; called for every weight.
 
-        `alone`: nobody but the weight, which lets go of it now, has the optimizer that this is a copy of.
+        `alone`: nobody but the weight, which will let go of it, has the optimizer that this is a copy of.
         """
+        ...
+
+    def _settle(self) -> None:
+        """Carry out what `step` has put off, now that weights have changed: nothing may fail."""
         ...
 
     def committed(self, weights: Sequence[Weight]) -> None:

@@ -75,8 +75,11 @@ class Optimizer(Generic[P]):
         """
         return delta
 
-    def _settle(self, alone: bool) -> None:
-        """Called for every weight once its update is sure, for Wengert's own parts: see `Updates`."""
+    def _prepare(self, alone: bool) -> None:
+        """Called for every weight before any changes, for Wengert's own parts: see `Updates`."""
+
+    def _settle(self) -> None:
+        """Called for every weight when all have changed, for Wengert's own parts: see `Updates`."""
 
     def committed(self, weights: Sequence[Weight]) -> None:
         """Called once after a commit that has changed these weights of this settings object.

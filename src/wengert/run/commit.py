@@ -58,9 +58,11 @@ def commit(
             group[0].optimizer.together(group)
         changes = _changes(updates, step or stepped)
         with Uninterrupted():
+            for weight, _, optimizer in updates:
+                optimizer._prepare(getrefcount(weight._optimizer) == ALONE)
             STORE.publish(snapshot, changes)
             for weight, _, optimizer in updates:
-                optimizer._settle(getrefcount(weight._optimizer) == ALONE)
+                optimizer._settle()
                 weight._optimizer = optimizer
     failures: list[Exception] = []
     for group in groups:
