@@ -31,7 +31,8 @@ class Keeping:
         self.predict = Function(listing.inputs, self.steps, listing.results, (), {})
         sides = dict.fromkeys(s for pair in products(listing) for s in pair)
         apart = [x for x in sides if x in self.made and x not in self.train.place]
-        self.homes = {x: Buffer(x.dims or (), x.dtype, keys[x]) for x in apart}  # of what is to be brought
+        # Of what is to be brought; keys of their own, as what such a value is a view of may have its key in `train`.
+        self.homes = {x: Buffer(x.dims or (), x.dtype, ("side", i)) for i, x in enumerate(apart)}
 
     def key(self, x: Slot) -> object:
         """What the place of a side is known by."""
