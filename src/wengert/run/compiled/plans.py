@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
+from wengert.run.compiled.length import MOST, is_short
 from wengert.run.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 Mode = Literal["predict", "train", "gradients"]
 
 WORTH: Final = 8  # runs after which a structure gets its plan: making one costs about as much as 20 of them
-_MOST_NODES: Final = 20_000  # Python takes too long to compile a longer program
 _MOST_PLANS: Final = 8  # for one signature of a root; the one that was found least recently goes
 _MOST_OF_ALL: Final = 64  # programs keep their buffers
 _MOST_COUNTS: Final = 4096
@@ -74,7 +74,7 @@ class Plans:
 
     def earned(self, nodes: Sequence[Node], mode: Mode) -> bool:
         """Count a run of this structure, the root last; whether it should be traced this time."""
-        if not 0 < len(nodes) <= _MOST_NODES:
+        if not 0 < len(nodes) <= MOST:
             return False
         key = hash((mode, *map(_signature, nodes)))
         count = self._counts[key] = self._counts.get(key, 0) + 1
@@ -83,7 +83,7 @@ class Plans:
         if count < self._worth or (mode != "predict" and not nodes[-1]._kind.trainable):
             return False
         self._counts.pop(key, None)  # should the plan be dropped for others, it has to be earned again
-        return all(n._signature.mode not in (EXTERNAL, UNRESOLVED) for n in nodes)
+        return is_short(nodes) and all(n._signature.mode not in (EXTERNAL, UNRESOLVED) for n in nodes)
 
     def make(
         self, evaluation: Evaluation, nodes: Sequence[Node], mode: Mode, targets: Sequence[Expression] = ()

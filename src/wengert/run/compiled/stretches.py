@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from wengert.arrays import Value
 from wengert.graph.node import Expression, Node
+from wengert.run.compiled.length import MOST, is_short
 from wengert.run.compiled.ways import Ways
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     Making = Callable[..., tuple[Stretch, Passage] | None]
 
-_MOST_NODES: Final = 20_000  # Python takes too long to compile a longer program
 _MOST_ALIKE: Final = 8  # of as many nodes, with the same first and last one
 _MOST_OF_ALL: Final = 128  # programs keep their buffers
 _MOST_COUNTS: Final = 4096
@@ -51,7 +51,7 @@ class Stretches:
         None where the interpreter has to run them: they have not come back often, or something fails in them.
         Raises Interrupted where programs fail that had been made.
         """
-        if not 0 < len(nodes) <= _MOST_NODES:
+        if not 0 < len(nodes) <= MOST:
             return None
         key = len(nodes), nodes[0]._signature, nodes[-1]._signature
         alike = self._made.get(key, ())
@@ -87,4 +87,4 @@ class Stretches:
         if count < self._worth:
             return False
         self._counts.pop(key, None)  # should the programs be dropped for others, they have to be earned again
-        return self._admits is None or self._admits(nodes)
+        return is_short(nodes) and (self._admits is None or self._admits(nodes))
