@@ -14,7 +14,7 @@ from wengert.graph.order import below
 from wengert.plugins import SGD
 from wengert.run.compiled import length
 
-W = SGD(learning_rate=0.1).array_weight(np.full(3, 0.5))
+W = SGD(learning_rate=0.1).array_weight(np.full(3, 0.5, np.float64))
 
 
 @wg.cell
