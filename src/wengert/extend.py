@@ -9,7 +9,7 @@ from __future__ import annotations
 from wengert.arrays import HOST, Namespace
 from wengert.delta import Additive, zero
 from wengert.graph import index
-from wengert.graph.apply import along, apply, binary, unary
+from wengert.graph.apply import apply, binary, indexing, unary
 from wengert.graph.batch import Batch, rowwise
 from wengert.graph.expressions import ArrayOperand, Index, ScalarOperand
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
@@ -68,7 +68,6 @@ __all__ = [
     "Update",
     "Weight",
     "WeightPart",
-    "along",
     "apply",
     "batching",
     "binary",
@@ -80,6 +79,7 @@ __all__ = [
     "dressed",
     "elementwise",
     "index",
+    "indexing",
     "kind",
     "kinds",
     "operation",

@@ -12,7 +12,17 @@ from functools import lru_cache
 import numpy as np
 
 from wengert.arrays.namespace import Shape, Value
-from wengert.arrays.places import argsort, counted, cumulated, lengths, ranges, span, spread, starts_of_runs
+from wengert.arrays.places import (
+    argsort,
+    ascending,
+    counted,
+    cumulated,
+    lengths,
+    ranges,
+    span,
+    spread,
+    starts_of_runs,
+)
 
 _FEW = 4  # times as many lines as are named
 _MANY = 4  # rows that are worth a call
@@ -93,9 +103,7 @@ def _summed(key: Value, g: Value) -> tuple[Value, Value]:
         rest = counts[: going[turn + 1]] - turn
         at = spread(span(0, len(rest)), rest)
         _at(np.add, sums, at, g.take(order[ranges(starts[: len(rest)] + turn, rest)], 0))
-    ascending = np.empty(len(lines), np.intp)
-    ascending[often] = span(0, len(lines))
-    return lines, sums.take(ascending, 0)
+    return lines, sums.take(argsort(often), 0)
 
 
 def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
@@ -196,7 +204,7 @@ def _at(function: np.ufunc, w: Value, key: Value, g: Value) -> None:
         function.at(w, key, g)
         return
     key = key.astype(np.intp, copy=False)
-    if key.ndim == 1 and len(key) and key[0] >= 0 and (key[1:] > key[:-1]).all():  # each line once
+    if key.ndim == 1 and len(key) and key[0] >= 0 and ascending(key):  # each line once
         w[key] = function(w[key], g)
         return
     inner = w.shape[1:]

@@ -126,7 +126,7 @@ def binary(operation: Operation, a: Any, b: Any) -> Any:  # Any: as in `unary`
     return _node(signature, (a, b), _getframe(2))
 
 
-def along(operation: Operation, x: Any, given: Any, axis: int) -> Any:  # Any: as in `unary`
+def indexing(operation: Operation, x: Any, given: Any, axis: int) -> Any:  # Any: as in `unary`
     """The node of an operation on an array, integers in any form, and the attribute `axis`, called as `binary` is.
 
     Each word of a text is one: it takes 0.6 us, and 1.4 by `apply`.

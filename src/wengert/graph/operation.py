@@ -145,7 +145,7 @@ class Operation:
                 # the keys that `unary` and `binary` ask for
                 self.signatures[kinds if len(kinds) == 2 else kinds[0]] = found
             elif len(kinds) == 2 and [(name, type(value)) for name, value in attributes] == [("axis", int)]:
-                self.signatures[*kinds, attributes[0][1], int] = found  # that of `along`
+                self.signatures[*kinds, attributes[0][1], int] = found  # that of `indexing`
         return found
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from wengert.arrays import Dv, Integers, T, indexed_shape, zeros_of
 from wengert.errors import DTypeError, ShapeError
-from wengert.graph.apply import along, apply
+from wengert.graph.apply import apply, indexing
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
 from wengert.graph.index import Part, index_of, key_of
@@ -120,7 +120,7 @@ def take(x: ArrayExpression[Any, T, Dv], indices: Integers, /, *, axis: int = 0)
 
     Source: Python array API standard, `take`.
     """
-    layer: ArrayLayer[Any, T, Dv] = along(TAKE, x, indices, axis)
+    layer: ArrayLayer[Any, T, Dv] = indexing(TAKE, x, indices, axis)
     return layer
 
 
@@ -197,5 +197,5 @@ def take_along_axis(
 
     Source: Python array API standard, `take_along_axis`.
     """
-    layer: ArrayLayer[Any, T, Dv] = along(TAKE_ALONG_AXIS, x, indices, axis)
+    layer: ArrayLayer[Any, T, Dv] = indexing(TAKE_ALONG_AXIS, x, indices, axis)
     return layer

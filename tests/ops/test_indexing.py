@@ -56,4 +56,4 @@ def test_an_attribute_of_another_name_is_no_axis() -> None:
 
     scaled(X, WORD, times=1)
     with pytest.raises((WengertError, TypeError)):
-        extend.along(scaled.operation, X, WORD, 1)
+        extend.indexing(scaled.operation, X, WORD, 1)
