@@ -34,3 +34,21 @@ def only_what_the_module_makes_is_collected() -> None:
     """What is there before stays anyway: tests that look for leaks need not walk through it, which takes longest."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def collector_off() -> Iterator[None]:
+    """What dies, dies by reference counts alone."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def collector_on() -> Iterator[None]:
+    """Python's collector runs in the beginning, and is as before in the end."""
+    was_on = gc.isenabled()
+    gc.enable()
+    yield
+    (gc.enable if was_on else gc.disable)()

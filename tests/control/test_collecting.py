@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 from threading import Event, Thread
 
 import pytest
 
 from wengert.control import without_collector
 
-
-@pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
-    was_on = gc.isenabled()
-    yield
-    (gc.enable if was_on else gc.disable)()
+pytestmark = pytest.mark.usefixtures("collector_on")
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["on", "off"])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import tracemalloc
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -21,14 +20,6 @@ from .tracking import Boom, raising
 
 class Kept:
     """What must not be kept."""
-
-
-@pytest.fixture
-def collector_off() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def catching(source: Do[Any]) -> None:  # Any: the value is not looked at

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -15,6 +14,8 @@ import pytest
 from wengert.control import Do, Run, gather
 
 from .tracking import Boom, in_run
+
+pytestmark = pytest.mark.usefixtures("collector_off")
 
 
 class Failure(Boom):
@@ -26,14 +27,6 @@ class Interrupt(KeyboardInterrupt):
 
 
 Held = list[BaseException]  # one, which whoever raises it takes out: the test's own frames must not hold it
-
-
-@pytest.fixture(autouse=True)
-def collector_off() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def give(held: Held) -> NoReturn:

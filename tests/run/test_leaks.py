@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import tracemalloc
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -19,18 +18,12 @@ from wengert.plugins import SGD, Adam, LearningRate
 
 from .counting import Boom, Counted, failing
 
+pytestmark = pytest.mark.usefixtures("collector_off")
+
 T = TypeVar("T")
 
 
 class Settings(Adam, LearningRate): ...
-
-
-@pytest.fixture(autouse=True)
-def collector_off() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @wg.differentiable

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -192,14 +191,6 @@ def test_runs_on_four_threads_lose_nothing() -> None:
             thread.join()
     assert w.data.tolist() == [-4.0 * (40 * 2.0 + 20 * 1.0)] * 3
     assert calls["forward"] > 300
-
-
-@pytest.fixture
-def collector_off() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.mark.slow  # about 3 s

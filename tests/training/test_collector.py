@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,7 @@ from wengert import fold as td
 from wengert.nn import Seeds
 from wengert.training import InferPlan, evaluate, fit
 
-
-@pytest.fixture(autouse=True)
-def switched_on() -> Iterator[None]:
-    was_on = gc.isenabled()
-    gc.enable()
-    yield
-    (gc.enable if was_on else gc.disable)()
+pytestmark = pytest.mark.usefixtures("collector_on")
 
 
 def test_fit_builds_and_runs_without_it() -> None:
