@@ -142,7 +142,7 @@ def test_a_cancelled_run_changes_nothing_by_a_plan() -> None:
         scene.broken(at, stop)
         hidden = wg.relu(wg.take(scene.table, [0, 1], axis=0) * scene.w + scene.bias)
         loss = wg.cross_entropy(hidden @ np.ones((3, 2)), [0, 1]) + 0.1 * wg.mean(hidden)
-        future = wg.Do.program(lambda context: scene.executor.train(loss, context)).start()
+        future = loss.train().start(scene.executor)
         assert inside.wait(10.0)
         assert future.cancel()
         go_on.set()

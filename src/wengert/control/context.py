@@ -90,6 +90,7 @@ class Run:
         "cancelled",
         "cells",
         "settled",
+        "source",
     )
 
     def __init__(self, executor: Executor | None = None) -> None:
@@ -110,6 +111,7 @@ class Run:
         self.cancelled = False
         self.settled = False
         self.cells: dict[Do[Any], Cell] = {}  # Any: shared values of all types in one run
+        self.source: Do[Any] | None = None  # what is run, while it is; Any: a Do of whatever value
 
     @property
     def chosen(self) -> Executor | None:
@@ -192,12 +194,16 @@ class Run:
 
         A cancellation comes before it, or too late: it still stops the run if there is another step.
         """
-        for callback in self._on_settle:
-            callback(value)
+        self.admit(value)
         with self._lock:
             if self.cancelled:
                 raise RunCancelled
             self.settled = True
+
+    def admit(self, value: object) -> None:
+        """Show the value of a training to the callbacks of `on_settle`, any of which may raise to refuse it."""
+        for callback in self._on_settle:
+            callback(value)
 
     def succeed(self) -> None:
         """The last moment at which the run can be cancelled; then the callbacks of `on_success`, in order."""
@@ -212,6 +218,7 @@ class Run:
         """Let go of all that the run remembered: a failure's traceback may keep the run itself alive."""
         with self._lock:
             self._done = True
+            self.source = None
             self._memo.clear()
             self._on_cancel.clear()
             self._on_settle.clear()
@@ -223,10 +230,15 @@ class Run:
 
 
 class Context:
-    """What a program is handed: the run, and the environment that the nearest `Do.within` around it gave."""
+    """What a program is handed: the run, and the environment that the nearest `Do.within` around it gave.
 
-    __slots__ = ("environment", "run")
+    `whole`: the question that is asked is the only one of the run, so nothing else will read or change what this one
+    does. `followed`: functions are then applied to its value, and may fail (`Rest` runs them).
+    """
+
+    __slots__ = ("environment", "followed", "run", "whole")
 
     def __init__(self, run: Run, environment: object | None = None) -> None:
         self.run = run
         self.environment = environment
+        self.whole = self.followed = False

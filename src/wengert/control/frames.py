@@ -178,6 +178,38 @@ class Awaiting(Asking):
             del argument  # see Asking.step
 
 
+class Returning(Frame):
+    """The end of what follows a question: the question goes on, and what followed has made the value of the run."""
+
+    __slots__ = ("question",)
+
+    def __init__(self, question: Frame) -> None:
+        self.question = question
+
+    def resume(self, machine: Machine) -> Do[Any] | None:
+        machine.frames.append(Instead(machine.value))
+        machine.value = None
+        return self.question.resume(machine)
+
+    def handle(self, machine: Machine) -> Do[Any] | None:
+        return self.question.handle(machine)
+
+    def abandon(self, machine: Machine, stop: BaseException) -> BaseException:
+        return self.question.abandon(machine, stop)
+
+
+class Instead(Frame):
+    """A value in place of the one that comes."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def resume(self, machine: Machine) -> None:
+        machine.value = self.value
+
+
 def as_do(asked: object) -> Do[Any] | None:
     """The `Do` that an awaited object stands for; `None` if it is not awaitable in a run."""
     stands_for = getattr(type(asked), "as_do", None)

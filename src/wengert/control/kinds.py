@@ -6,20 +6,21 @@ Refuses to know: how users name them, numbers, graphs, executors, threads; nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager
 from types import CoroutineType, TracebackType
 from typing import Any, Never, TypeVar
 
 from wengert.control.context import Context
 from wengert.control.do import Do, Steps
-from wengert.control.frames import Asking, Awaiting, Nesting, Recovering, Scoping, Sharing
+from wengert.control.frames import Asking, Awaiting, Nesting, Recovering, Returning, Scoping, Sharing
 from wengert.control.machine import Frame, Machine
 from wengert.control.notation import described, not_awaitable
 from wengert.control.resources import Cell, Exit
 
 A = TypeVar("A")
 B = TypeVar("B")
+A_co = TypeVar("A_co", covariant=True)
 
 # Any throughout this module: `_begin` answers to the machine, whose stack mixes all types.
 
@@ -192,6 +193,43 @@ class Program(Do[A]):
         return Asking(self.make(machine.context)).resume(machine)
 
 
+class Question(Do[A_co]):
+    """What the executor of the run says of an expression: its `forward`, `value`, `predict`, `train` or `gradients`."""
+
+    __slots__ = ("arguments", "method")
+
+    def __init__(self, method: str, *arguments: object) -> None:
+        self.method = method
+        self.arguments = arguments
+
+    def _begin(self, machine: Machine) -> Do[Any] | None:
+        source, context = machine.run.source, machine.context
+        if source is not self:
+            while isinstance(source, Map):
+                source, context.followed = source.source, True
+            while isinstance(source, (Recover, Nested, Shared)) and not context.followed:
+                source = source.source
+        context.whole = source is self
+        machine.value = None
+        return Asking(getattr(machine.run.executor, self.method)(*self.arguments, context)).resume(machine)
+
+
+class Rest(Do[None]):
+    """For a question that is followed: what comes after it goes on with `value` to the end of the run, then it does.
+
+    So a training makes its changes when nothing is left that could fail.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def _begin(self, machine: Machine) -> None:
+        machine.frames.insert(0, Returning(machine.frames.pop()))
+        machine.value = self.value
+
+
 class Coroutined(Do[A]):
     __slots__ = ("make",)
 
@@ -221,3 +259,20 @@ class Within(Do[A]):
 
 def _no_do(given: object, method: str, function: object) -> Exception:
     return not_awaitable(given, f"the function given to {method}, {described(function)}, returned")
+
+
+def questions(source: Do[Any]) -> Iterator[Question[Any]]:
+    """The questions that a description is put together of; those that only a run makes are not seen."""
+    seen: set[int] = set()
+    left: list[Do[Any]] = [source]
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, Question):
+            yield part
+        elif isinstance(part, (Map, FlatMap, Recover, Shared, Nested, Within)):
+            left.append(part.source)
+        else:
+            left.extend(getattr(part, "parts", ()))  # of a gather

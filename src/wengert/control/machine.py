@@ -161,6 +161,7 @@ class Machine:
 
 def execute(source: Do[A], run: Run) -> A:
     """Run `source` to its end in this thread, as the whole of `run`."""
+    run.source = source
     try:
         return Machine(run).complete(source)
     except RunCancelled as cancelled:  # after the last step, when nothing was left to abandon

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import partial
 from importlib import import_module
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Protocol
 
-from wengert.control import Context, Do, Steps
+from wengert.control import Do
+from wengert.control.kinds import Question
 from wengert.differentiable import Data_co, Delta_contra, Differentiable
 from wengert.errors import LazyError, NotDifferentiableError, ShapeError
 from wengert.graph.kinds import Column, DeviceLike, DTypeLike, Kind, Role, Shape
@@ -212,16 +212,11 @@ def new_node(
     return node
 
 
-def _ask(method: str, x: object, context: Context) -> Steps[Any]:  # Any: what the executor gives
-    steps: Steps[Any] = getattr(context.run.executor, method)(x, context)
-    return steps
-
-
 def asked(method: str, x: object) -> Do[Any]:  # Any: typed by the property or method that asks
     """The `Do` that leaves the meaning of `x` to whoever runs it: forward, value, predict or train."""
     if method == "train" and isinstance(x, Expression):
         check_scalar_loss(x, method)
-    return Do.program(partial(_ask, method, x))
+    return Question(method, x)
 
 
 def check_scalar_loss(x: Expression, who: str) -> None:

@@ -133,9 +133,14 @@ class _TimedBound(Bound):
         with self._span("gradients"):
             return self._usual.gradients(snapshot)
 
-    def train(self, root: Expression, run: Run, snapshot: int) -> Value:
+    def trained(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         with self._span("train"):
-            return self._usual.train(root, run, snapshot)
+            value, change = self._usual.trained(root, run, snapshot)
+        return value, partial(self._changed, change)
+
+    def _changed(self, change: Callable[[], Value]) -> Value:
+        with self._record.span("plan", "changes of a plan", origin_of(self._root)):
+            return change()
 
     def _span(self, mode: Mode) -> AbstractContextManager[object]:
         return self._record.span("plan", f"plan of {mode}", origin_of(self._root))

@@ -118,7 +118,10 @@ def train(loss: DoubleExpression, /) -> Do[float]: ...
 @overload
 def train(loss: FloatExpression, /) -> Do[Float32]: ...
 def train(loss: Any, /) -> Do[Any]:  # Any: typed by the overloads
-    """The loss before the update; when run, every weight that a delta reaches takes one step (S5, S6).
+    """The loss before the update; when run, every weight that a delta reaches takes one step, at the end of the run.
+
+    A run that raises changes no weight. Several trainings in one run add up to one step; other questions in it see
+    the weights as they were before.
 
     Raises ShapeError at the call for a loss that is not scalar: reduce it first, with `sum` or `mean`;
     NotDifferentiableError for a mask and for what is no expression.

@@ -41,15 +41,7 @@ def commit(
     `refused` is told of a refusal, before any step, on its way out. `step` is what takes each step, if it is
     not `stepped`.
     """
-    weights = [(x, delta) for x, delta in deltas.items() if isinstance(x, Weight)]
-    for weight, delta in weights:
-        try:
-            weight._optimizer.admit(loss, delta, weight)
-        except Exception as refusal:  # the first stands for all
-            refusal.add_note(_where(weight))
-            if refused is not None:
-                refused(refusal)
-            raise
+    weights = admitted(deltas, loss, refused)
     with all_quiet():  # as forward and backward are
         updates = _staged(weights)
         of = {update.weight: update for update in updates}
@@ -71,6 +63,22 @@ def commit(
         except Exception as failure:
             failures.append(failure)
     raise_all(failures)
+
+
+def admitted(
+    deltas: Mapping[Expression, Value], loss: Value, refused: Callable[[Exception], None] | None
+) -> list[tuple[Weight, Value]]:
+    """The weights among these with their deltas, if the optimizers of all admit them; `refused` as in `commit`."""
+    weights = [(x, delta) for x, delta in deltas.items() if isinstance(x, Weight)]
+    for weight, delta in weights:
+        try:
+            weight._optimizer.admit(loss, delta, weight)
+        except Exception as refusal:  # the first stands for all
+            refusal.add_note(_where(weight))
+            if refused is not None:
+                refused(refusal)
+            raise
+    return weights
 
 
 def _staged(weights: Sequence[tuple[Weight, Value]]) -> list[Update]:

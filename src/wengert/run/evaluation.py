@@ -35,11 +35,12 @@ from wengert.run.tapes import Tapes
 class Evaluation(Tapes):
     """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
 
-    __slots__ = ("buffers", "held", "order", "passages", "resolved", "snapshot", "update")
+    __slots__ = ("buffers", "held", "order", "passages", "resolved", "snapshot", "trains", "update")
 
     def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
         super().__init__(loops)
         self.snapshot = snapshot
+        self.trains = False  # whether the deltas of weights are committed
         self.buffers: dict[int, Cell] = {}  # of the weights read, by the identity of their data
         self.held: list[Callable[[], None]] = []  # tapes that live as long as this does
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
@@ -58,9 +59,14 @@ class Evaluation(Tapes):
             table.clear()
         self.passages.close()
         self.update = None
-        if WATCHERS and len(failure) == 3 and isinstance(failure[1], Exception):
+        if len(failure) == 3 and isinstance(failure[1], Exception):
+            self.tell(failure[1])
+
+    def tell(self, failure: Exception) -> None:
+        """Tell those who watch its weights of a failure."""
+        if WATCHERS:
             for watcher in watchers_of(x for x in self.values if isinstance(x, Weight)):
-                watcher.failed(failure[1])
+                watcher.failed(failure)
 
     def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
         """The value of `root`; everything below it that has no value yet gets one: `nodes`, if known."""

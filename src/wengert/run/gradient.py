@@ -8,15 +8,13 @@ Refuses to know: who answers; the executor of the run does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from importlib import import_module
 from typing import Any, Generic, Protocol, cast, overload
 
 from typing_extensions import TypeVar
 
 from wengert.arrays import Array, Cpu, Float32, Float64
-from wengert.control import Context, Do, Steps
-from wengert.control.machine import Machine
+from wengert.control.kinds import Question
 from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError, NotDifferentiableError
 from wengert.graph.expressions import ArrayLayer, ArrayOperand
@@ -60,12 +58,13 @@ class Target(Differentiable[P, D_contra], Protocol[P, D_contra, L_co]):
     def _layer(self) -> L_co: ...
 
 
-class Gradients(Do[D_co], Generic[D_co, L_co]):
+class Gradients(Question[D_co], Generic[D_co, L_co]):
     """The derivatives of a loss, to be run; `layers` are the same as expressions."""
 
     __slots__ = ("_layers", "_loss", "_targets")
 
     def __init__(self, loss: object, targets: tuple[Expression, ...]) -> None:
+        super().__init__("gradients", loss, targets)
         self._loss = loss
         self._targets = targets
         self._layers: tuple[Expression, ...] | None = None
@@ -82,15 +81,8 @@ class Gradients(Do[D_co], Generic[D_co, L_co]):
             self._layers = later.derivatives(lift_any(self._loss), self._targets)
         return cast(L_co, self._layers)
 
-    def _begin(self, machine: Machine) -> Do[Any]:  # Any: deltas of every type
-        return Do.program(partial(_asked, self._loss, self._targets))
-
     def __reduce__(self) -> tuple[type[Gradients[Any, Any]], tuple[object, ...]]:  # Any: of every type
         return Gradients, (self._loss, self._targets)
-
-
-def _asked(loss: object, targets: tuple[Expression, ...], context: Context) -> Steps[Any]:  # Any: deltas
-    return context.run.executor.gradients(loss, targets, context)
 
 
 # Any in all: the Data of what is asked for does not matter; its Delta and its layer decide the answer

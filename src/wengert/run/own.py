@@ -1,39 +1,54 @@
-"""Runs that nobody trains, and the tapes that they give: a `backward` by hand makes a run a training (D6).
+"""A run as one transaction: each weight is read once, each node computed once, and weights change at the end.
 
-Knows: how long a tape lives, and that what was sent to tapes is on its way when the last of them is let go.
-Refuses to know: how an evaluation computes.
+Knows: how parts of a run (`predict`, `train`, `gradients`, and a `backward` by hand) share the values of one
+evaluation; that the deltas of all trainings of a run add up, so that a run which fails anywhere changes nothing;
+how long a tape lives.
+Refuses to know: how an evaluation computes, and the question that is a whole run, which needs none of this.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
 from typing import Any, Final
 
-from wengert.control import Do, Run, UnitContinuation
+from wengert.arrays import Value, is_array
+from wengert.control import Context, Do, Run, Steps, UnitContinuation
+from wengert.control.kinds import questions
 from wengert.errors import TapeReleasedError
 from wengert.graph.node import Expression
+from wengert.graph.products import zero_of
 from wengert.graph.store import STORE
+from wengert.lazy import dense
+from wengert.run.commit import admitted
+from wengert.run.compiled.passages import Passages
+from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import Loops
+from wengert.run.nonfinite import explain
+from wengert.run.received import handed_over
+from wengert.run.watched import Watched
 
 OWN: Final = "the evaluation of a run"
 
 
 class RunsOwn(Evaluation):
-    """The evaluation of a run that nobody trains: a `backward` by hand makes it a training (D6)."""
+    """The evaluation of a run that is more than one question; a training in it is committed when the run succeeds."""
 
-    __slots__ = ("executor", "live", "trains")
+    __slots__ = ("executor", "live")
 
-    def __init__(self, run: Run, loops: Loops) -> None:
+    def __init__(self, run: Run, loops: Loops, stretches: Stretches | None = None) -> None:
         run.on_close(partial(STORE.end, self))
         super().__init__(STORE.begin(self), loops)
         run.on_close(self.__exit__)
         run.on_success(self.finish)
+        self.passages = Passages(stretches, goes_back=False)
         self.executor = run.executor
         self.live = 0
-        self.trains = False
+        if run.source is not None and any(x.method == "train" for x in questions(run.source)):
+            self.may_train(run)  # before anything is read, or another training could come in between
 
     def finish(self) -> None:
         """The commit; before it, what was sent below a bind after the last tape's release is on its way."""
@@ -42,12 +57,20 @@ class RunsOwn(Evaluation):
         self.loops.commit(self.deltas, self.snapshot)
 
     def may_train(self, run: Run) -> None:
-        """A tape is asked for, which may be sent a delta: from now on to its end the run is alone (S10)."""
+        """From now on to its end the run is alone (S10): a tape is asked for, or a training."""
         if not self.trains:
             self.trains = self.passages.goes_back = True
             run.on_close(STORE.hold())
             if not self.buffers:  # no weight has been read: begin where the training before this one ended
                 self.snapshot = STORE.begin(self)
+
+
+class WatchedOwn(Watched, RunsOwn):
+    """The same, which tells each node."""
+
+    def finish(self) -> None:
+        super().finish()
+        self.tell_updated()
 
 
 class Hold(AbstractContextManager["Hold"]):
@@ -87,3 +110,62 @@ class Hold(AbstractContextManager["Hold"]):
     def release(self) -> None:
         """From now on the tape refuses deltas, and keeps nothing of the run alive."""
         self.evaluation = None
+
+
+# Any in all: the data and deltas of expressions of every type
+def part_predicted(evaluation: Evaluation, x: Expression, context: Context) -> Steps[Any]:
+    """The data of an expression as the rest of the run sees it, for its asker alone."""
+    value = yield from evaluation.evaluate(x, context)
+    return private(value, x)
+
+
+def part_trained(evaluation: Evaluation, loss: Expression, context: Context) -> Steps[Any]:
+    """The loss; the deltas of its weights are added to those which the end of the run commits.
+
+    What refuses or breaks the training leaves nothing of it, whatever the run makes of the failure.
+    """
+    if isinstance(evaluation, RunsOwn):
+        evaluation.may_train(context.run)
+    try:
+        value = yield from evaluation.evaluate(loss, context)
+        deltas = yield from _deltas(evaluation, loss, context)
+        admitted(deltas, value, partial(explain, evaluation, loss))
+        value = private(value, loss)
+        context.run.admit(value)
+    except Exception as failure:
+        evaluation.tell(failure)
+        raise
+    for x, delta in deltas.items():
+        evaluation.add(x, delta)
+    return value
+
+
+def part_gradients(
+    evaluation: Evaluation, loss: Expression, targets: Sequence[Expression], context: Context
+) -> Steps[tuple[Any, ...]]:
+    """The deltas of a loss at weights, from the values that the rest of the run sees."""
+    yield from evaluation.evaluate(loss, context)
+    deltas = yield from _deltas(evaluation, loss, context)
+    found: list[Any] = []
+    for target in targets:
+        value = yield from evaluation.evaluate(target, context)
+        delta = deltas.get(target)
+        found.append(private(zero_of(value) if delta is None else dense(delta), target))
+    return tuple(found)
+
+
+def _deltas(evaluation: Evaluation, loss: Expression, context: Context) -> Steps[dict[Expression, Value]]:
+    """The deltas of weights for a delta of 1 at `loss`, apart from what else is on its way."""
+    others = evaluation.deltas, evaluation.pending, evaluation.lazy, evaluation.wanted
+    evaluation.deltas, evaluation.pending, evaluation.lazy, evaluation.wanted = {}, {}, {}, {}
+    try:
+        evaluation.seed(loss)
+        yield from evaluation.backward(context)
+        return evaluation.deltas
+    finally:
+        evaluation.deltas, evaluation.pending, evaluation.lazy, evaluation.wanted = others
+
+
+def private(value: Value, of: Expression) -> Any:
+    """Data for one asker, of a value that others still read."""
+    return handed_over(value.copy() if is_array(value) else value, of.kind, {})

@@ -14,6 +14,7 @@ from typing import Any
 
 from wengert.arrays import Namespace, is_array
 from wengert.control import Context, Do, Run, Steps
+from wengert.control.kinds import Rest
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
@@ -29,7 +30,16 @@ from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.nonfinite import explain
-from wengert.run.own import OWN, Hold, RunsOwn
+from wengert.run.own import (
+    OWN,
+    Hold,
+    RunsOwn,
+    WatchedOwn,
+    part_gradients,
+    part_predicted,
+    part_trained,
+    private,
+)
 from wengert.run.received import OwnTape, given, handed_over, nowhere
 from wengert.run.watched import watched
 
@@ -94,18 +104,26 @@ class Sequential:
         return given(value, x.kind, evaluation.buffers)
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
-        """The data of an expression, evaluated by itself."""
-        return STORE.reading(partial(_predict, lift_any(expression), context, watched(self)))
+        """The data of an expression."""
+        x = lift_any(expression)
+        if context.whole:
+            return STORE.reading(partial(_predict, x, context, watched(self)))
+        return part_predicted(_evaluation(context, self), x, context)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
-        """The loss before the update; then one commit for every weight that a delta reached."""
-        return STORE.training(partial(_train, lift_any(loss), context, watched(self, trains=True)))
+        """The loss before the update; at the end of the run one commit for every weight that a delta reached."""
+        x = lift_any(loss)
+        if context.whole:
+            return STORE.training(partial(_train, x, context, watched(self)))
+        return part_trained(_evaluation(context, self, goes_back=True), x, context)
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
         x = lift_any(loss)
         targets: tuple[Expression, ...] = tuple(map(lift_any, wrt))  # type: ignore[call-overload] # `gradients` gives a tuple
-        return STORE.reading(partial(_gradients, x, targets, context, watched(self)))
+        if context.whole or not all(isinstance(target, Weight) for target in targets):
+            return STORE.reading(partial(_gradients, x, targets, context, watched(self)))
+        return part_gradients(_evaluation(context, self, goes_back=True), x, targets, context)
 
 
 def _predict(x: Expression, context: Context, executor: Sequential, snapshot: int) -> Steps[Any]:
@@ -165,16 +183,24 @@ def _planned(
 def _train(loss: Expression, context: Context, executor: Sequential, snapshot: int) -> Steps[Any]:
     plans = executor._plans
     bound = None if plans is None else plans.find(loss, "train")
+    followed = context.followed
     if bound is not None:
         with suppress(Interrupted):
-            return bound.train(loss, context.run, snapshot)
+            value, change = bound.trained(loss, context.run, snapshot)
+            if followed:
+                followed = False  # should the interpreter have to train again
+                yield Rest(private(value, loss))
+            return change()
     with _begun(executor, snapshot) as evaluation:
+        evaluation.trains = True
         nodes = evaluation.begin(loss)
         if plans is None or not plans.earned(nodes, "train") or not plans.make(evaluation, nodes, "train"):
             rest = evaluation.there_and_back(loss, context.run, nodes)
             if rest:  # a scope for what it opens, left before the commit
                 yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
+        if followed:
+            yield Rest(value)
         try:
             context.run.settle(value)  # the last moment at which a run can stop with nothing changed (D18)
         except Exception as refusal:
@@ -213,14 +239,18 @@ def _begun(executor: Sequential, snapshot: int, goes_back: bool = True) -> Evalu
     return evaluation
 
 
-def _evaluation(context: Context, executor: Sequential) -> Evaluation:
-    """The evaluation that this part of the run belongs to; a run without one gets its own."""
-    if isinstance(context.environment, Evaluation):
-        return context.environment
+def _evaluation(context: Context, executor: Sequential, goes_back: bool = False) -> Evaluation:
+    """The evaluation that this part of the run belongs to; the run's own where there is none.
+
+    `goes_back`: one that keeps what deltas need, and that commits those of weights, which a prediction's does not.
+    """
+    around = context.environment
+    if isinstance(around, Evaluation) and (around.trains or isinstance(around, RunsOwn) or not goes_back):
+        return around
     return context.run.local(OWN, partial(_own, context.run, executor))
 
 
 def _own(run: Run, executor: Sequential) -> RunsOwn:
-    made = RunsOwn(run, executor._loops)
-    made.passages = Passages(executor._stretches, goes_back=False)
-    return made
+    telling = watched(executor)
+    made = RunsOwn if telling is executor else WatchedOwn
+    return made(run, telling._loops, telling._stretches)

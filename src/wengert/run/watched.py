@@ -7,10 +7,9 @@ Refuses to know: what a watcher does with what it is told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
-from functools import partial
 from typing import Protocol, TypeVar
 
 from wengert.arrays import Value
@@ -38,14 +37,14 @@ class Interpreting(Protocol):
 E = TypeVar("E", bound=Interpreting)
 
 
-def watched(executor: E, trains: bool = False) -> E:
+def watched(executor: E) -> E:
     """The executor, or while somebody watches one like it that tells."""
     if not WATCHERS or not any(watcher.detailed for watcher in present()):
         return executor
     executor = copy(executor)
     executor._plans = executor._stretches = None
     executor._loops = _Careful(executor._loops)
-    executor._evaluations = partial(Watched, trains)
+    executor._evaluations = Watched
     return executor
 
 
@@ -78,19 +77,19 @@ class _Careful(Loops):
 class Watched(Evaluation):
     """An evaluation that tells each node."""
 
-    __slots__ = ("trains", "watchers")
-
-    def __init__(self, trains: bool, snapshot: int, loops: Loops) -> None:
-        super().__init__(snapshot, loops)
-        self.trains = trains
-        self.watchers: list[Watcher] = []  # of the weights that have been met
+    # a class with room for attributes, so that the evaluation of a run can be one of both kinds
+    watchers: Sequence[Watcher] = ()  # of the weights that have been met
 
     def __exit__(self, *failure: object) -> None:
         super().__exit__(*failure)
-        if self.trains and failure[1] is None:
-            for weight in [x for x in self.deltas if isinstance(x, Weight)]:
-                for watcher in watchers_of([weight]):
-                    watcher.updated(weight)
+        if self.trains and len(failure) == 3 and failure[1] is None:
+            self.tell_updated()
+
+    def tell_updated(self) -> None:
+        """Tell of each weight that a commit has changed."""
+        for weight in [x for x in self.deltas if isinstance(x, Weight)]:
+            for watcher in watchers_of([weight]):
+                watcher.updated(weight)
 
     def begin(self, root: Expression) -> list[Node]:
         nodes = super().begin(root)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Generic, final
 
-from wengert.control import Context, Do, Executor, Steps, without_collector
+from wengert.control import Do, Executor, Run, without_collector
+from wengert.control.machine import execute
 from wengert.errors import ArgumentError, CheckpointError, NonFiniteError
 from wengert.graph import Weight
 from wengert.graph.operand import lift_any
@@ -80,7 +80,9 @@ class Loop(Generic[B]):
                     f"fit: the loss of step {state.step + 1} is {value}, so all weights stay as they are\n  {loss!r}"
                 )
 
-        value = float(Do.program(partial(_trained, train(loss), refuse)).run(self.executor))
+        run = Run(self.executor)
+        run.on_settle(refuse)
+        value = float(execute(train(loss), run))
         place = state.done
         state.stepped(value, len(batch), time.perf_counter() - start)
         return Step(state.step, state.epoch, place, state.count, value)
@@ -124,10 +126,3 @@ class Loop(Generic[B]):
             if not math.isfinite(validation):
                 raise NonFiniteError(f"fit: the validation loss after step {state.step} is {validation}")
         return Epoch(state.epoch, state.step, state.mean, validation, metrics, state.seconds - before)
-
-
-# Any: of one of the three columns
-def _trained(training: Do[Any], refuse: Callable[[object], None], context: Context) -> Steps[Any]:
-    """A training that `refuse` may stop before any weight changes."""
-    context.run.on_settle(refuse)
-    return (yield training)

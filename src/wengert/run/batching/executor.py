@@ -65,14 +65,21 @@ class Batched:
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        return self._predicting.predict(expression, context)
+        if context.whole:
+            return self._predicting.predict(expression, context)
+        self._own(context)
+        return self._inner.predict(expression, context)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
+        if not context.whole:
+            self._own(context)
         return self._inner.train(loss, context)
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
+        if not context.whole:
+            self._own(context)
         return self._inner.gradients(loss, wrt, context)
 
     def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:

@@ -6,7 +6,7 @@ Refuses to know: how schedules are made; a run that fails is left to those who c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.arrays import Value, all_quiet, one_like
@@ -76,8 +76,8 @@ class KeptRun:
         region.release()
         return handed_over(region.value(self.place), root.kind, {})
 
-    def train(self, loss: Expression, run: Run, snapshot: int) -> Value:
-        """The loss; then the weights change."""
+    def trained(self, loss: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
+        """The loss, to look at, and what makes the changes of weights and gives the loss."""
         region = self._forward(snapshot, True, run)
         value = region.value(self.place)
         deltas: dict[Expression, Value] = {}
@@ -88,10 +88,14 @@ class KeptRun:
             except Exception as failure:
                 raise Interrupted from failure
         value = handed_over(value, loss.kind, {})
-        settle(run, value)
-        commit(deltas, snapshot, value, _interrupt)
-        region.release()
-        return value
+
+        def change() -> Value:
+            settle(run, value)
+            commit(deltas, snapshot, value, _interrupt)
+            region.release()
+            return value
+
+        return value, change
 
     def _forward(self, snapshot: int, keeps: bool, run: Run | None) -> Region:
         region = Region(self.bound, _Weights(snapshot), keeps)

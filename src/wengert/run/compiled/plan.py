@@ -130,27 +130,32 @@ class Bound:
         program.give(buffers)
         return outputs
 
-    def train(self, root: Expression, run: Run, snapshot: int) -> Value:
-        """The loss; then the weights change."""
+    def trained(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
+        """The loss, to look at, and what makes the changes of weights and gives the loss."""
         return self._update(root, run, snapshot) if self.plan.updating else self._send(root, run, snapshot)
 
-    def _send(self, root: Expression, run: Run, snapshot: int) -> Value:
+    def _send(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """Forward and backward; the optimizers are asked in the usual commit."""
         value, *deltas = self._outputs(snapshot)
         value = handed_over(value, root._kind, self._read(snapshot, [value]))
-        settle(run, value)
-        trained: list[Expression] = [self.weights[i] for i in self.plan.places]
-        commit(dict(zip(trained, deltas, strict=True)), snapshot, value, _interrupt)
-        return value
 
-    def _update(self, root: Expression, run: Run, snapshot: int) -> Value:
+        def change() -> Value:
+            settle(run, value)
+            trained: list[Expression] = [self.weights[i] for i in self.plan.places]
+            commit(dict(zip(trained, deltas, strict=True)), snapshot, value, _interrupt)
+            return value
+
+        return value, change
+
+    def _update(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """Forward, backward, steps and changes in one program."""
-        value, change = self.computed(run, snapshot)
-        try:
-            run.settle(value)
-        except Exception as refusal:
-            raise Interrupted from refusal
-        return handed_over(change(), root._kind, {})  # its memory is no weight's: see `apart`
+        value, keep = self.computed(run, snapshot)
+
+        def change() -> Value:
+            settle(run, value)
+            return handed_over(keep(), root._kind, {})  # its memory is no weight's: see `apart`
+
+        return value, change
 
     def computed(self, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """The loss, and a function that makes the changes of weights and gives the loss again.

@@ -15,13 +15,12 @@ from typing import Any, Final, TypeVar
 from wengert.arrays.pools import on_one_blas_thread
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.gather import Gather
-from wengert.control.kinds import Program, Shared, Within
+from wengert.control.kinds import Program, Question, Shared, Within
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError
 from wengert.graph.node import Node
 from wengert.graph.operand import lift_any
 from wengert.graph.site import user_position
-from wengert.run.compiled.passages import Passages
 from wengert.run.compiled.plans import WORTH, Mode, Plans
 from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
@@ -36,7 +35,7 @@ from wengert.run.threads.together import Together
 from wengert.run.threads.trial import TERMS, Divided, Terms
 
 A = TypeVar("A")
-_ASKS: Final = (Program, Shared, Within, Gather)  # which do nothing before they ask
+_ASKS: Final = (Program, Question, Shared, Within, Gather)  # which do nothing before they ask
 
 
 class Parallel:
@@ -98,15 +97,24 @@ class Parallel:
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
+        self._own(context)
         return self._answer(self._inner.predict(expression, context), context)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
+        self._own(context)
         return self._answer(self._inner.train(loss, context), context)
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
+        self._own(context)
         return self._answer(self._inner.gradients(loss, wrt, context), context)
+
+    def _own(self, context: Context) -> Evaluation | None:
+        """The evaluation that this part of a run belongs to; a run without one gets its own, of this kind."""
+        if context.whole or isinstance(context.environment, Evaluation):
+            return context.environment if isinstance(context.environment, Evaluation) else None
+        return context.run.local(OWN, partial(_Own, self, context.run))
 
     def _answer(self, steps: Steps[A], context: Context) -> Steps[A]:
         """These with one thread of BLAS, in their turn."""
@@ -152,9 +160,8 @@ class _Own(Together, RunsOwn):
     """Of a run that nobody trains."""
 
     def __init__(self, executor: Parallel, run: Run) -> None:
-        RunsOwn.__init__(self, run, executor._inner._loops)
+        RunsOwn.__init__(self, run, executor._inner._loops, executor._inner._stretches)
         self.goes_together(executor._crew, executor._habits)
-        self.passages = Passages(executor._inner._stretches, goes_back=False)
 
 
 def _in_turn(steps: Steps[A]) -> Steps[A]:
