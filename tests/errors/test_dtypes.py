@@ -142,7 +142,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "complex array": (
         lambda: w + np.ones((2, 3), complex),
         "DTypeError: add: an array of complex128 is not differentiable; use float32 or "
-        "float64\n"
+        "float64, as in x.astype(numpy.float32)\n"
         "  operand 0: weight 'w' (2, 3) float32\n"
         "  operand 1: literal (2, 3) complex128\n"
         "  at here",
@@ -158,14 +158,15 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "structured array": (
         lambda: w + np.zeros((2, 3), [("a", np.float32)]),
         "DTypeError: add: an array of [('a', '<f4')] is not differentiable; use float32 or "
-        "float64\n"
+        "float64, as in x.astype(numpy.float32)\n"
         "  operand 0: weight 'w' (2, 3) float32\n"
         "  operand 1: literal (2, 3) [('a', '<f4')]\n"
         "  at here",
     ),
     "array of text": (
         lambda: w + np.array(["a"]),
-        "DTypeError: add: an array of <U1 is not differentiable; use float32 or float64\n"
+        "DTypeError: add: an array of <U1 is not differentiable; use float32 or float64, "
+        "as in x.astype(numpy.float32)\n"
         "  operand 0: weight 'w' (2, 3) float32\n"
         "  operand 1: literal (1,) <U1\n"
         "  at here",
@@ -213,8 +214,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "float16 scalar": (
         lambda: w * np.float16(2),
-        "NotDifferentiableError: multiply: a numpy.float16 is not differentiable, got "
-        "np.float16(2.0); write float(x) or numpy.float32(x)\n"
+        "DTypeError: multiply: a number of float16 is not differentiable; use float32 or "
+        "float64, as in x.astype(numpy.float32)\n"
         "  operand 0: weight 'w' (2, 3) float32\n"
         "  operand 1: float16 np.float16(2.0)\n"
         "  at here",

@@ -223,7 +223,7 @@ def test_more_corrected_than_counted() -> None:
     masked = wg.where(np.array([False, False]), wg.std(w, axis=1, correction=1), 0.0)
     assert deltas_of(wg.sum(masked), w)[0].tolist() == [[0.0], [0.0]]
     wrong: Any = "1"  # Any: refused on purpose
-    with pytest.raises(ArgumentError, match="var: correction is a number, 0 or mostly 1; got '1'"):
+    with pytest.raises(ArgumentError, match="var: correction is a finite number, 0 or mostly 1; got '1'"):
         wg.var(w, correction=wrong)
 
 

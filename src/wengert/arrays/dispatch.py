@@ -8,6 +8,8 @@ Refuses to know: operations and graphs; cupy, until one of its arrays is met.
 from __future__ import annotations
 
 import importlib
+import math
+from numbers import Real
 from typing import TYPE_CHECKING, SupportsIndex, TypeGuard, cast
 
 import numpy as np
@@ -24,6 +26,7 @@ __all__ = [
     "is_float32",
     "is_host_array",
     "is_integer",
+    "is_number",
     "namespace_for",
     "namespace_of",
     "serve",
@@ -116,6 +119,20 @@ def is_integer(x: object) -> TypeGuard[SupportsIndex]:
     (True, True, False, False)
     """
     return isinstance(x, int | np.integer) and not isinstance(x, bool)
+
+
+def is_number(x: object) -> TypeGuard[float]:
+    """True for real numbers that are finite as a double, truth values not among them.
+
+    >>> is_number(1), is_number(0.5), is_number(True), is_number(10**400), is_number(float("nan"))
+    (True, True, False, False, False)
+    """
+    if not isinstance(x, Real) or isinstance(x, bool):
+        return False
+    try:
+        return math.isfinite(x)
+    except OverflowError:
+        return False
 
 
 def plain(x: object) -> object:

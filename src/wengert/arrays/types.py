@@ -16,6 +16,7 @@ __all__ = [
     "ARRAY_CLASS",
     "FLOAT32",
     "FLOAT64",
+    "FLOATS",
     "INTEGER",
     "MASK",
     "Array",
@@ -53,6 +54,7 @@ Floating: TypeAlias = np.floating[Any]  # reason for Any: numpy's own parameter,
 ARRAY_CLASS: type = np.ndarray  # stands for the data of every array column, wherever they live
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
+FLOATS = (FLOAT32, FLOAT64)  # the element types of expressions
 MASK = np.dtype(np.bool)
 INTEGER = np.array(0).dtype  # of an integer of which nobody has said another
 

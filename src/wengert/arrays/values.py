@@ -15,7 +15,7 @@ from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import freeze as host_freeze
 from wengert.arrays.ownership import own_copy as host_own_copy
 from wengert.arrays.scatter import within as host_within
-from wengert.arrays.types import FLOAT64, MASK, Cpu, Gpu
+from wengert.arrays.types import FLOAT64, FLOATS, MASK, Cpu, Gpu
 
 __all__ = [
     "as_readonly",
@@ -28,6 +28,7 @@ __all__ = [
     "indexed_shape",
     "integer_array",
     "is_finite",
+    "is_other_float",
     "one_like",
     "own_copy",
     "root",
@@ -67,6 +68,15 @@ def dtype_of(x: Value) -> np.dtype[np.generic]:
         return cast("np.dtype[np.generic]", x.dtype)
     except AttributeError:
         return MASK if type(x) is bool else FLOAT64
+
+
+def is_other_float(x: Value) -> bool:
+    """Whether `x` is a number of numpy's that is floating and of no element type of expressions.
+
+    >>> is_other_float(np.float16(1)), is_other_float(np.float32(1)), is_other_float(1.0)
+    (True, False, False)
+    """
+    return isinstance(x, np.floating) and x.dtype not in FLOATS
 
 
 def shape_of(x: Value) -> Shape:

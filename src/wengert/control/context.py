@@ -94,7 +94,7 @@ class Run:
     )
 
     def __init__(self, executor: Executor | None = None) -> None:
-        if executor is not None and (isinstance(executor, type) or not hasattr(executor, "train")):
+        if executor is not None and (isinstance(executor, type) or not hasattr(executor, "gradients")):
             raise ArgumentError(
                 f"the executor of a run is an object such as wengert.run.Sequential(); got {executor!r:.60}"
                 + isinstance(executor, type) * ", which is a class: call it"

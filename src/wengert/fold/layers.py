@@ -12,15 +12,16 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from wengert.arrays import Value, is_array, shape_of
+from wengert.arrays import FLOATS, Value, is_array, shape_of
 from wengert.arrays.draws import Generator, generator
 from wengert.arrays.stated import stated_array
-from wengert.errors import BlockError, BlockStateError, BlockValueError
+from wengert.errors import BlockError, BlockStateError, BlockValueError, DTypeError
 from wengert.fold.block import A, Tensors
 from wengert.fold.kinds import Leaf
 from wengert.fold.solver import Solver, Use
 from wengert.fold.types import ResultType, TensorType
 from wengert.graph import ArrayWeight
+from wengert.graph.kinds import refused_dtype
 from wengert.graph.operand import shown
 from wengert.plugins import SGD, Plugin
 
@@ -77,6 +78,8 @@ class Layer(Leaf[A, Tensors]):
     def begun(self, given: Initializer, shape: tuple[int, ...], dtype: str) -> Value:
         """What an initializer gives: an array, or a function of the shape."""
         array = given(shape) if callable(given) else given
+        if is_array(array) and array.dtype.kind == "f" and array.dtype not in FLOATS:
+            raise DTypeError(self.fault(f"an initial array of {refused_dtype(array.dtype)}"))
         found = stated_array(array, dtype) if is_array(array) else None
         if found is None or shape_of(found) != shape:
             raise BlockValueError(

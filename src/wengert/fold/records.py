@@ -6,6 +6,7 @@ Refuses to know: what the blocks inside do.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from typing import Any, TypeAlias, overload
@@ -88,13 +89,17 @@ class AllOf(Written[A, B]):
 class Record(Written[A, B]):
     """A block for each key of the input: block k reads `x[k]`; what they give is a tuple.
 
-    Of a dict, in the order of its sorted keys. Of pairs, or of a tuple, whose keys are 0, 1, ..., in that order; such
-    a record also takes a tuple of other blocks' results. A key of pairs may be a slice.
+    The order of the tuple is that of the children in an `OrderedDict`, in a list of pairs, whose keys may be slices,
+    and in a tuple, whose keys are 0, 1, ...; such a record also takes a tuple of other blocks' results. A plain dict
+    is a set of keys: its blocks come sorted by key, however it was written.
     Raises BlockError for children of another kind and where the number of parts differs, and BlockStateError
-    where a dict, which has no order, meets a tuple.
+    where a plain dict meets a tuple.
+    >>> from collections import OrderedDict
     >>> from wengert import fold as td
     >>> td.Record({"b": td.Scalar(), "a": td.Scalar()}).eval({"a": 1, "b": 2})
     (array(1., dtype=float32), array(2., dtype=float32))
+    >>> td.Record(OrderedDict(b=td.Scalar(), a=td.Scalar())).eval({"a": 1, "b": 2})
+    (array(2., dtype=float32), array(1., dtype=float32))
 
     Source: TensorFlow Fold, `td.Record`.
     """
@@ -125,9 +130,9 @@ class Record(Written[A, B]):
         super().__init__(name, children=children)
         if not isinstance(children, (Mapping, tuple, list)):
             raise BlockError(self.fault("children are a dict, a list of pairs, or a tuple"))
-        self._ordered = not isinstance(children, Mapping)
+        self._ordered = not isinstance(children, Mapping) or isinstance(children, OrderedDict)
         if isinstance(children, Mapping):
-            pairs = _sorted(children)
+            pairs = list(children.items()) if self._ordered else _sorted(children)
         elif isinstance(children, list):
             if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in children):
                 raise BlockError(self.fault("a list of children has pairs of a key and a block"))
@@ -172,7 +177,9 @@ class Record(Written[A, B]):
     def _from_tuple(self, solver: Solver, use: Use, of: TupleType, sources: list[Unknown]) -> None:
         if not self._ordered:
             raise BlockStateError(
-                self.fault(f"its input is {resolved(of)}, and a dict has no order: give a tuple of blocks")
+                self.fault(
+                    f"its input is {resolved(of)}, and a dict has no order: give a tuple of blocks, or an OrderedDict"
+                )
             )
         if len(of) != len(sources):
             raise BlockError(self.fault(f"its input has {len(of)} parts, and it has {len(sources)} blocks"))

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeAlias, final
 from wengert.arrays import is_integer
 from wengert.arrays.stated import dtype_name
 from wengert.errors import BlockError
+from wengert.graph.kinds import refused_dtype
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
 
@@ -140,6 +141,8 @@ class TensorType(Single):
         name = dtype_name(dtype)
         if name is None:
             raise wrong("TensorType: a dtype is the name of an element type, as 'float32'", dtype)
+        if name.startswith("float") and name not in ("float32", "float64"):
+            raise wrong(f"TensorType: a tensor of {refused_dtype(name)}; a dtype is as 'float32'", dtype)
         self.shape = tuple(int(n) for n in shape)
         self.dtype = name
 

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, overload
 from wengert.arrays import Array, Cpu, Dv, Float32, Floating, Host, S, T
 from wengert.control import Do
 from wengert.differentiable import DeepLearning, Implementation, Tape, enrol
+from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.declared import kind_from_data
 from wengert.graph.expressions import (
@@ -26,7 +27,8 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.kinds import Role
 from wengert.graph.node import Node
-from wengert.graph.operand import BUILT_IN, LITERAL, external, lift_any
+from wengert.graph.operand import BUILT_IN, LITERAL, external, lift_any, shown
+from wengert.graph.site import user_position
 
 X = TypeVar("X")
 D = TypeVar("D")
@@ -66,7 +68,7 @@ class Instance(Generic[X, D, E]):
 def register(cls: type[X]) -> Callable[[Callable[[X], Do[Tape[D, E]]]], Instance[X, D, E]]:
     """Make the values of a class differentiable, whoever owns it; the result is the evidence.
 
-    Raises TypeError for what is no class, and for a built-in type, whose values are literals already.
+    Raises ArgumentError for what is no class, and for a built-in type, whose values are literals already.
     >>> from wengert import Do, Tape, UnitContinuation
     >>> class Percent(int): ...
     >>> @register(Percent)
@@ -76,10 +78,15 @@ def register(cls: type[X]) -> Callable[[Callable[[X], Do[Tape[D, E]]]], Instance
     1.5
     """
     if not isinstance(cls, type):
-        raise TypeError(f"register takes a class; got {cls!r}, of which no value is an instance")
-
+        raise ArgumentError(
+            f"register: expected a class, got {shown(cls)}; write @register(type(x)) for the class of a value\n"
+            f"  at {user_position()}"
+        )
     if cls in BUILT_IN:
-        raise TypeError(f"{cls.__name__} is built in: its values are literals already")
+        raise ArgumentError(
+            f"register: {cls.__name__} is built in, and its values are literals already; register a class of "
+            f"your own, which may derive from it\n  at {user_position()}"
+        )
 
     def enter(rule: Callable[[X], Do[Tape[D, E]]]) -> Instance[X, D, E]:
         return Instance(cls, enrol(cls, rule))

@@ -10,9 +10,10 @@ from numbers import Integral
 from typing import Any
 
 from wengert.arrays import integer_array, is_array
-from wengert.errors import DTypeError, ShapeError
+from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
+from wengert.graph.operand import shown
 from wengert.graph.site import user_position
 
 Part = tuple[Any, ...]  # ("int", i) ("slice", a, b, c) ("ellipsis",) ("new",) ("array",)
@@ -34,7 +35,7 @@ def index_of(x: object, key: object) -> tuple[tuple[object, ...], tuple[Part, ..
         elif type(part) is int or (isinstance(part, Integral) and not isinstance(part, bool)):
             pattern.append(("int", int(part)))
         elif isinstance(part, list) or is_array(part) or is_index(part):
-            operands.append(integer_array(part) if isinstance(part, list) else part)
+            operands.append(indices(part))
             pattern.append(("array",))
         else:
             raise DTypeError(
@@ -51,7 +52,15 @@ def is_index(x: object) -> bool:
 
 def indices(x: Any) -> Any:  # Any: integers in any form that a person writes, and an operand
     """Integers as an operand."""
-    return x if is_array(x) or is_index(x) else integer_array(x)
+    if is_array(x) or is_index(x):
+        return x
+    try:
+        return integer_array(x)
+    except Exception as failure:  # an array of another library refuses in its own way
+        raise ArgumentError(
+            f"indices and labels are integers, a list of such or an array; {shown(x)} gave none: {failure!r:.200}\n"
+            f"  at {user_position()}"
+        ) from failure
 
 
 def _bound(x: object) -> int | None:

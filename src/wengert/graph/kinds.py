@@ -103,3 +103,8 @@ def with_role(of: Kind, role: Role) -> Kind:
 
 
 NUMBER: Final = kind(Column.NUMBER)
+
+
+def refused_dtype(dtype: DTypeLike) -> str:
+    """The end of a message about data of an element type that no expression has."""
+    return f"{dtype} is not differentiable; use float32 or float64, as in x.astype(numpy.float32)"

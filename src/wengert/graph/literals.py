@@ -10,30 +10,39 @@ from numbers import Real
 from operator import index
 from typing import Any, NewType, SupportsIndex
 
-from wengert.arrays import ArrayLiteral, Dv, T, Value, freeze, is_array
+from wengert.arrays import FLOATS, ArrayLiteral, Dv, T, Value, dtype_of, freeze, is_array, is_other_float
 from wengert.dims import Dimension
 from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayLayer
+from wengert.graph.kinds import refused_dtype
 from wengert.graph.operand import LITERAL, shown
 from wengert.graph.site import user_position
 
 
 def checked_number(what: str, data: object) -> float:
     """`data`, if it is a single real number; a text or an array would be converted silently (S12)."""
-    if isinstance(data, Real):
+    if isinstance(data, Real) and not is_other_float(data):
         return data  # type: ignore[return-value] # every Real converts to float
+    if isinstance(data, Real):
+        raise DTypeError(f"{what}: a number of {refused_dtype(dtype_of(data))}\n  at {user_position()}")
     raise DTypeError(f"{what}: expected a number, got {data!r:.60}\n  at {user_position()}")
+
+
+def checked_name(what: str, name: object) -> None:
+    """Refuse what cannot name a weight or a layer in errors, logs and files."""
+    if name is not None and not isinstance(name, str):
+        raise ArgumentError(f"{what}: name is a str; got {shown(name)}\n  at {user_position()}")
 
 
 def _size(what: str, dim: Dimension) -> int | None:
     """The size that is stated for a dimension; None where it is only named."""
     if isinstance(dim, NewType) or (isinstance(dim, type) and issubclass(dim, int)):
         return None
-    if isinstance(dim, SupportsIndex):
+    if isinstance(dim, SupportsIndex) and not is_array(dim):
         return index(dim)
     raise ArgumentError(
-        f"{what}: a dimension is an int, or a class or NewType of int that names it; got {dim!r:.60}\n"
+        f"{what}: a dimension is an int, or a class or NewType of int that names it; got {shown(dim)}\n"
         f"  at {user_position()}"
     )
 
@@ -42,11 +51,8 @@ def checked_shape(what: str, array: Value, dims: tuple[Dimension, ...]) -> None:
     """Refuse what is no floating array, or has not the shape `dims`; a class of int is of any size."""
     if not is_array(array):
         raise DTypeError(f"{what}: expected an array, got {shown(array)}\n  at {user_position()}")
-    if array.dtype.kind != "f":
-        raise DTypeError(
-            f"{what}: an array of {array.dtype} is not differentiable; write x.astype(numpy.float32)\n"
-            f"  at {user_position()}"
-        )
+    if array.dtype not in FLOATS:
+        raise DTypeError(f"{what}: an array of {refused_dtype(array.dtype)}\n  at {user_position()}")
     try:
         freeze(array[None][:0])  # no element is copied; a subclass with a meaning of its own is refused
     except NotDifferentiableError as error:

@@ -16,6 +16,7 @@ from wengert.arrays import (
     ARRAY_CLASS,
     FLOAT32,
     FLOAT64,
+    FLOATS,
     INTEGER,
     Float32,
     Float64,
@@ -27,13 +28,14 @@ from wengert.arrays import (
     is_array,
     is_float32,
     is_host_array,
+    is_other_float,
     shape_of,
 )
 from wengert.control import Do
 from wengert.differentiable import Tape, declared_data, forward, implementation, refusal, registered
 from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, WengertError
 from wengert.graph.declared import kind_from_data
-from wengert.graph.kinds import NUMBER, Column, DTypeLike, Kind, Role, Shape, kind
+from wengert.graph.kinds import NUMBER, Column, DTypeLike, Kind, Role, Shape, kind, refused_dtype
 from wengert.graph.node import Expression, Node, asked, new_node
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.site import user_frame, user_position
@@ -43,25 +45,30 @@ _MOST_SHOWN: Final = 6
 FLOAT_LITERAL: Final = kind(Column.FLOAT, (), FLOAT32)
 BUILT_IN: Final = frozenset({float, int, bool, Float32, Float64, ARRAY_CLASS})  # what nobody can register
 INDEX_LITERAL: Final = kind(Column.INDEX, (), INTEGER)
-_ARRAY_COLUMNS: Final = {"f": Column.ARRAY, "b": Column.MASK, "i": Column.INDEX, "u": Column.INDEX}
+_ARRAY_COLUMNS: Final = {"b": Column.MASK, "i": Column.INDEX, "u": Column.INDEX}
+
+
+def _column(dtype: DTypeLike) -> Column | None:
+    """The column of arrays of an element type; None for one that no column has, such as float16."""
+    return Column.ARRAY if dtype in FLOATS else _ARRAY_COLUMNS.get(dtype.kind)
 
 
 def array_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
     """The kind of an array; `DTypeError` for an element type that no column has."""
-    column = _ARRAY_COLUMNS.get(x.dtype.kind)
+    column = _column(x.dtype)
     if not x.dtype.isnative:
         raise DTypeError(
             f"an array of {x.dtype} has foreign byte order; write x.astype(x.dtype.newbyteorder('='))"
         )
     if column is None:
-        raise DTypeError(f"an array of {x.dtype} is not differentiable; use float32 or float64")
+        raise DTypeError(f"an array of {refused_dtype(x.dtype)}")
     return kind(column, x.shape, x.dtype, device_of(x), role)
 
 
 @lru_cache(maxsize=1024)
 def _host_kind(shape: Shape, dtype: DTypeLike) -> Kind | None:
     """`array_kind` of literals of numpy, a dictionary away; None where that has to say what is wrong."""
-    column = _ARRAY_COLUMNS.get(dtype.kind)
+    column = _column(dtype)
     return kind(column, shape, dtype) if column is not None and dtype.isnative else None
 
 
@@ -134,6 +141,8 @@ def lift_registered(x: object) -> Node:
             f"{type(x).__name__}.forward is no property; put @property above its `def`, "
             f"so that `x.forward` is the Do of the tape"
         )
+    if is_other_float(x):
+        raise DTypeError(f"a number of {refused_dtype(dtype_of(x))}")
     raise NotDifferentiableError(_conversion(x) or refusal(x))
 
 
@@ -225,7 +234,7 @@ def tape_of(node: Node) -> Do[Tape[Any, Any]]:
 def describe(x: object, of: Kind) -> str:
     """One operand in a message: what it is, its name or where it was built, shape and dtype."""
     if of.role is Role.WEIGHT:
-        return f"weight {getattr(x, 'name', '')!r} {of.text()}"
+        return f"weight {getattr(x, 'name', '')!r:.200} {of.text()}"
     if isinstance(x, Node):
         return f"layer {x._signature.operation.name} {of.text()}, built at {x.site}"
     return of.text() if of.column is Column.NUMBER else f"literal {of.text()}"

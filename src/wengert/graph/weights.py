@@ -14,7 +14,7 @@ from wengert.arrays import FLOAT32, FLOAT64, Cpu, Dv, Float32, Gpu, GpuArray, Ho
 from wengert.dims import Dimension
 from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
-from wengert.graph.literals import checked_number, checked_shape
+from wengert.graph.literals import checked_name, checked_number, checked_shape
 from wengert.graph.node import Expression
 from wengert.graph.operand import array_kind, as_number
 from wengert.graph.site import user_frame
@@ -86,6 +86,7 @@ class Weight(Expression):
     _settings: object  # of all its optimizers: one is a copy of the one before
 
     def _begin(self, data: Value, optimizer: Updates, name: str | None) -> None:
+        checked_name(type(self).__name__, name)
         frame = user_frame()
         self._code, self._offset = frame.f_code, frame.f_lasti
         self._cell, self._optimizer, self._name = Cell(data), optimizer, name
@@ -97,7 +98,13 @@ class Weight(Expression):
         return self._name or self.site
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r} {self._kind.text()}>"
+        return f"<{type(self).__name__} {self.name!r:.200} {self._kind.text()}>"
+
+    def __getstate__(self) -> tuple[object, dict[str, Any]]:  # Any: slots of all types
+        """What a pickle keeps: of the line where it was made the text, as a code object is of one process."""
+        state: Any = super().__getstate__()  # Any: typeshed says object
+        own, slots = state
+        return own, {**slots, "_code": self.site, "_offset": 0}
 
 
 class Update(NamedTuple):

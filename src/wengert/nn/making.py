@@ -7,9 +7,10 @@ Refuses to know: layers, and what their weights are for.
 from __future__ import annotations
 
 import math
+from sys import maxsize
 from typing import Any, Generic
 
-from wengert.arrays import FLOAT32, HOST, Cpu, DType, Floating, Shape, dtype_from, is_integer
+from wengert.arrays import FLOAT32, FLOATS, HOST, Cpu, DType, Floating, Shape, dtype_from, is_integer
 from wengert.arrays.draws import Generator, generator, normal, uniform
 from wengert.errors import ArgumentError, DTypeError
 from wengert.graph import ArrayWeight
@@ -34,13 +35,15 @@ class Beginning(Generic[N]):
             )
         self._settings = settings
         self.chance = generator(self._checked_seed(seed))
+        if name is not None and not isinstance(name, str):
+            raise self._wrong(f"name is a str; got {name!r:.60}")
         self._name = name
         self._dtype = self._checked_dtype(dtype)
 
     def size(self, what: str, n: int) -> int:
         """A size as a number, if it is one of at least 1."""
         size = int(n) if is_integer(n) else 0
-        if size < 1:
+        if not 1 <= size <= maxsize:
             raise self._wrong(f"{what} is a positive integer; got {n!r:.60}")
         return size
 
@@ -75,7 +78,7 @@ class Beginning(Generic[N]):
 
     def _checked_dtype(self, dtype: type[N] | None) -> DType[Floating]:
         found: Any = FLOAT32 if dtype is None else dtype_from(dtype)  # Any: an element type of any kind
-        if found is None or found.kind != "f":
+        if found is None or found not in FLOATS:
             raise DTypeError(
                 f"{self._layer}: weights are floating; dtype is numpy.float32 or numpy.float64, got {dtype!r:.60}"
                 f"\n  at {user_position()}"

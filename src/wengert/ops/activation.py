@@ -21,6 +21,7 @@ from wengert.graph.expressions import (
     FloatExpression,
     FloatLayer,
 )
+from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.site import user_position
 from wengert.ops.families import elementwise
@@ -134,10 +135,10 @@ def gelu(x: Any, /, *, approximate: str = "none") -> Any:  # Any: typed by the o
 
     Source: D. Hendrycks, K. Gimpel, "Gaussian Error Linear Units", 2016.
     """
-    if approximate == "none":
+    if isinstance(approximate, str) and approximate == "none":
         return unary(GELU, x)
-    if approximate != "tanh":
+    if not isinstance(approximate, str) or approximate != "tanh":
         raise ArgumentError(
-            f"gelu: approximate is 'none' or 'tanh', got {approximate!r:.60}\n  at {user_position()}"
+            f"gelu: approximate is 'none' or 'tanh', got {shown(approximate)}\n  at {user_position()}"
         )
     return apply(GELU, (x,), (("approximate", approximate),))

@@ -18,6 +18,7 @@ from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.index import indices
 from wengert.graph.kinds import Column, Kind, Role, kind
+from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.site import user_position
 from wengert.ops.batching import all_stacked, along, shaped
@@ -158,9 +159,9 @@ def cross_entropy(
 
     Source: I. Goodfellow, Y. Bengio, A. Courville, "Deep Learning", 2016, section 6.2.2.3.
     """
-    if reduction not in ("mean", "sum", "none"):
+    if not isinstance(reduction, str) or reduction not in ("mean", "sum", "none"):
         raise ArgumentError(
-            f"cross_entropy: reduction is 'mean', 'sum' or 'none', got {reduction!r:.60}\n  at {user_position()}"
+            f"cross_entropy: reduction is 'mean', 'sum' or 'none', got {shown(reduction)}\n  at {user_position()}"
         )
     integers = indices(labels)
     layer = apply(CROSS_ENTROPY, (logits, integers), (("reduction", reduction),))

@@ -11,9 +11,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from wengert.arrays import FLOAT64, MASK, Axis, is_integer
+from wengert.arrays import FLOAT64, MASK, Axis, is_integer, shape_of
 from wengert.errors import ArgumentError, DeviceError, DTypeError, NotDifferentiableError, ShapeError
 from wengert.graph.kinds import Column, Kind, Shape, kind
+from wengert.graph.operand import shown
 from wengert.graph.site import user_position
 
 
@@ -208,6 +209,6 @@ def integers(x: object, what: str) -> tuple[int, ...]:
     """A static argument that is an int or a tuple of ints, as a tuple; errors name `what` takes it."""
     if is_integer(x):
         return (int(x),)
-    if isinstance(x, (tuple, list)) and all(hasattr(n, "__index__") for n in x):
+    if isinstance(x, (tuple, list)) and all(hasattr(n, "__index__") and not shape_of(n) for n in x):
         return tuple(int(n) for n in x)
-    raise ArgumentError(f"{what}: expected an int or a tuple of ints, got {x!r:.60}\n  at {user_position()}")
+    raise ArgumentError(f"{what}: expected an int or a tuple of ints, got {shown(x)}\n  at {user_position()}")

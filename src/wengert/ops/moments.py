@@ -7,10 +7,9 @@ Refuses to know: how a sum is computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, Literal, Protocol, cast, overload
 
-from wengert.arrays import Axis, Dv, T
+from wengert.arrays import Axis, Dv, T, is_number
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import (
@@ -22,7 +21,9 @@ from wengert.graph.expressions import (
     FloatLayer,
 )
 from wengert.graph.kinds import Column, Kind
+from wengert.graph.operand import shown
 from wengert.graph.operation import Rule, Rules
+from wengert.graph.site import user_position
 from wengert.ops import kinds
 from wengert.ops.batching import reduced
 from wengert.ops.families import Reduction, defined, dressed, reduced_by, spread
@@ -62,8 +63,6 @@ class Moment(Reduction, Protocol):
 def _infer(
     operands: Sequence[Kind], *, correction: float = 0.0, axis: Axis = None, keepdims: bool = False
 ) -> Kind:
-    if not isinstance(correction, Real):
-        raise ArgumentError(f"correction is a number, 0 or mostly 1; got {correction!r:.60}")
     return kinds.reduction(operands, axis=axis, keepdims=keepdims)
 
 
@@ -74,6 +73,11 @@ def _moment(derivative: Rule) -> Callable[[Rule], Moment]:
         def public(
             x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
         ) -> Any:  # Any: typed by Moment
+            if not is_number(correction):
+                raise ArgumentError(
+                    f"{operation.name}: correction is a finite number, 0 or mostly 1; got {shown(correction)}\n"
+                    f"  at {user_position()}"
+                )
             corrected = (("correction", correction),) if correction else ()
             return apply(operation, (x,), corrected + reduced_by(axis, keepdims))
 

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Final
 
-from wengert.arrays import Dv, T, is_integer
+from wengert.arrays import Dv, T, is_integer, is_number
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.kinds import array_of
 
@@ -28,8 +29,8 @@ def _infer(kinds: Sequence[Kind], *, widths: Widths, value: float) -> Kind:
         isinstance(pair, tuple) and len(pair) == 2 and all(map(is_integer, pair)) for pair in widths
     ):
         raise ArgumentError(f"widths are one pair (before, after) of ints an axis; got {widths!r:.60}")
-    if not isinstance(value, Real):
-        raise ArgumentError(f"the value around an array is a number; got {value!r:.60}")
+    if not isinstance(value, Real) or (isinstance(value, int) and not is_number(int(value))):
+        raise ArgumentError(f"the value around an array is a number; got {shown(value)}")
     for pair in widths:
         if min(pair) < 0:
             raise ShapeError(f"widths {pair}: each has to be at least 0")

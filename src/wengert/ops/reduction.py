@@ -93,7 +93,9 @@ def _sum(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Va
     if _is_scalar(c):
         return x
     if c.kinds[0].column is Column.MASK:
-        x = c.xp.astype(x, c.result.dtype)
+        dtype = c.result.dtype
+        # of doubles a mask of one element is Python's own truth value, which has no element type
+        x = c.xp.where(x, c.xp.ones((), dtype), 0.0) if c.shape(0) == () else c.xp.astype(x, dtype)
     return c.xp.sum(x, axis=axis, keepdims=keepdims)
 
 

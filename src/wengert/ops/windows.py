@@ -6,12 +6,14 @@ Refuses to know: what is done with what a window sees, and how windows are copie
 
 from __future__ import annotations
 
+from sys import maxsize
 from typing import Any
 
 from wengert.arrays import is_integer
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.batch import Batch
 from wengert.graph.kinds import Shape
+from wengert.graph.operand import shown
 from wengert.ops.batching import shaped
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -30,9 +32,11 @@ def check_at_least(least: int, **pairs: Pair) -> None:
     """Refuses what is no pair of integers that are large enough."""
     for name, pair in pairs.items():
         if not isinstance(pair, tuple) or len(pair) != 2 or not all(map(is_integer, pair)):
-            raise ArgumentError(f"{name} is an int or a pair of ints; got {pair!r:.60}")
+            raise ArgumentError(f"{name} is an int or a pair of ints; got {shown(pair)}")
         if min(pair) < least:
             raise ShapeError(f"{name} {pair}: each has to be at least {least}")
+        if max(pair) > maxsize:
+            raise ShapeError(f"{name} {shown(pair)}: no axis is that long")
 
 
 def check_images(shape: Shape) -> None:

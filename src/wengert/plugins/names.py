@@ -67,6 +67,6 @@ class Names(Plugin):
         other = self._named.setdefault(name, weight)
         if other is not weight:
             raise PluginError(
-                f"two weights are named {weight.name!r}: one made at {other.site}, one at {weight.site}; "
+                f"two weights are named {weight.name!r:.200}: one made at {other.site}, one at {weight.site}; "
                 f"give one of them another `name=`"
             )

@@ -15,6 +15,7 @@ from typing_extensions import TypeVar
 
 from wengert.arrays import Value
 from wengert.graph.weights import Update, Weight
+from wengert.plugins.parts import merged_part
 
 P = TypeVar("P", default=Any)  # Any: parts of different plugins stand in one chain
 
@@ -40,6 +41,10 @@ class Optimizer(Generic[P]):
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
         return copy
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Settings and state: the class has no name of its own, and is found again by that of the settings."""
+        return _restored, (self._settings, vars(self))
 
     def state(self) -> dict[str, Value] | None:
         """What the steps so far have left, by name; None if a part is not Wengert's own.
@@ -89,6 +94,12 @@ class Optimizer(Generic[P]):
 
     def loaded(self, weights: Sequence[Weight]) -> None:
         """Called once after these weights of this settings object have got their states from a file."""
+
+
+def _restored(settings: object, state: dict[str, object]) -> Optimizer:
+    made = object.__new__(merged_part(type(settings), "optimizer", Optimizer))
+    vars(made).update(state)
+    return made
 
 
 _HOOKS: Final = ("admit", "together", "committed")

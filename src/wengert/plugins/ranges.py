@@ -7,9 +7,10 @@ Refuses to know: which hyperparameters there are.
 from __future__ import annotations
 
 import math
-from numbers import Real
 
+from wengert.arrays import is_number
 from wengert.errors import PluginError
+from wengert.graph.operand import shown
 
 
 def check_number(
@@ -24,11 +25,11 @@ def check_number(
     wengert.errors.PluginError: Settings: momentum is 1.5; it has to be a number with 0 <= momentum < 1
     """
     value: object = getattr(settings, name)
-    number = float(value) if isinstance(value, Real) else math.nan
+    number = float(value) if is_number(value) else math.nan
     if not (least < number if open_below else least <= number) or not number < below:
         limit = "" if below == math.inf else f" < {below:g}"
         kind = "finite number" if below == math.inf else "number"
         raise PluginError(
-            f"{type(settings).__name__}: {name} is {value!r}; it has to be a {kind} with "
+            f"{type(settings).__name__}: {name} is {shown(value)}; it has to be a {kind} with "
             f"{least:g} {'<' if open_below else '<='} {name}{limit}"
         )

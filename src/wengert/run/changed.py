@@ -16,6 +16,7 @@ from wengert.errors import ArgumentError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import shown
 from wengert.graph.operation import CELL, OPERATIONS, Case, Operation, Rules, Signature
+from wengert.graph.site import user_position
 from wengert.run.loops import Failure, Loops, Values
 
 Changes: TypeAlias = Mapping[
@@ -23,10 +24,28 @@ Changes: TypeAlias = Mapping[
 ]  # Any: operations and rules of all types
 
 
+_FUNCTIONS = [
+    name
+    for cls in Namespace.__mro__
+    for name, member in vars(cls).items()
+    if callable(member) and name[0] != "_"
+]
+
+
 class Changed(Loops):
     """Leaves every node to the careful part of an evaluation, which asks for its meaning."""
 
     def __init__(self, rules: Changes | None, arrays: Namespace | None) -> None:
+        if rules is not None and not isinstance(rules, Mapping):
+            raise ArgumentError(
+                f"`rules` is a dict of operations, as in {{wg.relu: rule}}; got {shown(rules)}\n  at {user_position()}"
+            )
+        missing = [name for name in _FUNCTIONS if arrays is not None and not hasattr(arrays, name)]
+        if missing:
+            raise ArgumentError(
+                f"`arrays` has the functions of wengert.arrays.Namespace; {shown(arrays)} lacks "
+                f"{', '.join(missing[:3])}{' and others' * (len(missing) > 3)}\n  at {user_position()}"
+            )
         self._rules = {_operation_of(public): rule for public, rule in (rules or {}).items()}
         self._arrays = arrays
         self._made: dict[Signature, Signature] = {}

@@ -36,7 +36,7 @@ def _what(node: Node, operands: Sequence[Value]) -> str:
         made = "" if isinstance(source, Do) else f" of {type(source).__name__}"
         return f"forward{made}, the Do behind {type(node).__name__} {node.kind.text()}"
     shown = ", ".join(map(described, operands))
-    weights = " and ".join(f"weight {x.name!r}" for x in node._operands if isinstance(x, Weight))
+    weights = " and ".join(f"weight {x.name!r:.200}" for x in node._operands if isinstance(x, Weight))
     return f"{node._signature.operation.name}({shown}){weights and ' with '}{weights}"
 
 

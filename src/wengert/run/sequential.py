@@ -72,7 +72,7 @@ class Sequential:
         rules: Changes | None = None,
         arrays: Namespace | None = None,
     ) -> None:
-        changed = bool(rules) or arrays is not None
+        changed = rules is not None or arrays is not None
         self._plans = Plans(stacked=stacked) if compiled and not changed else None
         self._stretches = Stretches(WORTH) if compiled and not changed else None
         self._loops = Changed(rules, arrays) if changed else ONE_THREAD

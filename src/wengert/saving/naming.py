@@ -49,7 +49,7 @@ def _by_own_names(members: list[object]) -> dict[str, Weight]:
         other = found.setdefault(weight._name, weight)
         if other is not weight:
             raise CheckpointError(
-                f"two weights are named {weight.name!r}: one made at {other.site}, one at {weight.site}; give one "
+                f"two weights are named {weight.name!r:.200}: one made at {other.site}, one at {weight.site}; give one "
                 "of them another `name=`, or give a dictionary of weights"
             )
     return found
