@@ -149,7 +149,7 @@ def test_two_groups_are_clipped_as_torch_does() -> None:
 
 
 def test_what_a_part_to_the_left_is_told_counts_in_every_group() -> None:
-    """`together` of all settings objects has been called before any step; a part finds its own weights by `settings`."""
+    """`together` of all settings objects is called before any step; a part finds its own weights by `settings`."""
 
     class Halving(Optimizer[Any]):
         _halves = False
