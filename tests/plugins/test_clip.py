@@ -77,14 +77,14 @@ def test_the_weights_of_several_settings_objects_have_one_norm() -> None:
     one, other = (Clipped(learning_rate=rate, max_norm=1.0) for rate in (1.0, 0.5))
     a, b = one.double_weight(0.0), other.double_weight(0.0)
     (a * 3.0 + b * 4.0).train().run()
-    assert (a.data, b.data) == (pytest.approx(-0.6), pytest.approx(-0.4))
+    assert a.data == pytest.approx(-0.6) and b.data == pytest.approx(-0.4)
 
 
 def test_each_has_its_own_most() -> None:
     one, other = (Clipped(learning_rate=1.0, max_norm=most) for most in (1.0, 10.0))
     a, b = one.double_weight(0.0), other.double_weight(0.0)
     (a * 3.0 + b * 4.0).train().run()
-    assert (a.data, b.data) == (pytest.approx(-0.6), -4.0)
+    assert a.data == pytest.approx(-0.6) and b.data == -4.0
 
 
 def test_weights_of_settings_without_the_plugin_are_neither_measured_nor_clipped() -> None:
@@ -175,7 +175,7 @@ def test_what_a_part_to_the_left_is_told_counts_in_every_group() -> None:
     for _ in range(2):
         (a * 6.0 + b * 8.0 + c).train().run()
     assert told == [3, 3, 3, 3]
-    assert (a.data, b.data) == (pytest.approx(-1.2), pytest.approx(-1.6))
+    assert a.data == pytest.approx(-1.2) and b.data == pytest.approx(-1.6)
 
 
 def test_a_part_that_hands_nothing_on_counts_as_zero() -> None:

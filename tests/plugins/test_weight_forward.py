@@ -20,7 +20,7 @@ from tests.run.planned import eager
 from tests.run.test_leaks import growth
 from wengert import Do, Tape, nn, saving
 from wengert.errors import NonFiniteError, PluginError
-from wengert.extend import WeightPart, elementwise
+from wengert.extend import WeightPart, dense, elementwise
 from wengert.plugins import SGD, FailOnNonFinite, LearningRate, Momentum, Names, Plugin
 from wengert.run import Batched, Parallel, Sequential
 
@@ -37,12 +37,12 @@ class Half(WeightPart):
 
 
 def halved(tape: Tape[Any, Any]) -> Tape[Any, Any]:
-    return Tape(half(tape.data), lambda d: tape.backward(d.map(lambda d: half(wg.extend.dense(d)))))
+    return Tape(half(tape.data), lambda d: tape.backward(d.map(lambda d: half(dense(d)))))
 
 
 def half(x: Any) -> Any:
     """Of the same type."""
-    return type(x)(x * 0.5) if isinstance(x, (float, F32)) else x * x.dtype.type(0.5)
+    return type(x)(x * 0.5) if isinstance(x, (float, np.float32)) else x * x.dtype.type(0.5)
 
 
 class Halves(Plugin):
@@ -84,7 +84,6 @@ class Squared(Plugin):
 EXECUTORS: dict[str, Made] = {
     "interpreter": lambda: Sequential(compiled=False),
     "plans": lambda: eager(worth=2)[0],
-    "usual": Sequential,
     "two threads": lambda: Parallel(threads=2),
     "batched": Batched,
 }
@@ -138,13 +137,15 @@ def given(x: Any, w: Any) -> Any:
 @wg.differentiable
 async def chosen(w: Any, v: Any) -> wg.ArrayLayer[tuple[()], np.float64]:
     seen = await w
-    return wg.sum(v) * w if seen > 0.0 else w * w
+    made: wg.ArrayLayer[tuple[()], np.float64] = wg.sum(v) * w if seen > 0.0 else w * w
+    return made
 
 
 @wg.differentiable
 async def awaiting(w: Any) -> wg.DoubleLayer:
     a, b = await wg.gather(w, w * 2.0)
-    return w * (a + b)
+    made: wg.DoubleLayer = w * (a + b)
+    return made
 
 
 def operators(n: Read) -> Any:
@@ -166,7 +167,7 @@ def floats(n: Read) -> Any:
     return n.by(n.f) * n.by(n.f) * F32(3.0)
 
 
-def dense(n: Read) -> Any:
+def affine(n: Read) -> Any:
     return wg.mean(wg.square(X @ n.by(n.m) + n.by(n.v)))
 
 
@@ -201,7 +202,8 @@ def cell_of_open_kinds(n: Read) -> Any:
     @wg.differentiable
     async def some(x: Any) -> wg.ArrayLayer:
         await x
-        return x * 1.0
+        made: wg.ArrayLayer = x * 1.0
+        return made
 
     return wg.mean(inner(some(wg.lift(X)))) + wg.lift(0.0)
 
@@ -247,14 +249,14 @@ def blocks(n: Read) -> Any:
 PROGRAMS: dict[str, Callable[[Read], Any]] = {
     program.__name__: program
     for program in (
-        *(operators, functions, alone, floats, dense, cell_given, cell_captured, cell_of_open_kinds),
+        *(operators, functions, alone, floats, affine, cell_given, cell_captured, cell_of_open_kinds),
         *(dynamic, dynamic_of_the_weight, trees, blocks),
     )
 }
 
 
 def close(one: Any, other: Any) -> None:
-    tolerance = 1e-5 if isinstance(other, F32) else 1e-11
+    tolerance = 1e-5 if isinstance(other, np.float32) else 1e-11
     np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=tolerance, atol=tolerance)
 
 
@@ -263,7 +265,7 @@ def close(one: Any, other: Any) -> None:
 def test_the_part_decides_in_every_run(program: str, how: str) -> None:
     (ours, plain), make = networks(), PROGRAMS[program]
     executor, definition = EXECUTORS[how](), Sequential(compiled=False)
-    for _ in range(6):  # the interpreter, the run that makes a plan, the plan
+    for _ in range(4):  # the interpreter, the run that makes a plan, the plan
         mine, theirs = make(ours), make(plain)
         close(wg.predict(mine).run(executor), wg.predict(theirs).run(definition))
         deltas = (
@@ -370,11 +372,14 @@ def test_layers_of_nn_read_it(how: str) -> None:
     ours, plain = (
         nn.LSTMCell.make(of(learning_rate=0.1), 4, 2, seed=1, dtype=np.float64) for of in (Halving, Plain)
     )
-    mine, theirs = nn.weights(ours), nn.weights(plain)
+    mine: dict[str, Any]  # Any: weights of every kind
+    theirs: dict[str, Any]
+    mine, theirs = dict(nn.weights(ours)), dict(nn.weights(plain))
+    by_hand: Any = replace(plain, **{name: w * 0.5 for name, w in theirs.items()})  # Any: layers for weights
     assert mine.keys() == theirs.keys()
     for _ in range(5):
         losses = []
-        for cell in (ours, replace(plain, **{name: w * 0.5 for name, w in theirs.items()})):
+        for cell in (ours, by_hand):
             h, c = cell(xs[0])
             for x in xs[1:]:
                 h, c = cell(x, (h, c))
@@ -398,7 +403,7 @@ def test_files_have_what_is_stored(tmp_path: Any) -> None:
 
 def test_it_crosses_a_process_boundary() -> None:
     n, _ = networks()
-    loss = dense(n) + cell_captured(n)
+    loss = affine(n) + cell_captured(n)
     again = cloudpickle.loads(cloudpickle.dumps(loss))
     assert again.predict().run() == loss.predict().run()
     w = cloudpickle.loads(cloudpickle.dumps(n.s))
@@ -531,7 +536,7 @@ def test_other_members_stay_a_parts_own() -> None:
             return other
 
         def squared(self) -> Any:
-            return wg.multiply(self, self)  # type: ignore[call-overload] # a weight, when it is made
+            return wg.multiply(self, self)
 
     class Describing(Plugin):
         weight: ClassVar[type[WeightPart]] = Described
@@ -547,4 +552,8 @@ def test_other_members_stay_a_parts_own() -> None:
 def test_steps_leave_nothing_behind(how: str, collector_off: None) -> None:
     """A kept array would be 32 kB a step; free lists of the interpreter take what the limit leaves."""
     w, executor = Halving(learning_rate=0.001).array_weight(np.ones((64, 64))), EXECUTORS[how]()
-    assert growth(lambda: wg.sum(wg.tanh(w) * w).train().run(executor), 100) < 300_000
+
+    def step() -> None:
+        wg.sum(wg.tanh(w) * w).train().run(executor)
+
+    assert growth(step, 100) < 300_000

@@ -156,8 +156,8 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
                 f"{name} is a cell, which is traced before any run, and cannot wait for {node!r}; "
                 f"give that layer to the cell as an argument"
             )
-    read = tuple(lifted.values()), tuple(weights)
-    return Template((*parameters, *lifted), *read, nodes, results, rebuild, not is_product(made))
+    inputs, single = (*parameters, *lifted), not is_product(made)
+    return Template(inputs, tuple(lifted.values()), tuple(weights), nodes, results, rebuild, single)
 
 
 def _parameter(of: Kind, code: Any, offset: int) -> Node:  # Any: a code object

@@ -24,29 +24,28 @@ from wengert.plugins.parts import merged_part
 
 W = TypeVar("W", bound=Weight)
 
+_SIDES: Final = ("add", "sub", "mul", "truediv", "pow", "matmul")
 _OPERATORS: Final = (
     *("neg", "abs", "getitem", "lt", "le", "gt", "ge", "eq", "ne"),
-    *(side + name for name in ("add", "sub", "mul", "truediv", "pow", "matmul") for side in ("", "r")),
+    *_SIDES,
+    *(f"r{x}" for x in _SIDES),
 )
-_ASKED: Final = ("predict", "train", "as_do", "__await__")
-_STORED: Final = ("data", "shape", "dtype", "device", "kind")
-_BY_FORWARD: Final = "override `forward`, whose tape every run and every operation reads"
-_REFUSED: Final = {
-    **{
-        f"__{name}__": "the function of the same operation, and a layer as the left operand, would not obey it; "
-        f"{_BY_FORWARD}, or give an executor other `rules` for the operation"
-        for name in _OPERATORS
-    },
-    **{
-        name: f"`wengert.predict`, `wengert.train` and every layer above would not obey it; {_BY_FORWARD}"
-        for name in _ASKED
-    },
-    **{
-        name: f"runs, optimizers and files read what is stored; {_BY_FORWARD}, and give another view of what is "
-        f"stored another name"
-        for name in _STORED
-    },
-    "backward": "a weight has none: its delta goes to its tape; override `forward`, as in\n"
+_INSTEAD: Final = "override `forward`, whose tape every run and every operation reads"
+_REFUSED: Final = {  # what has a second way to be asked, which would not obey: what to write instead
+    **dict.fromkeys(
+        [f"__{name}__" for name in (*_OTHERS, *_SIDES, *(f"r{name}" for name in _SIDES))],
+        f"the function of the same operation, and a layer on the left, would not obey it; {_INSTEAD}, or give an "
+        f"executor other `rules` for the operation",
+    ),
+    **dict.fromkeys(
+        ["predict", "train", "as_do", "__await__"],
+        f"`wengert.predict`, `wengert.train` and every layer above would not obey it; {_INSTEAD}",
+    ),
+    **dict.fromkeys(
+        ["data", "shape", "dtype", "device", "kind"],
+        f"runs, optimizers and files read what is stored; {_INSTEAD}, and give another view of it another name",
+    ),
+    "backward": "a weight has none, its delta goes to its tape; override `forward`, as in\n"
     "    @property\n"
     "    def forward(self) -> Do[Tape[Any, Any]]:\n"
     "        return super().forward.map(lambda tape: Tape(tape.data, lambda d: tape.backward(d.map(...))))",
@@ -57,10 +56,11 @@ class WeightPart:
     """The base of what plugins add to weights: annotated members become keywords where a weight is made.
 
     A part that overrides the property `forward` decides what the weight is in every run: operations take the data of
-    its tape, and their deltas go to the backward of that. `super().forward` is the tape of the part to the right, and in
-    the end of what the weight stores; a delta that is sent there reaches the optimizer. `data`, files and the gradient by
-    the weight are those of what is stored. PluginError at the class statement for what could be asked in a second way
-    that would not obey the part: operators, `predict`, `train`, `data`, `backward` and the like.
+    its tape, and their deltas go to the backward of that. `super().forward` is the tape of the part to the right, in
+    the end of what the weight stores; a delta that is sent there reaches the optimizer. `data` and files have what is
+    stored, and the gradient by the weight is the delta that reaches it.
+    PluginError at the class statement for what could be asked in a second way that would not obey: operators,
+    `predict`, `train`, `await`, `data`, `shape`, `backward` and the like.
 
     >>> from wengert.plugins import SGD, Plugin
     >>> class Halved(WeightPart):
