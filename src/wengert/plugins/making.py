@@ -25,11 +25,7 @@ from wengert.plugins.parts import merged_part
 W = TypeVar("W", bound=Weight)
 
 _SIDES: Final = ("add", "sub", "mul", "truediv", "pow", "matmul")
-_OPERATORS: Final = (
-    *("neg", "abs", "getitem", "lt", "le", "gt", "ge", "eq", "ne"),
-    *_SIDES,
-    *(f"r{x}" for x in _SIDES),
-)
+_OTHERS: Final = ("neg", "abs", "getitem", "lt", "le", "gt", "ge", "eq", "ne")
 _INSTEAD: Final = "override `forward`, whose tape every run and every operation reads"
 _REFUSED: Final = {  # what has a second way to be asked, which would not obey: what to write instead
     **dict.fromkeys(
