@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
+from weakref import ref
 
 import cloudpickle
 import numpy as np
@@ -414,6 +415,18 @@ def test_what_holds_a_lifted_one_has_its_weight() -> None:
     n, _ = networks()
     found = nn.weights({"start": wg.lift(n.s)})
     assert found["start"] is n.s and len(found) == 1
+
+
+def test_what_reads_it_many_times_reads_one_layer() -> None:
+    """So rows of a batch share it, and none has a copy of its own; it dies with what reads it."""
+    n, _ = networks()
+    layer = wg.lift(n.m)
+    assert wg.lift(n.m) is layer and layer is not wg.lift(networks()[0].m)
+    again = cloudpickle.loads(cloudpickle.dumps((layer, n.m)))
+    assert wg.lift(again[1]) is again[0]
+    gone = ref(layer)
+    del layer
+    assert gone() is None
 
 
 def test_equal_cells_of_other_weights_stay_apart() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from inspect import iscoroutine
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 from wengert.arrays import (
     ARRAY_CLASS,
@@ -44,6 +45,9 @@ FLOAT_LITERAL: Final = kind(Column.FLOAT, (), FLOAT32)
 BUILT_IN: Final = frozenset({float, int, bool, Float32, Float64, ARRAY_CLASS})  # what nobody can register
 OWN: Final = Role.OWN  # a name of a module is found faster than a member of an enumeration
 INDEX_LITERAL: Final = kind(Column.INDEX, (), INTEGER)
+_given: Final[WeakValueDictionary[int, Node]] = (
+    WeakValueDictionary()
+)  # by the identity of the weight each holds
 _ARRAY_COLUMNS: Final = {"f": Column.ARRAY, "b": Column.MASK, "i": Column.INDEX, "u": Column.INDEX}
 
 
@@ -114,8 +118,13 @@ def operand(x: Any) -> tuple[Any, Kind]:  # Any: whatever a person writes, and w
 
 
 def _given_by(x: Expression) -> tuple[Node, Kind]:
-    """The layer of a weight whose class has a `forward` of its own: every operation reads what that gives."""
-    layer = external(x, with_role(x._kind, Role.LAYER))
+    """The layer of a weight whose class has a `forward` of its own: every operation reads what that gives.
+
+    One while it is in use, so that what reads it many times reads one value.
+    """
+    layer = _given.get(id(x))
+    if layer is None:
+        layer = _given.setdefault(id(x), external(x, with_role(x._kind, Role.LAYER)))
     return layer, layer.kind
 
 

@@ -14,7 +14,7 @@ from wengert.control import Do
 from wengert.errors import ArgumentError, LazyError, WengertError
 from wengert.graph.kinds import NUMBER, Column, Kind, Role, kind, with_role
 from wengert.graph.node import CLASSES, Expression, Node, layer_class, new_node
-from wengert.graph.operand import lift_any, shown, unlifted
+from wengert.graph.operand import lift_any, shown
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Attributes, Operation, Rules, Signature
 from wengert.graph.order import below
 from wengert.graph.products import Rebuild, is_product, leaves_of
@@ -146,7 +146,7 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
         met |= dict.fromkeys((*inner, *read))
         nodes += inner
         weights += read
-    opened = [(x, unlifted(x)) for x in nodes if x._signature.mode == EXTERNAL]
+    opened = ((x, x._operands[0]) for x in nodes if x._signature.mode == EXTERNAL)
     lifted = {x: w for x, w in opened if isinstance(w, Weight)}
     nodes = sorted((x for x in nodes if x not in lifted), key=lambda x: x._serial)
     waiting = (EXTERNAL, UNRESOLVED) if all(k.known for k in kinds) else (EXTERNAL,)
