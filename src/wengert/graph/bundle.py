@@ -50,7 +50,7 @@ _bundles: Final[WeakValueDictionary[int, Bundle]] = WeakValueDictionary()  # by 
 
 def _reduced(node: Node) -> tuple[Callable[..., Node], tuple[Any, ...]]:
     if _is_given(node):
-        return lift_any, node._operands
+        return _given_by, node._operands
     bundle = _bundles.get(id(node))
     if bundle is None:
         nodes, _ = below(node, _Bundled())
@@ -58,6 +58,12 @@ def _reduced(node: Node) -> tuple[Callable[..., Node], tuple[Any, ...]]:
         for each in nodes:
             _bundles[id(each)] = bundle
     return _taken, (bundle, bundle.places[node].index)
+
+
+def _given_by(weight: Weight) -> Node:
+    layer = lift_any(weight)
+    assert isinstance(layer, Node), "that of a weight with a forward of its own"
+    return layer
 
 
 def _is_given(node: object) -> bool:
