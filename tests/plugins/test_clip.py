@@ -141,7 +141,8 @@ def test_two_groups_are_clipped_as_torch_does() -> None:
         noise = [chance.standard_normal(w.shape) for w in starts]
         (wg.sum(weights[0] * noise[0]) + wg.sum(weights[1] * noise[1])).train().run()
         optimizer.zero_grad()
-        sum((t * torch.tensor(g)).sum() for t, g in zip(theirs, noise, strict=True)).backward()
+        loss: Any = sum((t * torch.tensor(g)).sum() for t, g in zip(theirs, noise, strict=True))
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(theirs, 0.5)
         optimizer.step()
     for w, t in zip(weights, theirs, strict=True):

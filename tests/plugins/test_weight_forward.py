@@ -233,10 +233,15 @@ def trees(n: Read) -> Any:
 
 def mapped(n: Read) -> Any:
     """Functions of blocks read the weights."""
-    row = td.Vector(4, "float64") >> td.Function(lambda x: wg.tanh(wg.matmul(x, n.by(n.m))))
-    return td.Map(row) >> td.Fold(
-        td.Function(lambda a, b: a * b + n.by(n.v)), td.Zeros(td.TensorType((3,), "float64"))
-    )
+
+    def row(x: Any) -> Any:
+        return wg.tanh(wg.matmul(x, n.by(n.m)))
+
+    def joined(a: Any, b: Any) -> Any:
+        return a * b + n.by(n.v)
+
+    rows = td.Map(td.Vector(4, "float64") >> td.Function(row))
+    return rows >> td.Fold(td.Function(joined), td.Zeros(td.TensorType((3,), "float64")))
 
 
 def blocks(n: Read) -> Any:
@@ -373,10 +378,10 @@ def test_layers_of_nn_read_it(how: str) -> None:
     ours, plain = (
         nn.LSTMCell.make(of(learning_rate=0.1), 4, 2, seed=1, dtype=np.float64) for of in (Halving, Plain)
     )
-    mine: dict[str, Any]  # Any: weights of every kind
-    theirs: dict[str, Any]
-    mine, theirs = dict(nn.weights(ours)), dict(nn.weights(plain))
-    by_hand: Any = replace(plain, **{name: w * 0.5 for name, w in theirs.items()})  # Any: layers for weights
+    mine: Any = nn.weights(ours)  # Any: weights of every kind
+    theirs: Any = nn.weights(plain)
+    halves: Any = {name: w * 0.5 for name, w in theirs.items()}
+    by_hand: Any = replace(plain, **halves)  # Any: layers for weights
     assert mine.keys() == theirs.keys()
     for _ in range(5):
         losses = []
