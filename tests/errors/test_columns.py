@@ -31,11 +31,11 @@ OPERANDS: dict[str, Callable[[], Any]] = {  # Any: an expression of each column
     "mask": lambda: wg.greater(wg.lift(np.full((2, 3), 0.5, np.float64)), 0.0),
     "scalar mask": lambda: wg.greater(wg.lift(np.array(0.5, np.float64)), 0.0),
 }
-EXECUTORS: list[Any] = [
+EXECUTORS: list[Any] = [  # Any: each of its own class
     wg.run.Sequential(),
     wg.run.Sequential(compiled=False),
     wg.run.Batched(),
-]  # Any: each of its own class
+]
 
 
 def calls(name: str) -> Iterator[Callable[[], Any]]:

@@ -13,6 +13,7 @@ import pytest
 
 import wengert as wg
 from tests.run.planned import eager
+from wengert.errors import NonFiniteError
 from wengert.graph.watchers import WATCHERS
 from wengert.plugins import SGD, FailOnNonFinite, Logging, Names
 from wengert.run import Sequential
@@ -124,6 +125,17 @@ def test_others_are_not_told(caplog: Log) -> None:
         caplog.clear()
         (c * 1.0).train().run()
         assert not caplog.records
+
+
+def test_groups_with_one_logger_make_each_record_once(caplog: Log) -> None:
+    a, b = (Settings(learning_rate=0.5).double_weight(1.0, name=name) for name in "ab")
+    with caplog.at_level(logging.DEBUG, "wengert"):
+        (a * b).train().run()
+        found = records(caplog)
+    assert [text.split()[1] for text in found] == ["forward", "backward", "update", "update"]
+    with caplog.at_level(logging.ERROR, "wengert"), pytest.raises(NonFiniteError):
+        (a / 0.0 + b).train().run()
+    assert len(records(caplog)) == 1
 
 
 FAILURES: dict[str, tuple[Callable[[Any], Any], str]] = {  # Any: a weight, a loss

@@ -159,3 +159,16 @@ def test_by_hand_a_refusal_says_which_weight() -> None:
         (d * 1.0).forward.flat_map(send).run()
     assert any("in the update of <DoubleWeight 'd'" in note for note in failure.value.__notes__)
     assert d.data == 0.0
+
+
+@pytest.mark.parametrize("how", EXECUTORS)
+def test_the_delta_of_a_weight_of_other_settings_refuses_the_commit_too(how: str) -> None:
+    executor, runs = EXECUTORS[how]
+    mine = settings.double_weight(1.0, name="mine")
+    others = SGD(learning_rate=0.1).double_weight(0.0, name="other")
+    for _ in range(runs):
+        with pytest.raises(NonFiniteError, match="the delta of <DoubleWeight 'other'") as failure:
+            (mine + wg.sqrt(others)).train().run(executor)
+        (note,) = failure.value.__notes__
+        assert note.startswith("first not finite: backward of sqrt(() float64) with weight 'other', built at")
+    assert (mine.data, others.data) == (1.0, 0.0)

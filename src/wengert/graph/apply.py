@@ -17,7 +17,7 @@ from wengert.errors import ArgumentError, WengertError
 from wengert.graph.index import indices
 from wengert.graph.kinds import NUMBER, Kind
 from wengert.graph.node import Expression, Node, new_node, next_serial
-from wengert.graph.operand import described, found_kind, operand, shown
+from wengert.graph.operand import OWN, described, found_kind, operand, shown
 from wengert.graph.operation import Attributes, Operation, Signature
 from wengert.graph.site import OURS, user_frame, user_position
 
@@ -147,7 +147,8 @@ def apply(
     kinds: list[Kind] = []
     try:
         for x in operands:
-            value, of = (x, x._kind) if isinstance(x, Expression) else operand(x)
+            known = isinstance(x, Expression) and x._kind.role is not OWN
+            value, of = (x, x._kind) if known else operand(x)
             values.append(value)
             kinds.append(of)
     except WengertError as error:

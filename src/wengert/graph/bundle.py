@@ -1,7 +1,8 @@
 """How expressions cross a process boundary (S14): flat, so that depth needs no stack, and shared nodes once.
 
 Knows: that all nodes below a pickled one go as one table, in which operands are places in the table, and that a
-node which is already in a table of the same pickle is never written again.
+node which is already in a table of the same pickle is never written again; that the layer of a weight's own `forward`
+is the weight's, and goes with that, as a cell that reads the weight has it inside and outside.
 Refuses to know: what a pickle is for.
 """
 
@@ -16,8 +17,10 @@ from weakref import WeakValueDictionary
 from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer, Mask
 from wengert.graph.kinds import Kind
 from wengert.graph.node import Node, new_node
-from wengert.graph.operation import Signature
+from wengert.graph.operand import lift_any
+from wengert.graph.operation import EXTERNAL, Signature
 from wengert.graph.order import below
+from wengert.graph.weights import Weight
 
 Row = tuple[type[Node], Kind, Signature, tuple[Any, ...], str]  # Any: operands, or places of nodes
 
@@ -46,6 +49,8 @@ _bundles: Final[WeakValueDictionary[int, Bundle]] = WeakValueDictionary()  # by 
 
 
 def _reduced(node: Node) -> tuple[Callable[..., Node], tuple[Any, ...]]:
+    if _is_given(node):
+        return _given_by, node._operands
     bundle = _bundles.get(id(node))
     if bundle is None:
         nodes, _ = below(node, _Bundled())
@@ -55,11 +60,23 @@ def _reduced(node: Node) -> tuple[Callable[..., Node], tuple[Any, ...]]:
     return _taken, (bundle, bundle.places[node].index)
 
 
+def _given_by(weight: Weight) -> Node:
+    layer = lift_any(weight)
+    assert isinstance(layer, Node), "that of a weight with a forward of its own"
+    return layer
+
+
+def _is_given(node: object) -> bool:
+    return (
+        isinstance(node, Node) and node._signature.mode == EXTERNAL and isinstance(node._operands[0], Weight)
+    )
+
+
 class _Bundled:
-    """The nodes that have been written already, for `below`."""
+    """The nodes that have been written already, or go by themselves, for `below`."""
 
     def __contains__(self, node: object) -> bool:
-        return id(node) in _bundles
+        return id(node) in _bundles or _is_given(node)
 
 
 def _row(node: Node, places: dict[Node, Place]) -> Row:

@@ -35,6 +35,7 @@ class Role(IntEnum):
     CONSTANT = 1  # a node with no weight below: computed, but no delta ever is (S4)
     LAYER = 2
     WEIGHT = 3
+    OWN = 4  # a weight of a class with a `forward` of its own: an operand is the layer which that gives
 
 
 class Kind:

@@ -42,7 +42,7 @@ def _refused_function(self: Expression, function: Callable[..., object], *others
 
 def lazy(what: str, x: Expression, advice: str) -> str:
     """The text of a `LazyError`."""
-    why = "its value now is its `.data`" if x.kind.role is Role.WEIGHT else "it has no value before a run"
+    why = "its value now is its `.data`" if x.kind.role >= Role.WEIGHT else "it has no value before a run"
     return f"{what} of {x!r}, which is an expression: {why}; {advice}\n  at {user_position()}"
 
 

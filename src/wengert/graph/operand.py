@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from inspect import iscoroutine
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 from wengert.arrays import (
     ARRAY_CLASS,
@@ -35,7 +36,7 @@ from wengert.control import Do
 from wengert.differentiable import Tape, declared_data, forward, implementation, refusal, registered
 from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, WengertError
 from wengert.graph.declared import kind_from_data
-from wengert.graph.kinds import NUMBER, Column, DTypeLike, Kind, Role, Shape, kind, refused_dtype
+from wengert.graph.kinds import NUMBER, Column, DTypeLike, Kind, Role, Shape, kind, refused_dtype, with_role
 from wengert.graph.node import Expression, Node, asked, new_node
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.site import user_frame, user_position
@@ -44,7 +45,11 @@ L = TypeVar("L", bound=Node)
 _MOST_SHOWN: Final = 6
 FLOAT_LITERAL: Final = kind(Column.FLOAT, (), FLOAT32)
 BUILT_IN: Final = frozenset({float, int, bool, Float32, Float64, ARRAY_CLASS})  # what nobody can register
+OWN: Final = Role.OWN  # a name of a module is found faster than a member of an enumeration
 INDEX_LITERAL: Final = kind(Column.INDEX, (), INTEGER)
+_given: Final[WeakValueDictionary[int, Node]] = (
+    WeakValueDictionary()
+)  # by the identity of the weight each holds
 _ARRAY_COLUMNS: Final = {"b": Column.MASK, "i": Column.INDEX, "u": Column.INDEX}
 
 
@@ -105,7 +110,7 @@ def operand(x: Any) -> tuple[Any, Kind]:  # Any: whatever a person writes, and w
     if cls is ARRAY_CLASS and x.dtype is INTEGER and x.shape == ():
         return _word(x.item())
     if isinstance(x, Expression):
-        return x, x._kind
+        return (x, x._kind) if x._kind.role is not OWN else _given_by(x)
     if type(x) in BUILT_IN or not registered(x):  # a class that derives from one of them may be registered
         if is_host_array(x):
             return freeze(x), _host_kind(x.shape, x.dtype) or array_kind(x)
@@ -116,6 +121,17 @@ def operand(x: Any) -> tuple[Any, Kind]:  # Any: whatever a person writes, and w
         if is_array(x):
             return freeze(x), array_kind(x)
     layer = lift_registered(x)
+    return layer, layer.kind
+
+
+def _given_by(x: Expression) -> tuple[Node, Kind]:
+    """The layer of a weight whose class has a `forward` of its own: every operation reads what that gives.
+
+    One while it is in use, so that what reads it many times reads one value.
+    """
+    layer = _given.get(id(x))
+    if layer is None:
+        layer = _given.setdefault(id(x), external(x, with_role(x._kind, Role.LAYER)))
     return layer, layer.kind
 
 
@@ -164,7 +180,7 @@ def _conversion(x: object) -> str:
 
 def lift_any(x: object, who: str = "lift") -> Expression:
     """Any differentiable value as an expression: itself, or a node that holds it; errors name `who` asked."""
-    if isinstance(x, Expression):
+    if isinstance(x, Expression) and x._kind.role is not OWN:
         return x
     try:
         value, of = operand(x)
@@ -191,9 +207,17 @@ LITERAL: Final = Operation(
 def unlifted(x: object) -> object:
     """The weight of a layer that is nothing but a weight that has been lifted; anything else as it is."""
     lifted = (
-        isinstance(x, Node) and x._signature.operation is LITERAL and isinstance(x._operands[0], Expression)
+        isinstance(x, Node)
+        and x._signature.operation in (LITERAL, FORWARD)
+        and isinstance(x._operands[0], Expression)
     )
     return x._operands[0] if lifted else x  # type: ignore[attr-defined] # so it is a node
+
+
+def stored(weight: Expression) -> Node:
+    """The layer of what a weight stores, whatever the `forward` of its class gives."""
+    signature = LITERAL.signature((with_role(weight._kind, Role.WEIGHT),), ())
+    return new_node(signature.cls, signature.kind, signature, (weight,), weight._code, weight._offset)
 
 
 def _as_layer(of: Kind) -> Kind:
@@ -233,7 +257,7 @@ def tape_of(node: Node) -> Do[Tape[Any, Any]]:
 
 def describe(x: object, of: Kind) -> str:
     """One operand in a message: what it is, its name or where it was built, shape and dtype."""
-    if of.role is Role.WEIGHT:
+    if of.role >= Role.WEIGHT:
         return f"weight {getattr(x, 'name', '')!r:.200} {of.text()}"
     if isinstance(x, Node):
         return f"layer {x._signature.operation.name} {of.text()}, built at {x.site}"

@@ -37,14 +37,24 @@ _NO_VALUE: Final = Do.delay(_no_value)  # what runs where a parameter is run
 
 @dataclass(frozen=True, eq=False)
 class Template:
-    """`nodes` lead from `parameters` to `results`; `rebuild` makes of those what the function returned."""
+    """`nodes` lead from `parameters` to `results`; `rebuild` makes of those what the function returned.
+
+    `lifted` are the weights with a `forward` of their own that the function reads without being given them: what that
+    gives is an operand of every call, and the last of the parameters stand for it.
+    """
 
     parameters: tuple[Node, ...]
+    lifted: tuple[Weight, ...]
     captured: tuple[Weight, ...]
     nodes: list[Node]
     results: tuple[Expression, ...]
     rebuild: Rebuild
     single: bool
+
+    @property
+    def given(self) -> int:
+        """How many operands whoever calls gives."""
+        return len(self.parameters) - len(self.lifted)
 
     @property
     def inputs(self) -> tuple[Expression, ...]:
@@ -77,7 +87,7 @@ class CellSignature(_Mortal):
         self.operation = operation
         self.template = template
         self.attributes = attributes
-        self.kinds = (*kinds, *(w.kind for w in template.captured))
+        self.kinds = (*kinds, *(x.kind for x in template.inputs[template.given :]))
         self.nodes = tuple(i for i, k in enumerate(self.kinds) if k.role is not Role.LITERAL)
         self.kind = template.kind
         self.cls = layer_class(self.kind)
@@ -86,7 +96,7 @@ class CellSignature(_Mortal):
         self.pulls = ()
 
     def __reduce__(self) -> tuple[object, ...]:
-        given = self.kinds[: len(self.template.parameters)]
+        given = self.kinds[: self.template.given]
         return _unpickled, (self.operation.name, self.operation.module, given, self.template, self.attributes)
 
 
@@ -136,7 +146,9 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
         met |= dict.fromkeys((*inner, *read))
         nodes += inner
         weights += read
-    nodes.sort(key=lambda x: x._serial)
+    opened = ((x, x._operands[0]) for x in nodes if x._signature.mode == EXTERNAL)
+    lifted = {x: w for x, w in opened if isinstance(w, Weight)}
+    nodes = sorted((x for x in nodes if x not in lifted), key=lambda x: x._serial)
     waiting = (EXTERNAL, UNRESOLVED) if all(k.known for k in kinds) else (EXTERNAL,)
     for node in nodes:
         if node._signature.mode in waiting:
@@ -144,7 +156,8 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
                 f"{name} is a cell, which is traced before any run, and cannot wait for {node!r}; "
                 f"give that layer to the cell as an argument"
             )
-    return Template(parameters, tuple(weights), nodes, results, rebuild, not is_product(made))
+    inputs, single = (*parameters, *lifted), not is_product(made)
+    return Template(inputs, tuple(lifted.values()), tuple(weights), nodes, results, rebuild, single)
 
 
 def _parameter(of: Kind, code: Any, offset: int) -> Node:  # Any: a code object

@@ -21,6 +21,11 @@ class Watcher(Protocol):
         """Whether it wants to hear of operations and updates now; failures it always hears of."""
         ...
 
+    @property
+    def listener(self) -> object:
+        """Who hears of it in the end: of several settings objects with one, one is told of a run."""
+        ...
+
     def operation(self, direction: str, what: str) -> None:
         """The "forward" or "backward" of an operation is done; `what` says which, on what, written where."""
         ...
@@ -53,7 +58,11 @@ def present() -> list[Watcher]:
 
 
 def watchers_of(weights: Iterable[Weight]) -> list[Watcher]:
-    """The watchers among the settings of these weights, each once."""
+    """The watchers among the settings of these weights; of those that would tell the same one, the first."""
     keys = dict.fromkeys(id(weight._optimizer.settings) for weight in weights)
     found = [WATCHERS[key]() for key in keys if key in WATCHERS]
-    return [watcher for watcher in found if watcher is not None]
+    by_listener: dict[int, Watcher] = {}
+    for watcher in found:
+        if watcher is not None:
+            by_listener.setdefault(id(watcher.listener), watcher)
+    return list(by_listener.values())

@@ -36,7 +36,7 @@ class Updates(Protocol):
         ...
 
     def together(self, updates: Sequence[Update]) -> None:
-        """Called once a commit for all weights of one settings object, before any of their steps."""
+        """Called once a commit for each settings object, before any step, with the weights of all of them."""
         ...
 
     def step(self, delta: Value, weight: Weight) -> Value:

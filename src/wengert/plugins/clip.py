@@ -1,7 +1,8 @@
-"""Clipping by the norm of all deltas together.
+"""Clipping by the norm of all deltas of a commit.
 
-Knows: D85; that the deltas which it measures are those that reach it, so the parts to its left are asked twice, first
-on copies that are thrown away; and that a rate to its left would have it measure steps.
+Knows: that the deltas which it measures are those that reach it, so the parts to its left are asked twice, first
+on copies that are thrown away; that the weights of several settings objects have one norm; and that a rate to its
+left would have it measure steps.
 Refuses to know: which parts those are.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from wengert.arrays import Value, is_array, namespace_of
 from wengert.graph.weights import Update, Weight
@@ -21,30 +22,37 @@ from wengert.plugins.schedule import RATES
 
 
 class Clipping(Optimizer["ClipByGlobalNorm"]):
-    """d · min(1, max_norm / n); with no factor yet, it keeps what has reached it."""
+    """d · min(1, max_norm / n); a copy that measures hands nothing on, and keeps what has reached it."""
 
-    _factor: float | None = None
-    _reached: Value = None
+    _norms: tuple[float, ...] = ()  # of the deltas of each settings object of the commit
+    _measures: bool = False
+    _reached: Value = 0.0  # where a part to the left hands nothing on
+
+    def staged(self) -> Self:
+        copy = super().staged()
+        copy._norms = ()  # those of the commit before
+        return copy
 
     def together(self, updates: Sequence[Update]) -> None:
+        """Tell the parts of all settings objects what the norm of the deltas of this one is."""
         super().together(updates)
         parts = [update.optimizer for update in updates if isinstance(update.optimizer, Clipping)]
-        norm = math.hypot(*[_norm(_reaching(u)) for u in updates])
-        factor = self.settings.max_norm / norm if norm > self.settings.max_norm else 1.0
+        norm = math.hypot(*[_norm(_reaching(u)) for u in updates if u.optimizer.settings is self.settings])
         for part in parts:
-            part._factor = factor
+            part._norms += (norm,)
 
     def step(self, delta: Value, weight: Weight) -> Value:
-        if self._factor is None:
+        if self._measures:
             self._reached = dense(delta)
             return delta
-        factor, self._factor = self._factor, None
-        return super().step(scaled(delta, factor), weight)
+        norm, most = math.hypot(*self._norms), self.settings.max_norm
+        return super().step(scaled(delta, most / norm if norm > most else 1.0), weight)
 
 
 def _reaching(update: Update) -> Value:
     probe = update.optimizer.staged()
     assert isinstance(probe, Clipping), "all weights of one settings object have the same parts"
+    probe._measures = True
     probe.step(update.delta, update.weight)
     return probe._reached
 
@@ -63,9 +71,12 @@ def _norm(x: Value) -> float:
 
 
 class ClipByGlobalNorm(Plugin):
-    """d becomes d · min(1, max_norm / n); n is the 2-norm of all deltas of this settings object in the run.
+    """d becomes d · min(1, max_norm / n); n is the 2-norm of all deltas of the commit that reach this plugin.
 
-    They are measured as they reach this plugin: left of `L2Regularization` without its pull, right of it with.
+    One norm for the weights of all settings objects with this plugin, so groups of weights with other rates or decay
+    are clipped as one network; each by its own `max_norm`, where these differ. Weights of settings without the plugin
+    are neither measured nor clipped. Deltas are measured as they reach the plugin: left of `L2Regularization` without
+    its pull, right of it with.
 
     >>> from wengert.plugins import LearningRate
     >>> class Settings(ClipByGlobalNorm, LearningRate): ...
@@ -73,6 +84,11 @@ class ClipByGlobalNorm(Plugin):
     >>> a, b = settings.double_weight(0.0), settings.double_weight(0.0)
     >>> (a * 3.0 + b * 4.0).train().run(), round(a.data, 6), round(b.data, 6)
     (0.0, -0.6, -0.8)
+    >>> c, d = (Settings(learning_rate=rate, max_norm=1.0).double_weight(0.0) for rate in (1.0, 0.5))
+    >>> (c * 3.0 + d * 4.0).train().run(), round(c.data, 6), round(d.data, 6)
+    (0.0, -0.6, -0.4)
+
+    `torch.nn.utils.clip_grad_norm_` on the parameters of all groups does the same, up to the 1e-6 that it adds to n.
 
     Source: R. Pascanu, T. Mikolov, Y. Bengio, "On the difficulty of training Recurrent Neural Networks", 2013.
     """

@@ -15,7 +15,7 @@ from wengert.plugins.plugin import Plugin
 
 
 class Logging(Plugin):
-    """Records of the runs in which weights of this settings object take part.
+    """Records of the runs in which weights of this settings object take part, each once a logger.
 
     ERROR: a failure, with the operation, its operands and the line where it was written. DEBUG: the forward and
     the backward of every operation, and every weight's update; such a run goes node by node, without a plan.
@@ -44,6 +44,11 @@ class Logging(Plugin):
     def detailed(self) -> bool:
         """Whether there are records of operations and updates now."""
         return self.logger.isEnabledFor(DEBUG)
+
+    @property
+    def listener(self) -> Logger:
+        """Settings objects with one logger make one record of what they all are told."""
+        return self.logger
 
     def operation(self, direction: str, what: str) -> None:
         """Record an operation."""

@@ -1,33 +1,132 @@
 """Weights from settings: the class that all `weight` parts of a settings class make with a kind of weight.
 
-Knows: that members a part declares are keywords where the weight is made (D61).
+Knows: that members a part declares are keywords where the weight is made (D61); that a part decides by `forward` what
+a weight is in a run, and by nothing else that has a second way to be asked.
 Refuses to know: optimizers' steps.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from wengert.arrays import ArrayLiteral, Dv, Float32, T
+from wengert.arrays import ArrayLiteral, Dv, Float32, T, Value
+from wengert.control import Do
+from wengert.differentiable import Tape
 from wengert.dims import Dimension
 from wengert.errors import PluginError
+from wengert.graph.kinds import Role, with_role
+from wengert.graph.node import Expression, asked
+from wengert.graph.operand import stored
 from wengert.graph.site import user_position
-from wengert.graph.weights import ArrayWeight, DoubleWeight, FloatWeight, Weight
+from wengert.graph.weights import ArrayWeight, DoubleWeight, FloatWeight, Updates, Weight
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.parts import merged_part
 
 W = TypeVar("W", bound=Weight)
 
+_SIDES: Final = ("add", "sub", "mul", "truediv", "pow", "matmul")
+_OTHERS: Final = ("neg", "abs", "getitem", "lt", "le", "gt", "ge", "eq", "ne")
+_INSTEAD: Final = "override `forward`, whose tape every run and every operation reads"
+_REFUSED: Final = {  # what has a second way to be asked, which would not obey: what to write instead
+    **dict.fromkeys(
+        [f"__{name}__" for name in (*_OTHERS, *_SIDES, *(f"r{name}" for name in _SIDES))],
+        f"the function of the same operation, and a layer on the left, would not obey it; {_INSTEAD}, or give an "
+        f"executor other `rules` for the operation",
+    ),
+    **dict.fromkeys(
+        ["predict", "train", "as_do", "__await__"],
+        f"`wengert.predict`, `wengert.train` and every layer above would not obey it; {_INSTEAD}",
+    ),
+    **dict.fromkeys(
+        ["data", "shape", "dtype", "device", "kind"],
+        f"runs, optimizers and files read what is stored; {_INSTEAD}, and give another view of it another name",
+    ),
+    "backward": "a weight has none, its delta goes to its tape; override `forward`, as in\n"
+    "    @property\n"
+    "    def forward(self) -> Do[Tape[Any, Any]]:\n"
+    "        return super().forward.map(lambda tape: Tape(tape.data, lambda d: tape.backward(d.map(...))))",
+}
+
 
 class WeightPart:
-    """The base of what plugins add to weights: annotated members become keywords where a weight is made."""
+    """The base of what plugins add to weights: annotated members become keywords where a weight is made.
+
+    A part that overrides the property `forward` decides what the weight is in every run: operations take the data of
+    its tape, and their deltas go to the backward of that. `super().forward` is the tape of the part to the right, in
+    the end of what the weight stores; a delta that is sent there reaches the optimizer. `data` and files have what is
+    stored, and the gradient by the weight is the delta that reaches it.
+    PluginError at the class statement for what could be asked in a second way that would not obey: operators,
+    `predict`, `train`, `await`, `data`, `shape`, `backward` and the like.
+
+    >>> from wengert.plugins import SGD, Plugin
+    >>> class Halved(WeightPart):
+    ...     @property
+    ...     def forward(self) -> Do[Tape[Any, Any]]:
+    ...         return super().forward.map(
+    ...             lambda tape: Tape(tape.data * 0.5, lambda d: tape.backward(d.map(lambda d: d * 0.5)))
+    ...         )
+    >>> class Halving(Plugin):
+    ...     weight = Halved
+    >>> class Settings(Halving, SGD): ...
+    >>> w = Settings(learning_rate=1.0).double_weight(4.0)
+    >>> (w * 3.0).train().run(), w.predict().run(), w.data
+    (6.0, 1.25, 2.5)
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        check_weight_part(cls)
+
+    if TYPE_CHECKING:  # of the kind of weight, to the right of all parts
+
+        @property
+        def forward(self) -> Do[Tape[Any, Any]]: ...  # Any: parts fit every kind of weight
 
     def made(self) -> None:
         """Called when the weight and its members are there; call `super().made()` as well."""
 
 
+def check_weight_part(part: type) -> None:
+    """`PluginError` for a part that overrides what not every run would obey."""
+    for owner in part.__mro__:
+        if owner in (object, WeightPart) or issubclass(owner, Expression):
+            continue
+        for name in (*vars(owner), *vars(owner).get("__annotations__", ())):
+            if name in _REFUSED:
+                raise PluginError(
+                    f"{owner.__name__}.{name}: a part of a weight cannot decide this: {_REFUSED[name]}\n"
+                    f"  at {user_position()}"
+                )
+            if name == "forward" and not isinstance(vars(owner).get(name), property):
+                raise PluginError(
+                    f"{owner.__name__}.forward is no property; put @property above its `def`, so that `w.forward` "
+                    f"is the Do of the tape\n  at {user_position()}"
+                )
+
+
+class _OwnForward(Weight):
+    """Between the parts of a class with a `forward` of its own and the kind of weight."""
+
+    __slots__ = ()
+
+    def _begin(self, data: Value, optimizer: Updates, name: str | None) -> None:
+        super()._begin(data, optimizer, name)
+        self._kind = with_role(self._kind, Role.OWN)
+
+    @property
+    def forward(self) -> Do[Tape[Any, Any]]:  # Any: of every kind of weight
+        """What the part to the left calls `super().forward`."""
+        return asked("forward", stored(self))
+
+
 class Maker:
     """The methods of every settings object that make weights."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        part: object = vars(cls).get("weight")
+        if isinstance(part, type):
+            check_weight_part(part)
 
     def double_weight(self, data: float, /, *, name: str | None = None, **members: object) -> DoubleWeight:
         """A trainable double with this object's optimizer."""
@@ -73,7 +172,8 @@ def weight_class(settings: type, base: type[W]) -> type[W]:
         return base
     made: dict[type, type[W]] = vars(part).get("_with", {})
     if base not in made:
-        made[base] = type(base.__name__, (part, base), {"__module__": base.__module__})
+        own = (_OwnForward,) * any("forward" in vars(owner) for owner in part.__mro__)
+        made[base] = type(base.__name__, (part, *own, base), {"__module__": base.__module__})
         part._with = made  # type: ignore[attr-defined] # on the part, so that it dies with the settings class
     return made[base]
 

@@ -1,8 +1,8 @@
 """What every optimizer is: a chain of parts through which a weight's whole delta goes, leftmost plugin first.
 
 Knows: that a part changes the delta and hands it to `super()`, and that its state is assigned, never changed
-in place, so that a copy can be stepped and thrown away (S6); that a commit asks all optimizers of one settings
-object together.
+in place, so that a copy can be stepped and thrown away (S6); that a commit asks one optimizer of each settings
+object with all weights before the first step.
 Refuses to know: any particular step.
 """
 
@@ -67,10 +67,11 @@ class Optimizer(Generic[P]):
         """Called for every weight before any step; raise to refuse the update of all."""
 
     def together(self, updates: Sequence[Update]) -> None:
-        """Called once a commit, before any step, with all weights of this settings object that have a delta.
+        """Called once a commit for each settings object, before any step, with all weights that have a delta.
 
-        Raise to refuse the update of all. What a part has to tell the optimizers that will step, it sets
-        there, under a name with an underscore.
+        The weights of this settings object are those with `update.optimizer.settings is self.settings`; the others
+        may have other parts. Raise to refuse the update of all. What a part has to tell the optimizers that will
+        step, it sets there, under a name with an underscore.
         """
 
     def step(self, delta: Value, weight: Weight) -> Value:

@@ -16,11 +16,10 @@ from typing import Any, Final, NamedTuple
 
 from wengert.arrays import ARRAY_CLASS
 from wengert.graph.node import Expression, next_serial
-from wengert.graph.operand import operand
+from wengert.graph.operand import OWN, operand
 from wengert.graph.operation import Signature
 from wengert.graph.products import fields_of, is_product, parts_of
 from wengert.graph.site import OURS, user_frame
-from wengert.graph.weights import Weight
 from wengert.run.forms import is_operand
 
 Key = tuple[object, ...]  # kinds of operands, and what belongs to the trace
@@ -54,7 +53,7 @@ def pattern_of(args: tuple[object, ...]) -> Pattern:
     todo = [*args[::-1]]
     while todo:
         x = todo.pop()
-        if isinstance(x, Expression):
+        if isinstance(x, Expression) and x._kind.role is not OWN:
             found.append(_EXPRESSION)
         elif x.__class__ is tuple:
             found.append((tuple, len(x)))
@@ -137,7 +136,7 @@ def _taken_apart(name: str, cls: type, parts: Sequence[str]) -> Iterator[str]:
 
 
 def maker_of(
-    signature: Signature, captured: tuple[Weight, ...], parts: Sequence[Signature], whole: object
+    signature: Signature, captured: tuple[Expression, ...], parts: Sequence[Signature], whole: object
 ) -> Make:
     """The code that makes the node of a call, and of that one for each of several results.
 

@@ -14,7 +14,7 @@ from inspect import iscoroutinefunction
 from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
 from wengert.errors import ArgumentError, WengertError
-from wengert.graph.operand import operand, shown
+from wengert.graph.operand import lift_any, operand, shown
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.products import is_product, leaves_of
 from wengert.graph.site import user_frame, user_position
@@ -168,13 +168,14 @@ class _Method(functools.partial[R]):
 def _maker(signature: CellSignature) -> Make:
     """What makes a call's node, and one for each of several results."""
     template = signature.template
+    read = (*map(lift_any, template.lifted), *template.captured)
     if template.single:
-        return maker_of(signature, template.captured, (), None)
+        return maker_of(signature, read, (), None)
     parts = tuple(
         PART.signature((signature.kind,), (("index", index), ("of", x.kind)))
         for index, x in enumerate(template.results)
     )
-    return maker_of(signature, template.captured, parts, template.rebuild(parts))
+    return maker_of(signature, read, parts, template.rebuild(parts))
 
 
 def cell(function: Callable[P, R]) -> Callable[P, R]:

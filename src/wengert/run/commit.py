@@ -1,6 +1,6 @@
 """The commit phase: every weight's whole delta through its optimizer, then all updates at once (S5, S6).
 
-Knows: that optimizers step copies of themselves, those of one settings object after a word with each other; that
+Knows: that optimizers step copies of themselves, after one of each settings object has seen all updates; that
 nothing is kept until all have succeeded; that a lazy delta may be applied in place unless it reads a buffer that
 this commit writes.
 Refuses to know: what any optimizer does.
@@ -46,8 +46,13 @@ def commit(
         updates = _staged(weights)
         of = {update.weight: update for update in updates}
         groups = [[of[weight] for weight in group] for group in by_settings(of)]
-        for group in groups:
-            group[0].optimizer.together(group)
+        try:
+            for group in groups:
+                group[0].optimizer.together(updates)
+        except Exception as refusal:
+            if refused is not None:
+                refused(refusal)
+            raise
         changes = _changes(updates, step or stepped)
         with Uninterrupted():
             for weight, _, optimizer in updates:

@@ -41,7 +41,7 @@ def _key(signature: CellSignature) -> tuple[object, ...]:
         for node in template.nodes
     ]
     return (
-        (signature.kinds, signature.attributes),
+        (signature.kinds, signature.attributes, *map(id, template.lifted)),
         tuple(rows),
         tuple([_operand(x, places) for x in template.results]),
         None if template.single else _nesting(template.rebuild(template.results)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from wengert.arrays import Namespace, is_array
 from wengert.control import Context, Do, Run, Steps
@@ -120,7 +120,9 @@ class Sequential:
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
         x = lift_any(loss)
-        targets: tuple[Expression, ...] = tuple(map(lift_any, wrt))  # type: ignore[call-overload] # `gradients` gives a tuple
+        targets = cast(
+            "tuple[Expression, ...]", wrt
+        )  # `gradients` has checked them; a weight is what it stores
         if context.whole or not all(isinstance(target, Weight) for target in targets):
             return STORE.reading(partial(_gradients, x, targets, context, watched(self)))
         return part_gradients(_evaluation(context, self, goes_back=True), x, targets, context)

@@ -84,7 +84,7 @@ class _Open(CellSignature):
         self.mode = UNRESOLVED
 
     def __reduce__(self) -> tuple[object, ...]:
-        given = self.kinds[: len(self.template.parameters)]
+        given = self.kinds[: self.template.given]
         return _Open, (self.operation, given, self.template, self.attributes)
 
 
@@ -106,10 +106,10 @@ class _Later(Operation):
 
     def signature(self, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
         templates, before, form, filled = self._given
-        found = templates.signature(kinds[: len(before.parameters)], form, filled)
+        found = templates.signature(kinds[: before.given], form, filled)
         now = found.template
         same = len(now.results) == len(before.results)
-        if not same or [*map(id, now.captured)] != [*map(id, before.captured)]:
+        if not same or [*map(id, _weights(now))] != [*map(id, _weights(before))]:
             raise ArgumentError(
                 f"for these operands it gives {_read(now)}, and while their shapes were not known "
                 f"{_read(before)}; state the shapes in the annotation of what makes the operands"
@@ -118,5 +118,10 @@ class _Later(Operation):
 
 
 def _read(of: Template) -> str:
-    weights = ", ".join(map(repr, of.captured)) or "no weights"
+    weights = ", ".join(map(repr, _weights(of))) or "no weights"
     return f"{len(of.results)} results of {weights}"
+
+
+def _weights(of: Template) -> list[object]:
+    """Those that its function reads without being given them."""
+    return [*of.lifted, *of.captured]
