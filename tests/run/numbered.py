@@ -64,7 +64,11 @@ def bounded(d: Draw, pool: list[Layer]) -> Layer:
 
 def chosen(d: Draw, pool: list[Layer]) -> Layer:
     x = d.pick(pool)
-    test = d.pick(TESTS)(x, number(d)) if d.chance.random() < 0.8 else np.asarray(d.numbers.random(x.shape) < 0.5)
+    test = (
+        d.pick(TESTS)(x, number(d))
+        if d.chance.random() < 0.8
+        else np.asarray(d.numbers.random(x.shape) < 0.5)
+    )
     a, b = (x, number(d)) if d.chance.random() < 0.6 else (number(d), wg.tanh(x))
     return wg.where(test, a, b)
 
@@ -114,13 +118,15 @@ NUMBERED: tuple[Maker, ...] = (
 class Numbered:
     """The graphs of one seed: of each step the same structure, with other numbers."""
 
-    def __init__(self, seed: int, most: int = 10) -> None:
+    def __init__(self, seed: int, settings: Any = None) -> None:
         self.dtype = (np.float32, np.float64)[seed % 2]
         makers = NUMBERED if seed % 4 < 2 else (*NUMBERED, converted, converted)
-        self.tolerance = 1e-12 if seed % 4 == 1 else 1e-5  # S9's; float64 that has been float32 has its rounding
-        self.draw = Draw(seed, SGD(learning_rate=0.1), makers, self.dtype)
+        self.tolerance = (
+            1e-12 if seed % 4 == 1 else 1e-5
+        )  # S9's; float64 that has been float32 has its rounding
+        self.draw = Draw(seed, settings or SGD(learning_rate=0.1), makers, self.dtype)
         self.weights = [*self.draw.weights, self.draw.double]
-        self.size = 2 + self.draw.size % most
+        self.size = 2 + self.draw.size % 6
         self.examples = (1, 1, 2)[seed % 3]
 
     def nodes(self, step: int) -> list[Layer]:
