@@ -93,8 +93,10 @@ def padded(d: Draw, pool: list[Layer]) -> Layer:
 
 
 def celled(d: Draw, pool: list[Layer]) -> Layer:
+    """A call of a cell; a number is an operand of it where it has an element type of its own."""
     x = d.pick(pool)
-    y = d.pick([y for y in pool if y.shape == x.shape])
+    stated: tuple[Any, ...] = (d.array(d.numbers, x.shape), d.dtype(d.numbers.uniform(-1, 1)))
+    y = d.pick([y for y in pool if y.shape == x.shape] if d.chance.random() < 0.7 else stated)
     return step(x, y) if d.chance.random() < 0.5 else d.pick(pair(x, y))
 
 
