@@ -14,7 +14,7 @@ import wengert as wg
 from tests.run.drawn import MAKERS, Draw, Layer, Maker, indexed, joined, small, unary, vector
 from wengert.plugins import SGD
 
-OTHER = {np.float32: np.float64, np.float64: np.float32}
+OTHER: dict[Any, Any] = {np.float32: np.float64, np.float64: np.float32}
 BOUNDS = (wg.add, wg.subtract, wg.multiply, wg.divide, wg.maximum, wg.minimum)
 TESTS = (wg.greater, wg.less_equal, wg.equal, wg.not_equal)
 
