@@ -123,9 +123,8 @@ class Numbered:
     def __init__(self, seed: int, settings: Any = None) -> None:
         self.dtype = (np.float32, np.float64)[seed % 2]
         makers = NUMBERED if seed % 4 < 2 else (*NUMBERED, converted, converted)
-        self.tolerance = (
-            1e-12 if seed % 4 == 1 else 1e-5
-        )  # S9's; float64 that has been float32 has its rounding
+        # a float64 graph that converts to float32 and back has the rounding of float32
+        self.tolerance = 1e-12 if seed % 4 == 1 else 1e-5
         self.draw = Draw(seed, settings or SGD(learning_rate=0.1), makers, self.dtype)
         self.weights = [*self.draw.weights, self.draw.double]
         self.size = 2 + self.draw.size % 6
