@@ -27,11 +27,12 @@ def small(x: Layer) -> Layer:
 class Draw:
     """One network: what is drawn with a seed is drawn again in the same way."""
 
-    def __init__(self, seed: int, settings: Any, makers: Sequence[Maker] | None = None) -> None:
-        # Any: settings classes have no common type
+    def __init__(
+        self, seed: int, settings: Any, makers: Sequence[Maker] | None = None, dtype: Any = None
+    ) -> None:  # Any: settings classes have no common type; an element type, drawn where none is given
         self.makers = MAKERS if makers is None else makers
         self.chance = np.random.default_rng(seed)
-        self.dtype = self.pick((np.float64, np.float64, np.float32))
+        self.dtype = self.pick((np.float64, np.float64, np.float32)) if dtype is None else dtype
         self.weights = [self.weight(settings, shape) for shape in SHAPES[2:] if self.chance.random() < 0.7]
         self.weights += [self.weight(settings, (3,)), self.weight(settings, (2, 3))]
         self.tables = [self.weight(settings, (4, 3)) for _ in range(self.chance.integers(0, 3))]

@@ -91,6 +91,8 @@ def checked_delta(delta: Value, x: Expression) -> Value:
 
 def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
     """Data for a user inside the run: arrays cannot be written to, and no commit writes to them later."""
+    if of.column is Column.FLOAT:
+        return Float32(value)  # numpy's `where` gives an array of shape () for numbers, too
     if of.column in (Column.ARRAY, Column.MASK) or is_array(value):
         array = host_array(value)
         cell = buffers.get(id(array)) or buffers.get(id(array.base))
@@ -99,7 +101,7 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
         elif cell is not None:
             cell.exposed = True
         return as_readonly(array)
-    return Float32(value) if of.column is Column.FLOAT else value
+    return value
 
 
 def handed_over(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:

@@ -18,6 +18,7 @@ from wengert.graph.weights import Weight
 from wengert.run.batching.bound import Binding
 from wengert.run.batching.form import Way
 from wengert.run.batching.layout import Step
+from wengert.run.batching.rowwise import row_of
 from wengert.run.loops import Values, entered, left
 
 if TYPE_CHECKING:
@@ -68,7 +69,10 @@ class Alone:
         for i, weight in binding.weights:
             found[i] = region.values[weight]
         for i, (one, literals) in binding.columns.items():
-            found[i] = literals if one and binding.nodes is None else literals[step.start + row]
+            if binding.nodes is not None:  # literals as they were given, node by node
+                found[i] = literals[step.start + row]
+            else:  # a row of numbers is an array of float64, and an element of that is not weak, as a number is
+                found[i] = literals if one else row_of(literals, step.start + row, binding.signature.kinds[i])
         return tuple(found)
 
     def _places(self, step: Step, binding: Binding, row: int) -> Iterator[tuple[int, Place]]:
