@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.arrays.dispatch import is_array, is_host_array, namespace_of
 from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.ownership import as_readonly as host_as_readonly
 from wengert.arrays.ownership import freeze as host_freeze
 from wengert.arrays.ownership import own_copy as host_own_copy
 from wengert.arrays.scatter import within as host_within
@@ -104,8 +105,13 @@ def own_copy(x: Value) -> Value:
 
 
 def as_readonly(x: Value) -> Value:
-    """A view of an array that cannot be written through; on a device, which has no such views, a copy."""
-    return namespace_of(x).as_readonly(x)
+    """A view of an array that cannot be written through; on a device, which has no such views, a copy.
+
+    What is no array is given back.
+    """
+    if type(x) is np.ndarray:
+        return host_as_readonly(x)
+    return namespace_of(x).as_readonly(x) if is_array(x) else x
 
 
 def zeros_like(x: Value) -> Value:

@@ -10,7 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self
 
-from wengert.arrays import FLOAT32, FLOAT64, Cpu, Dv, Float32, Gpu, GpuArray, HostArray, S, T, Value, own_copy
+from wengert.arrays import (
+    FLOAT32,
+    FLOAT64,
+    Cpu,
+    Dv,
+    Float32,
+    Gpu,
+    GpuArray,
+    HostArray,
+    S,
+    T,
+    Value,
+    as_readonly,
+    own_copy,
+)
 from wengert.dims import Dimension
 from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
@@ -75,6 +89,11 @@ class Updates(Protocol):
         """What does not change from step to step."""
         ...
 
+    @property
+    def pure(self) -> bool:
+        """Whether it has promised to write into nothing that it is given, and to keep none of it."""
+        ...
+
 
 class Weight(Expression):
     """What the three kinds of weights share."""
@@ -117,11 +136,11 @@ def by_settings(weights: Iterable[Weight]) -> list[list[Weight]]:
 
 
 def data_of(weight: Weight) -> Value:
-    """The present data, for a step to read and not to keep.
+    """The present data, for a step to read: it cannot be written to, and is not to be kept.
 
     `weight.data` would be kept by whoever asked for it, so the commit could not change it in place (S11).
     """
-    return weight._cell.data
+    return as_readonly(weight._cell.data)
 
 
 class DoubleWeight(DoubleOperand, Weight):

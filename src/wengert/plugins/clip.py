@@ -20,7 +20,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class Clipping(Optimizer["ClipByGlobalNorm"]):
+class Clipping(Optimizer["ClipByGlobalNorm"], pure=True):
     """d · min(1, max_norm / n); with no factor yet, it keeps what has reached it."""
 
     _factor: float | None = None
