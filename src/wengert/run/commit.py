@@ -61,7 +61,11 @@ def commit(
         of = {update.weight: update for update in updates}
         groups = [[of[weight] for weight in group] for group in by_settings(of)]
         for group in groups:
-            group[0].optimizer.together(group)
+            try:
+                group[0].optimizer.together(group)
+            except Exception as failure:
+                failure.add_note(_where(group[0].weight))
+                raise
         changes = _changes(updates, step or stepped)
         with Uninterrupted():
             for weight, _, optimizer in updates:
