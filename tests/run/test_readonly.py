@@ -21,7 +21,20 @@ from wengert import Do, Tape, UnitContinuation
 from wengert import fold as td
 from wengert.extend import HOST, Optimizer, Product, data_of, dense, kinds, operation
 from wengert.graph.operation import OPERATIONS
-from wengert.plugins import SGD, LearningRate, Plugin
+from wengert.plugins import (
+    SGD,
+    Adagrad,
+    Adam,
+    AdamW,
+    L1Regularization,
+    L2Regularization,
+    LearningRate,
+    Momentum,
+    Nesterov,
+    Plugin,
+    RMSprop,
+    WeightDecay,
+)
 from wengert.run import Batched, Parallel, Sequential
 
 Value = Any  # arrays and layers of every shape
@@ -498,6 +511,33 @@ class TestPromises:
 
         assert [c.pure for c in (Optimizer, Alone)] == [True, True]
         assert [c.pure for c in (Writing, Silent, Promising, Heir, Mixed)] == [False] * 5
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [Momentum, Nesterov, Adagrad, RMSprop, Adam, AdamW, L1Regularization, L2Regularization, WeightDecay],
+)
+def test_optimizers_keep_their_promise(parts: Any) -> None:
+    """Beside a part that has promised nothing they are given arrays that cannot be written to, and step as ever."""
+    members = {
+        L1Regularization: "l1",
+        L2Regularization: "l2",
+        AdamW: "weight_decay",
+        WeightDecay: "weight_decay",
+    }
+    given: dict[str, float] = {members[parts]: 0.1} if parts in members else {}
+    trusted = type("Trusted", (parts, LearningRate), {})
+    distrusted = type("Distrusted", (WritingPlugin, parts, LearningRate), {})
+    data: list[list[float]] = []
+    for settings in (trusted, distrusted):
+        made = settings(learning_rate=0.1, **given)
+        w, table = made.array_weight(np.ones((3, 3))), made.array_weight(np.ones((40, 3)))
+        assert w._optimizer.pure is (settings is trusted)
+        for i in range(3):
+            h = wg.matmul(wg.take(table, np.array([1, 1, 5]), axis=0) * float(i), w)
+            wg.sum(h * h).train().run(plain())
+        data.append([*w.data.ravel().tolist(), *table.data.ravel().tolist()])
+    assert data[0] == data[1]
 
 
 def test_the_ways_of_writing_do_write() -> None:

@@ -11,8 +11,7 @@ from functools import partial
 from types import BuiltinFunctionType
 from typing import Any, Final
 
-from wengert.arrays import as_readonly, is_array, namespace_for
-from wengert.arrays.ownership import unshared
+from wengert.arrays import isolated, namespace_for
 from wengert.graph.kinds import Column, Kind, Shape
 
 Rule = Callable[..., Any]  # Any: rules take and give data of every registered type, and expressions
@@ -51,13 +50,7 @@ def bound(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:
 
 def guarded(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:
     """`bound`, for a rule that has promised nothing: what it is given cannot be written to, what it keeps is a copy."""
-    within = bound(rule, case, options)
-
-    def call(*arguments: Any) -> Any:  # Any: as in `Rule`
-        made = [within(*map(as_readonly, arguments))]
-        return unshared(made) if is_array(made[0]) else made[0]
-
-    return call
+    return isolated(bound(rule, case, options))
 
 
 def summed(rule: Rule, case: Case, index: int) -> Rule:
