@@ -238,7 +238,11 @@ def test_who_writes_gets_an_error_and_nothing_changes(where: str, name: str, exe
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_in_a_block(where: str, executor: str) -> None:
     a, runs = SGD(learning_rate=1.0).array_weight(np.ones(3)), EXECUTORS[executor]()
-    double: Any = td.Function(lambda x: doubled(x * a))  # Any: blocks of every type
+
+    def network(x: Any) -> Any:
+        return doubled(x * a)
+
+    double: Any = td.Function(network)  # Any: blocks of every type
     block = td.Map(td.Vector(3, "float64") >> double) >> td.Reduce(td.Function(lambda x, y: x + y))
     for i in range(4):
         before = a.data.tolist()

@@ -8,7 +8,7 @@ Refuses to know: any optimizer, and when a commit happens.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self
 
 from wengert.arrays import (
     FLOAT32,
@@ -39,7 +39,12 @@ if TYPE_CHECKING:
 
 
 class Updates(Protocol):
-    """What a weight's optimizer does: a pure step on a copy of itself, which a commit then keeps."""
+    """What a weight's optimizer does: a pure step on a copy of itself, which a commit then keeps.
+
+    `pure`: whether its class has promised to write into nothing that it is given, and to keep none of it.
+    """
+
+    pure: ClassVar[bool]
 
     def staged(self) -> Self:
         """A copy to step; the original stays as it is until the commit (S6)."""
@@ -87,11 +92,6 @@ class Updates(Protocol):
     @property
     def settings(self) -> object:
         """What does not change from step to step."""
-        ...
-
-    @property
-    def pure(self) -> bool:
-        """Whether it has promised to write into nothing that it is given, and to keep none of it."""
         ...
 
 
