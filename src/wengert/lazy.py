@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
-from wengert.arrays import Value, all_quiet, indexed_shape, is_host_array, namespace_of, touched
+from wengert.arrays import Value, all_quiet, as_readonly, indexed_shape, is_host_array, namespace_of, touched
+from wengert.arrays.ownership import owners
 from wengert.errors import ShapeError
 
 
@@ -27,6 +28,9 @@ class Term(Protocol):
     def arrays(self) -> tuple[Value, ...]:
         """The arrays that it reads."""
 
+    def read_only(self) -> Self:
+        """The same summand, of arrays that cannot be written to."""
+
     def check(self, shape: tuple[int, ...]) -> None:
         """Raise if it is no summand of a delta of this shape."""
 
@@ -40,6 +44,9 @@ class Product:
 
     def arrays(self) -> tuple[Value, ...]:
         return (self.left, self.right)
+
+    def read_only(self) -> Product:
+        return Product(as_readonly(self.left), as_readonly(self.right))
 
     def check(self, shape: tuple[int, ...]) -> None:
         (n, k), (rows, m) = self.left.shape, self.right.shape
@@ -63,6 +70,11 @@ class Rows:
 
     def arrays(self) -> tuple[Value, ...]:
         return (self.values,)
+
+    def read_only(self) -> Rows:
+        several = isinstance(self.key, tuple)
+        key = tuple(map(as_readonly, self.key)) if several else as_readonly(self.key)
+        return Rows(key, as_readonly(self.values), self.shape)
 
     def check(self, shape: tuple[int, ...]) -> None:
         if self.shape != shape or indexed_shape(shape, self.key) != self.values.shape:
@@ -138,7 +150,7 @@ class LazyDelta:
         arrays = [x for term in self.terms for x in term.arrays()]
         if self.rest is not None:
             arrays.append(self.rest)
-        return any(id(x) in buffers or id(getattr(x, "base", None)) in buffers for x in arrays)
+        return any(id(y) in buffers for x in arrays for y in owners(x))
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Raise if this is no delta of data of `shape`."""
@@ -146,6 +158,11 @@ class LazyDelta:
             raise ShapeError(f"an array of shape {self.rest.shape} is no delta of shape {shape}")
         for term in self.terms:
             term.check(shape)
+
+    def read_only(self) -> LazyDelta:
+        """The same sum, of arrays that cannot be written to."""
+        terms = [term.read_only() for term in self.terms]
+        return self._sharing(terms, len(terms), self.factor, as_readonly(self.rest))
 
     def scaled(self, factor: float) -> LazyDelta:
         """`factor * self`."""
@@ -179,6 +196,11 @@ class LazyDelta:
 def dense(delta: Value) -> Value:
     """The delta as a number or an array."""
     return delta.dense() if isinstance(delta, LazyDelta) else delta
+
+
+def read_only(delta: Value) -> Value:
+    """The delta for somebody else: what arrays it has cannot be written to."""
+    return delta.read_only() if isinstance(delta, LazyDelta) else as_readonly(delta)
 
 
 def scaled(delta: Value, factor: float) -> Value:

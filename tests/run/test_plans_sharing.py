@@ -131,7 +131,8 @@ def test_what_an_operation_of_somebody_else_keeps_never_changes() -> None:
 
 
 def spoiling(case: Any, g: Any, y: Any, x: Any) -> Any:
-    g *= 2.0  # such a rule is wrong, but only about its own run
+    with pytest.raises(ValueError, match="read-only"):
+        g *= 2.0
     return g
 
 
@@ -145,7 +146,12 @@ class Keeping(Optimizer):
 
     def step(self, delta: Any, weight: Any) -> Any:
         d = dense(delta)
-        d *= 2.0
+        if isinstance(delta, LazyDelta):
+            d *= 2.0  # an array of its own
+        else:
+            with pytest.raises(ValueError, match="read-only"):
+                d *= 2.0
+            d = d * 2.0
         if self.total is None:
             self.total = d
         else:
@@ -154,7 +160,7 @@ class Keeping(Optimizer):
 
 
 class Own(Plugin):
-    """Somebody else's optimizer, which writes to what it is given, and keeps it."""
+    """Somebody else's optimizer, which tries to write to what it is given, and keeps what it makes of that."""
 
     optimizer: ClassVar[type[Optimizer]] = Keeping
 

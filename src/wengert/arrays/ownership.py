@@ -7,6 +7,8 @@ Refuses to know: whose array it is, and when a copy is needed.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from sys import getrefcount
 from typing import Final
 
 import numpy as np
@@ -14,7 +16,7 @@ import numpy as np
 from wengert.arrays.namespace import Shape, Value
 from wengert.errors import NotDifferentiableError
 
-__all__ = ["ALONE", "as_readonly", "freeze", "new_array", "own_copy"]
+__all__ = ["ALONE", "as_readonly", "freeze", "new_array", "own_copy", "owners", "unshared"]
 
 # What `sys.getrefcount` says of an object that one attribute holds: the argument of the call counts, too. Ask with
 # the attribute itself as the argument: a local variable counts as well, but not in every Python.
@@ -85,6 +87,54 @@ def as_readonly(x: Value, /) -> Value:
     Traceback (most recent call last):
     ValueError: cannot set WRITEABLE flag to True of this array
     """
+    if type(x) is np.ndarray:
+        try:
+            return np.asarray(x.data.toreadonly())
+        except ValueError:  # a memoryview has no such elements: dates, for example
+            pass
     if not isinstance(x, np.ndarray):
         return x  # a numpy scalar cannot be written to
-    return np.asarray(x.data.toreadonly())
+    view = x.view()  # of a user's own class of arrays, too, which it stays
+    view.flags.writeable = False
+    return view
+
+
+def owners(x: object) -> Iterator[object]:
+    """The array `x`, what that is a view of, and so on, through memoryviews too, to what has the memory.
+
+    >>> whole = np.zeros(3)
+    >>> any(y is whole for y in owners(as_readonly(whole)[1:]))
+    True
+    """
+    while x is not None:
+        yield x
+        x = x.obj if isinstance(x, memoryview) else getattr(x, "base", None)
+
+
+def unshared(made: list[Value]) -> Value:
+    """The array in a list, or a copy of it where somebody else has that, or what it is a view of.
+
+    For what the function of a stranger has just returned: the list has the only reference to it here. What it
+    shows of read-only memory, such as its own argument, stays as it is.
+
+    >>> kept = np.zeros(2)
+    >>> unshared([kept]) is kept, unshared([kept[1:]]).base is kept, unshared([np.zeros(4)[1:]]).base is None
+    (False, False, False)
+    """
+    count = getrefcount(made[0])
+    while count <= ALONE:
+        base = made[-1].base
+        if base is None:
+            return made[0]
+        made.append(base)
+        del base  # or it would count
+        if isinstance(made[-1], (bytes, memoryview)):
+            if memoryview(made[-1]).readonly:
+                return made[0]
+            break
+        if not isinstance(made[-1], (np.ndarray, bytearray)):
+            break
+        count = getrefcount(made[-1]) - 1  # the view has one, too
+        if isinstance(made[-1], bytearray) and count <= ALONE:
+            return made[0]
+    return made[0].copy(order="K")

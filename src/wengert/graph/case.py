@@ -11,7 +11,7 @@ from functools import partial
 from types import BuiltinFunctionType
 from typing import Any, Final
 
-from wengert.arrays import namespace_for
+from wengert.arrays import isolated, namespace_for
 from wengert.graph.kinds import Column, Kind, Shape
 
 Rule = Callable[..., Any]  # Any: rules take and give data of every registered type, and expressions
@@ -46,6 +46,11 @@ def bound(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:
     if isinstance(rule, BuiltinFunctionType):
         return rule
     return partial(rule, case, **options)
+
+
+def guarded(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:
+    """`bound`, for a rule that has promised nothing: what it is given cannot be written to, what it keeps is a copy."""
+    return isolated(bound(rule, case, options))
 
 
 def summed(rule: Rule, case: Case, index: int) -> Rule:

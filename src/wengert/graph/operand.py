@@ -200,6 +200,7 @@ LITERAL: Final = Operation(
         lambda case, x: x,
         (lambda case, g, y, x: g,),
         batch=lambda batch, x: batch.again(x),
+        pure=True,
     ),
 )
 

@@ -20,9 +20,9 @@ from wengert.arrays import plain
 from wengert.errors import NotDifferentiableError
 from wengert.graph.case import Case as Case  # who knows operations finds these here
 from wengert.graph.case import Rule as Rule
-from wengert.graph.case import bound, summed
+from wengert.graph.case import bound, guarded, summed
 from wengert.graph.choice import best_of, names_of
-from wengert.graph.kinds import Kind, Role, with_role
+from wengert.graph.kinds import Column, Kind, Role, with_role
 from wengert.graph.node import CLASSES, Node, layer_class
 
 _MOST_SIGNATURES = 4096  # an operation; beyond it the table starts afresh, so that it cannot grow (S13)
@@ -46,6 +46,8 @@ _MODES: Final[dict[tuple[int, tuple[int, ...]], int]] = {
     (2, (1,)): CONSTANT_NODE,
 }
 
+_NUMBERS: Final = frozenset({Column.NUMBER, Column.DOUBLE, Column.FLOAT})  # nobody can write to these
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -57,6 +59,10 @@ class Rules:
     `at_weight[i]`, where there is one, gives that delta as a lazy term if operand i is a weight.
     `batch` makes the same for many rows at once, as `Batch` says; without it they go one by one.
     No delta passes a `detached` result. An `external` node has no rules: a `Do` makes its tape.
+
+    Rules that are `pure` promise to write into nothing that they are given, to keep none of it, and to depend on
+    nothing else: plans may trace them. All others are given arrays that cannot be written to, and a result that they
+    keep is copied.
     """
 
     infer: Infer
@@ -67,6 +73,7 @@ class Rules:
     detached: bool = False
     external: bool = False
     batch: Rule | None = None
+    pure: bool = False
 
     def derivative(self, index: int) -> Rule | None:
         """The rule for operand `index`."""
@@ -205,9 +212,9 @@ class Signature:
         return made
 
     @property
-    def own(self) -> bool:
-        """Whether the rules are Wengert's: pure, and written with their operands and namespace only."""
-        return not self.operation.module and self.operation.rules_for(self.kinds) is self.operation.rules
+    def pure(self) -> bool:
+        """Whether the rules have promised to be `pure`."""
+        return self.operation.rules_for(self.kinds).pure
 
     def bound_to(self, case: Case, lazily: bool = True) -> tuple[Rule, tuple[tuple[int, Rule], ...]]:
         """The value rule and the derivative rules by operand, with `case` and the attributes filled in.
@@ -215,11 +222,12 @@ class Signature:
         The deltas of weights are lazy terms where the operation has such; expressions are lazy by themselves.
         """
         options, rules = dict(self.attributes), self.operation.rules_for(self.kinds)
-        pulls = () if rules.detached else tuple(self._pulls(rules, case, options, lazily))
-        return bound(rules.value, case, options), pulls
+        given = bound if rules.pure or not any(map(_has_arrays, (*self.kinds, self.kind))) else guarded
+        pulls = () if rules.detached else tuple(self._pulls(rules, case, options, lazily, given))
+        return given(rules.value, case, options), pulls
 
     def _pulls(
-        self, rules: Rules, case: Case, options: dict[str, Any], lazily: bool
+        self, rules: Rules, case: Case, options: dict[str, Any], lazily: bool, given: Callable[..., Rule]
     ) -> Iterator[tuple[int, Rule]]:
         for index, k in enumerate(self.kinds):
             rule = rules.derivative(index) if k.trainable else None
@@ -227,11 +235,11 @@ class Signature:
                 continue
             lazy = rules.at_weight.get(index) if lazily else None
             if k.role is Role.WEIGHT and lazy is not None:
-                yield index, bound(lazy, case, options)
+                yield index, given(lazy, case, options)
             elif rules.broadcasts and (k.shape != case.result.shape or k.column is not case.result.column):
-                yield index, summed(bound(rule, case, options), case, index)
+                yield index, summed(given(rule, case, options), case, index)
             else:
-                yield index, bound(rule, case, options)
+                yield index, given(rule, case, options)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _signature_of, (self.operation, self.kinds, self.attributes)
@@ -239,6 +247,10 @@ class Signature:
 
 def _signature_of(operation: Operation, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
     return operation.signature(kinds, attributes)
+
+
+def _has_arrays(of: Kind) -> bool:
+    return of.column not in _NUMBERS
 
 
 def _mode(kinds: tuple[Kind, ...], nodes: tuple[int, ...]) -> int:

@@ -8,9 +8,23 @@ Refuses to know: any optimizer, and when a commit happens.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self
 
-from wengert.arrays import FLOAT32, FLOAT64, Cpu, Dv, Float32, Gpu, GpuArray, HostArray, S, T, Value, own_copy
+from wengert.arrays import (
+    FLOAT32,
+    FLOAT64,
+    Cpu,
+    Dv,
+    Float32,
+    Gpu,
+    GpuArray,
+    HostArray,
+    S,
+    T,
+    Value,
+    as_readonly,
+    own_copy,
+)
 from wengert.dims import Dimension
 from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
@@ -25,7 +39,12 @@ if TYPE_CHECKING:
 
 
 class Updates(Protocol):
-    """What a weight's optimizer does: a pure step on a copy of itself, which a commit then keeps."""
+    """What a weight's optimizer does: a pure step on a copy of itself, which a commit then keeps.
+
+    `pure`: whether its class has promised to write into nothing that it is given, and to keep none of it.
+    """
+
+    pure: ClassVar[bool]
 
     def staged(self) -> Self:
         """A copy to step; the original stays as it is until the commit (S6)."""
@@ -124,11 +143,11 @@ def by_settings(weights: Iterable[Weight]) -> list[list[Weight]]:
 
 
 def data_of(weight: Weight) -> Value:
-    """The present data, for a step to read and not to keep.
+    """The present data, for a step to read: it cannot be written to, and is not to be kept.
 
     `weight.data` would be kept by whoever asked for it, so the commit could not change it in place (S11).
     """
-    return weight._cell.data
+    return as_readonly(weight._cell.data)
 
 
 class DoubleWeight(DoubleOperand, Weight):

@@ -113,6 +113,7 @@ GELU: Final = Operation(
         lambda c, x, *, approximate="none": c.xp.maximum(x, -_FAR) * _gate(c, x, approximate),
         (_gelu_delta,),
         batch=rowwise,
+        pure=True,
     ),
 )
 Approximation = Literal["none", "tanh"]

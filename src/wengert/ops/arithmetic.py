@@ -209,7 +209,9 @@ def _clip_delta(
     return g
 
 
-CLIP: Final = Operation("clip", Rules(_infer_clip, _within, _clip_delta, broadcasts=True, batch=aligned))
+CLIP: Final = Operation(
+    "clip", Rules(_infer_clip, _within, _clip_delta, broadcasts=True, batch=aligned, pure=True)
+)
 
 
 @overload

@@ -34,7 +34,7 @@ def _filled(c: Value, *, of: Kind, value: float) -> Value:
     return c.xp.item(value, of.dtype)
 
 
-FILLED: Final = Operation("filled", Rules(lambda kinds, *, of, value: of, _filled))
+FILLED: Final = Operation("filled", Rules(lambda kinds, *, of, value: of, _filled, pure=True))
 
 
 def filled(value: float, of: Kind) -> Value:
@@ -58,6 +58,7 @@ ITEM: Final = Operation(
         lambda c, x: c.xp.item(x, c.result.dtype),
         (lambda c, g, y, x: c.xp.full((), g, c.result.dtype),),
         batch=reshaped,
+        pure=True,
     ),
 )
 
@@ -84,6 +85,7 @@ NONZERO_SAFE: Final = Operation(
         (None, _behind_the_guard),
         broadcasts=True,
         batch=lambda b, g, r: b.again(*all_stacked(b, (g, r))),  # its value is r as it is, most of the time
+        pure=True,
     ),
 )
 SAFE_PRODUCT: Final = Operation(
@@ -97,6 +99,7 @@ SAFE_PRODUCT: Final = Operation(
         ),
         broadcasts=True,
         batch=aligned,
+        pure=True,
     ),
 )
 
@@ -125,6 +128,7 @@ ADD_AT: Final = Operation(
         lambda c, g, *arrays, shape, key: c.xp.add_at(shape, g.dtype, key_of(key, arrays), g),
         (lambda c, d, y, g, *arrays, shape, key: c.xp.getitem(d, key_of(key, arrays)),),
         batch=batched_add_at,
+        pure=True,
     ),
 )
 
@@ -144,6 +148,7 @@ ONE_HOT: Final = Operation(
         lambda c, labels, *, classes, dtype: c.xp.one_hot(labels, classes, dtype),
         detached=True,
         batch=rowwise,
+        pure=True,
     ),
 )
 
@@ -171,6 +176,7 @@ WINDOWS: Final = Operation(
         lambda c, x, *, slide: c.xp.windows(x, *slide),
         (lambda c, g, y, x, *, slide: c.xp.unwindows(g, c.shape(0), *slide),),
         batch=rowwise,
+        pure=True,
     ),
 )
 UNWINDOWS: Final = Operation(
@@ -180,6 +186,7 @@ UNWINDOWS: Final = Operation(
         lambda c, g, *, shape, slide: c.xp.unwindows(g, shape, *slide),
         (lambda c, d, y, g, *, shape, slide: c.xp.windows(d, *slide),),
         batch=lambda b, g, *, shape, slide: b.again(g, shape=(b.rows, *shape), slide=slide),
+        pure=True,
     ),
 )
 

@@ -40,7 +40,13 @@ def _softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Valu
 
 SOFTMAX: Final = Operation(
     "softmax",
-    Rules(along_axis, lambda c, x, *, axis: c.xp.softmax(x, axis=axis), (_softmax_delta,), batch=along),
+    Rules(
+        along_axis,
+        lambda c, x, *, axis: c.xp.softmax(x, axis=axis),
+        (_softmax_delta,),
+        batch=along,
+        pure=True,
+    ),
 )
 
 
@@ -70,6 +76,7 @@ LOG_SOFTMAX: Final = Operation(
         lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis),
         (_log_softmax_delta,),
         batch=along,
+        pure=True,
     ),
 )
 
@@ -133,7 +140,7 @@ def _batched_loss(b: Batch, logits: Value, labels: Value, *, reduction: str) -> 
 
 
 CROSS_ENTROPY: Final = Operation(
-    "cross_entropy", Rules(_infer_loss, _loss, (_loss_delta, None), batch=_batched_loss)
+    "cross_entropy", Rules(_infer_loss, _loss, (_loss_delta, None), batch=_batched_loss, pure=True)
 )
 
 

@@ -114,7 +114,8 @@ def not_equal(c: Value, a: Value, b: Value) -> Value:
 
 
 LOGICAL_AND: Final = Operation(
-    "logical_and", Rules(kinds.logical, lambda c, a, b: c.xp.logical_and(a, b), detached=True, batch=aligned)
+    "logical_and",
+    Rules(kinds.logical, lambda c, a, b: c.xp.logical_and(a, b), detached=True, batch=aligned, pure=True),
 )
 
 
@@ -133,7 +134,8 @@ def logical_and(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[An
 
 
 LOGICAL_OR: Final = Operation(
-    "logical_or", Rules(kinds.logical, lambda c, a, b: c.xp.logical_or(a, b), detached=True, batch=aligned)
+    "logical_or",
+    Rules(kinds.logical, lambda c, a, b: c.xp.logical_or(a, b), detached=True, batch=aligned, pure=True),
 )
 
 
@@ -152,7 +154,8 @@ def logical_or(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any
 
 
 LOGICAL_NOT: Final = Operation(
-    "logical_not", Rules(kinds.logical, lambda c, a: c.xp.logical_not(a), detached=True, batch=rowwise)
+    "logical_not",
+    Rules(kinds.logical, lambda c, a: c.xp.logical_not(a), detached=True, batch=rowwise, pure=True),
 )
 
 
@@ -182,6 +185,7 @@ WHERE: Final = Operation(
         ),
         broadcasts=True,
         batch=aligned,
+        pure=True,
     ),
 )
 

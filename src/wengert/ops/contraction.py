@@ -79,7 +79,7 @@ def _batched(b: Batch, *xs: Value, spec: str) -> Value:
     return einsum(f"{','.join(marked)}->{rows}{out}".replace(DOTS, "..."), *xs)
 
 
-EINSUM: Final = Operation("einsum", Rules(_infer, _value, _delta, batch=_batched))
+EINSUM: Final = Operation("einsum", Rules(_infer, _value, _delta, batch=_batched, pure=True))
 
 
 def einsum(spec: str, /, *xs: ArrayExpression[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
@@ -153,6 +153,7 @@ TENSORDOT: Final = Operation(
         lambda c, a, b, *, axes: _value(c, a, b, spec=_of_pair(c, axes)),
         lambda index, c, g, y, a, b, *, axes: _delta(index, c, g, y, a, b, spec=_of_pair(c, axes)),
         batch=lambda batch, a, b, *, axes: _batched(batch, a, b, spec=_of_pair(batch, axes)),
+        pure=True,
     ),
 )
 

@@ -50,6 +50,7 @@ ASTYPE: Final = Operation(
         lambda c, x, *, dtype: _converted(c, x, c.result),
         (lambda c, g, y, x, *, dtype: _converted(c, g, c.kinds[0]),),
         batch=rowwise,
+        pure=True,
     ),
 )
 

@@ -174,7 +174,7 @@ def _batched_conv2d(
 
 
 CONV2D: Final = Operation(
-    "conv2d", Rules(_infer_conv2d, _conv2d, (_conv2d_input, _conv2d_kernel), batch=_batched_conv2d)
+    "conv2d", Rules(_infer_conv2d, _conv2d, (_conv2d_input, _conv2d_kernel), batch=_batched_conv2d, pure=True)
 )
 
 

@@ -23,7 +23,8 @@ def _delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Value:
 
 
 CUMSUM: Final = Operation(
-    "cumsum", Rules(along_axis, lambda c, x, *, axis: c.xp.cumsum(x, axis=axis), (_delta,), batch=along)
+    "cumsum",
+    Rules(along_axis, lambda c, x, *, axis: c.xp.cumsum(x, axis=axis), (_delta,), batch=along, pure=True),
 )
 
 

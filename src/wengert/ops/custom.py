@@ -50,6 +50,8 @@ def operation(
     `case.xp` has the array functions that fit the operands, `case.shape(i)` an operand's shape. A derivative that
     is written with these and with operators alone can be differentiated again.
 
+    What the functions are given cannot be written to: it may be the value or the delta of others as well.
+
     `batch` says how `run.Batched` does many at once: it takes (batch, *operands), those that `batch.stacked` marks
     with an axis of rows in front, and gives an expression with that axis; `batch.again(*operands)` is the same
     operation on them. One that treats each element by itself has `extend.rowwise`; `extend.batching` has rules for

@@ -103,6 +103,7 @@ def defined(rule: Rule, rules: Rules) -> Operation:
     name, module = rule.__name__, rule.__module__
     if not module.startswith("wengert."):  # nobody has promised that its rule treats each element by itself
         return Operation(name, dataclasses.replace(rules, batch=None), module)
+    rules = dataclasses.replace(rules, pure=True)
     operation = OPERATIONS.get(name)
     if operation is None:
         return Operation(name, rules)

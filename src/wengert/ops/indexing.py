@@ -52,7 +52,9 @@ def _rows(c: Value, g: Value, y: Value, x: Value, *arrays: Value, key: tuple[Par
     return LazyDelta([Rows(key_of(key, arrays), g, c.shape(0))])
 
 
-GETITEM.define(Rules(_infer_getitem, _value, (_delta,), at_weight={0: _rows}, batch=batched_getitem))
+GETITEM.define(
+    Rules(_infer_getitem, _value, (_delta,), at_weight={0: _rows}, batch=batched_getitem, pure=True)
+)
 
 
 def getitem(x: ArrayExpression[Any, T, Dv], key: Index, /) -> ArrayLayer[Any, T, Dv]:
@@ -104,6 +106,7 @@ TAKE: Final = Operation(
         ),
         at_weight={0: _take_rows},
         batch=batched_take,
+        pure=True,
     ),
 )
 
@@ -178,6 +181,7 @@ TAKE_ALONG_AXIS: Final = Operation(
         (_along_delta, None),
         at_weight={0: _along_rows},
         batch=_batched_along,
+        pure=True,
     ),
 )
 

@@ -61,7 +61,13 @@ def _batched(b: Batch, *xs: Value, axis: int) -> Value:
 
 CONCAT: Final = Operation(
     "concat",
-    Rules(_infer_concat, lambda c, *xs, axis: c.xp.concat(xs, axis=axis), _concat_delta, batch=_batched),
+    Rules(
+        _infer_concat,
+        lambda c, *xs, axis: c.xp.concat(xs, axis=axis),
+        _concat_delta,
+        batch=_batched,
+        pure=True,
+    ),
 )
 
 
@@ -123,7 +129,9 @@ def _stack_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int
 
 STACK: Final = Operation(
     "stack",
-    Rules(_infer_stack, lambda c, *xs, axis: c.xp.stack(xs, axis=axis), _stack_delta, batch=_batched),
+    Rules(
+        _infer_stack, lambda c, *xs, axis: c.xp.stack(xs, axis=axis), _stack_delta, batch=_batched, pure=True
+    ),
 )
 
 
@@ -190,6 +198,7 @@ SPLIT: Final = Operation(  # one part; `split` gives all
         (_part_delta,),
         at_weight={0: _part_rows},
         batch=along,
+        pure=True,
     ),
 )
 

@@ -98,6 +98,7 @@ TRANSPOSED: Final = Operation(
             lambda c, g, y, a, b: c.xp.matmul(c.xp.swap_last(g), a),
         ),
         at_weight={1: lambda c, g, y, a, b: LazyDelta([Product(g, a)])},
+        pure=True,
     ),
     listed=False,
 )
@@ -133,6 +134,7 @@ MATMUL.define(
         (_left, _right),
         at_weight={1: _right_weight},
         batch=_batched,
+        pure=True,
     )
 )
 

@@ -46,6 +46,7 @@ RESHAPE: Final = Operation(
         lambda c, x, *, shape: c.xp.reshape(x, c.result.shape),
         (lambda c, g, y, x, *, shape: c.xp.reshape(g, c.shape(0)),),
         batch=reshaped,
+        pure=True,
     ),
 )
 
@@ -88,6 +89,7 @@ PERMUTE_DIMS: Final = Operation(
         lambda c, x, *, axes: c.xp.permute_dims(x, axes),
         (lambda c, g, y, x, *, axes: c.xp.permute_dims(g, _inverse(axes)),),
         batch=_batched_permute,
+        pure=True,
     ),
 )
 
@@ -126,6 +128,7 @@ EXPAND_DIMS: Final = Operation(
         lambda c, x, *, axis: c.xp.reshape(x, c.result.shape),
         (lambda c, g, y, x, *, axis: c.xp.reshape(g, c.shape(0)),),
         batch=reshaped,
+        pure=True,
     ),
 )
 
@@ -163,6 +166,7 @@ SQUEEZE: Final = Operation(
         lambda c, x, *, axis: c.xp.reshape(x, c.result.shape),
         (lambda c, g, y, x, *, axis: c.xp.reshape(g, c.shape(0)),),
         batch=reshaped,
+        pure=True,
     ),
 )
 
@@ -205,6 +209,7 @@ BROADCAST_TO: Final = Operation(
         lambda c, x, *, shape: c.xp.broadcast_to(x, shape),
         (lambda c, g, y, x, *, shape: c.xp.sum_to(g, c.shape(0)),),
         batch=_batched_broadcast,
+        pure=True,
     ),
 )
 

@@ -42,6 +42,7 @@ DROPOUT_ROWS: Final = Operation(  # a mask for each row, of its own seed
         _infer_rows,
         lambda c, rate, seeds, *, shape, dtype: c.xp.dropout_masks(shape, dtype, rate, seeds),
         detached=True,
+        pure=True,
     ),
     listed=False,
 )
@@ -63,6 +64,7 @@ DROPOUT: Final = Operation(
         lambda c, x, rate, seed: c.xp.dropout_mask(c.shape(0), c.result.dtype, rate, seed),
         detached=True,
         batch=_batched,
+        pure=True,
     ),
 )
 

@@ -56,6 +56,7 @@ PAD: Final = Operation(
         lambda c, x, *, widths, value: c.xp.pad(x, widths, value),
         (_delta,),
         batch=lambda b, x, *, widths, value: b.again(x, widths=((0, 0), *widths), value=value),
+        pure=True,
     ),
 )
 

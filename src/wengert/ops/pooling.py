@@ -60,7 +60,7 @@ def _max_pool2d_delta(c: Value, g: Value, y: Value, x: Value, **places: Pair) ->
 
 
 MAX_POOL2D: Final = Operation(
-    "max_pool2d", Rules(_infer_pool, _max_pool2d, (_max_pool2d_delta,), batch=merged)
+    "max_pool2d", Rules(_infer_pool, _max_pool2d, (_max_pool2d_delta,), batch=merged, pure=True)
 )
 
 
@@ -77,7 +77,7 @@ def _avg_pool2d_delta(c: Value, g: Value, y: Value, x: Value, **places: Pair) ->
 
 
 AVG_POOL2D: Final = Operation(
-    "avg_pool2d", Rules(_infer_pool, _avg_pool2d, (_avg_pool2d_delta,), batch=merged)
+    "avg_pool2d", Rules(_infer_pool, _avg_pool2d, (_avg_pool2d_delta,), batch=merged, pure=True)
 )
 
 

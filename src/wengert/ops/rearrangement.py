@@ -38,6 +38,7 @@ FLIP: Final = Operation(
         lambda c, x, *, axis: c.xp.flip(x, axis=axis),
         (lambda c, g, y, x, *, axis: c.xp.flip(g, axis=axis),),
         batch=lambda b, x, *, axis: b.again(x, axis=behind(axis, b.shape(0))),
+        pure=True,
     ),
 )
 
@@ -89,6 +90,7 @@ ROLL: Final = Operation(
         lambda c, x, *, axis, shift: _rolled(c.xp, x, shift, axis),
         (lambda c, g, y, x, *, axis, shift: _rolled(c.xp, g, tuple(-n for n in shift), axis),),
         batch=_batched_roll,
+        pure=True,
     ),
 )
 

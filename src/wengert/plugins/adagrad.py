@@ -19,7 +19,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class Accumulating(Optimizer["Adagrad"]):
+class Accumulating(Optimizer["Adagrad"], pure=True):
     """c ← c + d²; hands on d / (√c + ε)."""
 
     squares: Value = 0.0

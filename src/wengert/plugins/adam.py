@@ -17,7 +17,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class Moments(Optimizer["Adam"]):
+class Moments(Optimizer["Adam"], pure=True):
     """Running mean and running mean square of the deltas; hands on their corrected quotient."""
 
     count: int = 0

@@ -21,7 +21,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class Clipping(Optimizer["ClipByGlobalNorm"]):
+class Clipping(Optimizer["ClipByGlobalNorm"], pure=True):
     """d · min(1, max_norm / n); a copy that measures hands nothing on, and keeps what has reached it."""
 
     _norms: tuple[float, ...] = ()  # of the deltas of each settings object of the commit

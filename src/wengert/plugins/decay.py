@@ -16,7 +16,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.rate import Rated
 
 
-class Decaying(Optimizer["WeightDecay"]):
+class Decaying(Optimizer["WeightDecay"], pure=True):
     """Adds to the finished step, so that no other part scales the decay."""
 
     def step(self, delta: Value, weight: Weight) -> Value:

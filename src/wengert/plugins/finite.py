@@ -18,7 +18,7 @@ from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 
 
-class Refusing(Optimizer):
+class Refusing(Optimizer, pure=True):
     """Raises before anything changes."""
 
     def admit(self, loss: Value, delta: Value, weight: Weight) -> None:

@@ -17,7 +17,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class PulledBySign(Optimizer["L1Regularization"]):
+class PulledBySign(Optimizer["L1Regularization"], pure=True):
     """d + l1 · sign(w)."""
 
     def step(self, delta: Value, weight: Weight) -> Value:

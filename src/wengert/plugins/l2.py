@@ -17,7 +17,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class PulledBySize(Optimizer["L2Regularization"]):
+class PulledBySize(Optimizer["L2Regularization"], pure=True):
     """d + l2 · w."""
 
     def step(self, delta: Value, weight: Weight) -> Value:

@@ -17,7 +17,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class Remembering(Optimizer["Momentum"]):
+class Remembering(Optimizer["Momentum"], pure=True):
     """v ← momentum · v + d; hands v on."""
 
     velocity: Value = 0.0

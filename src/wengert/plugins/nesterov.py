@@ -17,7 +17,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class LookingAhead(Optimizer["Nesterov"]):
+class LookingAhead(Optimizer["Nesterov"], pure=True):
     """v ← momentum · v + d; hands on d + momentum · v."""
 
     ahead: Value = 0.0  # the velocity; `Momentum`, which may stand beside this, has its own

@@ -9,7 +9,7 @@ Refuses to know: any particular step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Generic, Self
+from typing import Any, ClassVar, Final, Generic, Self
 
 from typing_extensions import TypeVar
 
@@ -26,7 +26,21 @@ class Optimizer(Generic[P]):
     `Optimizer[SomePlugin]` is a part whose `settings` are at least that plugin. Whatever else a part keeps
     is the weight's state: it starts at the first step and is saved with the weight. Names with an underscore are
     for one commit only.
+
+    What a part is given may be the delta or the value of others as well: its arrays cannot be written to, so
+    `d *= 0.5` is an error, and `d = d * 0.5` is right. `class Half(Optimizer, pure=True)` promises that no method of
+    that class writes into what it is given or keeps it, and that `step` depends on the delta, the weight's data and
+    name, the settings and the state alone: such a part gets the arrays as they are, and plans may trace its steps.
     """
+
+    pure: ClassVar[bool] = True
+
+    def __init_subclass__(cls, pure: bool = False, **others: object) -> None:
+        super().__init_subclass__(**others)
+        silent = [c for c in cls.__mro__ if not issubclass(c, Optimizer) or (c is cls and not pure)]
+        cls.pure = not any(hook in vars(c) for c in silent for hook in _HOOKS) and all(
+            c.pure for c in cls.__mro__[1:] if issubclass(c, Optimizer)
+        )
 
     def __init__(self, settings: P) -> None:
         self._settings = settings
@@ -47,15 +61,14 @@ class Optimizer(Generic[P]):
         return _restored, (self._settings, vars(self))
 
     def state(self) -> dict[str, Value] | None:
-        """What the steps so far have left, by name; None if a part is not Wengert's own.
+        """What the steps so far have left, by name; None if a part has not promised to be `pure`.
 
-        A part of somebody else may look at more than the delta, the weight and its settings, or keep what it
-        is given, so a plan does not reuse its steps; nor those of a part that looks at other weights, or does
-        something besides.
+        Such a part may look at more than the delta, the weight and its settings, or keep what it is given, so a
+        plan does not reuse its steps; nor those of a part that looks at other weights, or does something besides.
         """
-        if any(c.__module__.partition(".")[0] != "wengert" for c in type(self).__mro__ if "step" in vars(c)):
+        if not self.pure:
             return None
-        if any(getattr(type(self), hook) is not getattr(Optimizer, hook) for hook in _HOOKS):
+        if any(getattr(type(self), hook) is not getattr(Optimizer, hook) for hook in _BESIDES):
             return None
         return self.kept()
 
@@ -103,4 +116,5 @@ def _restored(settings: object, state: dict[str, object]) -> Optimizer:
     return made
 
 
-_HOOKS: Final = ("admit", "together", "committed")
+_BESIDES: Final = ("admit", "together", "committed")
+_HOOKS: Final = ("step", *_BESIDES)

@@ -31,7 +31,7 @@ class Rated(Plugin):
 R = TypeVar("R", bound=Rated, default=Rated)
 
 
-class Scaled(Optimizer[R]):
+class Scaled(Optimizer[R], pure=True):
     """step = rate · d, which stays lazy if d is."""
 
     def step(self, delta: Value, weight: Weight) -> Value:

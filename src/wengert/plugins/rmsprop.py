@@ -17,7 +17,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class Averaging(Optimizer["RMSprop"]):
+class Averaging(Optimizer["RMSprop"], pure=True):
     """c ← ρc + (1-ρ)d²; hands on d / (√c + ε)."""
 
     mean_square: Value = 0.0

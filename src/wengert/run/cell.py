@@ -50,6 +50,7 @@ PART: Final = Operation(
         lambda kinds, *, index, of: of,
         lambda case, x, *, index, of: x[index],
         (lambda case, g, y, x, *, index, of: Parts({index: g}),),
+        pure=True,
     ),
 )
 

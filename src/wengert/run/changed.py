@@ -66,12 +66,16 @@ class Changed(Loops):
                 "not see; call the function without @cell in such a run"
             )
         operation, rule = signature.operation, self._rules.get(signature.operation)
-        if rule is not None:
-            usual = operation.rules_for(signature.kinds)
-            rules = rule if isinstance(rule, Rules) else replace(usual, value=rule)
-            operation = Operation(operation.name, rules, operation.module, listed=False)
-        elif self._arrays is None:
+        if rule is None and self._arrays is None:
             return signature
+        if isinstance(rule, Rules):
+            rules = rule
+        else:
+            usual = operation.rules_for(signature.kinds)
+            rules = replace(usual, value=usual.value if rule is None else rule)
+        if rules is not rule or self._arrays is not None:
+            rules = replace(rules, pure=False)  # nobody has promised anything of this rule or these functions
+        operation = Operation(operation.name, rules, operation.module, listed=False)
         made = Signature(operation, signature.kinds, signature.attributes)
         case = Case(made.kinds, made.kind)
         if self._arrays is not None and case.xp is HOST:

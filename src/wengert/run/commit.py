@@ -2,7 +2,8 @@
 
 Knows: that optimizers step copies of themselves, after one of each settings object has seen all updates; that
 nothing is kept until all have succeeded; that a lazy delta may be applied in place unless it reads a buffer that
-this commit writes.
+this commit writes; that a delta may be the delta or the value of others, too, so that only an optimizer that has
+promised not to write into it gets it as it is.
 Refuses to know: what any optimizer does.
 """
 
@@ -13,15 +14,15 @@ from functools import partial
 from sys import getrefcount
 from typing import Any
 
-from wengert.arrays import Float32, Value, all_quiet, dtype_of, is_array, own_copy, shape_of
-from wengert.arrays.ownership import ALONE
+from wengert.arrays import Float32, Value, all_quiet, as_readonly, dtype_of, is_array, own_copy, shape_of
+from wengert.arrays.ownership import ALONE, owners, unshared
 from wengert.errors import ShapeError
 from wengert.graph.interrupts import Uninterrupted
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.store import STORE, Cell
 from wengert.graph.weights import Update, Weight, by_settings
-from wengert.lazy import LazyDelta, dense
+from wengert.lazy import LazyDelta, dense, read_only
 from wengert.run.notes import raise_all
 
 _SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.FLOAT: Float32}
@@ -46,13 +47,14 @@ def commit(
         updates = _staged(weights)
         of = {update.weight: update for update in updates}
         groups = [[of[weight] for weight in group] for group in by_settings(of)]
-        try:
-            for group in groups:
+        for group in groups:
+            try:
                 group[0].optimizer.together(updates)
-        except Exception as refusal:
-            if refused is not None:
-                refused(refusal)
-            raise
+            except Exception as refusal:
+                refusal.add_note(_where(group[0].weight))
+                if refused is not None:
+                    refused(refusal)
+                raise
         changes = _changes(updates, step or stepped)
         with Uninterrupted():
             for weight, _, optimizer in updates:
@@ -74,10 +76,15 @@ def admitted(
     deltas: Mapping[Expression, Value], loss: Value, refused: Callable[[Exception], None] | None
 ) -> list[tuple[Weight, Value]]:
     """The weights among these with their deltas, if the optimizers of all admit them; `refused` as in `commit`."""
-    weights = [(x, delta) for x, delta in deltas.items() if isinstance(x, Weight)]
+    weights = [
+        (x, delta if x._optimizer.pure else read_only(delta))
+        for x, delta in deltas.items()
+        if isinstance(x, Weight)
+    ]
     for weight, delta in weights:
+        optimizer = weight._optimizer
         try:
-            weight._optimizer.admit(loss, delta, weight)
+            optimizer.admit(loss if optimizer.pure else as_readonly(loss), delta, weight)
         except Exception as refusal:  # the first stands for all
             refusal.add_note(_where(weight))
             if refused is not None:
@@ -120,7 +127,7 @@ def _where(weight: Weight) -> str:
 def stepped(update: Update, written: set[int]) -> Change:
     """What a step of its optimizer changes a weight into, where the buffers `written` are going to change."""
     weight, delta, optimizer = update
-    step = optimizer.step(delta, weight)
+    step = optimizer.step(delta, weight) if optimizer.pure else _step_apart(update)
     cls = _SCALARS.get(weight.kind.column)
     if cls is not None:
         cls(step)  # fails here, before anything is kept, if the optimizer gave no number
@@ -134,7 +141,16 @@ def stepped(update: Update, written: set[int]) -> Change:
         raise ShapeError(f"the optimizer gave a step of shape {shape_of(step)} for {weight!r}")
     if dtype_of(step) != weight.kind.dtype:
         step = step.astype(weight.kind.dtype)  # a weight keeps its dtype, whatever a rate's is (S12)
+    elif any(id(x) in written for x in owners(step)):
+        step = step.copy()
     return partial(_densely, step)
+
+
+def _step_apart(update: Update) -> Value:
+    """The step of an optimizer that may write into it once more: for the next weight, say."""
+    weight, delta, optimizer = update
+    made = [optimizer.step(delta, weight)]
+    return unshared(made) if is_array(made[0]) and made[0] is not delta else made[0]
 
 
 def _scalar(cls: Callable[[Any], Value], step: Value, old: Value, in_place: bool) -> Value:

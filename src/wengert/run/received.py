@@ -13,6 +13,7 @@ from numbers import Real
 from typing import Any
 
 from wengert.arrays import Float32, Value, as_readonly, dtype_of, freeze, host_array, is_array, shape_of
+from wengert.arrays.ownership import owners
 from wengert.control import UnitContinuation
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, DTypeError, ShapeError
@@ -95,8 +96,8 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
         return Float32(value)  # numpy's `where` gives an array of shape () for numbers, too
     if of.column in (Column.ARRAY, Column.MASK) or is_array(value):
         array = host_array(value)
-        cell = buffers.get(id(array)) or buffers.get(id(array.base))
-        if cell is not None and is_array(array.base):
+        cell = next((buffers[id(x)] for x in owners(array) if id(x) in buffers), None)
+        if cell is not None and (id(array) not in buffers or is_array(array.base)):
             array = array.copy()  # of a part of a weight's data, or of an array that several weights live in
         elif cell is not None:
             cell.exposed = True

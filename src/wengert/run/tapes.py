@@ -19,6 +19,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL
 from wengert.graph.weights import Weight
+from wengert.lazy import read_only
 from wengert.run.loops import Failure, Loops, arguments_of, summed
 from wengert.run.notes import noted, raise_all
 from wengert.run.received import OwnTape, checked, checked_delta, received
@@ -110,8 +111,15 @@ class Tapes:
             g = self.deltas.pop(node)
             sent.append(lambda: g)
         if sent:
-            self.tapes[node].backward(Do.delay(partial(summed, sent))).run()
+            tape = self.tapes[node]
+            handed = summed if isinstance(tape, OwnTape) else _handed_on
+            tape.backward(Do.delay(partial(handed, sent))).run()
 
     def add(self, x: Expression, delta: Value) -> None:
         """Add to what has arrived at `x`."""
         self.deltas[x] = self.deltas[x] + delta if x in self.deltas else delta
+
+
+def _handed_on(sent: list[Callable[[], Value]]) -> Value:
+    """The delta for a tape of a user's: others may have been sent the same array."""
+    return read_only(summed(sent))

@@ -52,6 +52,7 @@ GETITEM_ROWS: Final = Operation(
                 c.shape(0), c.result.dtype, _row_key(c, arrays, key), g
             ),
         ),
+        pure=True,
     ),
     listed=False,
 )

@@ -42,12 +42,13 @@ SHAPED: Final = Operation(
         _shaped_kind,
         lambda c, x, *, shape: c.xp.reshape(x, shape),
         (lambda c, g, y, x, *, shape: c.xp.reshape(g, c.shape(0)),),
+        pure=True,
     ),
     listed=False,
 )
 REPEATED: Final = Operation(
     "repeated",
-    Rules(_shaped_kind, _repeat, (lambda c, g, y, x, *, shape: g,), broadcasts=True),
+    Rules(_shaped_kind, _repeat, (lambda c, g, y, x, *, shape: g,), broadcasts=True, pure=True),
     listed=False,
 )
 PERMUTED: Final = Operation(
@@ -56,6 +57,7 @@ PERMUTED: Final = Operation(
         lambda kinds, *, axes: _shaped_kind(kinds, shape=tuple((kinds[0].shape or ())[a] for a in axes)),
         lambda c, x, *, axes: c.xp.permute_dims(x, axes),
         (lambda c, g, y, x, *, axes: c.xp.permute_dims(g, tuple(map(axes.index, range(len(axes))))),),
+        pure=True,
     ),
     listed=False,
 )

@@ -134,7 +134,7 @@ def _own(scope: Scope, nodes: Sequence[Node]) -> bool:
         signature = signatures.pop()
         if signature.mode == CELL:
             signatures += [node._signature for node in template_of(signature).nodes]
-        elif signature.pulls and not signature.own:
+        elif signature.pulls and not signature.pure:
             return False
     return True
 

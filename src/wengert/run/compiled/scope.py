@@ -139,7 +139,7 @@ class Scope:
         if signature not in self.rules:
             case = Case(signature.kinds, signature.kind)
             case.xp = Tracing(self.trace, case.xp)
-            self.rules[signature] = signature.bound_to(case) if signature.own else None
+            self.rules[signature] = signature.bound_to(case) if signature.pure else None
         return self.rules[signature]
 
     def _applied(self, rule: Rule | None, plain: Rule, arguments: list[Any]) -> Any:  # Any: as in Table

@@ -98,7 +98,7 @@ class Overlapping(Loops):
             if isinstance(signature, CellSignature):  # as deep as cells are nested
                 known = any(self.is_foreign(node._signature) for node in signature.template.nodes)
             else:
-                known = signature.mode not in _CAREFUL and not signature.own
+                known = signature.mode not in _CAREFUL and not signature.pure
             if len(self._foreign) >= _MOST:
                 self._foreign, self._ours = {}, set()
             self._foreign[signature] = known
