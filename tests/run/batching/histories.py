@@ -58,7 +58,9 @@ class Model:
         ]
         self.words, self.joining, self.bias, self.classes, self.square = self.weights
         self.ways = [chance.randrange(5) for _ in range(chance.randrange(1, 6))]
-        self.node: Callable[[Layer, Layer], Layer] = wg.cell(self.body) if chance.random() < 0.5 else self.body
+        self.node: Callable[[Layer, Layer], Layer] = (
+            wg.cell(self.body) if chance.random() < 0.5 else self.body
+        )
 
     def body(self, a: Layer, b: Layer) -> Layer:
         """One node of a structure."""

@@ -158,7 +158,9 @@ def test_a_training_goes_on_in_another_process_with_the_same_bits(tmp_path: Path
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("more", [(), ("kept",)])
-def test_a_training_goes_on_in_another_process_wherever_it_stopped(tmp_path: Path, more: tuple[str, ...]) -> None:
+def test_a_training_goes_on_in_another_process_wherever_it_stopped(
+    tmp_path: Path, more: tuple[str, ...]
+) -> None:
     (tmp_path / "whole").mkdir()
     whole = in_a_process(tmp_path / "whole", 0, *more)
     for stop in range(1, STEPS):
