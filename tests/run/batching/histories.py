@@ -43,6 +43,7 @@ class Model:
     def __init__(self, seed: int, settings: Any = None) -> None:  # Any: settings have no common type
         self.seed = seed
         chance = random.Random(seed)
+        self.weights: list[Layer]
         self.kind = chance.choice(KINDS)
         self.dtype: Any = chance.choice((np.float32, np.float64))  # Any: either
         self.size = size = chance.choice(SIZES)
@@ -156,7 +157,7 @@ def after(seed: int, acts: str, executor: Callable[[], Executor]) -> list[tuple[
     """
     forget()
     model, interpreter, others = Model(seed), executor(), 0
-    weights = tuple(model.weights)
+    weights: tuple[Layer, ...] = tuple(model.weights)
     loss, told = model.loss(0), list[tuple[str, Bits]]()
     for act in acts:
         if act == "p":

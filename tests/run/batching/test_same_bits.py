@@ -262,5 +262,6 @@ def test_a_table_of_signatures_that_begins_afresh_changes_nothing() -> None:
                 for operation in OPERATIONS.values():
                     operation.signatures.clear()
         total = sum(parts[1:], parts[0])
-        found.append(bits(wg.gradients(total, tuple(model.weights)).run(run.Batched())))
+        weights: tuple[Layer, ...] = tuple(model.weights)
+        found.append(bits(wg.gradients(total, weights).run(run.Batched())))
     assert found[0] == found[1]
