@@ -97,14 +97,14 @@ def test_a_label_that_is_no_class_is_found_in_every_run(executor: Any) -> None: 
         loss(np.array(1), np.array(-1), np.array(0)).train().run(executor)
 
 
-@pytest.mark.parametrize("before", [0, 100])
-def test_many_rows_of_words_and_labels(before: int) -> None:
+@pytest.mark.parametrize("compiles", [True, False])
+def test_many_rows_of_words_and_labels(compiles: bool) -> None:
     table, matrix = weights()
     node = wg.cell(classified(table, matrix))(np.array(1), np.array(3), np.array(0))
     of = node._signature
     data = [w._cell.data for w in of.template.captured]
     shared = (False, False, False, *(True,) * len(data))
-    launch, definition = Launch(of, shared, before), Rowwise(of, shared)
+    launch, definition = Launch(of, shared, compiles=compiles), Rowwise(of, shared)
     for rows in (1, 2, 7):
         given = [CHANCE.integers(0, n, rows) for n in (5, 4, 5)] + data
         g = CHANCE.uniform(0.5, 1.5, rows)

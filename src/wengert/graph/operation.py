@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Self
+from weakref import WeakValueDictionary
 
 from wengert.arrays import plain
 from wengert.errors import NotDifferentiableError
@@ -95,6 +96,8 @@ class Operation:
         self.rules = rules
         self.added: dict[tuple[type, ...], Rules] = {}
         self.signatures: dict[object, Signature] = {}
+        # all that somebody has: a node made after the table began afresh means the same as one from before
+        self._living: WeakValueDictionary[object, Signature] = WeakValueDictionary()
         self.listed = listed
         if listed:
             OPERATIONS[self.key] = self
@@ -112,6 +115,7 @@ class Operation:
         """Rules for operands whose Data are of these classes, one for each operand."""
         self.added[classes] = rules
         self.signatures.clear()
+        self._living.clear()
 
     def __reduce__(self) -> tuple[object, ...]:
         return _operation_named, (self.key, *((self.name, self.rules, self.module) if self.module else ()))
@@ -144,7 +148,7 @@ class Operation:
                 (name, plain(value)) for name, value in attributes
             )  # nobody else looks for numpy's 1
             same = tuple(map(_types, given)) == key[2]
-            found = Signature(self, kinds, attributes) if same else self.signature(kinds, given)
+            found = self._new(key, kinds, attributes) if same else self.signature(kinds, given)
             if len(self.signatures) >= _MOST_SIGNATURES:
                 self.signatures.clear()
             self.signatures[key] = found
@@ -154,6 +158,11 @@ class Operation:
             elif len(kinds) == 2 and [(name, type(value)) for name, value in attributes] == [("axis", int)]:
                 self.signatures[*kinds, attributes[0][1], int] = found  # that of `indexing`
         return found
+
+    def _new(self, key: object, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
+        """What is not in the table: one that lives, or a new one."""
+        found = self._living.get(key)
+        return self._living.setdefault(key, Signature(self, kinds, attributes)) if found is None else found
 
 
 OPERATIONS: Final[dict[str, Operation]] = {}
@@ -175,7 +184,7 @@ class Signature:
 
     __slots__ = (
         *("attributes", "cls", "kind", "kinds", "mode", "nodes", "operation", "pulls", "value"),
-        *("form", "launches"),
+        *("form", "launches", "__weakref__"),
     )
     form: Any  # Any: what interpreters of many rows remember; unset until then
     launches: Any  # Any: as above
@@ -207,7 +216,7 @@ class Signature:
         """The same meaning in another object, of which nothing is remembered."""
         made = object.__new__(type(self))
         for name in (*Signature.__slots__, *type(self).__slots__):
-            if name not in ("form", "launches"):
+            if name not in ("form", "launches", "__weakref__"):
                 setattr(made, name, getattr(self, name))
         return made
 

@@ -70,13 +70,7 @@ class Template:
         return kind(Column.OTHER, None, tuple, "cpu", Role.LAYER if trainable else Role.CONSTANT)
 
 
-class _Mortal(Signature):
-    """A signature that others remember without keeping it alive."""
-
-    __slots__ = ("__weakref__",)
-
-
-class CellSignature(_Mortal):
+class CellSignature(Signature):
     """One cell on operands of known kinds; the weights that it captured are operands, too."""
 
     __slots__ = ("template",)

@@ -54,7 +54,7 @@ class Cell:
 
 def agrees(seed: int) -> None:
     cell = Cell(seed)
-    launch, definition = Launch(cell.signature, cell.shared, before=0), Rowwise(cell.signature, cell.shared)
+    launch, definition = Launch(cell.signature, cell.shared), Rowwise(cell.signature, cell.shared)
     room = Room(sum(WIDTHS))
     done = []
     found: dict[int, Any] = {}  # Any: sums of deltas of weights

@@ -25,11 +25,6 @@ from .test_launch import CELLS, CHANCE, SETTINGS, Layer, layer, signature
 SHARED = (False,) * 4 + (True, True)
 
 
-def program(of: Signature, shared: tuple[bool, ...]) -> Launch:
-    """The launch of a signature, by its program at once."""
-    return Launch(of, shared, before=0)
-
-
 def operands(of: Signature, rows: int) -> list[Any]:  # Any: data of every column
     """Rows of the tree's operands, and its weights."""
     captured = of.template.captured  # type: ignore[attr-defined] # of a cell
@@ -83,7 +78,7 @@ sums: dict[int, Any] = {}  # Any: as above
 
 
 def test_launches_of_one_run_share_one_product() -> None:
-    launch = program(CELLS["tree"](), SHARED)
+    launch = Launch(CELLS["tree"](), SHARED)
     room = Room(12)
     with all_quiet():
         for widths in ((7, 4, 1), (1, 2), (12,)):  # three runs in the same room
@@ -97,7 +92,7 @@ def test_launches_of_one_run_share_one_product() -> None:
 
 
 def test_a_launch_without_deltas_is_left_out_of_the_product() -> None:
-    launch = program(CELLS["tree"](), SHARED)
+    launch = Launch(CELLS["tree"](), SHARED)
     room = Room(9)
     with all_quiet():
         done = forward(launch, room, (3, 2, 4))
@@ -108,7 +103,7 @@ def test_a_launch_without_deltas_is_left_out_of_the_product() -> None:
 
 @pytest.mark.parametrize("pattern", [(True, False), (False, True), (True, True)])
 def test_deltas_of_some_results_only(pattern: tuple[bool, bool]) -> None:
-    launch = program(CELLS["tree"](), SHARED)
+    launch = Launch(CELLS["tree"](), SHARED)
     with all_quiet():
         room = Room(6)
         backward(launch, room, forward(launch, room, (4, 2)), pattern)
@@ -117,7 +112,7 @@ def test_deltas_of_some_results_only(pattern: tuple[bool, bool]) -> None:
 def test_an_operand_that_is_one_side_of_a_product_gets_a_place_too() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, room = program(node._signature, (False, True)), Room(6)
+    launch, room = Launch(node._signature, (False, True)), Room(6)
     xs = [CHANCE.uniform(-1, 1, (n, 3)) for n in (4, 2)]
     with all_quiet():
         kept = [launch.forward(len(x), (x, weight._cell.data), None, room)[1] for x in xs]
@@ -135,7 +130,7 @@ def test_an_operand_that_is_one_side_of_a_product_gets_a_place_too() -> None:
 def test_the_values_of_a_single_launch_stay_where_they_are() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, room = program(node._signature, (False, True)), Room(6)
+    launch, room = Launch(node._signature, (False, True)), Room(6)
     x = CHANCE.uniform(-1, 1, (4, 3))
     room.begin(len(x))
     with all_quiet():
@@ -153,7 +148,7 @@ def test_the_values_of_a_single_launch_stay_where_they_are() -> None:
 def test_an_operand_may_be_put_into_its_place_at_once() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, room = program(node._signature, (False, True)), Room(6)
+    launch, room = Launch(node._signature, (False, True)), Room(6)
     xs = [CHANCE.uniform(-1, 1, (n, 3)) for n in (4, 2)]
     launch.forward(1, (xs[0][:1], weight._cell.data))  # the program is made now
     with all_quiet():
@@ -176,7 +171,7 @@ def test_an_operand_may_be_put_into_its_place_at_once() -> None:
 def test_several_lines_a_row() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(2, 3) @ weight  # Any: has a signature
-    launch, room = program(node._signature, (False, True)), Room(6)
+    launch, room = Launch(node._signature, (False, True)), Room(6)
     xs = [CHANCE.uniform(-1, 1, (n, 2, 3)) for n in (4, 2)]
     with all_quiet():
         kept = [launch.forward(len(x), (x, weight._cell.data), None, room)[1] for x in xs]
@@ -193,7 +188,7 @@ def test_several_lines_a_row() -> None:
 def test_rows_of_a_table_are_given_back_at_once() -> None:
     table = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (9, 3)))
     node: Any = wg.take(table, np.array(0))  # Any: has a signature
-    launch, room = program(node._signature, (True, False)), Room(4)
+    launch, room = Launch(node._signature, (True, False)), Room(4)
     _, kept = launch.forward(4, (table._cell.data, np.array([3, 1, 3, 0])), None, room)
     found, none = launch.backward(4, kept, [np.ones((4, 3))])
     assert none is None
@@ -213,7 +208,7 @@ def test_what_outlives_a_launch_is_not_written_over() -> None:
     of = signature(looked_up, layer(3), layer(3))
     shared = (False, False, *(True,) * len(of.template.captured))  # type: ignore[attr-defined] # of a cell
     captured = [w._cell.data for w in of.template.captured]  # type: ignore[attr-defined] # of a cell
-    launch, room = program(of, shared), Room(6)
+    launch, room = Launch(of, shared), Room(6)
     definition = Rowwise(of, shared)
     found, wanted = [], []
     with all_quiet():
@@ -228,7 +223,7 @@ def test_what_outlives_a_launch_is_not_written_over() -> None:
 
 
 def test_threads_share_a_launch() -> None:
-    launch = program(CELLS["tree"](), SHARED)
+    launch = Launch(CELLS["tree"](), SHARED)
     given = operands(launch.signature, 40)
 
     def run(room: Room | None) -> list[Any]:  # Any: arrays
@@ -269,7 +264,7 @@ def test_a_launch_dies_with_its_signature() -> None:
 
 
 def test_prediction_keeps_nothing() -> None:
-    launch = program(CELLS["tree"](), SHARED)
+    launch = Launch(CELLS["tree"](), SHARED)
     given = operands(launch.signature, 5)
     with all_quiet():
         results, kept = launch.forward(5, given, None, None, keep=False)
@@ -280,7 +275,7 @@ def test_prediction_keeps_nothing() -> None:
 
 
 def test_a_program_writes_where_it_is_told() -> None:
-    launch = program(CELLS["nested"](), (False, False, True, True, True))
+    launch = Launch(CELLS["nested"](), (False, False, True, True, True))
     captured = launch.signature.template.captured  # type: ignore[attr-defined] # of a cell
     given = [*(CHANCE.uniform(-1, 1, (4, 3)) for _ in range(2)), *(w._cell.data for w in captured)]
     with all_quiet():
@@ -294,7 +289,7 @@ def test_a_program_writes_where_it_is_told() -> None:
         assert not arena[7:].any()
 
 
-def test_a_cell_of_a_users_operation_with_a_rule_has_a_program() -> None:
+def test_a_cell_of_a_users_operation_with_a_rule_has_a_Launch() -> None:
     @wg.extend.operation(
         wg.extend.kinds.elementwise,
         lambda case, x: x * case.xp.exp(x),
@@ -308,7 +303,7 @@ def test_a_cell_of_a_users_operation_with_a_rule_has_a_program() -> None:
     def outer(x: Any) -> Any:
         return lambert(wg.tanh(x)) * 2.0
 
-    launch = program(signature(outer, layer(3)), (False,))
+    launch = Launch(signature(outer, layer(3)), (False,))
     definition = Rowwise(launch.signature, (False,))
     for rows in (1, 2, 7):
         x, g = CHANCE.uniform(-1, 1, (rows, 3)), CHANCE.uniform(-1, 1, (rows, 3))
@@ -326,7 +321,7 @@ def test_spans_that_follow_each_other_are_one() -> None:
 
 
 def test_rooms_are_used_again() -> None:
-    launch = program(CELLS["tree"](), SHARED)
+    launch = Launch(CELLS["tree"](), SHARED)
     room = launch.room(10)
     assert launch.room(10) is not room, "it is in use"
     launch.give_back(room)

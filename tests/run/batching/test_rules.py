@@ -26,7 +26,6 @@ from .agreement import ROWS, agrees
 EXAMPLES = {**{name: subject.examples for name, subject in SUBJECTS.items()}, **BACKWARD}
 LOOPS = {"add_at": "has no batching rule for such operands"}  # keys of each row would have to be counted
 FLOATS = [name for name in SUBJECTS if SUBJECTS[name].floats]
-NEVER = 1_000_000
 ROLES: tuple[Callable[[Any], Any], ...] = (lambda w: w, lambda w: w * 1.5)  # Any: weights and layers
 
 
@@ -44,11 +43,11 @@ def calls(x: Any) -> Iterator[tuple[Signature, list[Any]]]:  # Any: expressions,
             yield node._signature, operands
 
 
-def all_agree(x: Any, before: int) -> None:  # Any: expressions
-    """Each launch below an expression, by its graph, or by its program after so many launches."""
+def all_agree(x: Any, *, compiles: bool) -> None:  # Any: expressions
+    """Each launch below an expression, by its program or by its graph."""
     for signature, operands in calls(x):
         for shared in product((True, False), repeat=len(operands)):
-            launch = Launch(signature, shared, before)
+            launch = Launch(signature, shared, compiles=compiles)
             for rows in ROWS:
                 agrees(signature, operands, shared, rows, launch)
             name = signature.operation.name
@@ -76,21 +75,21 @@ def drawn_numbers(name: str, data: st.DataObject) -> Any:  # Any: expressions
 @settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_rows_agree_by_graphs(name: str, data: st.DataObject) -> None:
-    all_agree(drawn(name, data), NEVER)
+    all_agree(drawn(name, data), compiles=False)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @settings(max_examples=3, deadline=None)
 @given(data=st.data())
 def test_rows_agree_by_programs(name: str, data: st.DataObject) -> None:
-    all_agree(drawn(name, data), 0)
+    all_agree(drawn(name, data), compiles=True)
 
 
 @pytest.mark.parametrize("name", FLOATS)
 @settings(max_examples=3, deadline=None)
-@given(data=st.data(), before=st.sampled_from((0, NEVER)))
-def test_rows_of_numbers_agree(name: str, data: st.DataObject, before: int) -> None:
-    all_agree(drawn_numbers(name, data), before)
+@given(data=st.data(), compiles=st.booleans())
+def test_rows_of_numbers_agree(name: str, data: st.DataObject, compiles: bool) -> None:
+    all_agree(drawn_numbers(name, data), compiles=compiles)
 
 
 @pytest.mark.nightly
@@ -98,7 +97,7 @@ def test_rows_of_numbers_agree(name: str, data: st.DataObject, before: int) -> N
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_many_rows_agree(name: str, data: st.DataObject) -> None:
-    all_agree(drawn(name, data), 0)
+    all_agree(drawn(name, data), compiles=True)
 
 
 def test_every_operation_of_wengerts_own_has_a_rule() -> None:

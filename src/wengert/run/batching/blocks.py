@@ -25,6 +25,7 @@ from wengert.run.batching.walk import Walk
 APART: Final = 1 << 40  # numbers from here on stand for the last nodes of blocks
 _SLACK: Final = 1000  # nodes that blocks may have in common besides
 _ELSEWHERE: Final = places([])
+_UNCOUNTED: Final[tuple[Targets, Places, Places]] = ((), places([]), places([]))
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -37,11 +38,12 @@ class Block:
     sizes: Places  # how many of each
     given: list[tuple[Kind, Places, list[Any]]]  # Any: literals
     names: tuple[Name, ...]  # of the drafts
-    counts: tuple[Targets, Places]  # of nodes, and for which entries: they hold wherever those are the same
+    # of nodes, for which entries, and depths, -1 for what is in no circle: they hold wherever all that is the same
+    counts: tuple[Targets, Places, Places]
 
 
 # for a node that is to have no block
-NONE: Final = Block(places([]), [], places([]), places([]), [], (), ((), places([])))
+NONE: Final = Block(places([]), [], places([]), places([]), [], (), _UNCOUNTED)
 
 
 class Blocks:
@@ -105,7 +107,7 @@ def _recorded(owner: Node) -> Block:
     packed, sizes = concatenate(arrays), places([len(x) for x in arrays])
     drafts = [d._replace(numbers=_ELSEWHERE, refs=_ELSEWHERE) for d in drafts]
     names = tuple([d.name for d in drafts])
-    return Block(serials[order], drafts, packed, sizes, given, names, ((), places([])))
+    return Block(serials[order], drafts, packed, sizes, given, names, _UNCOUNTED)
 
 
 def unpacked(blocks: Sequence[Block], firsts: Sequence[int]) -> Iterator[tuple[Places, Places]]:

@@ -1,8 +1,8 @@
 """How many nodes of its own entry are on the longest such chain that ends at each node, and how deep it lies.
 
 Knows: that two nodes with one count of their own entry never need each other, so that they can run together; that
-only entries in a circle have chains; that the count of a node depends on what is below it, so that a block of nodes
-remembers it for as long as they stand in the same entries.
+only entries in a circle have chains; that count and depth of a node depend on what is below it, so that a block of
+nodes remembers them for as long as they stand in the same entries, and the same of these are in circles.
 Refuses to know: what is made of the counts.
 """
 
@@ -54,16 +54,20 @@ class Counting:
         inside = self._circling[self.entry] & (self.entry >= 0)
         if not inside.any():
             return own
-        remembers = not any(_depends(self.record.entries[i]) for i in marked(self._circling).tolist())
-        if remembers and self._remembered(own, inside):
-            return own
+        few = int(inside.sum()) * int(self._circling.sum()) <= _MOST
+        remembers = few and not any(_depends(self.record.entries[i]) for i in marked(self._circling).tolist())
+        depths = self._remembered(own, inside) if remembers else None
+        if depths is not None:  # too narrow is what was too narrow when nobody remembered anything
+            return None if _narrow(_ends(depths), self.record.size - len(depths)) else own
         levels = self._found()
         if not levels.complete:
             return None
         own[levels.nodes] = levels.own
         if remembers:
+            depths = flags(self.record.size, -1)
+            depths[levels.nodes] = levels.depths
             for part in self.record.parts:
-                part.block.counts = part.targets, own[part.numbers]
+                part.block.counts = part.targets, own[part.numbers], depths[part.numbers]
         return own
 
     def depths(self) -> Places:
@@ -73,18 +77,19 @@ class Counting:
         depths[levels.nodes] = levels.depths
         return depths
 
-    def _remembered(self, own: Places, inside: Places) -> bool:
-        """Whether blocks know the counts of all nodes inside circles of entries; then `own` has them."""
+    def _remembered(self, own: Places, inside: Places) -> Places | None:
+        """The depths of all nodes inside circles of entries, if blocks know them; then `own` has their counts."""
         parts = self.record.parts
         counts = [part.block.counts for part in parts]  # one look, for another thread may find others
-        if not all(targets == part.targets for (targets, _), part in zip(counts, parts, strict=True)):
-            return False
-        known = flags(self.record.size, 0)
-        known[concatenate([part.numbers for part in parts])] = concatenate([each for _, each in counts])
-        if (inside & (known == 0)).any():
-            return False
-        own[inside] = known[inside]
-        return True
+        if not parts or not all(of == part.targets for (of, _, _), part in zip(counts, parts, strict=True)):
+            return None
+        numbers = concatenate([part.numbers for part in parts])
+        depths = flags(self.record.size, -1)
+        depths[numbers] = concatenate([each for _, _, each in counts])
+        if ((depths >= 0) != inside).any():
+            return None
+        own[numbers] = concatenate([each for _, each, _ in counts])
+        return depths[inside]
 
     def _found(self) -> _Levels:
         if self._levels is None:
@@ -114,7 +119,7 @@ class _Levels:
         once = starts_of_runs(readers * size + sources)  # results of one cell are one operand
         sources, readers = sources[once], readers[once]
         self.depths = _depths(sources, readers, size)
-        order, ends = argsort(self.depths), cumulated(counted(self.depths, 1))
+        order, ends = argsort(self.depths), _ends(self.depths)
         self.complete = not _narrow(ends, len(entry) - size)
         self.own = self.depths + 1
         if self.complete and size * columns <= _MOST:
@@ -129,6 +134,11 @@ def _depths(sources: Places, readers: Places, size: int) -> Places:
         if depths[source] >= depths[reader]:
             depths[reader] = depths[source] + 1
     return places(depths)
+
+
+def _ends(depths: Places) -> Places:
+    """How many nodes are less deep than 0, than 1, and so on."""
+    return cumulated(counted(depths, 1))
 
 
 def _narrow(ends: Places, besides: int) -> bool:

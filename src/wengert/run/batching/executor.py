@@ -27,8 +27,9 @@ class Batched:
 
     A function for one example, such as a recursion over a tree, is written as it is; a loss of many examples, or
     a tuple of them, runs as one program. A function marked `@cell` is what batches best.
-    Results equal those of `Sequential` up to rounding. `report` says what ran together, and what did not. Arrays on a
-    GPU run node by node. Training keeps every value for the way back; a prediction only those that are still read.
+    Results equal those of `Sequential` up to rounding, and have the same bits in every run, the first one too, whatever
+    ran before. `report` says what ran together, and what did not. Arrays on a GPU run node by node. Training keeps
+    every value for the way back; a prediction only those that are still read.
     >>> from wengert import lift, run
     >>> batched = run.Batched()
     >>> (lift(2.0) * 3.0 + lift(4.0) * 5.0).predict().run(batched)

@@ -8,6 +8,7 @@ Refuses to know: deltas.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from wengert.lazy import Product
 from wengert.run.batching.assembling import Pieces
@@ -28,11 +29,15 @@ class Keeping:
         self.kept = [x for x in dict.fromkeys(used) if x in self.made]
         keys: dict[Slot, object] = {x: ("kept", i) for i, x in enumerate(self.kept)}
         self.train = Function(listing.inputs, self.steps, listing.results, self.kept, keys)
-        self.predict = Function(listing.inputs, self.steps, listing.results, (), {})
         sides = dict.fromkeys(s for pair in products(listing) for s in pair)
         apart = [x for x in sides if x in self.made and x not in self.train.place]
         # Of what is to be brought; keys of their own, as what such a value is a view of may have its key in `train`.
         self.homes = {x: Buffer(x.dims or (), x.dtype, ("side", i)) for i, x in enumerate(apart)}
+
+    @cached_property
+    def predict(self) -> Function:
+        """The one that leaves nothing: written when asked for, as text takes half of the time that a launch takes."""
+        return Function(self.listing.inputs, self.steps, self.listing.results, (), {})
 
     def key(self, x: Slot) -> object:
         """What the place of a side is known by."""

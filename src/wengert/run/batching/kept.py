@@ -30,13 +30,15 @@ class Kept(Plans):
     def find(
         self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()
     ) -> Any:  # Any: as `Bound`
-        """The schedule of `root`, if it has run before: one with a way back serves predictions, too."""
+        """The schedule of `root`, if it has run before: its own for predictions, and one with a way back.
+
+        In the two rows stand in other orders, and a product of matrices has other bits then.
+        """
         kept = getattr(root, "_kept", None)
         if kept is None or kept[0] is not self or mode == "gradients":
             return None
-        if mode == "train" and kept[1].layout.lost is not None:
-            return None
-        return KeptRun(kept[1], kept[2])
+        found = kept[1].get(mode == "train")
+        return None if found is None else KeptRun(*found)
 
     def earned(self, nodes: Sequence[Node], mode: Mode) -> bool:
         """Never: a schedule is made in the first run."""
@@ -45,7 +47,9 @@ class Kept(Plans):
     def keep(self, root: Node, bound: Bound, place: Place) -> None:
         """Have `root` remember its schedule, unless that would hold on to a node of it (S13)."""
         if bound.keepable:
-            root._kept = (self, bound, place)
+            kept: Any = getattr(root, "_kept", None)  # Any: as in `find`
+            others = kept[1] if kept is not None and kept[0] is self else {}
+            root._kept = (self, {**others, bound.layout.lost is None: (bound, place)})
 
 
 class _Weights:

@@ -1,13 +1,15 @@
 """Launches: one operation or `@cell` for many rows at once, forward and backward.
 
 Knows: that a launch is made once for a signature and for which operands are shared, and then serves any number of
-rows: by a program, once it has been asked a few times; by its graph; or, without a batching rule, row by row.
+rows, always in one way, so that a run has the bits of the next one: by a program; where none is for any number of
+rows, by its graph; or, without a batching rule, row by row.
 Refuses to know: which rows come together, and where their values lie.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import Final
 
 from wengert.arrays import Value
@@ -27,7 +29,7 @@ from wengert.run.notes import raise_all
 _MOST_GRAPHS: Final = 8  # one for each number of rows met lately
 _MOST_ROOMS: Final = 2  # kept for later runs
 _MOST_SPARE: Final = 4  # times as many rows as needed: what a kept room may have
-_BEFORE: Final = 2  # launches by the graph: a program takes as long to make as some ten of them
+_BEFORE: Final = 0
 
 
 def launch_of(signature: Signature, shared: tuple[bool, ...]) -> Launch:
@@ -49,17 +51,17 @@ def launch_of(signature: Signature, shared: tuple[bool, ...]) -> Launch:
 class Launch:
     """One operation or cell for many rows. `reason`: why it goes row by row, if it does.
 
-    `note`: why it has no program, if it has none though it was worth one.
+    `note`: why it has no program, if it has none. It is asked for one unless `compiles` is false.
     """
 
-    def __init__(self, signature: Signature, shared: tuple[bool, ...], before: int = _BEFORE) -> None:
+    def __init__(self, signature: Signature, shared: tuple[bool, ...], *, compiles: bool = True) -> None:
         self.signature = signature
         self.shared = shared
         self.reason: str | None = None
         self.note: str | None = None
-        self._before = before
         self._rowwise: Rowwise | None = None
         self._compiled: Compiled | None = None
+        self._compiling = Lock()
         self._graphs: dict[int, Batched] = {}
         self._rooms: list[Room] = []
         try:
@@ -67,6 +69,7 @@ class Launch:
         except Unbatched as refusal:
             self.reason = str(refusal)
             self._rowwise = Rowwise(signature, shared)
+        self._asks = compiles and self._rowwise is None  # until it is known whether there is a program
 
     def forward(
         self,
@@ -81,10 +84,8 @@ class Launch:
 
         In a `room` the launches of a run lie side by side; without `keep` nothing is left for backward.
         """
-        if self._before >= 0:
-            self._before -= 1
-            if self._before < 0:
-                self._compile()
+        if self._asks:
+            self._compile()
         if self._compiled is not None:
             return self._compiled.forward(rows, operands, out, room, keep)
         if self._rowwise is not None:
@@ -148,14 +149,18 @@ class Launch:
         return {} if self._compiled is None or rows == room.expected else self._compiled.homes(rows, room)
 
     def _compile(self) -> None:
-        if self._rowwise is not None:
-            return
-        able = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(self.signature))
-        try:
-            self._compiled = Compiled(self.signature, self.shared, able)
-            self._graphs.clear()
-        except NotGeneral as refusal:
-            self.note = str(refusal)
+        with self._compiling:  # whoever comes meanwhile waits: by its graph the bits might be others
+            if not self._asks:
+                return
+            able = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(self.signature))
+            try:
+                self._compiled = Compiled(self.signature, self.shared, able)
+                self._graphs.clear()
+            except NotGeneral as refusal:
+                self.note = str(refusal)
+            except Exception as failure:  # of a rule, on the numbers that a program is made with
+                self.note = f"{type(failure).__name__}: {failure}"
+            self._asks = False
 
     def _graph(self, rows: int) -> Batched:
         found = self._graphs.get(rows)
