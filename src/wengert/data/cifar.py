@@ -47,8 +47,8 @@ def cifar100(path: Path, part: Part = "train") -> Cifar100:
 
     A binary file has records of 3,074 bytes: coarse class, fine class, pixels; it is mapped into memory, so that an
     image is read when it is used. A python file is a pickle, of which nothing is run. Raises DataError, with file and
-    offset, for a file that was cut short, is of another format, or has labels that are no classes; OSError where
-    there is none.
+    offset, for a file that was cut short, is of another format, is larger than any of these, or has labels that are no
+    classes; OSError where there is none; ArgumentError for a path that is none.
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import codecs
 import math
+import mmap
 import re
 import struct
 from collections.abc import Callable
@@ -25,7 +26,7 @@ _LINE: Final = 1000  # bytes of a name or a number in the text form; the longest
 _INTEGER: Final = re.compile(rb"[-+]?[0-9]{1,20}L?")
 # what `repr` writes in Python 2; the two groups give nothing back, so that no text is gone through twice
 _QUOTED: Final = re.compile(rb"""(?:[^\\]++|\\(?:[\\'"nrt]|x[0-9a-fA-F]{2}))*+""")
-Buffer: TypeAlias = bytes | memoryview
+Buffer: TypeAlias = bytes | mmap.mmap
 
 
 class Refused(Exception):

@@ -23,7 +23,8 @@ _LABELS: Final = 5
 def sst(path: Path, part: Part = "train") -> Items[Tree]:
     """The trees of a file, one a line, or of the file of this part in a folder: `train.txt`, `dev.txt`, `test.txt`.
 
-    Raises DataError, with file, line and column, for what is no such tree; OSError where there is no such file.
+    Raises DataError, with file, line and column, for what is no such tree; OSError where there is no such file;
+    ArgumentError for a path that is none.
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -53,9 +53,11 @@ def save(
     """Write weights, the state of their optimizers, `step`, `seed` and `note` to a file, which is replaced at once.
 
     `weights` is a model, by whose attributes they are named, a dictionary, or an iterable of weights with names of
-    their own. All are as they were between two trainings. Raises CheckpointError for names that a file cannot have
-    and state that is neither number nor array; CheckpointWriteError, an OSError too, if the file cannot be written.
-    After both, and after a kill at any moment, the old file is there as it was.
+    their own. All are as they were between two trainings. A file that is replaced keeps its mode. Raises
+    CheckpointError for names that a file cannot have, state that is neither number nor array, and what `load` would
+    not read; CheckpointWriteError, an OSError too, if the file cannot be written; ArgumentError for a path that is
+    none. After all, and after a kill at any moment, the old file is there as it was; what a killed process has left
+    beside it goes with the next `save` or `load`.
 
     >>> from tempfile import TemporaryDirectory
     >>> from wengert.plugins import SGD
@@ -126,7 +128,7 @@ def load(
     The file must have these weights and no others, with their shapes and dtypes, and state of the same optimizers,
     which `optimizer=False` leaves as it is. `check` is told what else the file says, and may refuse it by raising.
     Raises CheckpointError, after which no weight has changed, for a file that is of another model or is broken in
-    whatever way; OSError where there is none. Nothing in a file is ever run.
+    whatever way; OSError where there is none; ArgumentError for a path that is none. Nothing in a file is ever run.
 
     Example: see `save`. Source: as for `save`.
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from reprlib import Repr
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, get_args
 
@@ -122,8 +123,8 @@ def parsed(text: bytes, what: str, weights: int) -> dict[str, Any]:  # Any: JSON
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        met: set[str] = set()
-        twice = next(name for name, _ in pairs if name in met or met.add(name))
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
         raise Broken(f"the name {brief(twice)} stands there twice")
     return found
 
@@ -140,12 +141,12 @@ def read(text: str, weights: int) -> Manifest:
         raise Broken(
             f"its manifest is of format {brief(number)}; this is version {__version__}, which reads {_FORMAT}"
         )
-    weights = {name: _saved(x, name) for name, x in _is(dict, found.get("weights"), "weights").items()}
+    entries = {name: _saved(x, name) for name, x in _is(dict, found.get("weights"), "weights").items()}
     note = found.get("note")
     return Manifest(
         _number(found.get("step"), "step"),
         _number(found.get("seed"), "seed"),
-        weights,
+        entries,
         _is(str, found.get("version"), "version"),
         None if note is None else _is(str, note, "note"),
     )
