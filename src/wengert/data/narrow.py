@@ -131,8 +131,6 @@ class _Reader:
             action(self)
         raise Refused(f"it has more than {_MOST:,} opcodes")
 
-    # -- the bytes
-
     def take(self, count: int) -> memoryview:
         """The next bytes, which must all be there: nothing is made room for that is not."""
         start, self.at = self.at, self.at + count
@@ -156,8 +154,6 @@ class _Reader:
             size *= 2
         raise Refused(f"a line in it does not end within {most:,} bytes")
 
-    # -- the stack
-
     def pop(self) -> object:
         if len(self.stack) <= (self.marks[-1] if self.marks else 0):
             raise Refused("an opcode in it lacks a value")
@@ -176,8 +172,6 @@ class _Reader:
         if not self.stack:
             raise Refused("an opcode in it lacks a value")
         return self.stack[-1]
-
-    # -- opcodes of more than a line
 
     def text_string(self) -> bytes:
         line = self.line(len(self.content)).strip()
