@@ -7,11 +7,13 @@ Refuses to know: any format; a target makes inputs and reads them.
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import json
 import mmap
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,6 +44,7 @@ def scratch(folder: Path) -> Path:
         return folder
     made = memory / f"wengert-{os.getpid()}"
     made.mkdir(exist_ok=True)
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
 
 
