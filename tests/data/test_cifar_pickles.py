@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import random
+import re
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.data.images import FINE, PIXELS, check, of_python_2, pickled, refused
+from tests.data.images import FINE, PIXELS, check, held, of_python_2, pickled, refused
 from wengert.data import cifar100, narrow
 from wengert.errors import DataError
 
@@ -92,6 +94,117 @@ def test_nothing_in_a_pickle_changes_what_reads_it(tmp_path: Path, content: byte
     assert {name: dict(vars(x)) for name, x in vars(narrow).items() if isinstance(x, type)} == before
     path.write_bytes(pickled())
     check(cifar100(path))
+
+
+def text(x: bytes) -> bytes:
+    return b"U" + bytes([len(x)]) + x
+
+
+DEEP = 50_000
+BOMBS = {
+    "a key is nested deeply": (b"}" + b")" + b"\x85" * DEEP + b"K\x01s.", "keys are not all texts"),
+    "a key is two of itself": (b"}" + b")" + b"2\x86" * 60 + b"K\x01s.", "the opcode b'2'"),
+    "a key is two of itself by number": (
+        b"})q\x00" + b"h\x00\x86q\x00" * 60 + b"K\x01s.",
+        "keys are not all texts",
+    ),
+    "a value has a large number": (b"}r\xff\xff\xff\x07.", "numbers a value 134,217,727"),
+    "a text form has a large number": (b"}p99999999999\n.", "numbers a value 99,999,999,999"),
+    "a number has no end": (b"}I" + b"9" * 100_000 + b"\n.", "does not end within"),
+    "a number has many digits": (b"}I" + b"9" * 900 + b"\n.", "a number that is none"),
+    "a long number": (
+        b"}" + text(b"data") + b"\x8b" + (10**6).to_bytes(4, "little") + bytes(10**6) + b"s.",
+        "opcode",
+    ),
+    "a length is beyond the end": (b"}T\xff\xff\xff\x7fabc.", "in the middle of a value"),
+    "a length of 2**63": (b"}\x8e" + b"\xff" * 8 + b"abc.", "in the middle of a value"),
+    "a text becomes bytes often": (
+        b"c_codecs\nencode\nq\x00X"
+        + (10**5).to_bytes(4, "little")
+        + b"a" * 10**5
+        + b"\x85q\x01"
+        + b"h\x00h\x01R" * 10**4,
+        "more bytes than it has",
+    ),
+    "very many values": (b"}" * 1_000_001, "more than 1,000,000 opcodes"),
+    "data are nested lists": (
+        b"}" + text(b"data") + b"]" * DEEP + b"a" * (DEEP - 1) + b"s.",
+        "'data' is no array",
+    ),
+    "data are nested arrays": (
+        b"}" + text(b"data") + b"cnumpy\nndarray\n)R" * DEEP + b"b" * (DEEP - 1) + b"s.",
+        "'data' is no array",
+    ),
+    "data are in themselves": (
+        b"}" + text(b"data") + b"cnumpy\nndarray\n)Rq\x00h\x00bs.",
+        "'data' is no array",
+    ),
+    "a name is long": (b"}c" + b"a" * 900 + b"\n" + b"b" * 900 + b"\n.", "it asks for aaaa"),
+    "an entry has a long name": (
+        b"}X" + (10**6).to_bytes(4, "little") + b"a" * 10**6 + b"Ns.",
+        "it has no 'data', but",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_pickle_that_would_hang_or_exhaust_the_reader_is_refused(tmp_path: Path, name: str) -> None:
+    content, said = BOMBS[name]
+    path = tmp_path / "train"
+    path.write_bytes(b"\x80\x02" + content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match=re.escape(said)) as caught:
+            cifar100(path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(str(caught.value)) < 1000 and most < 200 << 20
+
+
+def labels(shown: bytes) -> bytes:
+    """A pickle of an image whose coarse class is whatever stands in these opcodes."""
+    array = b"cnumpy\nndarray\n)R(K\x01K\x01M\x00\x0c\x86cnumpy\ndtype\n" + text(b"u1") + b"\x85R\x89"
+    array += b"T\x00\x0c\x00\x00" + bytes(3072) + b"tb"
+    return b"\x80\x02}" + text(b"data") + array + b"s" + text(b"coarse_labels") + b"](" + shown + b"es."
+
+
+def test_a_label_that_is_nested_or_long_is_not_printed_whole(tmp_path: Path) -> None:
+    path = tmp_path / "train"
+    shared = b")q\x00" + b"h\x00\x86q\x00" * 60  # 2**60 tuples, if they were printed
+    for opcodes, said in (
+        (shared, "[0] is a tuple"),
+        (b"]" * DEEP + b"a" * (DEEP - 1), "[0] is a list"),
+        (b"X" + (10**6).to_bytes(4, "little") + b"a" * 10**6, "[0] is 'aaaa"),
+        (b"\x8a\xff" + b"\x7f" * 255, "[0] is "),
+    ):
+        path.write_bytes(labels(opcodes))
+        with pytest.raises(DataError, match=re.escape(said)) as caught:
+            cifar100(path)
+        assert len(str(caught.value)) < 500
+    path.write_bytes(labels(b"K\x13"))
+    refused(path, "it has no 'fine_labels'")
+
+
+@pytest.mark.parametrize("protocol", range(5))
+def test_every_form_of_a_pickle_is_read(tmp_path: Path, protocol: int) -> None:
+    path = tmp_path / "train"
+    path.write_bytes(pickle.dumps(held(), protocol=protocol))
+    check(cifar100(path))
+    names = {
+        b"filenames": ["é", "a\nb\\'", "\ud800"],
+        b"batch_label": [None, True, False, -1, 2**40, 0.5, b"\n\xff"],
+    }
+    path.write_bytes(pickle.dumps({**held(), **names}, protocol=protocol))
+    check(cifar100(path))
+
+
+def test_texts_of_python_2_in_the_text_form_are_read(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"(dp0\nS'a\\n\\x41\\''\np1\nL5L\ns.")
+    assert narrow.unpickled((tmp_path / "x").read_bytes(), "x") == {b"a\nA'": 5}
+    for wrong in (b"S'\\q'\n.", b"S'\\x4'\n.", b"S'a\n.", b"Sa\n.", b"S'" + b"\\" * 100_001 + b"'\n."):
+        with pytest.raises(DataError, match="it has a string with"):
+            narrow.unpickled(wrong, "x")
 
 
 def attacked(path: Path, count: int, seed: int) -> Counter[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import sys
 from typing import Any
 
 import pytest
@@ -63,6 +65,23 @@ def test_what_is_no_message(name: Any, data: Any, error: type[Exception], text: 
     with pytest.raises(error, match=f"(?s){text}.*test_messages.py:") as caught:
         td.SerializedMessageToTree(name).eval(data)
     assert isinstance(caught.value, WengertError)
+
+
+def test_no_depth_of_a_message_is_too_deep_for_the_stack() -> None:
+    message = structs.Struct()
+    inner = message
+    for _ in range(30):  # three messages each; protobuf itself admits 100
+        inner = inner.fields["a"].struct_value
+    read = td.SerializedMessageToTree("google.protobuf.Struct")
+    content = message.SerializeToString()
+
+    def below(frames: int) -> dict[str, Any]:
+        return read.eval(content) if frames == 0 else below(frames - 1)
+
+    tree: Any = below(sys.getrecursionlimit() - len(inspect.stack()) - 60)
+    for _ in range(30):
+        tree = tree["fields"][0]["value"]["struct_value"]
+    assert tree is None, "the innermost was never set"
 
 
 def test_the_package_is_asked_for_by_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

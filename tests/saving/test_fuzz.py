@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 import random
 import struct
+import sys
 from collections import Counter
 from copy import deepcopy
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.hostile import Place, Target, mutated, scratch
+from tests.hostile import attacked as attack
 from tests.saving.models import adam, told
 from wengert import gather, square, sum
 from wengert.arrays import Form, form_of
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.saving import load, manifest, save
+from wengert.training.state import State
+from wengert.training.state import read as read_state
 
 WORDS = (
     b"{",
@@ -36,6 +42,13 @@ WORDS = (
     b"\\ud800",
     b"F64",
     b"0",
+    b"9" * 5000,
+    b"1e99999999",
+    b"[" * 3000,
+    b'{"a":' * 900,
+    b'"a":1,' * 300,
+    b"\\u005b",
+    b"\xff" * 8,
 )
 VALUES: tuple[Any, ...] = (
     *(
@@ -58,6 +71,16 @@ VALUES: tuple[Any, ...] = (
         "array",
     ),
     *([], {}, [0], [-1], [2**40, 2**40], {"value": 1}, {"value": []}, "\ud800", "count", "step"),
+    *(
+        10**639,
+        10**4000,
+        [10**4000] * 3,
+        [2**62] * 1000,
+        ["x"] * 1000,
+        "x" * 5000,
+        {"value": 10**400},
+        float("inf"),
+    ),
 )
 
 
@@ -155,10 +178,78 @@ def test_damaged_files_load_or_are_refused(tmp_path: Path) -> None:
     assert found["loaded"] > 30, found
 
 
+# -- within a second and 200 MB, in a process of its own --------------------------------------------
+
+
+def checkpoints(folder: Path) -> Target:
+    """Damaged files for `load`, which changes nothing where it refuses one."""
+    path = scratch(folder) / "w"
+    settings = adam()
+    a = settings.double_weight(0.5, name="a")
+    b = settings.array_weight(np.ones((2, 3), np.float32), name="b")
+    gather(square(a).train(), sum(b).train()).run()
+    model: list[Weight] = [a, b]
+    save(path, model, step=1, seed=2, note=State().text())
+    content = path.read_bytes()
+
+    def held() -> list[object]:
+        return [part for w in model for part in (w._cell.data, w._optimizer)]
+
+    def same() -> bool:
+        return all(now is before for now, before in zip(held(), state[0], strict=True))
+
+    place, state = Place(path), [held()]
+
+    def make(chance: Random) -> bytes:
+        match chance.randrange(4):
+            case 0:
+                return bytes_changed(content, chance)
+            case 1:
+                return mutated(content, chance, WORDS, content)
+            case _:
+                return entries_changed(content, chance)
+
+    def read(changed: bytes) -> None:
+        place.holding(changed)
+        try:
+            found = load(path, model, check=lambda said: read_state(said.note, "w"))
+        except CheckpointError as error:
+            if not same():
+                raise AssertionError(f"refused, and yet something changed: {error}") from error
+            raise
+        state[0] = held()
+        assert [str(form_of(w._cell.data)) for w in model] == FORMS
+        if found.step == 1:
+            gather(square(a).train(), sum(b).train()).run()  # whatever was believed can be gone on with
+            state[0] = held()
+
+    return Target(make, read, CheckpointError)
+
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="its guards are those of Linux")
+
+
+def survived(folder: Path, seed: int, count: int) -> None:
+    found = attack(__name__, "checkpoints", folder, seed, count)
+    assert found.total() == count and min(found["read"], found["refused"]) > count / 200, found
+
+
+@linux
+def test_hostile_checkpoints_load_or_are_refused(tmp_path: Path) -> None:
+    survived(tmp_path, 0, 1000)
+
+
+@linux
+@pytest.mark.slow
+def test_many_hostile_checkpoints_load_or_are_refused(tmp_path: Path) -> None:
+    survived(tmp_path, 1, 20_000)
+
+
+@linux
 @pytest.mark.nightly
 @pytest.mark.parametrize("part", range(10))
-def test_a_million_damaged_files_load_or_are_refused(tmp_path: Path, part: int) -> None:
-    assert attacked(tmp_path, 100_000, seed=part + 1).total() == 100_000
+def test_a_million_hostile_checkpoints_load_or_are_refused(tmp_path: Path, part: int) -> None:
+    survived(tmp_path, 100 + part, 100_000)
 
 
 def test_the_attack_finds_a_reader_that_believes_what_it_reads(

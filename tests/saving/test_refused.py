@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from tests.saving.models import adam, network, step, told
-from wengert.errors import CheckpointError
+from wengert.errors import ArgumentError, CheckpointError
 from wengert.plugins import LearningRate, Momentum
-from wengert.saving import container, load
+from wengert.saving import container, load, save
 
 safetensors: Any = importlib.import_module("safetensors")  # Any: its stubs leave functions without types
 
@@ -108,6 +109,50 @@ def test_a_header_that_is_none_is_refused(path: Path, name: str) -> None:
     refused(path, words)
 
 
+def test_names_that_stand_twice_are_found_in_one_pass(path: Path) -> None:
+    # by comparing each name with each, this took five minutes
+    names = ",".join(f'"a{i}":1' for i in range(60_000))
+    join(path, f'{{{names},"z":1,"z":2}}'.encode(), b"")
+    refused(path, "'z' stands there twice")
+
+
+def test_a_header_of_very_many_entries_is_not_parsed(path: Path) -> None:
+    for text in (
+        b"[" + b"[]," * 3_000_000 + b"1]",
+        b'{"__metadata__": {"wengert": "' + b"\\u005b" * 4_100_000 + b'"}}',
+    ):
+        join(path, text, b"")
+        refused(path, "has more than 4,002,000 entries", network(adam()))
+
+
+def test_no_error_is_as_long_as_the_file(path: Path) -> None:
+    long = "x" * 100_000
+    for change in (
+        in_weight(shape=[2**62] * 64),
+        in_weight(shape=[10**4000]),
+        in_weight(dtype=long),
+        in_weight(dtype=[[long]] * 1000),
+        in_weight(sort=long),
+        in_weight(optimizer=[long]),
+        in_state(long, {"value": 1}),
+        in_state("-" + long, {"value": 1}),
+        in_state("count", {"value": [long]}),
+        in_state("count", {"value": long}),
+        in_manifest(weights={long: 1}),
+        in_manifest(weights={f"{i}{long}": {} for i in range(12)}),
+        in_manifest(format=long),
+        in_manifest(step=[[long]] * 9),
+        in_header(dtype=long),
+        lambda header, manifest: header.update({long: header.pop("layers.0.bias")}),
+    ):
+        content = path.read_bytes()
+        changed(path, change)
+        with pytest.raises(CheckpointError) as caught:
+            load(path, network(adam()))
+        assert len(str(caught.value)) < 2500
+        path.write_bytes(content)
+
+
 def in_weight(**entries: object) -> Callable[[Any, Any], None]:
     return lambda header, manifest: manifest["weights"]["layers.0.bias"].update(entries)
 
@@ -135,6 +180,17 @@ CHANGES = {
     "fractional shape": (in_weight(shape=[4.0]), "is no int"),
     "huge shape": (in_weight(shape=[2**70]), "impossible shape"),
     "many axes": (in_weight(shape=[1] * 65), "impossible shape"),
+    "very many axes": (in_weight(shape=[2**62] * 100_000), "impossible shape of 100,000 axes"),
+    "a long shape": (in_weight(shape=[10**4000] * 60), "impossible shape"),
+    "more than there are bytes": (in_weight(shape=[2**31, 2**31]), "impossible shape"),
+    "nothing of very much": (in_weight(shape=[0, 2**62]), "impossible shape"),
+    "truth as a format": (in_manifest(format=True), "of format True"),
+    "a long step": (in_manifest(step=[10**4000]), "step is no int"),
+    "an infinite step": (in_manifest(step=float("1e999")), "stands where a number has to be"),
+    "a count that no float can have": (
+        in_state("count", {"value": 10**400}),
+        "which its optimizer never has",
+    ),
     "sort": (in_weight(sort="scalar"), "unknown form"),
     "header dtype": (in_header(dtype="I32"), "its header says that 'layers.0.bias' is I32"),
     "header shape": (in_header(shape=[2, 2]), "its header says that"),
@@ -194,6 +250,25 @@ def test_a_file_of_another_library_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_the_usual_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none", network(adam()))
+
+
+def test_a_path_that_is_none_is_refused(tmp_path: Path) -> None:
+    model = network(adam())
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CheckpointError, match="is a pipe or a device, and should be a file"):
+        load(tmp_path / "pipe", model)
+    actions: list[Callable[[Any], object]] = [lambda path: save(path, model), lambda path: load(path, model)]
+    for action in actions:
+        for wrong in ("a\0b", "\ud800"):
+            with pytest.raises(
+                CheckpointError, match=r"no file can have the path '.*'\n  at .*test_refused\.py:"
+            ):
+                action(wrong)
+        for nothing in (None, b"x", 3, ["x"]):
+            with pytest.raises(
+                ArgumentError, match=r"the path has to be a str or an os.PathLike of one; got "
+            ):
+                action(nothing)
 
 
 # -- other models ---------------------------------------------------------------------------------

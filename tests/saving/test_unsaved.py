@@ -18,7 +18,7 @@ from wengert import nn
 from wengert.errors import ArgumentError, CheckpointError, CheckpointPackageError, CheckpointWriteError
 from wengert.extend import Optimizer
 from wengert.plugins import SGD
-from wengert.saving import files, load, save
+from wengert.saving import container, files, load, save
 
 safetensors: Any = importlib.import_module("safetensors")  # Any: its stubs leave functions without types
 
@@ -43,6 +43,20 @@ def test_names_that_no_file_can_have_are_refused(tmp_path: Path) -> None:
         save(path, {"a.b": w, "a": {"b": v}})
     unsaved(path, [w], "step is 1.0, a float", step=1.0)
     unsaved(path, [w], "seed is True, a bool", seed=True)
+
+
+def test_what_could_not_be_loaded_again_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, w = tmp_path / "w", SGD(learning_rate=0.1).double_weight(1.0, name="w")
+    for number in (10**640, -(10**5000)):
+        unsaved(path, [w], "step has more than 640 digits", step=number)
+        unsaved(path, [w], "seed has more than 640 digits", seed=number)
+        unsaved(path, [w], "note is .*, a int", note=number)
+    save(path, [w], step=10**640 - 1)
+    assert load(path, [w]).step == 10**640 - 1
+    path.unlink()
+    unsaved(path, [w], "its header has more than 4,000,500 entries", note="," * 4_000_501)
+    monkeypatch.setattr(container, "_LONGEST", 1000)
+    unsaved(path, [w], r"nothing was saved, .*: its header has [0-9,]+ bytes; no more than", note="x" * 1000)
 
 
 class Odd(Optimizer):

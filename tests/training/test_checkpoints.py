@@ -104,6 +104,12 @@ NOTE = '{"fit": 1, "epoch": 1, "done": 0, "step": 3, "count": 0, "seen": 0, "tot
         NOTE.replace('"done": 0', '"done": -1') + '"losses": "", "epochs": []}',
         NOTE.replace('"done": 0', '"done": "0"') + '"losses": "", "epochs": []}',
         NOTE.replace('"done": 0', '"done": true') + '"losses": "", "epochs": []}',
+        NOTE.replace('"seen": 0', '"seen": 1' + "0" * 400) + '"losses": "", "epochs": []}',
+        NOTE.replace('"seen": 0', '"seen": 1' + "0" * 5000) + '"losses": "", "epochs": []}',
+        NOTE.replace('"total": 0.0', '"total": 1e999') + '"losses": "", "epochs": []}',
+        NOTE.replace('"seconds": 1.0', '"seconds": NaN') + '"losses": "", "epochs": []}',
+        NOTE + '"losses": "' + "A" * 11_000_004 + '", "epochs": []}',
+        NOTE + '"losses": ' + "[" * 900 + "]" * 900 + ', "epochs": []}',
     ],
 )
 def test_a_file_that_fit_did_not_write_is_refused(tmp_path: Path, note: str | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, Literal, TypeAlias, final, get_args
 
 from wengert.arrays import Float32, HostArray, within
@@ -16,6 +17,7 @@ from wengert.data.files import Content, check_part, in_archive, in_folder, mappe
 from wengert.data.narrow import PickledArray, unpickled
 from wengert.data.rows import Rows
 from wengert.errors import DataError
+from wengert.graph.paths import path_of
 
 Path: TypeAlias = str | os.PathLike[str]
 Part: TypeAlias = Literal["train", "test"]
@@ -45,8 +47,8 @@ def cifar100(path: Path, part: Part = "train") -> Cifar100:
 
     A binary file has records of 3,074 bytes: coarse class, fine class, pixels; it is mapped into memory, so that an
     image is read when it is used. A python file is a pickle, of which nothing is run. Raises DataError, with file and
-    offset, for a file that was cut short, is of another format, or has labels that are no classes; OSError where
-    there is none.
+    offset, for a file that was cut short, is of another format, is larger than any of these, or has labels that are no
+    classes; OSError where there is none; ArgumentError for a path that is none.
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -59,7 +61,7 @@ def cifar100(path: Path, part: Part = "train") -> Cifar100:
     https://www.cs.toronto.edu/~kriz/cifar.html.
     """
     check_part("cifar100", part, get_args(Part))
-    place = os.fspath(path)
+    place = path_of("cifar100", path, DataError)
     names = [os.path.join(folder, name) for folder in _FOLDERS for name in (f"{part}.bin", part)]
     if os.path.isdir(place):
         found = mapped(in_folder(place, names))
@@ -92,7 +94,7 @@ def _binary(found: Content) -> Cifar100:
 
 
 def _python(found: Content) -> Cifar100:
-    held = unpickled(bytes(found.content), found.place)
+    held = unpickled(found.content, found.place)
     if not isinstance(held, dict):
         raise DataError(f"{found.place}: it holds a {type(held).__name__}, and should hold a dictionary")
     data = _entry(held, "data", found)
@@ -113,8 +115,15 @@ def _entry(held: dict[object, object], name: str, found: Content) -> object:
     for key in (name.encode(), name):  # Python 2 wrote bytes
         if key in held:
             return held[key]
-    there = ", ".join(sorted(map(repr, held)))
+    there = ", ".join(sorted(map(_brief, islice(held, 100))))
     raise DataError(f"{found.place}: it has no {name!r}, but {there:.200}")
+
+
+def _brief(x: object) -> str:
+    """The beginning of what stands in a file: a whole text may be as long as the file, a list nested as deep."""
+    if isinstance(x, str | bytes):
+        return repr(x[:40])
+    return f"{x!r:.40}" if x is None or isinstance(x, int | float) else f"a {type(x).__name__}"
 
 
 def _labels(x: object, count: int, images: int, name: str, found: Content) -> Labels:
@@ -126,6 +135,6 @@ def _labels(x: object, count: int, images: int, name: str, found: Content) -> La
     for i, label in enumerate(x):
         if type(label) is not int or not 0 <= label < count:
             raise DataError(
-                f"{found.place}: {name}[{i}] is {label!r:.40}, and should be a class, 0 to {count - 1}"
+                f"{found.place}: {name}[{i}] is {_brief(label)}, and should be a class, 0 to {count - 1}"
             )
     return integers(x)

@@ -13,6 +13,7 @@ from wengert.data.files import check_part
 from wengert.data.rows import Items
 from wengert.data.trees import Tree, tree
 from wengert.errors import DataError
+from wengert.graph.paths import opened, path_of
 
 Path: TypeAlias = str | os.PathLike[str]
 Part: TypeAlias = Literal["train", "dev", "test"]
@@ -22,7 +23,8 @@ _LABELS: Final = 5
 def sst(path: Path, part: Part = "train") -> Items[Tree]:
     """The trees of a file, one a line, or of the file of this part in a folder: `train.txt`, `dev.txt`, `test.txt`.
 
-    Raises DataError, with file, line and column, for what is no such tree; OSError where there is no such file.
+    Raises DataError, with file, line and column, for what is no such tree; OSError where there is no such file;
+    ArgumentError for a path that is none.
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -34,10 +36,10 @@ def sst(path: Path, part: Part = "train") -> Items[Tree]:
     Source: R. Socher et al., "Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank", 2013.
     """
     check_part("sst", part, get_args(Part))
-    place = os.fspath(path)
+    place = path_of("sst", path, DataError)
     if os.path.isdir(place):
         place = os.path.join(place, f"{part}.txt")
-    with open(place, "rb") as file:
+    with opened("sst", place, DataError) as file:
         content = file.read()
     found = [
         tree(_text(line, place, number), labels=_LABELS, place=place, line=number)

@@ -99,7 +99,7 @@ class _Reader:
                     raise self._wrong("a label is followed by a word or by trees, and here by nothing", token)
                 done = Node(label, tuple(children))
             elif children:
-                raise self._wrong(f"{token!r:.40} stands where a tree has to begin or end", token)
+                raise self._wrong(f"{_brief(token)} stands where a tree has to begin or end", token)
             else:
                 done = Leaf(label, token)
                 self._expect(")")
@@ -120,12 +120,12 @@ class _Reader:
     def _expect(self, wanted: str) -> None:
         token = self._next(f'the line ends where "{wanted}" has to be')
         if token != wanted:
-            raise self._wrong(f'{token!r:.40} stands where "{wanted}" has to be', token)
+            raise self._wrong(f'{_brief(token)} stands where "{wanted}" has to be', token)
 
     def _label(self) -> int:
         token = self._next("the line ends where a label has to be")
         if _LABEL.fullmatch(token) is None:
-            raise self._wrong(f"{token!r:.40} stands where a label, a whole number, has to be", token)
+            raise self._wrong(f"{_brief(token)} stands where a label, a whole number, has to be", token)
         label = int(token)
         if self._labels is not None and label >= self._labels:
             raise self._wrong(f"the label {label} is none of 0 to {self._labels - 1}", token)
@@ -135,7 +135,11 @@ class _Reader:
         rest = _TOKEN.match(self._text, self._at)
         if rest is not None:
             self._at = rest.end()
-            raise self._wrong(f"{rest[1]!r:.40} stands after the end of the tree", rest[1])
+            raise self._wrong(f"{_brief(rest[1])} stands after the end of the tree", rest[1])
 
     def _wrong(self, what: str, token: str = "") -> DataError:
         return DataError(f"{self._place}:{self._at - len(token) + 1}: {what}")
+
+
+def _brief(token: str) -> str:
+    return repr(token[:38])  # a word may be as long as the file

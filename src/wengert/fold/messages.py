@@ -72,32 +72,48 @@ class SerializedMessageToTree(
     def _tree(self, x: bytes) -> dict[str, Any]:
         try:
             message = self._message.FromString(x)
-        except (self._refused, TypeError) as error:
-            raise BlockValueError(self.fault(f"{shown(x)} is no such message: {error}")) from None
-        return _fields(message)
+            return _fields(message)
+        # UnicodeDecodeError: the texts of older messages are looked at when they are asked for
+        except (self._refused, TypeError, UnicodeDecodeError, RecursionError) as error:
+            raise BlockValueError(self.fault(f"{shown(x)} is no such message: {error!s:.200}")) from None
+
+
+Waiting: TypeAlias = list[tuple[Proto, dict[str, Any]]]
 
 
 def _fields(message: Proto) -> dict[str, Any]:
-    """Recursive over messages in messages, of which protobuf admits 100 in each other."""
-    return {field.name: _field(message, field) for field in message.DESCRIPTOR.fields}
+    """All fields; messages in messages wait for their turn, so that no depth is too deep."""
+    whole: dict[str, Any] = {}
+    waiting: Waiting = [(message, whole)]
+    while waiting:
+        inner, into = waiting.pop()
+        for field in inner.DESCRIPTOR.fields:
+            into[field.name] = _field(inner, field, waiting)
+    return whole
 
 
-def _field(message: Proto, field: Proto) -> object:
+def _field(message: Proto, field: Proto, waiting: Waiting) -> object:
     value = getattr(message, field.name)
     if not field.is_repeated:
-        return None if field.has_presence and not message.HasField(field.name) else _value(value, field)
+        absent = field.has_presence and not message.HasField(field.name)
+        return None if absent else _value(value, field, waiting)
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         fields = field.message_type.fields_by_name
         return [
-            {"key": _value(key, fields["key"]), "value": _value(value[key], fields["value"])}
+            {
+                "key": _value(key, fields["key"], waiting),
+                "value": _value(value[key], fields["value"], waiting),
+            }
             for key in sorted(value)
         ]
-    return [_value(item, field) for item in value]
+    return [_value(item, field, waiting) for item in value]
 
 
-def _value(value: Proto, field: Proto) -> object:
+def _value(value: Proto, field: Proto, waiting: Waiting) -> object:
     if field.message_type is not None:
-        return _fields(value)
+        made: dict[str, Any] = {}
+        waiting.append((value, made))
+        return made
     if field.enum_type is not None:
         found = field.enum_type.values_by_number.get(
             value

@@ -15,12 +15,14 @@ from wengert.arrays import Form, Stored, Value, form_of, restored, stored
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.interrupts import Uninterrupted
+from wengert.graph.operand import shown
+from wengert.graph.paths import path_of
 from wengert.graph.site import user_position
 from wengert.graph.store import STORE, Cell
 from wengert.graph.weights import Updates, by_settings, data_of
 from wengert.saving.container import encoded, opened
-from wengert.saving.files import replace
-from wengert.saving.manifest import Broken, Manifest, Plain, Saved, state_name
+from wengert.saving.files import remove_partial, replace
+from wengert.saving.manifest import DIGITS, Broken, Manifest, Plain, Saved, brief, state_name, writable
 from wengert.saving.naming import weights_by_name
 from wengert.saving.states import check_state, parts_of, state_of, with_state
 
@@ -51,9 +53,11 @@ def save(
     """Write weights, the state of their optimizers, `step`, `seed` and `note` to a file, which is replaced at once.
 
     `weights` is a model, by whose attributes they are named, a dictionary, or an iterable of weights with names of
-    their own. All are as they were between two trainings. Raises CheckpointError for names that a file cannot have
-    and state that is neither number nor array; CheckpointWriteError, an OSError too, if the file cannot be written.
-    After both, and after a kill at any moment, the old file is there as it was.
+    their own. All are as they were between two trainings. A file that is replaced keeps its mode. Raises
+    CheckpointError for names that a file cannot have, state that is neither number nor array, and what `load` would
+    not read; CheckpointWriteError, an OSError too, if the file cannot be written; ArgumentError for a path that is
+    none. After all, and after a kill at any moment, the old file is there as it was; what a killed process has left
+    beside it goes with the next `save` or `load`.
 
     >>> from tempfile import TemporaryDirectory
     >>> from wengert.plugins import SGD
@@ -67,11 +71,16 @@ def save(
 
     Source: the safetensors format, https://huggingface.co/docs/safetensors.
     """
+    place = path_of("save", path, CheckpointError)
     for what, said, kind in (("step", step, int), ("seed", seed, int), ("note", note, str)):
         if said is not None and type(said) is not kind:
             raise CheckpointError(
-                f"save: {what} is {said!r:.60}, a {type(said).__name__}; it has to be {_WANTED[kind]} or None\n"
+                f"save: {what} is {shown(said)}, a {type(said).__name__}; it has to be {_WANTED[kind]} or None\n"
                 f"  at {user_position()}"
+            )
+        if isinstance(said, int) and not writable(said):
+            raise CheckpointError(
+                f"save: {what} has more than {DIGITS:,} digits, which no file can have\n  at {user_position()}"
             )
     named = weights_by_name(weights)
     release = STORE.hold()
@@ -79,7 +88,7 @@ def save(
         manifest, values = _taken(named, Manifest(step, seed, {}, note=note), optimizer)
     finally:
         release()
-    replace(os.fspath(path), encoded(manifest, values))
+    replace(place, encoded(manifest, values))
 
 
 def _taken(
@@ -119,12 +128,13 @@ def load(
     The file must have these weights and no others, with their shapes and dtypes, and state of the same optimizers,
     which `optimizer=False` leaves as it is. `check` is told what else the file says, and may refuse it by raising.
     Raises CheckpointError, after which no weight has changed, for a file that is of another model or is broken in
-    whatever way; OSError where there is none. Nothing in a file is ever run.
+    whatever way; OSError where there is none; ArgumentError for a path that is none. Nothing in a file is ever run.
 
     Example: see `save`. Source: as for `save`.
     """
-    place = os.fspath(path)
+    place = path_of("load", path, CheckpointError)
     named = weights_by_name(weights)
+    remove_partial(place)
 
     def agree(manifest: Manifest) -> None:
         _agree(manifest, named, optimizer)
@@ -132,7 +142,7 @@ def load(
             check(_said(manifest))
 
     try:
-        manifest, values = opened(place, agree)
+        manifest, values = opened(place, len(named), agree)
     except Broken as reason:
         raise CheckpointError(
             f"{place} cannot be loaded, and no weight has changed: {reason}\n  at {user_position()}"
@@ -153,7 +163,9 @@ def _agree(manifest: Manifest, named: Mapping[str, Weight], optimizer: bool) -> 
     for name, weight in named.items():
         saved, form = manifest.weights[name], form_of(data_of(weight))
         if saved.data != form:
-            raise Broken(f"it is of another model: {name!r} is {saved.data} there, and {form} here")
+            raise Broken(
+                f"it is of another model: {brief(name)} is {saved.data!s:.200} there, and {form} here"
+            )
         if optimizer:
             check_state(weight, name, saved)
 
@@ -164,8 +176,8 @@ def _lacks(missing: set[str], unexpected: set[str]) -> str:
 
 
 def _listed(names: set[str]) -> str:
-    shown = sorted(names)[:10]
-    return ", ".join(map(repr, shown)) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    first = sorted(names)[:10]
+    return ", ".join(map(brief, first)) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def _give(

@@ -7,6 +7,9 @@ Refuses to know: how bytes are laid out in a file, and which model is there.
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
+from reprlib import Repr
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, get_args
 
 from wengert.arrays import Form, Sort
@@ -16,7 +19,17 @@ A = TypeVar("A")
 Plain: TypeAlias = int | bool | str | None  # what JSON has exactly; a float goes as bytes, bit for bit
 STATES: Final = "optimizer/"
 _FORMAT: Final = 1
-_LARGEST: Final = 2**63  # elements along an axis, as in numpy
+_LARGEST: Final = 2**63  # bytes of a value, as in numpy
+_AXES: Final = 64  # of an array, as in numpy
+# Signs of structure in JSON: what Python makes of one has up to 120 bytes, so this bounds what is made of a header
+# that nothing but signs fills. `fit` writes 7 an epoch, Adam 60 a weight.
+_SIGNS: Final = (b"{", b"[", b",")
+_MOST_SIGNS: Final = 4_000_000
+_SIGNS_EACH: Final = 500
+DIGITS: Final = 640  # of an integer: Python reads and writes so many, whatever limit a program has set it
+_BEYOND: Final = 10**DIGITS
+_SHORT: Final = Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxlong = 2, 120, 60
 
 
 class Broken(Exception):
@@ -47,6 +60,16 @@ class Manifest(NamedTuple):
             states = {n: x for n, x in saved.state.items() if isinstance(x, Form)}
             found.update({state_name(name, state): form for state, form in states.items()})
         return found
+
+
+def writable(x: int) -> bool:
+    """Whether an integer can be written as JSON, and read back."""
+    return -_BEYOND < x < _BEYOND
+
+
+def brief(x: object) -> str:
+    """The beginning of a `repr`, and the end of a text: what stands in a file may be as long as it, or as deep."""
+    return _SHORT.repr(x)
 
 
 def state_name(weight: str, state: str) -> str:
@@ -80,21 +103,29 @@ def _state(saved: Saved) -> dict[str, dict[str, object]]:
     return {n: _form(x) if isinstance(x, Form) else {"value": x} for n, x in saved.state.items()}
 
 
-def parsed(text: bytes, what: str) -> dict[str, Any]:  # Any: JSON of a stranger
-    """A JSON object in which no name stands twice; Broken if that is not what it is."""
+def bounded(text: bytes, what: str, weights: int) -> None:
+    """Broken for JSON that takes more memory than a file of so many weights needs."""
+    most = _MOST_SIGNS + _SIGNS_EACH * weights
+    if sum(map(text.count, _SIGNS)) > most:
+        raise Broken(f"{what} has more than {most:,} entries, of which no more are read")
+
+
+def parsed(text: bytes, what: str, weights: int) -> dict[str, Any]:  # Any: JSON of a stranger
+    """A JSON object in which no name stands twice, of a file of so many weights; Broken if that is not what it is."""
+    bounded(text, what, weights)
     try:
         found = json.loads(text.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise Broken(f"{what} is no JSON: {error}") from error
+        raise Broken(f"{what} is no JSON: {error!s:.200}") from error
     return _is(dict, found, what)
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Broken(f"the name {twice!r} stands there twice")
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
+        raise Broken(f"the name {brief(twice)} stands there twice")
     return found
 
 
@@ -102,20 +133,20 @@ def _no_number(text: str) -> object:
     raise Broken(f"{text} stands where a number has to be")
 
 
-def read(text: str) -> Manifest:
-    """The manifest that `written` wrote; Broken for anything else."""
-    found = parsed(text.encode("utf-8", "surrogatepass"), "its manifest")
+def read(text: str, weights: int) -> Manifest:
+    """The manifest that `written` wrote, of so many weights as expected; Broken for anything else."""
+    found = parsed(text.encode("utf-8", "surrogatepass"), "its manifest", weights)
     number = found.get("format")
-    if number != _FORMAT:
+    if type(number) is not int or number != _FORMAT:
         raise Broken(
-            f"its manifest is of format {number!r}; this is version {__version__}, which reads {_FORMAT}"
+            f"its manifest is of format {brief(number)}; this is version {__version__}, which reads {_FORMAT}"
         )
-    weights = {name: _saved(x, name) for name, x in _is(dict, found.get("weights"), "weights").items()}
+    entries = {name: _saved(x, name) for name, x in _is(dict, found.get("weights"), "weights").items()}
     note = found.get("note")
     return Manifest(
         _number(found.get("step"), "step"),
         _number(found.get("seed"), "seed"),
-        weights,
+        entries,
         _is(str, found.get("version"), "version"),
         None if note is None else _is(str, note, "note"),
     )
@@ -123,7 +154,7 @@ def read(text: str) -> Manifest:
 
 def _is(kind: type[A], x: object, what: str) -> A:
     if type(x) is not kind:  # exactly: True is no number here
-        raise Broken(f"{what} is no {kind.__name__}: {str(x)[:40]!r}")
+        raise Broken(f"{what:.80} is no {kind.__name__}: {brief(x)}")
     return x
 
 
@@ -141,24 +172,27 @@ def _saved(x: object, name: str) -> Saved:
 def _entry(x: object, state: str) -> Form | Plain:
     found = _is(dict, x, state)
     if not state.isidentifier() or state.startswith("_"):
-        raise Broken(f"{state!r} is no name of an optimizer's state")
+        raise Broken(f"{brief(state)} is no name of an optimizer's state")
     if "value" not in found:
         return _read_form(found, state)
     value = found["value"]
     if type(value) in (int, bool, str) or value is None:
         plain: Plain = value
         return plain
-    raise Broken(f"{state} is neither a number nor a text: {str(value)[:40]!r}")
+    raise Broken(f"{state:.80} is neither a number nor a text: {brief(value)}")
 
 
 def _read_form(found: dict[str, object], name: str) -> Form:
-    shape = tuple(_is(int, n, f"the shape of {name!r}") for n in _is(list, found.get("shape"), "a shape"))
+    what = f"the shape of {brief(name)}"
+    lengths = _is(list, found.get("shape"), what)
+    if len(lengths) > _AXES:
+        raise Broken(f"{brief(name)} has the impossible shape of {len(lengths):,} axes")
+    shape = tuple(_is(int, n, what) for n in lengths)
+    if not all(0 <= n < _LARGEST for n in shape) or math.prod(n or 1 for n in shape) >= _LARGEST // 8:
+        raise Broken(f"{brief(name)} has the impossible shape {brief(shape)}")
     sort = next((sort for sort in get_args(Sort) if sort == found.get("sort")), None)
     form = Form(sort or "array", _is(str, found.get("dtype"), "a dtype"), shape)
-    if sort is None or form.size is None or (shape and sort != "array"):
-        raise Broken(f"{name!r} is of an unknown form: {str(found)[:80]}")
-    if not all(0 <= n < _LARGEST for n in shape) or len(shape) > 64:
-        raise Broken(f"{name!r} has the impossible shape {str(shape)[:80]}")
-    if sort == "float" and form.dtype != "float64":
-        raise Broken(f"{name!r} is of an unknown form: {form}")
+    known = form.size is not None and sort is not None and (sort == "array" or not shape)
+    if not known or (sort == "float" and form.dtype != "float64"):
+        raise Broken(f"{brief(name)} is of an unknown form: {brief(found)}")
     return form

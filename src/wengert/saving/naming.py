@@ -13,7 +13,7 @@ from wengert.graph import Weight
 from wengert.graph.operand import shown
 from wengert.graph.site import user_position
 from wengert.nn import weights as weights_at
-from wengert.saving.manifest import STATES
+from wengert.saving.manifest import STATES, brief
 
 
 def weights_by_name(given: object) -> dict[str, Weight]:
@@ -49,7 +49,7 @@ def _by_own_names(members: list[object]) -> dict[str, Weight]:
         other = found.setdefault(weight._name, weight)
         if other is not weight:
             raise CheckpointError(
-                f"two weights are named {weight.name!r:.200}: one made at {other.site}, one at {weight.site}; give one "
+                f"two weights are named {brief(weight.name)}: one made at {other.site}, one at {weight.site}; give one "
                 "of them another `name=`, or give a dictionary of weights"
             )
     return found
@@ -58,6 +58,6 @@ def _by_own_names(members: list[object]) -> dict[str, Weight]:
 def _check(name: str, weight: Weight) -> None:
     if not name or name.startswith((STATES, "__metadata__")) or not name.isprintable():
         raise CheckpointError(
-            f"a file of weights cannot have the name {name!r}, that of the weight made at {weight.site}; names are "
-            f"printable, not empty, and begin neither with {STATES!r} nor with '__metadata__'"
+            f"a file of weights cannot have the name {brief(name)}, that of the weight made at {weight.site}; names "
+            f"are printable, not empty, and begin neither with {STATES!r} nor with '__metadata__'"
         )

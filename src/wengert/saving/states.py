@@ -6,12 +6,16 @@ Refuses to know: any optimizer's formula, and files.
 
 from __future__ import annotations
 
+from typing import Final
+
 from wengert.arrays import Form, Value, form_of
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.weights import Updates
 from wengert.plugins.optimizer import Optimizer
-from wengert.saving.manifest import Broken, Plain, Saved
+from wengert.saving.manifest import DIGITS, Broken, Plain, Saved, brief, writable
+
+_MOST_STEPS: Final = 2**63  # a power of a decay by an int that no float can have would raise in the next step
 
 
 def parts_of(weight: Weight) -> tuple[str, ...]:
@@ -35,6 +39,11 @@ def state_of(weight: Weight, name: str) -> dict[str, Value]:
     """What the steps so far have left, by name; CheckpointError for what no file can have."""
     found = weight._optimizer.kept()
     for key, value in found.items():
+        if isinstance(value, int) and not writable(value):
+            raise CheckpointError(
+                f"the optimizer of {brief(name)} keeps {brief(key)}, an int of more than {DIGITS:,} digits, which no "
+                "file can have"
+            )
         if form_of(value) is None and not (type(value) in (int, bool, str) or value is None):
             raise CheckpointError(
                 f"the optimizer of {name!r} keeps {key!r}, a {type(value).__name__}, and a file of weights has "
@@ -49,7 +58,7 @@ def check_state(weight: Weight, name: str, saved: Saved) -> None:
     parts = parts_of(weight)
     if saved.parts != parts:
         raise Broken(
-            f"the optimizer of {name!r} was {_chain(saved.parts)}, and is {_chain(parts)} here; write "
+            f"the optimizer of {brief(name)} was {_chain(saved.parts):.200}, and is {_chain(parts)} here; write "
             "load(..., optimizer=False) for the data alone"
         )
     ours = all(part.__module__.startswith("wengert.") for part in _parts(weight))
@@ -57,18 +66,24 @@ def check_state(weight: Weight, name: str, saved: Saved) -> None:
     for state, entry in saved.state.items():
         default = getattr(cls, state, None)
         if callable(default) or isinstance(default, property) or (ours and not hasattr(cls, state)):
-            raise Broken(f"the optimizer of {name!r}, {_chain(parts)}, has no state {state!r}")
+            raise Broken(f"the optimizer of {brief(name)}, {_chain(parts)}, has no state {brief(state)}")
         if ours and not _fits(entry, default, weight):
-            raise Broken(f"the state {state!r} of {name!r} is {entry}, which its optimizer never has")
+            raise Broken(
+                f"the state {brief(state)} of {brief(name)} is {_told(entry)}, which its optimizer never has"
+            )
 
 
 def _chain(parts: tuple[str, ...]) -> str:
     return " with ".join(parts) or "none"
 
 
+def _told(entry: Form | Plain) -> str:
+    return f"{entry!s:.200}" if isinstance(entry, Form) else brief(entry)
+
+
 def _fits(entry: Form | Plain, default: object, weight: Weight) -> bool:
     if type(default) is int:
-        return type(entry) is int and entry >= 0
+        return type(entry) is int and 0 <= entry < _MOST_STEPS
     if not isinstance(entry, Form) or not entry.dtype.startswith("float"):
         return False
     return entry.shape in ((), weight.kind.shape)

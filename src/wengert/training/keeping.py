@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from wengert.errors import ArgumentError, CheckpointError
+from wengert.graph.paths import path_of
 from wengert.graph.site import user_position
 from wengert.saving import Checkpoint, load, save
 from wengert.saving.files import remove_partial
@@ -46,11 +47,14 @@ class Keeper:
 
     def begin(self, resume: bool) -> State:
         """Where to begin: where the checkpoint is, if there is one and it is wanted, else at the start."""
+        if self.best is not None:
+            remove_partial(path_of("fit: best", self.best, CheckpointError))
         if self.checkpoint is None:
             if resume:
                 raise _wrong("resume= is about a checkpoint; give checkpoint= too")
             return State()
-        path = os.fspath(self.checkpoint)
+        path = path_of("fit: checkpoint", self.checkpoint, CheckpointError)
+        remove_partial(path)
         folder = os.path.dirname(os.path.realpath(path))
         if not os.path.isdir(folder):  # an hour later it would be too late
             raise CheckpointError(
@@ -68,7 +72,6 @@ class Keeper:
                 f"fit: {path} is there already; write resume=True to go on from it, or delete it\n"
                 f"  at {user_position()}"
             )
-        remove_partial(path)
         return self._resumed(path)
 
     def _resumed(self, path: str) -> State:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import struct
 from collections import deque
 from dataclasses import asdict, dataclass, field
@@ -15,12 +16,16 @@ from typing import Any, Final
 
 from wengert.errors import CheckpointError
 from wengert.graph.site import user_position
+from wengert.saving.manifest import brief
 from wengert.training.records import Epoch, History
 
 KEPT: Final = (
     1_000_000  # losses of single steps: 11 MB in a checkpoint, and no more in memory however long it takes
 )
 _FORMAT: Final = 1
+_MOST: Final = (
+    2**63
+)  # steps and examples: beyond what a mean of losses can be divided by, there is no training
 _NUMBERS: Final = {
     "epoch": int,
     "done": int,
@@ -86,13 +91,15 @@ def read(text: str | None, path: str) -> State:
         if not isinstance(found, dict):
             raise ValueError("it says nothing of a training")
         if found["fit"] != _FORMAT:
-            raise ValueError(f"format {found['fit']!r:.20}")
+            raise ValueError(f"format {brief(found['fit'])}")
         numbers: dict[str, Any] = {name: _is(kind, found[name]) for name, kind in _NUMBERS.items()}
+        if len(found["losses"]) > 11 * KEPT:  # 8 bytes are 11 characters
+            raise ValueError(f"more than {KEPT:,} losses")
         packed = base64.b64decode(_is(str, found["losses"]), validate=True)
         losses = deque(struct.unpack(f"<{len(packed) // 8}d", packed), maxlen=KEPT)
         epochs = [_epoch(_is(dict, epoch)) for epoch in _is(list, found["epochs"])]
-        if any(value < 0 for name, value in numbers.items() if name != "total"):
-            raise ValueError("a number below 0")
+        if not (math.isfinite(numbers["total"]) and 0.0 <= numbers["seconds"] < math.inf):
+            raise ValueError("a sum that is none")
     except (ValueError, TypeError, KeyError, RecursionError, struct.error) as error:
         raise CheckpointError(
             f"{path} cannot be resumed, and no weight has changed: `fit` did not save it, or another version did "
@@ -116,5 +123,7 @@ def _epoch(found: dict[str, Any]) -> Epoch:
 
 def _is(kind: type[Any], x: Any) -> Any:  # Any: JSON of a stranger
     if type(x) is not kind:
-        raise TypeError(f"{x!r:.40} is no {kind.__name__}")
+        raise TypeError(f"{brief(x)} is no {kind.__name__}")
+    if kind is int and not 0 <= x < _MOST:
+        raise ValueError(f"the number {brief(x)}")
     return x
