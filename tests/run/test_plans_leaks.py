@@ -131,7 +131,7 @@ def test_buffers_of_a_plan_are_few_however_many_threads_there_were() -> None:
     executor, plans = eager()
     x = wg.exp(wg.literal(np.ones((8, 8)))) * 2.0
     x.predict().run(executor)
-    ((plan,),) = plans._plans.values()
+    (plan,) = plans._plans.items()
     sets = [plan.program.take() for _ in range(9)]
     for each in sets:
         plan.program.give(each)

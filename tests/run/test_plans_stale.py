@@ -184,7 +184,7 @@ def test_the_definition_makes_no_plan() -> None:
     w = SGD(learning_rate=0.0).double_weight(1.0)
     with none_interrupted():
         assert [(w * 2.0).train().run(executor) for _ in range(20)] == [2.0] * 20
-    assert len(executor._plans._plans if executor._plans else ()) == 1
+    assert len(executor._plans._plans.items() if executor._plans else ()) == 1
 
 
 def test_two_interpreters_have_plans_of_their_own() -> None:

@@ -93,7 +93,7 @@ def test_a_result_that_is_a_weights_old_data_is_a_copy() -> None:
     w = SGD(learning_rate=1.0).array_weight(np.ones(3))
     y = wg.stop_gradient(w)
     y.predict().run(executor)
-    ((plan,),) = plans._plans.values()
+    (plan,) = plans._plans.items()
     run, before = plan.program.run, []
 
     def and_train(*arguments: Any) -> Any:

@@ -24,7 +24,7 @@ from wengert.lazy import dense
 from wengert.run.changed import Changed, Changes
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.passages import Passages
-from wengert.run.compiled.plans import WORTH, Plans
+from wengert.run.compiled.plans import WORTH, Plans, answer
 from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import ONE_THREAD, Loops
@@ -116,11 +116,11 @@ def _predict(x: Expression, context: Context, executor: Sequential, snapshot: in
             return bound.predict(x, snapshot)
     with _begun(executor, snapshot, goes_back=False) as evaluation:
         nodes = evaluation.begin(x)
-        if (
-            plans is None
-            or not plans.earned(nodes, "predict")
-            or not plans.make(evaluation, nodes, "predict")
-        ):
+        known = answer(plans, evaluation, nodes, "predict")
+        if not isinstance(known, bool):
+            with suppress(Interrupted):
+                return known.predict(x, snapshot)
+        if known is not True:
             yield from evaluation.evaluate(x, context, nodes)
         return handed_over(evaluation.value(x), x.kind, evaluation.buffers)
 
@@ -135,7 +135,12 @@ def _gradients(
             return bound.gradients(snapshot)
     with _begun(executor, snapshot) as evaluation:
         nodes = evaluation.begin(loss)
-        if not _planned(plans, evaluation, nodes, targets):
+        inside = plans is not None and {*nodes, *evaluation.values}.issuperset(targets)  # others have no plan
+        known = answer(plans if inside else None, evaluation, nodes, "gradients", targets)
+        if not isinstance(known, bool):
+            with suppress(Interrupted):
+                return known.gradients(snapshot)
+        if known is not True:
             evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
             if evaluation.wanted:  # the deltas of single nodes
                 evaluation.passages = Passages(None)
@@ -153,15 +158,6 @@ def _gradients(
         return tuple(found)
 
 
-def _planned(
-    plans: Plans | None, evaluation: Evaluation, nodes: list[Node], targets: tuple[Expression, ...]
-) -> bool:
-    """Whether this run of `gradients` was one that made a plan; targets outside the loss are not planned."""
-    if plans is None or not {*nodes, *evaluation.values}.issuperset(targets):
-        return False
-    return plans.earned(nodes, "gradients") and plans.make(evaluation, nodes, "gradients", targets)
-
-
 def _train(loss: Expression, context: Context, executor: Sequential, snapshot: int) -> Steps[Any]:
     plans = executor._plans
     bound = None if plans is None else plans.find(loss, "train")
@@ -170,7 +166,11 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
             return bound.train(loss, context.run, snapshot)
     with _begun(executor, snapshot) as evaluation:
         nodes = evaluation.begin(loss)
-        if plans is None or not plans.earned(nodes, "train") or not plans.make(evaluation, nodes, "train"):
+        known = answer(plans, evaluation, nodes, "train")
+        if not isinstance(known, bool):
+            with suppress(Interrupted):
+                return known.train(loss, context.run, snapshot)
+        if known is not True:
             rest = evaluation.there_and_back(loss, context.run, nodes)
             if rest:  # a scope for what it opens, left before the commit
                 yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()

@@ -38,7 +38,16 @@ class Kept(Plans):
             return None
         return KeptRun(kept[1], kept[2])
 
-    def earned(self, nodes: Sequence[Node], mode: Mode) -> bool:
+    def key(self, nodes: Sequence[Node], mode: Mode, weights: int, targets: int = 0) -> int:
+        """Nothing: a schedule is found by what has been recorded."""
+        return 0
+
+    def known(
+        self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()
+    ) -> None:
+        """None."""
+
+    def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
         """Never: a schedule is made in the first run."""
         return False
 

@@ -21,6 +21,7 @@ from wengert.graph.weights import Weight
 from wengert.run.commit import commit
 from wengert.run.compiled.arena import Home
 from wengert.run.compiled.binder import Binder
+from wengert.run.compiled.cache import Item
 from wengert.run.compiled.chosen import Weights
 from wengert.run.compiled.interrupted import Interrupted, settle
 from wengert.run.compiled.program import Program
@@ -29,7 +30,7 @@ from wengert.run.compiled.tracer import Tracer
 from wengert.run.received import handed_over
 
 
-class Plan:
+class Plan(Item):
     """The program of one structure, for every expression that has it."""
 
     def __init__(
@@ -41,6 +42,7 @@ class Plan:
         program: Callable[..., Program] = Program,
         stacking: bool = True,
     ) -> None:
+        super().__init__()
         value, trained = tracer.table[root], [w for w in tracer.deltas if isinstance(w, Weight)]
         place = {w: i for i, w in enumerate(tracer.weights)}
         self.places = [place[w] for w in trained]
@@ -72,6 +74,12 @@ class Plan:
         self.in_place = not self.numbers and not self.states  # all that it changes, if nobody else sees that
         if made is not None:
             made.trace.close()
+
+    def size(self) -> int:
+        return self.program.size()
+
+    def let_go(self) -> None:
+        self.program.forget()
 
     def bound(self, root: Node) -> Bound | None:
         """The plan with the weights and literals of `root`; None where it does not fit."""

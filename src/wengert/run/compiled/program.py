@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from math import prod
 from types import CodeType, FunctionType
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -24,6 +25,7 @@ from wengert.arrays.kernels import (
     transposed,
 )
 from wengert.arrays.spelled import SPELLED
+from wengert.run.compiled.cache import LINE
 from wengert.run.compiled.layout import Layout
 from wengert.run.compiled.siblings import known_by
 from wengert.run.compiled.tracing import Call, Trace, Traced, traced_in
@@ -66,6 +68,10 @@ class Program:
         """Let go of the sets that nobody uses."""
         self._free.clear()
 
+    def size(self) -> int:
+        """Bytes of its code, and of the sets of buffers that it keeps between runs, one at least."""
+        return LINE * self.source.count("\n") + self._body.bytes * max(1, len(self._free))
+
 
 class _Body:
     """What equal programs share."""
@@ -74,6 +80,7 @@ class _Body:
         self.run = text.compiled(source)
         self.forms = text.layout.buffers
         self.views = list(text.layout.views.values())
+        self.bytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.forms)  # of a set of buffers
         self.free: list[tuple[Value, ...]] = []  # sets of buffers
 
 

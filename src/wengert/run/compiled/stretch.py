@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import count
 from typing import Any, Final
 
 from wengert.arrays import ARRAY_CLASS, Value, all_quiet, is_array
@@ -20,15 +21,17 @@ from wengert.graph.operation import CELL, UNRESOLVED, Signature
 from wengert.graph.template import Template, template_of
 from wengert.run.cell import Parts
 from wengert.run.compiled.binder import matcher
+from wengert.run.compiled.cache import Item, grown
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.program import Program
 from wengert.run.loops import Inside, Values, arguments_of
 
 Form = tuple[object, ...]
+_NUMBERS: Final = count()  # a stretch is named by one where it must not be held
 _MOST_BACK: Final = 16  # programs that send deltas; more cases are left to the interpreter
 
 
-class Stretch:
+class Stretch(Item):
     """The programs of one structure."""
 
     def __init__(
@@ -39,6 +42,8 @@ class Stretch:
         program: Program,
         make: Callable[..., Program],
     ) -> None:
+        super().__init__()
+        self.number = next(_NUMBERS)
         self.match = matcher(nodes, leaves)
         self.forms = forms  # of the leaves that are no weights
         self.program = program
@@ -48,6 +53,14 @@ class Stretch:
         used = {node._operands[i] for node in nodes for i in node._signature.nodes}
         self.ends = [i for i, node in enumerate(nodes) if node not in used]
         self.back: dict[object, Back | None] = {}  # None: the interpreter's business
+
+    def size(self) -> int:
+        back = [x.program for x in [*self.back.values()] if x is not None]
+        return sum(program.size() for program in (self.program, *back))
+
+    def let_go(self) -> None:
+        self.program.forget()
+        self.back.clear()
 
     def passage(self, nodes: Sequence[Node], values: Mapping[Expression, Value]) -> Passage | None:
         """The values of nodes; None if they are others than those that the programs were made for."""
@@ -139,6 +152,7 @@ class Passage:
                 return None
             made = import_module("wengert.run.compiled.stretching").sending(self, deltas, unwanted)
             back[key] = None if made is None else made[0]
+            grown(0 if made is None else made[0].program.size())
             return None if made is None else made[1]
         found = back[key]
         return None if found is None else found.run(self, deltas)
