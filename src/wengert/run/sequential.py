@@ -116,7 +116,7 @@ def _predict(x: Expression, context: Context, executor: Sequential, snapshot: in
             return bound.predict(x, snapshot)
     with _begun(executor, snapshot, goes_back=False) as evaluation:
         nodes = evaluation.begin(x)
-        known = answer(plans, evaluation, nodes, "predict")
+        known = bound is None and answer(plans, evaluation, nodes, "predict")
         if not isinstance(known, bool):
             with suppress(Interrupted):
                 return known.predict(x, snapshot)
@@ -136,7 +136,7 @@ def _gradients(
     with _begun(executor, snapshot) as evaluation:
         nodes = evaluation.begin(loss)
         inside = plans is not None and {*nodes, *evaluation.values}.issuperset(targets)  # others have no plan
-        known = answer(plans if inside else None, evaluation, nodes, "gradients", targets)
+        known = bound is None and inside and answer(plans, evaluation, nodes, "gradients", targets)
         if not isinstance(known, bool):
             with suppress(Interrupted):
                 return known.gradients(snapshot)
@@ -166,7 +166,7 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
             return bound.train(loss, context.run, snapshot)
     with _begun(executor, snapshot) as evaluation:
         nodes = evaluation.begin(loss)
-        known = answer(plans, evaluation, nodes, "train")
+        known = bound is None and answer(plans, evaluation, nodes, "train")
         if not isinstance(known, bool):
             with suppress(Interrupted):
                 return known.train(loss, context.run, snapshot)

@@ -166,8 +166,6 @@ class Plans:
         made: Made = import_module("wengert.run.compiled.making").made
         plan = made(evaluation, nodes, mode, targets, self._program, self._stacked)
         count = self._counts.get(key)
-        if count is not None:
-            count.vain = 0
         if plan is not None and not plan.early:
             self._plans.keep(key, plan)
         elif plan is not None and count is not None:
