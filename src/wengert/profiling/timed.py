@@ -117,6 +117,9 @@ class TimedPlans(Plans):
     def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
         return self._usual.earned(key, nodes, mode)
 
+    def long(self, key: int) -> bool:
+        return False  # node by node, as all that is timed
+
     def make(
         self,
         key: int,

@@ -171,7 +171,8 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
             with suppress(Interrupted):
                 return known.train(loss, context.run, snapshot)
         if known is not True:
-            rest = evaluation.there_and_back(loss, context.run, nodes)
+            in_parts = evaluation.passages.in_parts
+            rest = nodes if in_parts else evaluation.there_and_back(loss, context.run, nodes)
             if rest:  # a scope for what it opens, left before the commit
                 yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)

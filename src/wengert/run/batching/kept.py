@@ -51,6 +51,10 @@ class Kept(Plans):
         """Never: a schedule is made in the first run."""
         return False
 
+    def long(self, key: int) -> bool:
+        """Never."""
+        return False
+
     def keep(self, root: Node, bound: Bound, place: Place) -> None:
         """Have `root` remember its schedule, unless that would hold on to a node of it (S13)."""
         if bound.keepable:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.run.compiled.cache import Cache, clock
-from wengert.run.compiled.length import MOST, is_short
+from wengert.run.compiled.length import MOST, has_cells, is_short
 from wengert.run.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ Mode = Literal["predict", "train", "gradients"]
 WORTH: Final = 8  # runs after which a structure gets its plan: making one costs about as much as 20 of them
 _ALIKE: Final = 8  # plans of one key: with other sharing, settings of optimizers, or targets
 _VAIN: Final = 16  # times that no plan of a key has fitted, after which only one run in as many looks at them
+_SAMPLE: Final = 1024  # nodes that tell an expression which is too long for a plan
 _MOST_COUNTS: Final = 4096
 _MOST_GUESSES: Final = 1024
 _signature = attrgetter("_signature")
@@ -38,12 +39,13 @@ _signature = attrgetter("_signature")
 class _Count:
     """What is known of a structure besides its plans."""
 
-    __slots__ = ("needed", "runs", "tried", "vain")
+    __slots__ = ("long", "needed", "runs", "tried", "vain")
 
     def __init__(self, needed: int) -> None:
         self.runs = 0  # by the interpreter, since its latest plan was made
         self.needed = needed  # of them for the next plan
         self.tried = False  # whether there was to be a plan before
+        self.long = False  # too long for one plan, with cells: these are worth programs of their own
         self.vain = 0  # times in turn that none of its plans has fitted
 
 
@@ -94,8 +96,11 @@ class Plans:
         """What expressions of one structure have in common: their nodes, the root last, and two counts.
 
         It costs 2 to 3 % of what the interpreter takes; with the places of operands it would be 15 %, so expressions
-        that differ in nothing else have it in common, too.
+        that differ in nothing else have it in common, too. Of one that is too long for a plan it is some of its nodes.
         """
+        if len(nodes) > MOST:
+            nodes = [*nodes[:: len(nodes) // _SAMPLE], nodes[-1]]
+            weights = -weights
         return hash((mode, weights, targets, *map(_signature, nodes)))
 
     def known(
@@ -134,8 +139,6 @@ class Plans:
 
     def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
         """Count a run of this structure, the root last; whether it should be traced this time."""
-        if not 0 < len(nodes) <= MOST:
-            return False
         count = self._counts.get(key)
         if count is None:
             count = self._counts[key] = _Count(self._worth)
@@ -148,7 +151,16 @@ class Plans:
         if count.tried and len(self._plans.of(key)) in (0, _ALIKE):
             count.needed *= 2  # it had to go for others, or could not be made; or many have the key
         count.tried = True
-        return is_short(nodes) and all(n._signature.mode not in (EXTERNAL, UNRESOLVED) for n in nodes)
+        if any(n._signature.mode in (EXTERNAL, UNRESOLVED) for n in nodes):
+            return False
+        short = len(nodes) <= MOST and is_short(nodes)
+        count.long = not short and has_cells(nodes)
+        return short
+
+    def long(self, key: int) -> bool:
+        """Whether this structure has earned a plan and is too long for one, so that its parts get programs."""
+        count = self._counts.get(key)
+        return count is not None and count.long
 
     def make(
         self,
@@ -187,7 +199,10 @@ def answer(
     bound = plans.known(key, nodes[-1], mode, targets)
     if bound is not None:
         return bound
-    return plans.earned(key, nodes, mode) and plans.make(key, evaluation, nodes, mode, targets)
+    if plans.earned(key, nodes, mode):
+        return plans.make(key, evaluation, nodes, mode, targets)
+    evaluation.passages.in_parts = plans.long(key)
+    return False
 
 
 def _same(a: Sequence[Expression], b: Sequence[Expression]) -> bool:

@@ -47,8 +47,15 @@ class Stretches:
         self._made: Cache[Alike, Stretch] = Cache(_ALIKE)
         self.ways = Ways(worth, program)
 
-    def passage(self, nodes: Sequence[Node], values: Mapping[Expression, Value]) -> Passage | None:
+    def passage(
+        self,
+        nodes: Sequence[Node],
+        values: Mapping[Expression, Value],
+        allowed: Callable[[], bool] | None = None,
+    ) -> Passage | None:
         """One run of a stretch, forward: the values of `nodes`, which read the others' `values`.
+
+        `allowed`: whether programs may be made now, where something else has counted the runs.
 
         None where the interpreter has to run them: they have not come back often, or something fails in them.
         Raises Interrupted where programs fail that had been made.
@@ -61,7 +68,7 @@ class Stretches:
             if found is not None:
                 self._made.use(key, stretch)
                 return found
-        if not self._earned(nodes):
+        if not (self._earned(nodes) if allowed is None else self._admitted(nodes) and allowed()):
             return None
         # loaded with the first programs: a tenth of what importing Wengert would take
         making: Making = import_module("wengert.run.compiled.stretching").made
@@ -82,4 +89,7 @@ class Stretches:
             self._counts.pop(next(iter(self._counts)), None)
         if not earned:
             return False
+        return self._admitted(nodes)
+
+    def _admitted(self, nodes: Sequence[Node]) -> bool:
         return is_short(nodes) and (self._admits is None or self._admits(nodes))
