@@ -142,7 +142,7 @@ def test_caches_die_with_their_executors() -> None:  # S13
 
 
 def test_what_had_to_go_is_made_ever_more_seldom() -> None:
-    made = []
+    made: list[Plan] = []
     with limited(0), patch.object(Plan, "__init__", autospec=True, side_effect=_noted(made)):
         executor, plans = eager(worth=2)
         for i in range(64):
@@ -222,7 +222,7 @@ def test_threads_may_let_go_of_what_others_run() -> None:
                 wanted = layers(rows).predict().run(plain())
                 if layers(rows).predict().run(executor) != wanted:
                     wrong.append(rows)
-        except BaseException as failure:  # noqa: BLE001 # told below
+        except BaseException as failure:  # told below
             wrong.append(failure)
 
     with limited(1 << 19):

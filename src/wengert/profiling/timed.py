@@ -108,9 +108,7 @@ class TimedPlans(Plans):
     def key(self, nodes: Sequence[Node], mode: Mode, weights: int, targets: int = 0) -> int:
         return self._usual.key(nodes, mode, weights, targets)
 
-    def known(
-        self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()
-    ) -> Bound | None:
+    def known(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()) -> Bound | None:
         found = self._usual.known(key, root, mode, targets)
         return None if found is None else _TimedBound(self._record, found, root)
 

@@ -42,9 +42,7 @@ class Kept(Plans):
         """Nothing: a schedule is found by what has been recorded."""
         return 0
 
-    def known(
-        self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()
-    ) -> None:
+    def known(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()) -> None:
         """None."""
 
     def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:

@@ -11,14 +11,18 @@ from collections.abc import Hashable
 from itertools import count
 from operator import itemgetter
 from threading import RLock
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from weakref import WeakSet
 
 from wengert.errors import ArgumentError
 from wengert.graph.site import user_position
 
-LINE: Final = 500  # bytes of a line of compiled source; 300 of code and 100 of names on CPython 3.11, and its text
-_ROOM: Final = 0.875  # of the limit, which is left after letting go: not every new program has to look at all others
+LINE: Final = (
+    500  # bytes of a line of compiled source; 300 of code and 100 of names on CPython 3.11, and its text
+)
+_ROOM: Final = (
+    0.875  # of the limit, which is left after letting go: not every new program has to look at all others
+)
 clock: Final = count(1).__next__
 _LOCK: Final = RLock()  # the collector may run a destructor, and that an expression, while somebody holds it
 
@@ -40,7 +44,7 @@ class Item:
         """Free what is large at once: an expression may still hold on to it."""
 
 
-I = TypeVar("I", bound=Item)  # noqa: E741 # item
+I = TypeVar("I", bound=Item)  # item
 K = TypeVar("K", bound=Hashable)
 
 
@@ -124,7 +128,7 @@ class _Budget:
             self.held -= size
 
 
-_CACHES: Final[WeakSet[Cache[Hashable, Item]]] = WeakSet()
+_CACHES: Final[WeakSet[Cache[Any, Any]]] = WeakSet()  # Any: of every sort of keys and items
 _BUDGET: Final = _Budget()
 
 

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 # nodes of open kinds, without which a program that nobody goes back by takes 1.1 to 1.2 of the interpreter's time
 _OPEN: Final = 3
-_AT_ONCE: Final = 1  # programs of parts made in a run; one takes 5 times as long as 20,000 operations by the interpreter
+_AT_ONCE: Final = (
+    1  # programs of parts made in a run; one takes 5 times as long as 20,000 operations by the interpreter
+)
 
 
 class Passages:
@@ -80,7 +82,11 @@ class Passages:
 
     def way(self, evaluation: Evaluation, loss: Expression, run: Run) -> Callable[[], Value] | None:
         """What makes the changes of weights after the whole way back, if a program has been made for that."""
-        return None if self._stretches is None or self.in_parts else self._stretches.ways.back(evaluation, loss, run)
+        return (
+            None
+            if self._stretches is None or self.in_parts
+            else self._stretches.ways.back(evaluation, loss, run)
+        )
 
     def that_ends(self, node: Node) -> Passage | None:
         """The one whose last node this is."""

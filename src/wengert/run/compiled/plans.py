@@ -103,9 +103,7 @@ class Plans:
             weights = -weights
         return hash((mode, weights, targets, *map(_signature, nodes)))
 
-    def known(
-        self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()
-    ) -> Bound | None:
+    def known(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()) -> Bound | None:
         """The plan of `root`, whose structure has that key."""
         if not self._plans.of(key):
             return None

@@ -80,7 +80,9 @@ class _Body:
         self.run = text.compiled(source)
         self.forms = text.layout.buffers
         self.views = list(text.layout.views.values())
-        self.bytes = sum(prod(shape) * dtype.itemsize for shape, dtype in self.forms)  # of a set of buffers
+        self.bytes: int = sum(
+            prod(shape) * dtype.itemsize for shape, dtype in self.forms
+        )  # of a set of buffers
         self.free: list[tuple[Value, ...]] = []  # sets of buffers
 
 

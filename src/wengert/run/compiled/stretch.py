@@ -150,7 +150,8 @@ class Passage:
         """What the deltas that have arrived at some nodes send to the leaves; None: the interpreter has to do it.
 
         The `unwanted` leaves get none. The leaves `joined`, in their order, get one delta each, with what they have
-        already (None: nothing) in it. `allowed`: whether a program may be made now. Raises Interrupted where a program fails that had been made.
+        already (None: nothing) in it. `allowed`: whether a program may be made now. Raises Interrupted where a program
+        fails that had been made.
         """
         key: object = tuple([(i, form_of(delta)) for i, delta in deltas.items()])
         if unwanted:
@@ -162,7 +163,9 @@ class Passage:
         if key not in back:
             if len(back) >= _MOST_BACK or (allowed is not None and not allowed()):
                 return None
-            made = import_module("wengert.run.compiled.stretching").sending(self, deltas, unwanted, joined or {})
+            made = import_module("wengert.run.compiled.stretching").sending(
+                self, deltas, unwanted, joined or {}
+            )
             back[key] = None if made is None else made[0]
             grown(0 if made is None else made[0].program.size())
             return None if made is None else made[1]
