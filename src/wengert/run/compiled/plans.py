@@ -99,7 +99,7 @@ class Plans:
         that differ in nothing else have it in common, too. Of one that is too long for a plan it is some of its nodes.
         """
         if len(nodes) > MOST:
-            nodes = [*nodes[:: len(nodes) // _SAMPLE], nodes[-1]]
+            nodes = [*nodes[:: len(nodes) // _SAMPLE or 1], nodes[-1]]
             weights = -weights
         return hash((mode, weights, targets, *map(_signature, nodes)))
 
