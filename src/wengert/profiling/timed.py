@@ -115,6 +115,9 @@ class TimedPlans(Plans):
     def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
         return self._usual.earned(key, nodes, mode)
 
+    def advanced(self, key: int) -> bool:
+        return self._usual.advanced(key)
+
     def long(self, key: int) -> bool:
         return False  # node by node, as all that is timed
 

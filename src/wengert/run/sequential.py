@@ -63,7 +63,7 @@ class Sequential:
         arrays: Namespace | None = None,
     ) -> None:
         changed = bool(rules) or arrays is not None
-        self._plans = Plans(stacked=stacked) if compiled and not changed else None
+        self._plans = Plans(stacked=stacked, in_steps=True) if compiled and not changed else None
         self._stretches = Stretches(WORTH) if compiled and not changed else None
         self._loops = Changed(rules, arrays) if changed else ONE_THREAD
         self._evaluations: Callable[[int, Loops], Evaluation] = Evaluation

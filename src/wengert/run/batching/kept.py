@@ -49,6 +49,10 @@ class Kept(Plans):
         """Never: a schedule is made in the first run."""
         return False
 
+    def advanced(self, key: int) -> bool:
+        """Never."""
+        return False
+
     def long(self, key: int) -> bool:
         """Never."""
         return False

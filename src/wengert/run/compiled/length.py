@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import prod
 from operator import attrgetter
 from typing import Final
 
@@ -16,6 +17,7 @@ from wengert.graph.operation import Signature
 from wengert.graph.template import CellSignature
 
 MOST: Final = 20_000  # operations
+_LIGHT: Final = 8_192  # elements of a node's operands and result: 32 KB, which an addition goes through in 5 us
 _PART: Final = 5_000  # of them in a part of what is longer: making the program of one takes 0.5 s
 _signature = attrgetter("_signature")
 
@@ -30,6 +32,16 @@ def is_short(nodes: Sequence[Node]) -> bool:
             for inner, times in Counter[Signature](map(_signature, signature.template.nodes)).items():
                 waiting[inner] += count * times
     return left >= 0
+
+
+def is_light(nodes: Sequence[Node]) -> bool:
+    """Whether nodes are small, so that making a plan takes far longer than running them, up to 60 times."""
+    counts = Counter(map(_signature, nodes))
+    elements = sum(
+        count * sum(prod(k.shape) for k in (signature.kind, *signature.kinds) if k.shape is not None)
+        for signature, count in counts.items()
+    )
+    return elements < _LIGHT * len(nodes)
 
 
 def has_cells(nodes: Sequence[Node]) -> bool:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
-from wengert.run.compiled.cache import Cache, clock
-from wengert.run.compiled.length import MOST, has_cells, is_short
+from wengert.run.compiled.cache import Cache, clock, grown
+from wengert.run.compiled.length import MOST, has_cells, is_light, is_short
 from wengert.run.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -63,9 +63,14 @@ class Plans:
     """All plans of one interpreter."""
 
     def __init__(
-        self, worth: int = WORTH, program: Callable[..., Program] | None = None, stacked: bool = True
+        self,
+        worth: int = WORTH,
+        program: Callable[..., Program] | None = None,
+        stacked: bool = True,
+        in_steps: bool = False,
     ) -> None:
         self._worth = worth
+        self._in_steps = in_steps  # whether plans of many small nodes are made in several runs, a step in each
         self._program = program
         self._stacked = stacked
         self._counts: dict[int, _Count] = {}
@@ -155,6 +160,18 @@ class Plans:
         count.long = not short and has_cells(nodes)
         return short
 
+    def advanced(self, key: int) -> bool:
+        """Whether a plan of this structure is in the making: one more step of it has been made."""
+        for plan in self._plans.of(key):
+            if not plan.ready:
+                self._plans.use(key, plan)
+                if not plan.advance():
+                    if plan.early:
+                        self._plans.drop(key, plan)
+                    grown(plan.size())
+                return True
+        return False
+
     def long(self, key: int) -> bool:
         """Whether this structure has earned a plan and is too long for one, so that its parts get programs."""
         count = self._counts.get(key)
@@ -174,7 +191,8 @@ class Plans:
         """
         # loaded with the first plan: a tenth of what importing Wengert would take
         made: Made = import_module("wengert.run.compiled.making").made
-        plan = made(evaluation, nodes, mode, targets, self._program, self._stacked)
+        at_once = not self._in_steps or not is_light(nodes)
+        plan = made(evaluation, nodes, mode, targets, self._program, self._stacked, at_once)
         count = self._counts.get(key)
         if plan is not None and not plan.early:
             self._plans.keep(key, plan)
@@ -197,6 +215,8 @@ def answer(
     bound = plans.known(key, nodes[-1], mode, targets)
     if bound is not None:
         return bound
+    if plans.advanced(key):
+        return False
     if plans.earned(key, nodes, mode):
         return plans.make(key, evaluation, nodes, mode, targets)
     evaluation.passages.in_parts = plans.long(key)

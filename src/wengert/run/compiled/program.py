@@ -9,7 +9,7 @@ Refuses to know: what the functions compute, where inputs come from, and where r
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from types import CodeType, FunctionType
@@ -42,6 +42,22 @@ class Program:
         layout = Layout(calls, outputs)
         text = _Text(trace.inputs, targets, layout)
         self._compile(text, text.lines(calls, outputs))
+
+    @classmethod
+    def in_steps(
+        cls, trace: Trace, outputs: Sequence[Any], targets: Sequence[Traced] | None = None
+    ) -> Generator[None, None, Program]:  # Any: as in `__init__`
+        """The same program, its making cut in steps."""
+        made = object.__new__(cls)
+        calls = lines_of(trace, outputs)
+        yield
+        layout = Layout(calls, outputs)
+        yield
+        text = _Text(trace.inputs, targets, layout)
+        lines = text.lines(calls, outputs)
+        yield
+        made._compile(text, lines)
+        return made
 
     def _compile(self, text: _Text, lines: Iterable[str]) -> None:
         """Make a function of its lines, which give the outputs."""
