@@ -107,7 +107,10 @@ def test_training_is_that_of_the_interpreter(network: Any, settings: Any) -> Non
     with short() as counts:
         for i in range(24):
             before = counts["made"]
-            same([np.array(ours.loss(i).train().run(executor))], [np.array(theirs.loss(i).train().run(plain()))])
+            same(
+                [np.array(ours.loss(i).train().run(executor))],
+                [np.array(theirs.loss(i).train().run(plain()))],
+            )
             assert counts["made"] - before <= 1, "no run stands still for several programs"
             if i in (0, 23):
                 assert (counts["forward"] == 0) == (i == 0)

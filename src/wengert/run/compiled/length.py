@@ -17,7 +17,9 @@ from wengert.graph.operation import Signature
 from wengert.graph.template import CellSignature
 
 MOST: Final = 20_000  # operations
-_LIGHT: Final = 8_192  # elements of a node's operands and result: 32 KB, which an addition goes through in 5 us
+_LIGHT: Final = (
+    8_192  # elements of a node's operands and result: 32 KB, which an addition goes through in 5 us
+)
 _PART: Final = 5_000  # of them in a part of what is longer: making the program of one takes 0.5 s
 _signature = attrgetter("_signature")
 

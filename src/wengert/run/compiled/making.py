@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from wengert.arrays import Value, all_quiet, is_array
 from wengert.graph.node import Expression, Node
-from wengert.run.compiled.binder import binder
+from wengert.run.compiled.binder import in_steps
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.program import Program
 from wengert.run.compiled.tracer import Tracer
@@ -43,7 +43,7 @@ def made(
         if not _traced(tracer, root, mode, targets):
             return None
         asked = targets if mode == "gradients" else None
-        bind = partial(binder, nodes, tracer.weights, asked or ())
+        bind = partial(in_steps, nodes, tracer.weights, asked or ())
         plan = Plan(root, tracer, bind, asked, program or Program, stacked, at_once)
         evaluation.values |= {x: concrete(tracer.table[x]) for x in (root, *targets)}
         calls = len(tracer.trace.calls)

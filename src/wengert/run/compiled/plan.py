@@ -31,6 +31,7 @@ from wengert.run.compiled.tracer import Tracer
 from wengert.run.compiled.tracing import Trace
 from wengert.run.received import handed_over
 
+Bind = Binder | Generator[None, None, Binder]  # at once, or in steps
 _TRACED: Final = 2_000  # bytes of a traced call and its small value
 
 
@@ -41,7 +42,7 @@ class Plan(Item):
         self,
         root: Node,
         tracer: Tracer,
-        bind: Callable[[Sequence[Weight]], Binder],
+        bind: Callable[[Sequence[Weight]], Bind],
         targets: Sequence[Expression] | None = None,
         program: Callable[..., Program] = Program,
         stacking: bool = True,
@@ -84,7 +85,7 @@ class Plan(Item):
         outputs: Sequence[Any],  # Any: traced values or constants
         weights: Weights,
         program: Callable[..., Program],
-        bind: Callable[[], Binder],
+        bind: Callable[[], Bind],
         stepped: Sequence[Weight],
         stacking: bool,
     ) -> Iterator[None]:
@@ -107,7 +108,8 @@ class Plan(Item):
         if made is not None:
             made.trace.close()
         yield
-        self.bind = bind()
+        made_of = bind()
+        self.bind: Binder = (yield from made_of) if isinstance(made_of, Generator) else made_of
         if before != [(type(w._optimizer), w._settings) for w in stepped]:
             self.early = True  # they were others when it was traced
 

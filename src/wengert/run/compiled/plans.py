@@ -70,7 +70,9 @@ class Plans:
         in_steps: bool = False,
     ) -> None:
         self._worth = worth
-        self._in_steps = in_steps  # whether plans of many small nodes are made in several runs, a step in each
+        self._in_steps = (
+            in_steps  # whether plans of many small nodes are made in several runs, a step in each
+        )
         self._program = program
         self._stacked = stacked
         self._counts: dict[int, _Count] = {}
