@@ -161,7 +161,7 @@ def _compiled_in_steps(
     alive: dict[int, list[str]] = {}  # the names that live before the line of each cut
     for at in range(len(lines) - 1, -1, -1):
         line = lines[at]
-        left, equals, right = line.partition(" = ") if line.startswith("(") else ("", "", line)
+        left, _, right = line.partition(" = ") if line.startswith("(") else ("", "", line)
         live.difference_update(_NAME.findall(left))
         live.update(_NAME.findall(right))
         if at in cuts:

@@ -39,7 +39,7 @@ def is_short(nodes: Sequence[Node]) -> bool:
 def is_light(nodes: Sequence[Node]) -> bool:
     """Whether nodes are small, so that making a plan takes far longer than running them, up to 60 times."""
     counts = Counter(map(_signature, nodes))
-    elements = sum(
+    elements: int = sum(
         count * sum(prod(k.shape) for k in (signature.kind, *signature.kinds) if k.shape is not None)
         for signature, count in counts.items()
     )

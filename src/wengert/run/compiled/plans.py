@@ -13,6 +13,7 @@ from importlib import import_module
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from wengert.control import without_collector
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.run.compiled.cache import Cache, clock, grown
@@ -167,7 +168,9 @@ class Plans:
         for plan in self._plans.of(key):
             if not plan.ready:
                 self._plans.use(key, plan)
-                if not plan.advance():
+                with without_collector():
+                    going = plan.advance()
+                if not going:
                     if plan.early:
                         self._plans.drop(key, plan)
                     grown(plan.size())
@@ -194,7 +197,10 @@ class Plans:
         # loaded with the first plan: a tenth of what importing Wengert would take
         made: Made = import_module("wengert.run.compiled.making").made
         at_once = not self._in_steps or not is_light(nodes)
-        plan = made(evaluation, nodes, mode, targets, self._program, self._stacked, at_once)
+        with (
+            without_collector()
+        ):  # it goes through all that a trace holds, again and again: 1.2 times as long
+            plan = made(evaluation, nodes, mode, targets, self._program, self._stacked, at_once)
         count = self._counts.get(key)
         if plan is not None and not plan.early:
             self._plans.keep(key, plan)

@@ -192,7 +192,7 @@ def given(x: Any) -> Any:  # Any: as in `Call`
 
 def _fixed(x: Any) -> Any:  # Any: as in `Call`
     """`x` with tuples in place of lists of traced values: any other list is a constant."""
-    if isinstance(x, (tuple, list)) and next(traced_in(x), None) is not None:
+    if type(x) is not Traced and isinstance(x, (tuple, list)) and next(traced_in(x), None) is not None:
         return tuple(map(_fixed, x))
     return x
 
