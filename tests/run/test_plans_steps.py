@@ -1,4 +1,4 @@
-"""A plan of many small nodes is made in steps, one a run; until it is ready the interpreter runs, with the same bits."""
+"""A plan of many small nodes is made in steps, one a run; until it is ready the interpreter runs."""
 
 from __future__ import annotations
 
