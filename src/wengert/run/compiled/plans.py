@@ -32,6 +32,7 @@ WORTH: Final = 8  # runs after which a structure gets its plan: making one costs
 _ALIKE: Final = 8  # plans of one key: with other sharing, settings of optimizers, or targets
 _VAIN: Final = 16  # times that no plan of a key has fitted, after which only one run in as many looks at them
 _SAMPLE: Final = 1024  # nodes that tell an expression which is too long for a plan
+_TINY: Final = 16  # nodes: a plan of fewer is made in 3 ms, which nobody sees, and not in steps
 _MOST_COUNTS: Final = 4096
 _MOST_GUESSES: Final = 1024
 _signature = attrgetter("_signature")
@@ -196,7 +197,7 @@ class Plans:
         """
         # loaded with the first plan: a tenth of what importing Wengert would take
         made: Made = import_module("wengert.run.compiled.making").made
-        at_once = not self._in_steps or not is_light(nodes)
+        at_once = not self._in_steps or len(nodes) < _TINY or not is_light(nodes)
         with (
             without_collector()
         ):  # it goes through all that a trace holds, again and again: 1.2 times as long
