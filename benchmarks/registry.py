@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks import columns, images, overhead, table_one, treebank, trees
+from benchmarks import columns, images, lengths, overhead, table_one, treebank, trees
 from benchmarks.workload import Workload
 
 WORKLOADS: Final[dict[str, Workload]] = {
     workload.name: workload
     for several in (
         overhead.WORKLOADS,
+        lengths.WORKLOADS,
         columns.WORKLOADS,
         images.WORKLOADS,
         trees.WORKLOADS,

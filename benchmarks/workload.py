@@ -66,7 +66,7 @@ class Workload:
     bars: Mapping[tuple[str, str], float] = field(default_factory=dict)
     most: Mapping[str, float] = field(default_factory=dict)
     cores: int = 1
-    warm: int = 10
+    warm: int = 25
     check: Callable[[], str] | None = None  # a sentence on how well the variants agree, or AssertionError
     small: Workload | None = None
     absent: Callable[[], str | None] | None = None

@@ -90,7 +90,7 @@ def repeated(seed: int, branches: int, settings: Callable[[], Any]) -> Any:
 
 def stacks(plans: Watched) -> int:
     """How many arrays with the data of several weights the plans have."""
-    return sum(len(plan.homes) for of in plans._plans.values() for plan in of)
+    return sum(len(plan.homes) for plan in plans._plans.items())
 
 
 def single() -> tuple[Sequential, Watched]:

@@ -39,7 +39,7 @@ def dividing(threads: int = 2, worth: int = 1, terms: Terms = FREE) -> Parallel:
 def programs(executor: Parallel) -> list[Divided]:
     """Its programs."""
     plans: Any = executor._inner._plans  # Any: None where nothing is compiled, which is not so here
-    return [plan.program for several in plans._plans.values() for plan in several]
+    return [plan.program for plan in plans._plans.items()]
 
 
 @contextmanager

@@ -26,11 +26,11 @@ class Watched(Plans):
     @property
     def made(self) -> int:
         """How many plans there are."""
-        return sum(map(len, self._plans.values()))
+        return len(self._plans.items())
 
     def sources(self) -> list[str]:
         """The programs."""
-        return [plan.program.source for plans in self._plans.values() for plan in plans]
+        return [plan.program.source for plan in self._plans.items()]
 
 
 def eager(worth: int = 1) -> tuple[Sequential, Watched]:

@@ -34,7 +34,7 @@ class Scene:
         self.executor, self.plans = eager(worth=2)
         for _ in range(2):
             self.step(self.executor)
-        ((self.plan,),) = self.plans._plans.values()
+        (self.plan,) = self.plans._plans.items()
         self.source, self.run = self.plan.program.source, self.plan.program.run
 
     def step(self, executor: Any, rows: Any = (0, 1)) -> float:  # Any: an interpreter, and indices

@@ -67,7 +67,7 @@ def test_training_is_that_of_the_interpreter(name: str, optimizer: str) -> None:
     network = lambda: NETWORKS[name](make())  # noqa: E731 # both runs make their own
     same(trained(network, plain(), 8), trained(network, executor, 8))
     assert plans.made == 1
-    (plan,) = (plan for plans_ in plans._plans.values() for plan in plans_)
+    (plan,) = plans._plans.items()
     assert plan.updating is (optimizer in PLANNED)
 
 

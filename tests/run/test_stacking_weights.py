@@ -172,7 +172,7 @@ def test_a_head_that_trains_alone() -> None:
 def test_a_run_that_fails_changes_nothing(optimizer: str) -> None:
     """S6: at whatever line of the program; the interpreter makes the step then, or says what is wrong."""
     scene = Scene(optimizer)
-    ((plan,),) = scene.plans._plans.values()
+    (plan,) = scene.plans._plans.items()
     source, run = plan.program.source, plan.program.run
     scene.plans._worth = 10**9  # no other plan in its place
     body = source.splitlines()
@@ -207,7 +207,7 @@ class Steady:
         reduce(add, losses).train().run(self.executor)
 
     def stacked(self) -> bool:
-        plans = [plan for of in self.plans._plans.values() for plan in of]
+        plans = self.plans._plans.items()
         return any(len(plan.whole) == 1 for plan in plans)
 
 

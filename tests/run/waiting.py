@@ -41,7 +41,7 @@ def programs_counted() -> Iterator[dict[str, int]]:
     with (
         counting(Stretch, "passage", "forward"),
         counting(Back, "run", "backward"),
-        counting(Way, "gone", "way"),
+        counting(Way, "back", "way"),
         counting(Passages, "open", "opened"),
     ):
         yield calls

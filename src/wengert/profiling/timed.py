@@ -105,14 +105,32 @@ class TimedPlans(Plans):
         found = self._usual.find(root, mode, targets)
         return None if found is None else _TimedBound(self._record, found, root)
 
-    def earned(self, nodes: Sequence[Node], mode: Mode) -> bool:
-        return self._usual.earned(nodes, mode)
+    def key(self, nodes: Sequence[Node], mode: Mode, weights: int, targets: int = 0) -> int:
+        return self._usual.key(nodes, mode, weights, targets)
+
+    def known(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()) -> Bound | None:
+        found = self._usual.known(key, root, mode, targets)
+        return None if found is None else _TimedBound(self._record, found, root)
+
+    def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
+        return self._usual.earned(key, nodes, mode)
+
+    def advanced(self, key: int) -> bool:
+        return self._usual.advanced(key)
+
+    def long(self, key: int) -> bool:
+        return False  # node by node, as all that is timed
 
     def make(
-        self, evaluation: Evaluation, nodes: Sequence[Node], mode: Mode, targets: Sequence[Expression] = ()
+        self,
+        key: int,
+        evaluation: Evaluation,
+        nodes: Sequence[Node],
+        mode: Mode,
+        targets: Sequence[Expression] = (),
     ) -> bool:
         with self._record.span("plan", "making a plan", origin_of(nodes[-1])):
-            return self._usual.make(evaluation, nodes, mode, targets)
+            return self._usual.make(key, evaluation, nodes, mode, targets)
 
 
 class _TimedBound(Bound):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from wengert.control import set_default_executor, without_collector
 from wengert.run.ask import predict, train
 from wengert.run.cell import cell
+from wengert.run.compiled.cache import set_cache_limit
 from wengert.run.direct import differentiable
 from wengert.run.gradient import Gradients, gradients
 from wengert.run.sequential import Sequential
@@ -40,6 +41,7 @@ __all__ = [
     "differentiable",
     "gradients",
     "predict",
+    "set_cache_limit",
     "train",
     "without_collector",
 ]

@@ -26,6 +26,7 @@ from wengert.graph.template import template_of
 from wengert.graph.watchers import WATCHERS, watchers_of
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
+from wengert.run.compiled.length import parts_of
 from wengert.run.compiled.passages import Passages
 from wengert.run.loops import ONE_THREAD, Loops, arguments_of, entered, left, pulled
 from wengert.run.notes import noted, raise_all
@@ -79,6 +80,21 @@ class Evaluation(Tapes):
 
     def advance(self, nodes: list[Node], run: Run, whole: bool = False) -> int:
         """Compute nodes up to the first one that needs care; how many. The `whole` may be a plan's business."""
+        if self.passages.in_parts:
+            return self._advance_in_parts(nodes, run)
+        return self._advance(nodes, run, whole)
+
+    def _advance_in_parts(self, nodes: list[Node], run: Run) -> int:
+        """As `advance`, each part by a program of its own, if it has one."""
+        done = 0
+        for part in parts_of(nodes):
+            computed = self._advance(part, run, whole=True)
+            done += computed
+            if computed < len(part):
+                break
+        return done
+
+    def _advance(self, nodes: list[Node], run: Run, whole: bool) -> int:
         done = self.passages.forward(nodes, self, whole)
         if not done:
             run.on_cancel(nodes.clear)

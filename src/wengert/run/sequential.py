@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
-from wengert.arrays import Namespace, is_array
+from wengert.arrays import Namespace, Value, is_array
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.kinds import Rest
 from wengert.differentiable import Tape
@@ -25,7 +25,7 @@ from wengert.lazy import dense
 from wengert.run.changed import Changed, Changes
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.passages import Passages
-from wengert.run.compiled.plans import WORTH, Plans
+from wengert.run.compiled.plans import WORTH, Plans, answer
 from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import ONE_THREAD, Loops
@@ -73,7 +73,7 @@ class Sequential:
         arrays: Namespace | None = None,
     ) -> None:
         changed = rules is not None or arrays is not None
-        self._plans = Plans(stacked=stacked) if compiled and not changed else None
+        self._plans = Plans(stacked=stacked, in_steps=True) if compiled and not changed else None
         self._stretches = Stretches(WORTH) if compiled and not changed else None
         self._loops = Changed(rules, arrays) if changed else ONE_THREAD
         self._evaluations: Callable[[int, Loops], Evaluation] = Evaluation
@@ -136,11 +136,11 @@ def _predict(x: Expression, context: Context, executor: Sequential, snapshot: in
             return bound.predict(x, snapshot)
     with _begun(executor, snapshot, goes_back=False) as evaluation:
         nodes = evaluation.begin(x)
-        if (
-            plans is None
-            or not plans.earned(nodes, "predict")
-            or not plans.make(evaluation, nodes, "predict")
-        ):
+        known = bound is None and answer(plans, evaluation, nodes, "predict")
+        if not isinstance(known, bool):
+            with suppress(Interrupted):
+                return known.predict(x, snapshot)
+        if known is not True:
             yield from evaluation.evaluate(x, context, nodes)
         return handed_over(evaluation.value(x), x.kind, evaluation.buffers)
 
@@ -155,7 +155,12 @@ def _gradients(
             return bound.gradients(snapshot)
     with _begun(executor, snapshot) as evaluation:
         nodes = evaluation.begin(loss)
-        if not _planned(plans, evaluation, nodes, targets):
+        inside = plans is not None and {*nodes, *evaluation.values}.issuperset(targets)  # others have no plan
+        known = bound is None and inside and answer(plans, evaluation, nodes, "gradients", targets)
+        if not isinstance(known, bool):
+            with suppress(Interrupted):
+                return known.gradients(snapshot)
+        if known is not True:
             evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
             if evaluation.wanted:  # the deltas of single nodes
                 evaluation.passages = Passages(None)
@@ -173,36 +178,33 @@ def _gradients(
         return tuple(found)
 
 
-def _planned(
-    plans: Plans | None, evaluation: Evaluation, nodes: list[Node], targets: tuple[Expression, ...]
-) -> bool:
-    """Whether this run of `gradients` was one that made a plan; targets outside the loss are not planned."""
-    if plans is None or not {*nodes, *evaluation.values}.issuperset(targets):
-        return False
-    return plans.earned(nodes, "gradients") and plans.make(evaluation, nodes, "gradients", targets)
-
-
 def _train(loss: Expression, context: Context, executor: Sequential, snapshot: int) -> Steps[Any]:
     plans = executor._plans
     bound = None if plans is None else plans.find(loss, "train")
-    followed = context.followed
     if bound is not None:
         with suppress(Interrupted):
             value, change = bound.trained(loss, context.run, snapshot)
-            if followed:
-                followed = False  # should the interpreter have to train again
-                yield Rest(private(value, loss))
+            if context.followed:
+                yield _rest(value, loss, context)
             return change()
     with _begun(executor, snapshot) as evaluation:
         evaluation.trains = True
         nodes = evaluation.begin(loss)
-        if plans is None or not plans.earned(nodes, "train") or not plans.make(evaluation, nodes, "train"):
-            rest = evaluation.there_and_back(loss, context.run, nodes)
+        known = bound is None and answer(plans, evaluation, nodes, "train")
+        if not isinstance(known, bool):
+            with suppress(Interrupted):
+                value, change = known.trained(loss, context.run, snapshot)
+                if context.followed:
+                    yield _rest(value, loss, context)
+                return change()
+        if known is not True:
+            in_parts = evaluation.passages.in_parts
+            rest = nodes if in_parts else evaluation.there_and_back(loss, context.run, nodes)
             if rest:  # a scope for what it opens, left before the commit
                 yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
-        if followed:
-            yield Rest(value)
+        if context.followed:
+            yield _rest(value, loss, context)
         try:
             context.run.settle(value)  # the last moment at which a run can stop with nothing changed (D18)
         except Exception as refusal:
@@ -215,6 +217,12 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
             yield Do.program(evaluation.backward).nested()
         executor._loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
         return value
+
+
+def _rest(value: Value, loss: Expression, context: Context) -> Rest:
+    """What is made of the loss, before weights change; once, should the interpreter have to train again."""
+    context.followed = False
+    return Rest(private(value, loss))
 
 
 def _rest_and_back(

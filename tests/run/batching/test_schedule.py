@@ -12,6 +12,7 @@ from tests.run.batching.trees import Layer, TreeLSTM, close, grown, sequential, 
 from wengert import run
 from wengert.plugins import SGD
 from wengert.run.batching import library
+from wengert.run.compiled import cache
 
 
 @wg.cell
@@ -172,19 +173,21 @@ def test_a_schedule_is_found_again_by_its_structure() -> None:
     tree = grown(chance, 8)
     for _ in range(3):
         model.loss([tree, tree]).predict().run(batched)
-    assert len(batched._library._layouts) == 1
+    assert len(batched._library._schedules.items()) == 1
 
 
-def test_schedules_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:  # S13
+def test_schedules_are_forgotten_before_they_fill_the_memory() -> None:  # S13
     batched, w = run.Batched(), SGD(learning_rate=0.1).array_weight(np.ones(2))
-    monkeypatch.setattr("wengert.run.batching.library._MOST_BYTES", 30_000)
     kept = []
-    for n in range(2, 40):
-        wg.gather(*(plus(w, w * float(i)) for i in range(n))).run(batched)
-        kept.append(len(batched._library._layouts))
-    assert max(kept) > 2
-    assert kept != sorted(kept), "they are counted by what they take, and begin anew"
-    assert max(kept) < 15
+    before = run.set_cache_limit(30_000)
+    try:
+        for n in range(2, 40):
+            wg.gather(*(plus(w, w * float(i)) for i in range(n))).run(batched)
+            kept.append(len(batched._library._schedules.items()))
+            assert cache.held() <= 30_000
+    finally:
+        run.set_cache_limit(before)
+    assert 2 < max(kept) < 15
 
 
 def test_structures_that_look_alike_at_a_glance_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +198,7 @@ def test_structures_that_look_alike_at_a_glance_are_told_apart(monkeypatch: pyte
     for tree in [*several, *several]:
         loss = model.loss([tree])
         close([loss.predict().run(batched)], [loss.predict().run(sequential())])
-    assert len(batched._library._layouts) == len({*map(str, map(shape, several))}) > 1
+    assert len(batched._library._schedules.items()) == len({*map(str, map(shape, several))}) > 1
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -40,8 +40,23 @@ class Kept(Plans):
         found = kept[1].get(mode == "train")
         return None if found is None else KeptRun(*found)
 
-    def earned(self, nodes: Sequence[Node], mode: Mode) -> bool:
+    def key(self, nodes: Sequence[Node], mode: Mode, weights: int, targets: int = 0) -> int:
+        """Nothing: a schedule is found by what has been recorded."""
+        return 0
+
+    def known(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()) -> None:
+        """None."""
+
+    def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
         """Never: a schedule is made in the first run."""
+        return False
+
+    def advanced(self, key: int) -> bool:
+        """Never."""
+        return False
+
+    def long(self, key: int) -> bool:
+        """Never."""
         return False
 
     def keep(self, root: Node, bound: Bound, place: Place) -> None:

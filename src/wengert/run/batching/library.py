@@ -25,11 +25,9 @@ from wengert.run.batching.record import BITS, Record
 from wengert.run.batching.report import Report
 from wengert.run.batching.sums import with_sums
 from wengert.run.batching.walk import Values
+from wengert.run.compiled.cache import Cache, Item
 from wengert.run.templates import is_open
 
-_MOST_BYTES: Final = (
-    64 << 20
-)  # of all remembered schedules together, or examples in random order fill the memory
 _NODE: Final = 105  # bytes of a schedule for each node, and for each launch; measured
 _LAUNCH: Final = 1300
 _ROWS = (Way.OPERATION, Way.CELL)
@@ -40,8 +38,7 @@ class Library:
 
     def __init__(self) -> None:
         self.report = Report()
-        self._layouts: dict[_Structure, Layout | None] = {}
-        self._bytes = 0
+        self._schedules: Cache[_Structure, _Schedule] = Cache()
         self.latest = 0  # the greatest serial of what has been recorded
 
     def record(self, roots: Sequence[Node], known: Values | None, before: int) -> Record:
@@ -66,10 +63,7 @@ class Library:
         with_sums(record, roots)
         own = None if back else (*codes,)
         key = _Structure(record, own)
-        try:  # one look, for another thread may empty the table between two
-            layout = self._layouts[key]
-        except KeyError:
-            layout = self._remember(key, _laid_out(record, own), record.size)
+        layout = self._layout(key, record, own)
         if layout is None:
             site = record.entries[-1].site
             self.report.alone("a chain", "less than two of its nodes are on a level", site, record.size)
@@ -94,13 +88,27 @@ class Library:
             if e.form.way is Way.ALONE and count > 1:
                 self.report.alone(signature.operation.name, why_alone(signature), e.site, count)
 
-    def _remember(self, key: _Structure, layout: Layout | None, nodes: int) -> Layout | None:
-        size = _NODE * nodes + (_LAUNCH * len(layout.steps) if layout is not None else 0)
-        self._bytes += size
-        if self._bytes > _MOST_BYTES:
-            self._layouts, self._bytes = {}, size
-        self._layouts[key] = layout
-        return layout
+    def _layout(self, key: _Structure, record: Record, own: Sequence[int] | None) -> Layout | None:
+        for schedule in self._schedules.of(key):
+            self._schedules.use(key, schedule)
+            return schedule.layout
+        made = _Schedule(_laid_out(record, own), record.size)
+        self._schedules.keep(key, made)
+        return made.layout
+
+
+class _Schedule(Item):
+    """What is remembered of a structure; None in place of a layout where nothing would run together."""
+
+    __slots__ = ("_bytes", "layout")
+
+    def __init__(self, layout: Layout | None, nodes: int) -> None:
+        super().__init__()
+        self.layout = layout
+        self._bytes = _NODE * nodes + (_LAUNCH * len(layout.steps) if layout is not None else 0)
+
+    def size(self) -> int:
+        return self._bytes
 
 
 def _laid_out(record: Record, kept: Sequence[int] | None) -> Layout | None:

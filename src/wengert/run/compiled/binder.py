@@ -8,8 +8,11 @@ Refuses to know: what the plan computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, Final
 
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
@@ -23,6 +26,10 @@ Binder = Callable[[Node], Found | None]
 Leaves = tuple[tuple[Expression, ...], tuple[Any, ...]]  # Any: as in `Found`
 Matcher = Callable[[Sequence[Node]], Leaves | None]
 
+_FEW: Final = 100  # lines that are compiled at once
+_PARTS: Final = 4
+_NAME: Final = re.compile(r"\b[nwlx]\d+(?:_\d+)?\b")  # of an expression or literal, not of a signature
+
 
 def binder(
     nodes: Sequence[Node],
@@ -30,6 +37,22 @@ def binder(
     targets: Sequence[Expression] = (),
     stepped: Sequence[Weight] = (),
 ) -> Binder:
+    """What `in_steps` makes, at once."""
+    steps = in_steps(nodes, weights, targets, stepped)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            bind: Binder = end.value
+            return bind
+
+
+def in_steps(
+    nodes: Sequence[Node],
+    weights: Sequence[Weight],
+    targets: Sequence[Expression] = (),
+    stepped: Sequence[Weight] = (),
+) -> Generator[None, None, Binder]:
     """A function of a root that gives weights, cells, literals and targets, or None where the plan does not fit.
 
     `nodes` are in order, the root last; operands have been met before their consumers are. The plan makes the steps
@@ -56,7 +79,8 @@ def binder(
         scope |= {"weights": tuple(weights), "cells": tuple(w._cell for w in weights)}
         all_weights = "weights", "cells"
     found = *all_weights, _tuple(picked), _tuple(names[x] for x in targets)
-    bind: Binder = _compiled(root, [*lines, f"return ({', '.join(found)})"], scope)
+    yield
+    bind: Binder = yield from _compiled_in_steps(root, [*lines, f"return ({', '.join(found)})"], scope)
     return bind
 
 
@@ -124,6 +148,40 @@ def _compiled(argument: str, lines: Sequence[str], scope: dict[str, Any]) -> Any
     source = f"def bind({argument}):\n" + "".join(f" {line}\n" for line in lines)
     exec(compile(source, "<binder>", "exec"), scope)
     return scope["bind"]
+
+
+def _compiled_in_steps(
+    argument: str, lines: Sequence[str], scope: dict[str, Any]
+) -> Generator[None, None, Any]:  # Any: as in `_compiled`
+    """As `_compiled`; of many lines a function for each of some parts, which hands the names that live to the next."""
+    if len(lines) < _FEW:
+        return _compiled(argument, lines, scope)
+    cuts = [len(lines) * i // _PARTS for i in range(_PARTS + 1)]
+    live: set[str] = set()
+    alive: dict[int, list[str]] = {}  # the names that live before the line of each cut
+    for at in range(len(lines) - 1, -1, -1):
+        line = lines[at]
+        left, _, right = line.partition(" = ") if line.startswith("(") else ("", "", line)
+        live.difference_update(_NAME.findall(left))
+        live.update(_NAME.findall(right))
+        if at in cuts:
+            alive[at] = sorted(live)
+    alive[0] = [argument]
+    parts = []
+    for begin, end in pairwise(cuts):
+        own = [*lines[begin:end], *([f"return {_tuple(alive[end])}"] if end < len(lines) else [])]
+        parts.append(_compiled(", ".join(alive[begin]), own, {**scope}))
+        yield
+    return partial(_in_turn, parts)
+
+
+def _in_turn(parts: Sequence[Callable[..., Any]], root: Node) -> Any:  # Any: as in `_compiled`
+    found: Any = (root,)
+    for part in parts:
+        found = part(*found)
+        if found is None:
+            return None
+    return found
 
 
 def _alike(expressions: Sequence[Expression], fixed: set[Expression]) -> list[Expression]:

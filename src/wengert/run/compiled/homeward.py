@@ -18,6 +18,7 @@ from wengert.graph.operation import CELL
 from wengert.graph.template import template_of
 from wengert.graph.weights import Weight
 from wengert.run.compiled.binder import Binder
+from wengert.run.compiled.cache import Item
 from wengert.run.compiled.plan import Bound, Plan
 from wengert.run.compiled.program import Program
 from wengert.run.compiled.scope import Scope, Table
@@ -29,15 +30,22 @@ from wengert.run.evaluation import Evaluation
 from wengert.run.received import checked_delta
 
 
-class Way:
+class Way(Item):
     """The program of one way."""
 
     def __init__(self, plan: Plan, sources: Sequence[int], settings: Sequence[object]) -> None:
+        super().__init__()
         self.plan = plan
         self.pick: Callable[[Sequence[Value]], tuple[Value, ...]] = itemgetter(0, 0, *sources)
         self.settings = settings  # they have to live as long as their ids count
 
-    def gone(self, path: Path, snapshot: int, run: Run) -> Callable[[], Value]:
+    def size(self) -> int:
+        return self.plan.size()
+
+    def let_go(self) -> None:
+        self.plan.let_go()
+
+    def back(self, path: Path, snapshot: int, run: Run) -> Callable[[], Value]:
         """What makes the changes of weights, which are computed here. Raises Interrupted where the program fails."""
         _, _, *literals = self.pick(_values(path))
         weights = tuple(path.weights)

@@ -1,4 +1,4 @@
-"""How long a program may be.
+"""How long a program may be, and where an expression that is longer is cut into parts with programs of their own.
 
 Knows: that a cell is as long as what it does, and that Python takes 0.3 ms and 25 KB to compile an operation.
 Refuses to know: programs.
@@ -7,7 +7,8 @@ Refuses to know: programs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import prod
 from operator import attrgetter
 from typing import Final
 
@@ -16,6 +17,10 @@ from wengert.graph.operation import Signature
 from wengert.graph.template import CellSignature
 
 MOST: Final = 20_000  # operations
+_LIGHT: Final = (
+    8_192  # elements of a node's operands and result: 32 KB, which an addition goes through in 5 us
+)
+_PART: Final = 5_000  # of them in a part of what is longer: making the program of one takes 0.5 s
 _signature = attrgetter("_signature")
 
 
@@ -29,3 +34,46 @@ def is_short(nodes: Sequence[Node]) -> bool:
             for inner, times in Counter[Signature](map(_signature, signature.template.nodes)).items():
                 waiting[inner] += count * times
     return left >= 0
+
+
+def is_light(nodes: Sequence[Node]) -> bool:
+    """Whether nodes are small, so that making a plan takes far longer than running them, up to 60 times."""
+    counts = Counter(map(_signature, nodes))
+    elements: int = sum(
+        count * sum(prod(k.shape) for k in (signature.kind, *signature.kinds) if k.shape is not None)
+        for signature, count in counts.items()
+    )
+    return elements < _LIGHT * len(nodes)
+
+
+def has_cells(nodes: Sequence[Node]) -> bool:
+    """Whether one of the nodes is a cell."""
+    return any(isinstance(node._signature, CellSignature) for node in nodes)
+
+
+def parts_of(nodes: Sequence[Node]) -> Iterator[list[Node]]:
+    """Neighbours that are about 5,000 operations together, or one cell that is longer."""
+    lengths: dict[Signature, int] = {}
+    begin = total = 0
+    for at, node in enumerate(nodes):
+        signature = node._signature
+        length = lengths.get(signature)
+        if length is None:
+            length = lengths[signature] = _length(signature)
+        if total and total + length > _PART:
+            yield [*nodes[begin:at]]
+            begin, total = at, 0
+        total += length
+    yield [*nodes[begin:]]
+
+
+def _length(signature: Signature) -> int:
+    """The operations of a node; of a cell that is longer than a program may be, that many."""
+    found, waiting = 0, Counter[Signature]([signature])
+    while waiting and found < MOST:
+        one, times = waiting.popitem()
+        found += times
+        if isinstance(one, CellSignature):
+            for inner, count in Counter[Signature](map(_signature, one.template.nodes)).items():
+                waiting[inner] += count * times
+    return found

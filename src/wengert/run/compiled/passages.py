@@ -17,7 +17,7 @@ from wengert.control import Context, Run, Steps
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED
-from wengert.lazy import dense
+from wengert.lazy import LazyDelta, dense
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.received import OwnTape, nowhere
 
@@ -28,16 +28,21 @@ if TYPE_CHECKING:
 
 # nodes of open kinds, without which a program that nobody goes back by takes 1.1 to 1.2 of the interpreter's time
 _OPEN: Final = 3
+_AT_ONCE: Final = (
+    1  # programs of parts made in a run; one takes 5 times as long as 20,000 operations by the interpreter
+)
 
 
 class Passages:
     """Those that have run forward; false if there are none."""
 
-    __slots__ = ("_last", "_stretches", "goes_back")
+    __slots__ = ("_last", "_making", "_stretches", "goes_back", "in_parts")
 
     def __init__(self, stretches: Stretches | None, goes_back: bool = True) -> None:
         self._stretches = stretches
         self.goes_back = goes_back  # whether deltas are likely to go back
+        self.in_parts = False  # an expression too long for a plan: its parts are stretches
+        self._making = _AT_ONCE  # how many programs of parts may still be made in this run
         self._last: dict[Node, Passage] = {}  # by the last node
 
     def __bool__(self) -> bool:
@@ -57,22 +62,31 @@ class Passages:
             return 0
         modes = [node._signature.mode for node in nodes]
         bind = modes.index(EXTERNAL) if EXTERNAL in modes else len(nodes)
-        if whole and bind == len(nodes):
+        if whole and bind == len(nodes) and not self.in_parts:
             return 0
         nodes, modes = nodes[:bind], modes[:bind]  # a list of its own: the caller's will be emptied
-        if not self.goes_back and modes.count(UNRESOLVED) < _OPEN:
+        if not self.goes_back and not self.in_parts and modes.count(UNRESOLVED) < _OPEN:
             return 0
         with suppress(Interrupted):
-            passage = self._stretches.passage(nodes, evaluation.values)
+            allowed = self._may_make if self.in_parts else None
+            passage = self._stretches.passage(nodes, evaluation.values, allowed)
             if passage is not None:
                 evaluation.values.update(passage.found)
                 self._last[passage.nodes[-1]] = passage
                 return len(passage.nodes)
         return 0
 
+    def _may_make(self) -> bool:
+        self._making -= 1
+        return self._making >= 0
+
     def way(self, evaluation: Evaluation, loss: Expression, run: Run) -> Callable[[], Value] | None:
         """What makes the changes of weights after the whole way back, if a program has been made for that."""
-        return None if self._stretches is None else self._stretches.ways.back(evaluation, loss, run)
+        return (
+            None
+            if self._stretches is None or self.in_parts
+            else self._stretches.ways.back(evaluation, loss, run)
+        )
 
     def that_ends(self, node: Node) -> Passage | None:
         """The one whose last node this is."""
@@ -116,8 +130,16 @@ class Passages:
         if any(not isinstance(tapes[x], OwnTape) for x in binds):
             return False
         unwanted = [x for x in binds if tapes[x].backward is nowhere]
+        joined: dict[Any, Value] | None = None  # Any: leaves, of every type
+        if self.in_parts:  # what has arrived at leaves is added up in the program, in the same order
+            joined = {
+                x: deltas.get(x)
+                for x in passage.leaves
+                if x not in tapes and not isinstance(deltas.get(x), LazyDelta)
+            }
+        may_make = self._may_make if self.in_parts else None
         try:
-            sent = passage.send(arrived, frozenset(unwanted))
+            sent = passage.send(arrived, frozenset(unwanted), joined, may_make)
         except Interrupted:
             return False
         if sent is None:
@@ -126,7 +148,9 @@ class Passages:
             del deltas[passage.nodes[i]]
         with all_quiet():
             for x, delta in sent:
-                if x in tapes:
+                if joined is not None and x in joined:
+                    deltas[x] = delta
+                elif x in tapes:
                     lazy.setdefault(x, []).append(partial(dense, delta))
                 else:
                     evaluation.add(x, delta)

@@ -7,9 +7,10 @@ Refuses to know: when a plan is made, and how a program is made of rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from threading import Lock
+from typing import Any, Final
 
 from wengert.arrays import Value, all_quiet, is_array, is_host_array
 from wengert.control import Run
@@ -21,26 +22,33 @@ from wengert.graph.weights import Weight
 from wengert.run.commit import commit
 from wengert.run.compiled.arena import Home
 from wengert.run.compiled.binder import Binder
+from wengert.run.compiled.cache import Item
 from wengert.run.compiled.chosen import Weights
 from wengert.run.compiled.interrupted import Interrupted, settle
 from wengert.run.compiled.program import Program
 from wengert.run.compiled.stacking import stacked
 from wengert.run.compiled.tracer import Tracer
+from wengert.run.compiled.tracing import Trace
 from wengert.run.received import handed_over
 
+Bind = Binder | Generator[None, None, Binder]  # at once, or in steps
+_TRACED: Final = 2_000  # bytes of a traced call and its small value
 
-class Plan:
+
+class Plan(Item):
     """The program of one structure, for every expression that has it."""
 
     def __init__(
         self,
         root: Node,
         tracer: Tracer,
-        bind: Callable[[Sequence[Weight]], Binder],
+        bind: Callable[[Sequence[Weight]], Bind],
         targets: Sequence[Expression] | None = None,
         program: Callable[..., Program] = Program,
         stacking: bool = True,
+        at_once: bool = True,
     ) -> None:
+        super().__init__()
         value, trained = tracer.table[root], [w for w in tracer.deltas if isinstance(w, Weight)]
         place = {w: i for i, w in enumerate(tracer.weights)}
         self.places = [place[w] for w in trained]
@@ -50,7 +58,6 @@ class Plan:
             updating = tracer.updates() if trained and targets is None else None
         self.updating = updating is not None
         self.early = tracer.first_step  # made of a weight's first step, so of no later run
-        self.bind = bind([] if updating is None else trained)  # of the weights whose steps it makes
         self.names = [] if updating is None else updating.names
         self.states = any(self.names)
         trace, changing = tracer.trace, None if updating is None else updating.targets
@@ -59,22 +66,87 @@ class Plan:
         else:
             outputs = [value, *tracer.sent()] if targets is None else tracer.asked
         weights = Weights(trace.inputs[: len(tracer.weights)], changing, self.arrays if changing else ())
-        made = stacked(trace, outputs, weights, tracer.kinds()) if stacking else None
         self.homes: list[Home] = []  # of weights that live together
         self.whole: list[Home] = []  # of those that are changed together, too
+        self.in_place = False
+        self._calls = len(trace.calls)
+        self._turn = Lock()
+        stepped = [] if updating is None else trained  # the weights whose steps it makes
+        self._steps: Iterator[None] | None = self._made(
+            tracer, outputs, weights, program, partial(bind, stepped), stepped, stacking
+        )
+        if at_once:
+            while self.advance():
+                pass
+
+    def _made(
+        self,
+        tracer: Tracer,
+        outputs: Sequence[Any],  # Any: traced values or constants
+        weights: Weights,
+        program: Callable[..., Program],
+        bind: Callable[[], Bind],
+        stepped: Sequence[Weight],
+        stacking: bool,
+    ) -> Iterator[None]:
+        """The rest of the making; each step takes at most about ten times as long as a run by the interpreter."""
+        trace, changing = tracer.trace, weights.targets
+        before = [(type(w._optimizer), w._settings) for w in stepped]
+        made = stacked(trace, outputs, weights, tracer.kinds()) if stacking else None
         if made is not None:
             trace, changing = made.trace, made.targets
             self.homes = [Home(places) for places in made.arenas]
             self.whole = [self.homes[i] for i in made.changed]
-            if updating is not None:
+            if self.updating:
                 self.arrays = [self.arrays[i] for i in made.kept]
-        self.program = program(trace, outputs, changing)
+        yield
+        if program is Program:
+            self.program = yield from Program.in_steps(trace, outputs, changing)
+        else:
+            self.program = program(trace, outputs, changing)
         self.in_place = not self.numbers and not self.states  # all that it changes, if nobody else sees that
         if made is not None:
             made.trace.close()
+        yield
+        made_of = bind()
+        self.bind: Binder = (yield from made_of) if isinstance(made_of, Generator) else made_of
+        if before != [(type(w._optimizer), w._settings) for w in stepped]:
+            self.early = True  # they were others when it was traced
+
+    def advance(self) -> bool:
+        """Make one step more of the plan, unless another thread is at it; False where there is none left."""
+        if self._steps is None:
+            return False
+        if self._turn.acquire(blocking=False):
+            try:
+                next(self._steps)
+            except StopIteration:
+                self._steps = None
+                return False
+            finally:
+                self._turn.release()
+        return True
+
+    def closes(self, trace: Trace) -> None:
+        """Have it let go of its trace when it has been made, or has to go before that."""
+        self._steps = _closing(self._steps, trace)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has been made."""
+        return self._steps is None
+
+    def size(self) -> int:
+        return self.program.size() if self._steps is None else _TRACED * self._calls
+
+    def let_go(self) -> None:
+        if self._steps is None:
+            self.program.forget()
 
     def bound(self, root: Node) -> Bound | None:
-        """The plan with the weights and literals of `root`; None where it does not fit."""
+        """The plan with the weights and literals of `root`; None where it does not fit, or has not been made."""
+        if self._steps is not None:
+            return None
         found = self.bind(root)
         return None if found is None else Bound(self, *found)
 
@@ -259,6 +331,13 @@ class Bound:
         if not any(map(is_host_array, results)):
             return {}
         return {id(cell.at(snapshot)): cell for cell in self.cells}
+
+
+def _closing(steps: Iterator[None] | None, trace: Trace) -> Iterator[None]:
+    try:
+        yield from steps or ()
+    finally:
+        trace.close()
 
 
 def _interrupt(refusal: Exception) -> None:

@@ -9,8 +9,10 @@ Refuses to know: what the functions compute, where inputs come from, and where r
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import re
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from dataclasses import replace
+from math import prod
 from types import CodeType, FunctionType
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -24,10 +26,14 @@ from wengert.arrays.kernels import (
     transposed,
 )
 from wengert.arrays.spelled import SPELLED
+from wengert.run.compiled.cache import LINE
 from wengert.run.compiled.layout import Layout
 from wengert.run.compiled.siblings import known_by
 from wengert.run.compiled.tracing import Call, Trace, Traced, traced_in
 from wengert.run.written import SIGNS, Constants
+
+_MANY: Final = 100  # lines that are not compiled at once
+_NAME: Final = re.compile(r"\b[pbuvt]\d+\b")  # of a value, not of a constant
 
 
 class Program:
@@ -41,10 +47,31 @@ class Program:
         text = _Text(trace.inputs, targets, layout)
         self._compile(text, text.lines(calls, outputs))
 
+    @classmethod
+    def in_steps(
+        cls, trace: Trace, outputs: Sequence[Any], targets: Sequence[Traced] | None = None
+    ) -> Generator[None, None, Program]:  # Any: as in `__init__`
+        """The same program, its making cut in steps."""
+        made = object.__new__(cls)
+        calls = lines_of(trace, outputs)
+        yield
+        layout = Layout(calls, outputs)
+        yield
+        text = _Text(trace.inputs, targets, layout)
+        lines = text.lines(calls, outputs)
+        pure = sum(call.result is not None for call in calls)
+        if pure >= _MANY:
+            yield
+            lines = text.without_middle(lines, pure)
+        yield
+        made._compile(text, lines)
+        return made
+
     def _compile(self, text: _Text, lines: Iterable[str]) -> None:
         """Make a function of its lines, which give the outputs."""
-        self.source = "def program(inputs, buffers):\n" + "".join(f" {x}\n" for x in lines if x)
-        self._body = body = _body_of(text, self.source)
+        source = _function("program", "inputs, buffers", lines)
+        self.source = source + text.middle
+        self._body = body = _body_of(text, source)
         # the outputs; with targets a generator, which gives the first, asks for targets and then changes them
         self.run: Callable[..., Any] = body.run  # Any: one of the two
         self._forms, self._views, self._free = body.forms, body.views, body.free
@@ -66,14 +93,21 @@ class Program:
         """Let go of the sets that nobody uses."""
         self._free.clear()
 
+    def size(self) -> int:
+        """Bytes of its code, and of the sets of buffers that it keeps between runs, one at least."""
+        return LINE * self.source.count("\n") + self._body.bytes * max(1, len(self._free))
+
 
 class _Body:
     """What equal programs share."""
 
     def __init__(self, text: _Text, source: str) -> None:
-        self.run = text.compiled(source)
+        self.run = text.compiled(source, "program")
         self.forms = text.layout.buffers
         self.views = list(text.layout.views.values())
+        self.bytes: int = sum(
+            prod(shape) * dtype.itemsize for shape, dtype in self.forms
+        )  # of a set of buffers
         self.free: list[tuple[Value, ...]] = []  # sets of buffers
 
 
@@ -84,6 +118,7 @@ def _body_of(text: _Text, source: str) -> _Body:
     looks = [(at, look.key) for at, look in text.layout.views.values()]
     key = (
         source,
+        text.middle,
         *text.layout.buffers,
         *looks,
         *((name, known_by(x)) for name, x in text.constants.scope.items()),
@@ -128,6 +163,16 @@ def needed(calls: Sequence[Call], outputs: Sequence[object]) -> list[Call]:
     return kept[::-1]
 
 
+def _function(name: str, arguments: str, lines: Iterable[str]) -> str:
+    return f"def {name}({arguments}):\n" + "".join(f" {x}\n" for x in lines if x)
+
+
+def _defined(line: str) -> list[str]:
+    """The names that a line gives values."""
+    left, equals, _ = line.partition(" = ")
+    return _NAME.findall(left) if equals else []
+
+
 class _Text:
     """The names of values, and the source."""
 
@@ -139,6 +184,8 @@ class _Text:
         self.targets = None if targets is None else [self.names[x] for x in targets]
         self.layout = layout
         self.constants = Constants()
+        self.middle = ""  # the source of a part that has been compiled already
+        self._compiled: dict[str, Callable[..., Any]] = {}  # Any: a tuple of values
         self._numbers: dict[object, Value] = {}  # one array for all calls that have a number beside an array
 
     def lines(self, calls: Sequence[Call], outputs: Sequence[object]) -> list[str]:
@@ -159,12 +206,29 @@ class _Text:
         buffers += [self.names[x] for x in self.layout.views]
         return [self._unpacked(self.inputs, "inputs"), self._unpacked(buffers, "buffers")]
 
-    def compiled(self, source: str) -> Callable[..., Any]:  # Any: the program's outputs
+    def without_middle(self, lines: Sequence[str], pure: int) -> list[str]:
+        """The lines, in place of those in the middle of the pure ones a call of a function of them, compiled here.
+
+        Compiling a line takes as long as some runs of it, and Python compiles a function at once. What a chain of nodes
+        computes in the middle, last there and first back, is read by little else.
+        """
+        begin, end = 2 + pure // 4, 2 + 3 * pure // 4  # two lines unpack inputs and buffers
+        before = {name for line in lines[:begin] for name in _defined(line)}
+        made = {name for line in lines[begin:end] for name in _defined(line)}
+        used = {name for line in lines[begin:end] for name in _NAME.findall(line)}
+        read = {name for line in lines[end:] for name in _NAME.findall(line)}
+        given, back = sorted(used & before), sorted(made & read)
+        inner = [*lines[begin:end], f"return ({''.join(f'{x}, ' for x in back)})"]
+        self.middle = _function("middle", ", ".join(given), inner)
+        self._compiled["middle"] = self.compiled(self.middle, "middle")
+        return [*lines[:begin], self._unpacked(back, f"middle({', '.join(given)})"), *lines[end:]]
+
+    def compiled(self, source: str, name: str) -> Callable[..., Any]:  # Any: the program's outputs
         """The source as a function."""
         code: CodeType = compile(source, "<plan>", "exec")
-        scope = {**self.constants.scope}
+        scope = {**self.constants.scope, **self._compiled}
         exec(code, scope)
-        made: FunctionType = scope["program"]
+        made: FunctionType = scope[name]
         return made
 
     @staticmethod

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import count
+from operator import itemgetter
 from typing import Any, Final
 
 from wengert.arrays import ARRAY_CLASS, Value, all_quiet, is_array
@@ -20,15 +22,18 @@ from wengert.graph.operation import CELL, UNRESOLVED, Signature
 from wengert.graph.template import Template, template_of
 from wengert.run.cell import Parts
 from wengert.run.compiled.binder import matcher
+from wengert.run.compiled.cache import Item, grown
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.program import Program
 from wengert.run.loops import Inside, Values, arguments_of
 
 Form = tuple[object, ...]
+_NUMBERS: Final = count()  # a stretch is named by one where it must not be held
+_PLAIN: Final = frozenset((float, int, type(None)))  # of which the class tells all
 _MOST_BACK: Final = 16  # programs that send deltas; more cases are left to the interpreter
 
 
-class Stretch:
+class Stretch(Item):
     """The programs of one structure."""
 
     def __init__(
@@ -39,6 +44,8 @@ class Stretch:
         program: Program,
         make: Callable[..., Program],
     ) -> None:
+        super().__init__()
+        self.number = next(_NUMBERS)
         self.match = matcher(nodes, leaves)
         self.forms = forms  # of the leaves that are no weights
         self.program = program
@@ -48,6 +55,14 @@ class Stretch:
         used = {node._operands[i] for node in nodes for i in node._signature.nodes}
         self.ends = [i for i, node in enumerate(nodes) if node not in used]
         self.back: dict[object, Back | None] = {}  # None: the interpreter's business
+
+    def size(self) -> int:
+        back = [x.program for x in [*self.back.values()] if x is not None]
+        return sum(program.size() for program in (self.program, *back))
+
+    def let_go(self) -> None:
+        self.program.forget()
+        self.back.clear()
 
     def passage(self, nodes: Sequence[Node], values: Mapping[Expression, Value]) -> Passage | None:
         """The values of nodes; None if they are others than those that the programs were made for."""
@@ -125,23 +140,37 @@ class Passage:
                 next(computed)
         return resolved
 
-    def send(self, deltas: dict[int, Value], unwanted: frozenset[Expression]) -> Sent | None:
+    def send(
+        self,
+        deltas: dict[int, Value],
+        unwanted: frozenset[Expression],
+        joined: dict[Expression, Value] | None = None,
+        allowed: Callable[[], bool] | None = None,
+    ) -> Sent | None:
         """What the deltas that have arrived at some nodes send to the leaves; None: the interpreter has to do it.
 
-        The `unwanted` leaves get none. Raises Interrupted where a program fails that had been made.
+        The `unwanted` leaves get none. The leaves `joined`, in their order, get one delta each, with what they have
+        already (None: nothing) in it. `allowed`: whether a program may be made now. Raises Interrupted where a program
+        fails that had been made.
         """
         key: object = tuple([(i, form_of(delta)) for i, delta in deltas.items()])
         if unwanted:
             key = key, tuple([i for i, x in enumerate(self.leaves) if x in unwanted])
+        if joined is not None:
+            apart = tuple([i for i, x in enumerate(self.leaves) if x not in joined])
+            key = key, apart, tuple(map(form_of, joined.values()))
         back = self.stretch.back
         if key not in back:
-            if len(back) >= _MOST_BACK:
+            if len(back) >= _MOST_BACK or (allowed is not None and not allowed()):
                 return None
-            made = import_module("wengert.run.compiled.stretching").sending(self, deltas, unwanted)
+            made = import_module("wengert.run.compiled.stretching").sending(
+                self, deltas, unwanted, joined or {}
+            )
             back[key] = None if made is None else made[0]
+            grown(0 if made is None else made[0].program.size())
             return None if made is None else made[1]
         found = back[key]
-        return None if found is None else found.run(self, deltas)
+        return None if found is None else found.run(self, deltas, joined or {})
 
 
 Sent = list[tuple[Expression, Value]]
@@ -152,16 +181,18 @@ class Back:
 
     def __init__(self, program: Program, reads: Sequence[int], leaves: Sequence[int]) -> None:
         self.program = program
-        self.reads = reads  # of the inputs and values of a passage, and the deltas that have arrived, the ones it needs
+        # of the inputs and values of a passage, and the deltas that have arrived, the ones it needs
+        self.reads: Callable[[Sequence[Value]], Sequence[Value]] = itemgetter(0, 0, *reads)
         self.leaves = leaves  # where each output goes
 
-    def run(self, passage: Passage, deltas: Mapping[int, Value]) -> Sent:
+    def run(self, passage: Passage, deltas: Mapping[int, Value], joined: Mapping[Expression, Value]) -> Sent:
         """What is sent in one run."""
-        everything = [*passage.inputs, *passage.computed, *parts_of(deltas.values())]
+        before = [x for x in joined.values() if x is not None]
+        everything = [None, *passage.inputs, *passage.computed, *parts_of(deltas.values()), *before]
         buffers = self.program.take()
         try:
             with all_quiet():
-                outputs = self.program.run([everything[i] for i in self.reads], buffers)
+                outputs = self.program.run(self.reads(everything)[2:], buffers)
         except Exception as failure:
             raise Interrupted from failure
         self.program.give(buffers)
@@ -174,6 +205,8 @@ def form_of(value: Any) -> Form:  # Any: values of every type
     cls: object = type(value)
     if cls is ARRAY_CLASS:
         return value.shape, value.dtype, value.flags.c_contiguous
+    if cls in _PLAIN:
+        return (cls,)
     if is_array(value):
         return cls, value.shape, value.dtype
     if isinstance(value, Parts):

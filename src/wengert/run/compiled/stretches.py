@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from wengert.arrays import Value
 from wengert.graph.node import Expression, Node
+from wengert.graph.operation import Signature
+from wengert.run.compiled.cache import Cache
 from wengert.run.compiled.length import MOST, is_short
 from wengert.run.compiled.ways import Ways
 
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
     from wengert.run.compiled.stretch import Passage, Stretch
 
     Making = Callable[..., tuple[Stretch, Passage] | None]
+Alike = tuple[int, Signature, Signature]
 
-_MOST_ALIKE: Final = 8  # of as many nodes, with the same first and last one
-_MOST_OF_ALL: Final = 128  # programs keep their buffers
+_ALIKE: Final = 8  # of as many nodes, with the same first and last one
 _MOST_COUNTS: Final = 4096
 _signature = attrgetter("_signature")
 
@@ -41,12 +43,19 @@ class Stretches:
         self._worth = worth
         self._program = program
         self._admits = admits  # what else a stretch has to be, if it is anything
-        self._counts: dict[int, int] = {}
-        self._made: dict[object, tuple[Stretch, ...]] = {}  # those found last come first
+        self._counts: dict[int, tuple[int, int]] = {}  # runs of the interpreter, and how many a program needs
+        self._made: Cache[Alike, Stretch] = Cache(_ALIKE)
         self.ways = Ways(worth, program)
 
-    def passage(self, nodes: Sequence[Node], values: Mapping[Expression, Value]) -> Passage | None:
+    def passage(
+        self,
+        nodes: Sequence[Node],
+        values: Mapping[Expression, Value],
+        allowed: Callable[[], bool] | None = None,
+    ) -> Passage | None:
         """One run of a stretch, forward: the values of `nodes`, which read the others' `values`.
+
+        `allowed`: whether programs may be made now, where something else has counted the runs.
 
         None where the interpreter has to run them: they have not come back often, or something fails in them.
         Raises Interrupted where programs fail that had been made.
@@ -54,37 +63,33 @@ class Stretches:
         if not 0 < len(nodes) <= MOST:
             return None
         key = len(nodes), nodes[0]._signature, nodes[-1]._signature
-        alike = self._made.get(key, ())
-        for stretch in alike:
+        for stretch in self._made.of(key):
             found = stretch.passage(nodes, values)
             if found is not None:
-                if stretch is not alike[0]:
-                    self._first(key, stretch)
+                self._made.use(key, stretch)
                 return found
-        if not self._earned(nodes):
+        if not (self._earned(nodes) if allowed is None else self._admitted(nodes) and allowed()):
             return None
         # loaded with the first programs: a tenth of what importing Wengert would take
         making: Making = import_module("wengert.run.compiled.stretching").made
         made = making(nodes, values, self._program)
         if made is None:
             return None
-        self._first(key, made[0])
+        self._made.keep(key, made[0])
         return made[1]
-
-    def _first(self, key: object, stretch: Stretch) -> None:
-        """Have it be the first to be tried; a new tuple, for others may be reading."""
-        alike = [other for other in self._made.pop(key, ()) if other is not stretch]
-        self._made[key] = (stretch, *alike)[:_MOST_ALIKE]
-        if sum(map(len, tuple(self._made.values()))) > _MOST_OF_ALL:
-            self._made.pop(next(iter(self._made)), None)
 
     def _earned(self, nodes: Sequence[Node]) -> bool:
         """Count a run; whether it should be traced this time."""
         key = hash(tuple(map(_signature, nodes)))
-        count = self._counts[key] = self._counts.get(key, 0) + 1
+        runs, needed = self._counts.get(key, (0, self._worth))
+        earned = runs + 1 >= needed
+        # should the programs have to go for others, or be none, it takes twice as many runs until the next ones
+        self._counts[key] = (0, 2 * needed) if earned else (runs + 1, needed)
         if len(self._counts) > _MOST_COUNTS:
-            self._counts = {}
-        if count < self._worth:
+            self._counts.pop(next(iter(self._counts)), None)
+        if not earned:
             return False
-        self._counts.pop(key, None)  # should the programs be dropped for others, they have to be earned again
+        return self._admitted(nodes)
+
+    def _admitted(self, nodes: Sequence[Node]) -> bool:
         return is_short(nodes) and (self._admits is None or self._admits(nodes))

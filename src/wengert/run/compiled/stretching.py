@@ -58,9 +58,12 @@ def made(
 
 
 def sending(
-    passage: Passage, deltas: Mapping[int, Value], unwanted: Container[Expression]
+    passage: Passage,
+    deltas: Mapping[int, Value],
+    unwanted: Container[Expression],
+    joined: Mapping[Expression, Value],
 ) -> tuple[Back, Sent] | None:
-    """The program of one case, and what is sent in this run; None as in `made`."""
+    """The program of one case, and what is sent in this run, to leaves that are `joined` as one; None as in `made`."""
     if any(isinstance(part, LazyDelta) for part in parts_of(deltas.values())):
         return None  # sent by hand
     nodes, trace = passage.nodes, Trace()  # Any below: traced, or parts of such
@@ -71,12 +74,13 @@ def sending(
             scope.forward(nodes, walk)
             sources = [*range(len(passage.leaves)), *walk.sources(len(passage.leaves), len(passage.inputs))]
             arrived: dict[Expression, Any] = {nodes[i]: _traced(trace, d) for i, d in deltas.items()}
+            totals = {x: None if delta is None else trace.input(delta) for x, delta in joined.items()}
             sources += range(len(sources), len(trace.inputs))
-            sent = _through(scope, nodes, arrived, unwanted)
+            sent = _through(scope, nodes, arrived, unwanted, totals)
             place = {x: i for i, x in enumerate(passage.leaves)}
             outputs = [_leaving(trace, delta) for _, delta in sent]
             used = _used(trace, outputs)
-            reads = [at for at, x in zip(sources, trace.inputs, strict=True) if x in used]
+            reads = [at + 1 for at, x in zip(sources, trace.inputs, strict=True) if x in used]
             trace.inputs = [x for x in trace.inputs if x in used]
             program = passage.stretch.make(trace, outputs)
         back = Back(program, reads, [place[x] for x, _ in sent])
@@ -88,11 +92,16 @@ def sending(
 
 
 def _through(
-    scope: Scope, nodes: Sequence[Node], deltas: dict[Expression, Any], unwanted: Container[Expression]
+    scope: Scope,
+    nodes: Sequence[Node],
+    deltas: dict[Expression, Any],
+    unwanted: Container[Expression],
+    totals: Mapping[Expression, Any],
 ) -> list[tuple[Expression, Any]]:  # Any: traced, lazy or constant
-    """What leaves the nodes, in the order of the interpreter."""
+    """What leaves the nodes, in the order of the interpreter; for those with totals the totals, at the end."""
     inside: set[Expression] = set(nodes)
     outside: list[tuple[Expression, Any]] = []
+    joined: dict[Expression, Any] = {}
     for node in reversed(nodes):
         g = deltas.pop(node, None)
         if g is None:
@@ -100,9 +109,13 @@ def _through(
         for x, delta in scope.sent(node, g, unwanted):
             if x in inside:
                 scope.add(deltas, x, delta)
+            elif x in totals:
+                if x not in joined and totals[x] is not None:
+                    joined[x] = totals[x]
+                scope.add(joined, x, delta)
             elif x not in unwanted:
                 outside.append((x, delta))
-    return outside
+    return [*outside, *joined.items()]
 
 
 class Marked(Iterator[Value]):

@@ -72,7 +72,7 @@ class Trace:
         self, function: Function, arguments: Any, options: Any, pure: bool
     ) -> Any:  # Any: as in `Call`
         value = function(*map(concrete if pure else given, arguments), **options)
-        if pure and next(traced_in(arguments), None) is None:
+        if pure and not any(map(_is_traced, arguments)) and next(traced_in(arguments), None) is None:
             return value  # of constants: a constant
         result = Traced(self, value, function, arguments)
         self.calls.append(Call(function, arguments, options, result, pure))
@@ -178,7 +178,7 @@ class Traced:
 
 def concrete(x: Any) -> Any:  # Any: as in `Call`
     """`x` with the values of this run."""
-    if isinstance(x, Traced):
+    if type(x) is Traced:
         return x.value
     if isinstance(x, (tuple, list)):
         return type(x)(map(concrete, x))
@@ -192,27 +192,37 @@ def given(x: Any) -> Any:  # Any: as in `Call`
 
 def _fixed(x: Any) -> Any:  # Any: as in `Call`
     """`x` with tuples in place of lists of traced values: any other list is a constant."""
-    if isinstance(x, (tuple, list)) and next(traced_in(x), None) is not None:
+    if type(x) is not Traced and isinstance(x, (tuple, list)) and next(traced_in(x), None) is not None:
         return tuple(map(_fixed, x))
     return x
 
 
+def _is_traced(x: object) -> bool:
+    return type(x) is Traced
+
+
 def traced_in(x: object) -> Iterator[Traced]:
     """The traced values in an argument."""
-    if isinstance(x, Traced):
+    if type(x) is Traced:
         yield x
     elif isinstance(x, (tuple, list)):
         for item in x:
-            yield from traced_in(item)
+            if type(item) is Traced:
+                yield item
+            else:
+                yield from traced_in(item)
 
 
 def _key(x: object) -> object:
     """What makes two arguments the same: 1, 1.0 and True are not, and neither are two arrays."""
-    if isinstance(x, Traced) or is_array(x):
+    cls = type(x)
+    if cls is Traced:
         return id(x)
+    if cls is float or cls is int:
+        return cls, x
     if isinstance(x, tuple):
         return tuple(map(_key, x))
-    return type(x), x
+    return id(x) if is_array(x) else (cls, x)
 
 
 class Tracing:

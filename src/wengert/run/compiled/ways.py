@@ -17,6 +17,7 @@ from wengert.arrays import Value
 from wengert.control import Run
 from wengert.graph.node import Expression, Node
 from wengert.graph.weights import Weight
+from wengert.run.compiled.cache import Cache
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.received import OwnTape, nowhere
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from wengert.run.evaluation import Evaluation
 
 _MOST_STEPS: Final = 256  # stretches and binds; a longer way seldom comes back
-_MOST_WAYS: Final = 32
 _MOST_COUNTS: Final = 1024
 
 
@@ -52,8 +52,8 @@ class Ways:
     def __init__(self, worth: int, program: Any = None) -> None:  # Any: as `Stretches`
         self._worth = worth
         self._program = program
-        self._counts: dict[object, int] = {}
-        self._made: dict[object, Way | None] = {}  # None: it cannot be one
+        self._counts: dict[object, tuple[int, int]] = {}  # as in `Stretches`
+        self._made: Cache[object, Way] = Cache()
 
     def back(self, evaluation: Evaluation, loss: Expression, run: Run) -> Callable[[], Value] | None:
         """The way back of a loss with a delta of 1: it has been gone, and what is left makes the changes.
@@ -63,34 +63,29 @@ class Ways:
         path = path_of(evaluation, loss)
         if path is None:
             return None
-        if path.key not in self._made:
-            self._try(path, evaluation, loss)
+        for way in self._made.of(path.key):
+            self._made.use(path.key, way)
+            with suppress(Interrupted):
+                return way.back(path, evaluation.snapshot, run)
             return None
-        way = self._made.get(path.key)
-        with suppress(Interrupted):
-            return None if way is None else way.gone(path, evaluation.snapshot, run)
-        return None
-
-    def _try(self, path: Path, evaluation: Evaluation, loss: Expression) -> None:
         if self._earned(path.key):
             # loaded with the first program: see `Stretches`
             made, early = import_module("wengert.run.compiled.homeward").made(
                 path, evaluation, loss, self._program
             )
-            if not early:
-                self._keep(path.key, made)
+            if early:
+                self._counts[path.key] = self._worth - 1, self._worth  # the next run may tell
+            elif made is not None:
+                self._made.keep(path.key, made)
+        return None
 
     def _earned(self, key: object) -> bool:
-        count = self._counts[key] = self._counts.get(key, 0) + 1
+        runs, needed = self._counts.get(key, (0, self._worth))
+        earned = runs + 1 >= needed
+        self._counts[key] = (0, 2 * needed) if earned else (runs + 1, needed)  # as in `Stretches`
         if len(self._counts) > _MOST_COUNTS:
-            self._counts = {}
-        return count >= self._worth
-
-    def _keep(self, key: object, way: Way | None) -> None:
-        self._counts.pop(key, None)
-        if len(self._made) >= _MOST_WAYS:
-            self._made.pop(next(iter(self._made)), None)
-        self._made[key] = way
+            self._counts.pop(next(iter(self._counts)), None)
+        return earned
 
 
 def path_of(evaluation: Evaluation, loss: Expression) -> Path | None:
@@ -112,7 +107,7 @@ def path_of(evaluation: Evaluation, loss: Expression) -> Path | None:
         passage = passages.that_ends(node)
         if passage is not None:
             at -= len(passage.nodes)
-            keys.append((passage.stretch, *map(place, passage.leaves)))
+            keys.append((passage.stretch.number, *map(place, passage.leaves)))
             steps.append(passage)
         else:
             at -= 1

@@ -190,6 +190,6 @@ class _Plans(Plans):
         super().__init__(worth, partial(Divided, crew, terms), stacked)
         self._loops = loops
 
-    def earned(self, nodes: Sequence[Node], mode: Mode) -> bool:
+    def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
         """As `Plans`."""
-        return super().earned(nodes, mode) and not self._loops.overlap(nodes)
+        return super().earned(key, nodes, mode) and not self._loops.overlap(nodes)

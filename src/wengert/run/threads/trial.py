@@ -82,6 +82,18 @@ class Divided(Program):
         way, own = buffers
         way.give(own)
 
+    def forget(self) -> None:
+        for way in self._programs():
+            way.forget()
+
+    def size(self) -> int:
+        return sum(way.size() for way in self._programs())
+
+    def _programs(self) -> list[Program]:
+        """The programs that it may run."""
+        way = self._way
+        return [*dict.fromkeys((self._straight, *self._ways, *([] if way is None else [way])))]
+
     def run(
         self, inputs: Sequence[Value], buffers: tuple[Any, ...]
     ) -> Any:  # Any: as in `take`; and `Program.run`
