@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Self
 
-from wengert.arrays import Value, all_quiet, keep_heap, one_like, shape_of
+from wengert.arrays import Value, all_quiet, give_back, keep_heap, one_like, shape_of
 from wengert.control import Context, Run, Steps
 from wengert.errors import ShapeError, combine
 from wengert.graph.apply import resolve
@@ -35,13 +35,14 @@ from wengert.run.tapes import Tapes
 class Evaluation(Tapes):
     """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
 
-    __slots__ = ("buffers", "held", "order", "passages", "resolved", "snapshot", "update")
+    __slots__ = ("buffers", "gives_back", "held", "order", "passages", "resolved", "snapshot", "update")
 
     def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
         super().__init__(loops)
         self.snapshot = snapshot
         self.buffers: dict[int, Cell] = {}  # of the weights read, by the identity of their data
         self.held: list[Callable[[], None]] = []  # tapes that live as long as this does
+        self.gives_back = False  # whether it takes more memory than the runs that are like it
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
         self.resolved: dict[Node, Signature] = {}
         self.passages = Passages(None)
@@ -52,7 +53,7 @@ class Evaluation(Tapes):
 
     def __exit__(self, *failure: object) -> None:
         """Let go of what holds this evaluation: failures by their tracebacks, tapes by where they send."""
-        for release in (keep_heap, *self.held):
+        for release in self.held:
             release()
         for table in (self.failed, self.tapes, self.pending, self.lazy):
             table.clear()
@@ -61,6 +62,16 @@ class Evaluation(Tapes):
         if WATCHERS and len(failure) == 3 and isinstance(failure[1], Exception):
             for watcher in watchers_of(x for x in self.values if isinstance(x, Weight)):
                 watcher.failed(failure[1])
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Keep the memory of all values for the next run, or give it back."""
+        if self.gives_back:
+            self.values.clear()
+            self.deltas.clear()
+            give_back()
+        else:
+            keep_heap()
 
     def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
         """The value of `root`; everything below it that has no value yet gets one: `nodes`, if known."""

@@ -33,14 +33,15 @@ def made(
 ) -> Plan | None:
     """The plan of `nodes`, the root last, which have their values and deltas by then; None where that fails."""
     root = nodes[-1]
-    tracer = Tracer(nodes, evaluation.values)
+    evaluation.gives_back = True
+    tracer = Tracer(nodes, evaluation.values, mode != "predict")
     try:
         if not _traced(tracer, root, mode, targets):
             return None
         asked = targets if mode == "gradients" else None
         bind = partial(binder, nodes, tracer.weights, asked or ())
         plan = Plan(root, tracer, bind, asked, program or Program, stacked)
-        evaluation.values |= {x: concrete(tracer.table[x]) for x in (root, *targets)}
+        evaluation.values |= {x: concrete(value) for x, value in tracer.results.items()}
         evaluation.deltas = tracer.found()
         evaluation.wanted = {x: concrete(d) for x, d in zip(targets, tracer.asked, strict=True)}
     finally:
@@ -51,7 +52,7 @@ def made(
 def _traced(tracer: Tracer, root: Node, mode: Mode, targets: Sequence[Expression]) -> bool:
     try:
         with all_quiet():
-            tracer.forward()
+            tracer.forward((root, *targets))
             if mode != "predict":
                 tracer.backward(root, targets)
     except Exception:  # nothing is lost: the interpreter meets it, and says whose it is

@@ -26,6 +26,7 @@ from wengert.run.compiled.interrupted import Interrupted, settle
 from wengert.run.compiled.program import Program
 from wengert.run.compiled.stacking import stacked
 from wengert.run.compiled.tracer import Tracer
+from wengert.run.compiled.tracing import outlined
 from wengert.run.received import handed_over
 
 
@@ -41,7 +42,7 @@ class Plan:
         program: Callable[..., Program] = Program,
         stacking: bool = True,
     ) -> None:
-        value, trained = tracer.table[root], [w for w in tracer.deltas if isinstance(w, Weight)]
+        value, trained = tracer.results[root], [w for w in tracer.deltas if isinstance(w, Weight)]
         place = {w: i for i, w in enumerate(tracer.weights)}
         self.places = [place[w] for w in trained]
         self.arrays = [place[w] for w in trained if w.kind.column is Column.ARRAY]
@@ -58,6 +59,7 @@ class Plan:
             outputs = [updating.apart(value), *updating.scalars, *updating.states]
         else:
             outputs = [value, *tracer.sent()] if targets is None else tracer.asked
+        outputs = outlined(outputs)
         weights = Weights(trace.inputs[: len(tracer.weights)], changing, self.arrays if changing else ())
         made = stacked(trace, outputs, weights, tracer.kinds()) if stacking else None
         self.homes: list[Home] = []  # of weights that live together
