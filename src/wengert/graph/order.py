@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter
+from typing import Final
 
 from wengert.graph.node import Expression, Node
 from wengert.graph.weights import Weight
 
+PORTION: Final = 65_536  # bytes of values: it takes less time to let go of an array of so many than to make it
 _serial = attrgetter("_serial")
+_kind = attrgetter("_kind")
 
 
 def below(root: Expression, known: Container[Expression]) -> tuple[list[Node], list[Weight]]:
@@ -59,3 +62,8 @@ def last_readers(nodes: Sequence[Node], kept: Iterable[Expression] = ()) -> dict
         if node not in stay:
             dying.setdefault(last[node], []).append(node)
     return dying
+
+
+def is_bulky(nodes: Sequence[Node]) -> bool:
+    """Whether their values may take more than a portion."""
+    return max((kind.nbytes for kind in set(map(_kind, nodes))), default=0) * len(nodes) > PORTION

@@ -16,7 +16,7 @@ from wengert.errors import ArgumentError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import shown
 from wengert.graph.operation import CELL, OPERATIONS, Case, Operation, Rules, Signature
-from wengert.run.loops import Failure, Loops, Values
+from wengert.run.loops import Ends, Failure, Loops, Values
 
 Changes: TypeAlias = Mapping[
     Callable[..., Any], Callable[..., Any] | Rules
@@ -31,7 +31,9 @@ class Changed(Loops):
         self._arrays = arrays
         self._made: dict[Signature, Signature] = {}
 
-    def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
+    def forward(
+        self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
+    ) -> int:
         return 0
 
     def meaning(self, signature: Signature) -> Signature:

@@ -15,33 +15,44 @@ from functools import partial
 from typing import Self
 
 from wengert.arrays import Value, all_quiet, give_back, keep_heap, one_like, shape_of
-from wengert.control import Context, Run, Steps
+from wengert.control import Context, Do, Run, Steps
 from wengert.errors import ShapeError, combine
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
-from wengert.graph.order import below
+from wengert.graph.order import below, is_bulky, last_readers
 from wengert.graph.store import Cell
 from wengert.graph.template import template_of
 from wengert.graph.watchers import WATCHERS, watchers_of
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.compiled.passages import Passages
-from wengert.run.loops import ONE_THREAD, Loops, arguments_of, entered, left, pulled
+from wengert.run.loops import ONE_THREAD, PASSING, Ends, Loops, arguments_of, entered, left, pulled
 from wengert.run.notes import noted, raise_all
+from wengert.run.reach import Reach
 from wengert.run.tapes import Tapes
+
+
+class Rest(list[Node]):
+    """Nodes that are left to be computed with care, and after which of them which values go."""
+
+    def __init__(self, nodes: Iterable[Node], ends: Ends | None) -> None:
+        super().__init__(nodes)
+        self.ends = ends
 
 
 class Evaluation(Tapes):
     """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
 
-    __slots__ = ("buffers", "gives_back", "held", "order", "passages", "resolved", "snapshot", "update")
+    __slots__ = ("buffers", "gives_back", "goes_back", "held", "order", "passages", "reach", "resolved", "snapshot", "update")
 
     def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
         super().__init__(loops)
         self.snapshot = snapshot
         self.buffers: dict[int, Cell] = {}  # of the weights read, by the identity of their data
         self.held: list[Callable[[], None]] = []  # tapes that live as long as this does
+        self.goes_back = True  # else a value that nobody can ask for any more goes
+        self.reach: Reach | None = None  # of such an evaluation
         self.gives_back = False  # whether it takes more memory than the runs that are like it
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
         self.resolved: dict[Node, Signature] = {}
@@ -78,23 +89,51 @@ class Evaluation(Tapes):
         if root not in self.values and root not in self.failed:
             whole = nodes is not None  # then a plan's business, unless there is a bind
             nodes = self.begin(root) if nodes is None else nodes
-            done = self.advance(nodes, context.run, whole)
-            yield from self.carefully(nodes[done:], context)
+            ends = None if self.goes_back else self._ends(root, nodes, whole)
+            done = self.advance(nodes, context.run, whole, ends)
+            yield from self.carefully(Rest(nodes[done:], ends), context)
         return self.value(root)
 
-    def advance(self, nodes: list[Node], run: Run, whole: bool = False) -> int:
+    def _ends(self, root: Expression, nodes: list[Node], whole: bool) -> Ends:
+        """After which node which values go; none if they take little memory.
+
+        Where somebody may still ask a question, or build on a node, all that he refers to stays: a value is never
+        computed twice. That a user's value stands in one node says nothing of others.
+        """
+        if not is_bulky(nodes):
+            return {}
+        binds = [node for node in nodes if node._signature.mode == EXTERNAL]
+        if whole and not binds:
+            return last_readers(nodes, [root])
+        if self.reach is None:
+            self.reach = Reach()
+        for x in self.reach.left(self.order):
+            self.values.pop(x, None)
+        users = [node for node in binds if not isinstance(node._operands[0], Do)]
+        return last_readers(nodes, [root, *self.reach.held(nodes), *users])
+
+    def advance(self, nodes: list[Node], run: Run, whole: bool = False, ends: Ends | None = None) -> int:
         """Compute nodes up to the first one that needs care; how many. The `whole` may be a plan's business."""
         done = self.passages.forward(nodes, self, whole)
-        if not done:
+        if done:
+            for node in nodes[:done] if ends else ():
+                self._over(node, ends)
+        else:
             run.on_cancel(nodes.clear)
             try:
                 with all_quiet():
-                    done = self.loops.forward(nodes, self.values, self.failed)
+                    done = self.loops.forward(nodes, self.values, self.failed, ends)
             finally:
                 run.discard(nodes.clear)
         run.check()
         self.order.extend(nodes[:done])
         return done
+
+    def _over(self, node: Node, ends: Ends | None) -> None:
+        """Let go of what nobody needs after a node."""
+        for x in ends.get(node, ()) if ends else ():
+            self.values.pop(x, None)
+            self.tapes.pop(x, None)
 
     def there_and_back(self, loss: Expression, run: Run, nodes: list[Node]) -> list[Node]:
         """Forward, and backward with seed 1 unless a node needs care; the nodes from the first such one on.
@@ -153,13 +192,15 @@ class Evaluation(Tapes):
 
     def _in_turn(self, nodes: list[Node], context: Context) -> Steps[None]:
         end, at = len(nodes), 0
+        ends = nodes.ends if isinstance(nodes, Rest) else None
         while at < end:
             bind = next((i for i in range(at, end) if nodes[i]._signature.mode == EXTERNAL), end)
             stretch = [x for x in nodes[at:bind] if x not in self.values and x not in self.failed]
             if stretch and not self.failed:
-                del stretch[: self.advance(stretch, context.run)]
+                del stretch[: self.advance(stretch, context.run, False, ends if self.goes_back else ends or {})]
             for node in (*stretch, *nodes[bind : bind + 1]):
                 yield from self._one(node, context)
+                self._over(node, ends)
             at = bind + 1
 
     def _one(self, node: Node, context: Context) -> Steps[None]:
@@ -194,7 +235,8 @@ class Evaluation(Tapes):
         with self.loops.around("forward", node), all_quiet():
             if signature.mode == CELL:
                 template = template_of(signature)
-                self.values[node] = entered(node, template, arguments, self.values, self.loops.inside)
+                inside = self.loops.inside if self.goes_back else self.loops.inside or PASSING
+                self.values[node] = entered(node, template, arguments, self.values, inside)
             else:
                 self.values[node] = signature.value(*arguments)
 

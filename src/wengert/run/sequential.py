@@ -210,6 +210,7 @@ def _there_and_back(
 def _begun(executor: Sequential, snapshot: int, goes_back: bool = True) -> Evaluation:
     evaluation = executor._evaluations(snapshot, executor._loops)
     evaluation.passages = Passages(executor._stretches, goes_back)
+    evaluation.goes_back = goes_back
     return evaluation
 
 

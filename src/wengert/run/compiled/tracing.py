@@ -69,7 +69,8 @@ class Trace:
             if isinstance(found, Traced):
                 self._made[key] = found.outline
             return found
-        return found.held() or found.holding(function(*map(concrete, arguments), **options), arguments)
+        held = found.held()
+        return found.holding(function(*map(concrete, arguments), **options), arguments) if held is None else held
 
     def opaque(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
         """What a function gives of which nothing is known: it is called anew, here and in each run."""
