@@ -25,7 +25,11 @@ from benchmarks.workload import OURS, Step
 from wengert.plugins import SGD, Adam, LearningRate
 
 NAME: Final = "memory-of-plans"
-BEFORE, MAKES, LATER = 7, 8, 20  # steps: the last without a plan, the one that makes it, and one that it has run
+BEFORE, MAKES, LATER = (
+    7,
+    8,
+    20,
+)  # steps: the last without a plan, the one that makes it, and one that it has run
 MOST: Final = 1.15  # of the peak before
 Value = Any  # an array or a layer: whatever has + and @
 
@@ -115,9 +119,7 @@ def _lstm(size: int = 256) -> Callable[[], Value]:
 
 def _transformer(size: int = 128, heads: int = 4, time: int = 64, batch: int = 16) -> Callable[[], Value]:
     of = _Weights()
-    layers = [
-        (*(of(size, size) for _ in range(4)), of(size, 4 * size), of(4 * size, size)) for _ in range(4)
-    ]
+    layers = [(*(of(size, size) for _ in range(4)), of(size, 4 * size), of(4 * size, size)) for _ in range(4)]
     dense, x, labels = of(size, 50), of.data(batch * time, size), of.labels(batch * time, 50)
 
     def normal(h: Value) -> Value:
@@ -173,7 +175,9 @@ def limits(name: str, found: dict[int, tuple[int, int]]) -> list[Limit]:
 
     of = {number: (peak / MB, rest / MB) for number, (peak, rest) in found.items()}
     return [
-        limit(f"{name}: peak of step {MAKES} over step {BEFORE}", of[MAKES][0] / of[BEFORE][0], "times", MOST),
+        limit(
+            f"{name}: peak of step {MAKES} over step {BEFORE}", of[MAKES][0] / of[BEFORE][0], "times", MOST
+        ),
         *(limit(f"{name}: peak up to step {number}", peak) for number, (peak, _) in of.items()),
         *(limit(f"{name}: resident after step {number}", rest) for number, (_, rest) in of.items()),
     ]

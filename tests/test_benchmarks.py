@@ -11,7 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import agreement, bookkeeping, checking, memory, memory_of_plans, models, quiet, report, timing
+from benchmarks import (
+    agreement,
+    bookkeeping,
+    checking,
+    memory,
+    memory_of_plans,
+    models,
+    quiet,
+    report,
+    timing,
+)
 from benchmarks.__main__ import main
 from benchmarks.columns import FUSED
 from benchmarks.columns_by_hand import one_by_one

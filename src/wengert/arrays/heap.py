@@ -33,7 +33,11 @@ def _trimming() -> Callable[[int], object] | None:
     """glibc's function for it; others have none, or need none."""
     try:
         found: Callable[[int], object] = ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError, TypeError):  # another C library; Windows, which has no program's own names
+    except (
+        AttributeError,
+        OSError,
+        TypeError,
+    ):  # another C library; Windows, which has no program's own names
         return None
     return found
 

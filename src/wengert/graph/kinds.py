@@ -64,10 +64,7 @@ class Kind:
         self.known = column is Column.NUMBER or (
             dtype is not None and (shape is not None or column is Column.OTHER)
         )
-        if column is Column.OTHER or shape is None:
-            self.nbytes = math.inf
-        else:
-            self.nbytes = math.prod(shape) * getattr(dtype, "itemsize", 8) if shape else 0
+        self.nbytes = _bytes_of(column, shape, dtype)
 
     def __reduce__(self) -> tuple[object, ...]:
         return kind, (self.column, self.shape, self.dtype, self.device, self.role)
@@ -83,6 +80,12 @@ class Kind:
             return getattr(self.dtype, "__name__", "a registered type")
         shape = "?" if self.shape is None else str(self.shape)
         return f"{shape} {'?' if self.dtype is None else self.dtype}"
+
+
+def _bytes_of(column: Column, shape: Shape | None, dtype: DTypeLike) -> float:
+    if column is Column.OTHER or shape is None:
+        return math.inf
+    return math.prod(shape) * getattr(dtype, "itemsize", 8) if shape else 0
 
 
 _interned: WeakValueDictionary[tuple[object, ...], Kind] = WeakValueDictionary()

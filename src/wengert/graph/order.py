@@ -13,7 +13,9 @@ from typing import Final
 from wengert.graph.node import Expression, Node
 from wengert.graph.weights import Weight
 
-PORTION: Final = 65_536  # bytes of values: it takes less time to let go of an array of so many than to make it
+PORTION: Final = (
+    65_536  # bytes of values: it takes less time to let go of an array of so many than to make it
+)
 _serial = attrgetter("_serial")
 _kind = attrgetter("_kind")
 

@@ -44,7 +44,10 @@ class Rest(list[Node]):
 class Evaluation(Tapes):
     """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
 
-    __slots__ = ("buffers", "gives_back", "goes_back", "held", "order", "passages", "reach", "resolved", "snapshot", "update")
+    __slots__ = (
+        *("buffers", "gives_back", "goes_back", "held", "order", "passages", "reach", "resolved"),
+        *("snapshot", "update"),
+    )
 
     def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
         super().__init__(loops)
@@ -197,7 +200,9 @@ class Evaluation(Tapes):
             bind = next((i for i in range(at, end) if nodes[i]._signature.mode == EXTERNAL), end)
             stretch = [x for x in nodes[at:bind] if x not in self.values and x not in self.failed]
             if stretch and not self.failed:
-                del stretch[: self.advance(stretch, context.run, False, ends if self.goes_back else ends or {})]
+                del stretch[
+                    : self.advance(stretch, context.run, False, ends if self.goes_back else ends or {})
+                ]
             for node in (*stretch, *nodes[bind : bind + 1]):
                 yield from self._one(node, context)
                 self._over(node, ends)

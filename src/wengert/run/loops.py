@@ -178,7 +178,9 @@ def entered(
     """The value of a call of a cell: that of its result, or a tuple of those of all results."""
     inner: Values = dict(zip(template.inputs, arguments, strict=True))
     failed: dict[Expression, Failure] = {}
-    done = forward(template.nodes, inner, failed) if inside is None else inside.within(template, inner, failed)
+    done = (
+        forward(template.nodes, inner, failed) if inside is None else inside.within(template, inner, failed)
+    )
     if done < len(template.nodes):
         raise combine(next(iter(failed.values())))
     if inside is None or inside.goes_back:
@@ -216,7 +218,9 @@ class Loops:
         self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
     ) -> int:
         """Values of nodes; where nothing goes back `ends` are those that go after a node."""
-        return forward(nodes, values, failed) if ends is None else passed(nodes, values, failed, ends, PASSING)
+        return (
+            forward(nodes, values, failed) if ends is None else passed(nodes, values, failed, ends, PASSING)
+        )
 
     def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
         """The values of what a cell does."""

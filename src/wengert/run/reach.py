@@ -50,23 +50,28 @@ class Reach:
         times, readers = self._times, self._readers
         if len(times) < self._enough:
             return []
-        for node in order[self._counted :]:
-            if node in times:
-                times[node] += 1
-            if node not in self._met:
-                self._met.add(node)
-                readers.update(node._operands[i] for i in node._signature.nodes)
-        self._counted = len(order)
-        nodes, node = list(times), None
+        self._count(order)
+        nodes = list(times)
         found = [
             x
             for x, count in zip(nodes, _references(nodes), strict=True)
-            if times[x] and count <= _ALONE + 3 + times[x] + readers[x] + (x in readers) and not getweakrefcount(x)
+            if times[x]
+            and count <= _ALONE + 3 + times[x] + readers[x] + (x in readers)
+            and not getweakrefcount(x)
         ]
         for x in found:
             del times[x]
         self._enough = len(times) + len(times) // 2 + 1
         return found
+
+    def _count(self, order: Sequence[Node]) -> None:
+        for node in order[self._counted :]:
+            if node in self._times:
+                self._times[node] += 1
+            if node not in self._met:
+                self._met.add(node)
+                self._readers.update(node._operands[i] for i in node._signature.nodes)
+        self._counted = len(order)
 
 
 def _references(nodes: list[Node]) -> list[int]:

@@ -55,7 +55,9 @@ class Layout:
             if call.result is not None and call.result in self.place and call.result in last.get(at, ()):
                 self._release([call.result], free)  # needed by nobody
         self.views = self._seen(calls)  # results that are made with the buffers, once for all runs
-        self.ends = self._ends(calls, outputs)  # of each call the results, with memory of their own, that nobody reads after it
+        self.ends = self._ends(
+            calls, outputs
+        )  # of each call the results, with memory of their own, that nobody reads after it
 
     def _seen(self, calls: Sequence[Call]) -> dict[Traced, View]:
         views: dict[Traced, View] = {}

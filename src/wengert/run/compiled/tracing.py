@@ -70,7 +70,9 @@ class Trace:
                 self._made[key] = found.outline
             return found
         held = found.held()
-        return found.holding(function(*map(concrete, arguments), **options), arguments) if held is None else held
+        return (
+            found.holding(function(*map(concrete, arguments), **options), arguments) if held is None else held
+        )
 
     def opaque(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
         """What a function gives of which nothing is known: it is called anew, here and in each run."""
