@@ -13,8 +13,8 @@ wall's time, and only while both cores are idle before each slice. A peer that i
 or computes something else is left out, with the reason. Before `columns-...` are timed, our weights and those of
 the versions by hand have to agree with plain numpy's after 200 steps; and before `trees-...`, `table-1-...` and
 `sst`, the losses of 18 steps. `bookkeeping` has what batching costs besides computing, a node; `memory` reads the
-peak and the growth of a process, `memory-of-plans` the peak of the step that makes a plan; `checking` times mypy with and without the plugin, and first checks that the
-plugin finds something.
+peak and the growth of a process, `memory-of-plans` the peak of the step that makes a plan; `checking` times mypy with
+and without the plugin, and first checks that the plugin finds something.
 
 Knows: the command line, and in which order things are said.
 Refuses to know: how anything is measured.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -74,7 +75,7 @@ def _tanh() -> Callable[[], Value]:
 def _mlp() -> Callable[[], Value]:
     of = _Weights()
     sizes = (784, 512, 512, 10)
-    layers = [of(a, b) for a, b in zip(sizes, sizes[1:], strict=False)]
+    layers = [of(a, b) for a, b in pairwise(sizes)]
     x, labels = of.data(128, 784), of.labels(128, 10)
 
     def loss() -> Value:

@@ -1,4 +1,4 @@
-"""Which nodes somebody may still build on or ask for, so that their values have to stay: a value is never computed twice.
+"""Which nodes somebody may still build on or ask for, so that their values stay: none is computed twice.
 
 Knows: that a node which only computed nodes refer to cannot be met again, and that Python counts references; that a
 reference which nobody expects means that the value stays.
