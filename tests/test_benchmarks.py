@@ -11,7 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import agreement, bookkeeping, checking, memory, models, quiet, report, timing
+from benchmarks import (
+    agreement,
+    bookkeeping,
+    checking,
+    memory,
+    memory_of_plans,
+    models,
+    quiet,
+    report,
+    timing,
+)
 from benchmarks.__main__ import main
 from benchmarks.columns import FUSED
 from benchmarks.columns_by_hand import one_by_one
@@ -56,6 +66,9 @@ def test_every_step_runs(tmp_path: Path) -> None:
     assert f"{bookkeeping.NAME}: " in ran.stdout
     assert find_spec("torch") is None or "ran: columns-1: torch.compile\n" in ran.stdout
     assert f"ran: memory: columns-4-no-skip: {OURS}" in ran.stdout or not memory.STATUS.exists()
+    assert not memory.STATUS.exists() or all(
+        f"ran: {memory_of_plans.NAME}: {name}\n" in ran.stdout for name in memory_of_plans.NETWORKS
+    )
     assert "checking: a wrong size in the model is found: matmul: cannot multiply" in ran.stdout
     assert f"ran: checking: {checking.WITH}" in ran.stdout
     kept = json.loads(file.read_text())
@@ -172,6 +185,20 @@ def test_a_leak_and_a_peak_are_seen() -> None:
     assert found.growth < 1e6
     assert [limit.met for limit in most.limits(OURS, found)] == [False, True]
     assert [limit.met for limit in most.limits("torch", found)] == [None, None]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not memory.STATUS.exists(), reason="this system does not count a process's memory")
+@pytest.mark.parametrize("name", memory_of_plans.NETWORKS)
+def test_making_a_plan_takes_the_memory_of_a_step(name: str) -> None:
+    bar, *_ = memory_of_plans.limits(name, memory_of_plans.measured(name))
+    assert bar.met, bar.text()
+
+
+def test_a_plan_that_takes_more_memory_than_a_step_is_seen() -> None:
+    bar, *rest = memory_of_plans.limits("w", {7: (100, 50), 8: (116, 60), 20: (120, 60)})
+    assert bar.met is False
+    assert len(rest) == 6
 
 
 def test_a_ratio_is_the_median_of_the_ratios_of_each_round() -> None:

@@ -19,7 +19,7 @@ from wengert.arrays.dispatch import (
     plain,
     serve,
 )
-from wengert.arrays.heap import keep_heap
+from wengert.arrays.heap import give_back, keep_heap
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
 from wengert.arrays.quiet import all_quiet
 from wengert.arrays.scatter import touched
@@ -125,6 +125,7 @@ __all__ = [
     "dtype_of",
     "form_of",
     "freeze",
+    "give_back",
     "host_array",
     "indexed_shape",
     "integer_array",

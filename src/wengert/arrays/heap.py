@@ -1,14 +1,18 @@
-"""Memory that a run has used, kept for the next one.
+"""Memory that a run has used: kept for the next one, or given back to the system.
 
 Knows: that glibc gives the free end of its heap back to the system once it is longer than 128 KB. The values of a run
 die together, so all of it would go back after each run, and come again page by page in the next: that is 1 us for
-each 16x64 of float32, as much as a product of two takes.
+each 16x64 of float32, as much as a product of two takes. That the heap below something that stays is given back only
+when somebody asks for it.
 Refuses to know: what lies there.
 """
 
 from __future__ import annotations
 
-__all__ = ["keep_heap"]
+import ctypes
+from collections.abc import Callable
+
+__all__ = ["give_back", "keep_heap"]
 
 _SIZE = 4096  # bytes: more than Python takes from blocks of its own
 _last = [bytearray()]
@@ -17,3 +21,25 @@ _last = [bytearray()]
 def keep_heap() -> None:
     """Put a small block behind the values of a run, which are about to be let go of; the one before is free then."""
     _last[0] = bytearray(_SIZE)
+
+
+def give_back() -> None:
+    """Give all that is free back to the system, after something that is seldom done and takes more than a run."""
+    if _trim is not None:
+        _trim(0)
+
+
+def _trimming() -> Callable[[int], object] | None:
+    """glibc's function for it; others have none, or need none."""
+    try:
+        found: Callable[[int], object] = ctypes.CDLL(None).malloc_trim
+    except (
+        AttributeError,
+        OSError,
+        TypeError,
+    ):  # another C library; Windows, which has no program's own names
+        return None
+    return found
+
+
+_trim = _trimming()

@@ -233,7 +233,7 @@ class Context:
     """What a program is handed: the run, and the environment that the nearest `Do.within` around it gave.
 
     `whole`: the question that is asked is the only one of the run, so nothing else will read or change what this one
-    does. `followed`: functions are then applied to its value, and may fail (`Rest` runs them).
+    does. `followed`: functions are then applied to its value, and may fail (`Remainder` runs them).
     """
 
     __slots__ = ("environment", "followed", "run", "whole")

@@ -214,7 +214,7 @@ class Question(Do[A_co]):
         return Asking(getattr(machine.run.executor, self.method)(*self.arguments, context)).resume(machine)
 
 
-class Rest(Do[None]):
+class Remainder(Do[None]):
     """For a question that is followed: what comes after it goes on with `value` to the end of the run, then it does.
 
     So a training makes its changes when nothing is left that could fail.

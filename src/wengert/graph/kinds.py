@@ -7,12 +7,13 @@ Refuses to know: operations, nodes, values.
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
 Shape = tuple[int, ...]
-DTypeLike = Any  # numpy's dtype object or None; a kind only compares it and prints it
+DTypeLike = Any  # numpy's dtype object or None; a kind compares it, prints it, and asks its size
 DeviceLike = Any  # "cpu" or cupy's device object; a kind only compares it and prints it
 
 
@@ -41,7 +42,7 @@ class Role(IntEnum):
 class Kind:
     """One interned combination; make it with `kind`. `shape` or `dtype` is None where only the run tells."""
 
-    __slots__ = ("__weakref__", "column", "device", "dtype", "known", "role", "shape", "trainable")
+    __slots__ = ("__weakref__", "column", "device", "dtype", "known", "nbytes", "role", "shape", "trainable")
 
     column: Final[Column]
     shape: Final[Shape | None]
@@ -50,6 +51,7 @@ class Kind:
     role: Final[Role]
     trainable: Final[bool]
     known: Final[bool]
+    nbytes: Final[float]  # of an array; 0 of a number, inf where only the run tells
 
     def __init__(
         self, column: Column, shape: Shape | None, dtype: DTypeLike, device: DeviceLike, role: Role
@@ -63,6 +65,7 @@ class Kind:
         self.known = column is Column.NUMBER or (
             dtype is not None and (shape is not None or column is Column.OTHER)
         )
+        self.nbytes = _bytes_of(column, shape, dtype)
 
     def __reduce__(self) -> tuple[object, ...]:
         return kind, (self.column, self.shape, self.dtype, self.device, self.role)
@@ -78,6 +81,12 @@ class Kind:
             return getattr(self.dtype, "__name__", "a registered type")
         shape = "?" if self.shape is None else str(self.shape)
         return f"{shape} {'?' if self.dtype is None else self.dtype}"
+
+
+def _bytes_of(column: Column, shape: Shape | None, dtype: DTypeLike) -> float:
+    if column is Column.OTHER or shape is None:
+        return math.inf
+    return math.prod(shape) * getattr(dtype, "itemsize", 8) if shape else 0
 
 
 _interned: WeakValueDictionary[tuple[object, ...], Kind] = WeakValueDictionary()

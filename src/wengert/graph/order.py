@@ -6,13 +6,18 @@ Refuses to know: what running a node means.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Sequence
 from operator import attrgetter
+from typing import Final
 
 from wengert.graph.node import Expression, Node
 from wengert.graph.weights import Weight
 
+PORTION: Final = (
+    65_536  # bytes of values: it takes less time to let go of an array of so many than to make it
+)
 _serial = attrgetter("_serial")
+_kind = attrgetter("_kind")
 
 
 def below(root: Expression, known: Container[Expression]) -> tuple[list[Node], list[Weight]]:
@@ -43,3 +48,24 @@ def below(root: Expression, known: Container[Expression]) -> tuple[list[Node], l
                     push(x)
     nodes.sort(key=_serial)
     return nodes, weights
+
+
+def last_readers(nodes: Sequence[Node], kept: Iterable[Expression] = ()) -> dict[Node, list[Node]]:
+    """For each node those of `nodes` whose value nobody needs after it has read them, but for the `kept` ones."""
+    last: dict[Expression, Node] = {node: node for node in nodes}
+    for node in nodes:
+        operands = node._operands
+        for index in node._signature.nodes:
+            if operands[index] in last:
+                last[operands[index]] = node
+    dying: dict[Node, list[Node]] = {}
+    stay = set(kept)
+    for node in nodes:
+        if node not in stay:
+            dying.setdefault(last[node], []).append(node)
+    return dying
+
+
+def is_bulky(nodes: Sequence[Node]) -> bool:
+    """Whether their values may take more than a portion."""
+    return max((kind.nbytes for kind in set(map(_kind, nodes))), default=0) * len(nodes) > PORTION

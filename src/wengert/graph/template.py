@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NoReturn
 
 from wengert.control import Do
@@ -16,7 +17,7 @@ from wengert.graph.kinds import NUMBER, Column, Kind, Role, kind, with_role
 from wengert.graph.node import CLASSES, Expression, Node, layer_class, new_node
 from wengert.graph.operand import lift_any, shown
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Attributes, Operation, Rules, Signature
-from wengert.graph.order import below
+from wengert.graph.order import below, is_bulky, last_readers
 from wengert.graph.products import Rebuild, is_product, leaves_of
 from wengert.graph.site import user_frame, user_position
 from wengert.graph.weights import Weight
@@ -60,6 +61,11 @@ class Template:
     def inputs(self) -> tuple[Expression, ...]:
         """What the operands of a call are the values of."""
         return (*self.parameters, *self.captured)
+
+    @cached_property
+    def ends(self) -> dict[Node, list[Node]]:
+        """For each node the values that nobody needs after it where nothing goes back; none if they are small."""
+        return last_readers(self.nodes, self.results) if is_bulky(self.nodes) else {}
 
     @property
     def kind(self) -> Kind:

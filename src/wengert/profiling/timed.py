@@ -39,7 +39,11 @@ class Timed(loops.Loops):
         self.inside = self
 
     def forward(
-        self, nodes: list[Node], values: loops.Values, failed: dict[Expression, loops.Failure]
+        self,
+        nodes: list[Node],
+        values: loops.Values,
+        failed: dict[Expression, loops.Failure],
+        ends: loops.Ends | None = None,
     ) -> int:
         if self._careful:
             return 0
@@ -51,6 +55,8 @@ class Timed(loops.Loops):
                     computed = loops.forward([node], values, failed, self)
                 if not computed:
                     return done
+                for x in ends.get(node, ()) if ends else ():
+                    values.pop(x, None)
         return len(nodes)
 
     def backward(

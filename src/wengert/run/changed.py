@@ -17,7 +17,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operand import shown
 from wengert.graph.operation import CELL, OPERATIONS, Case, Operation, Rules, Signature
 from wengert.graph.site import user_position
-from wengert.run.loops import Failure, Loops, Values
+from wengert.run.loops import Ends, Failure, Loops, Values
 
 Changes: TypeAlias = Mapping[
     Callable[..., Any], Callable[..., Any] | Rules
@@ -50,7 +50,9 @@ class Changed(Loops):
         self._arrays = arrays
         self._made: dict[Signature, Signature] = {}
 
-    def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
+    def forward(
+        self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
+    ) -> int:
         return 0
 
     def meaning(self, signature: Signature) -> Signature:

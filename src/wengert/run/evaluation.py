@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Self
 
-from wengert.arrays import Value, all_quiet, keep_heap, one_like, shape_of
-from wengert.control import Context, Run, Steps
+from wengert.arrays import Value, all_quiet, give_back, keep_heap, one_like, shape_of
+from wengert.control import Context, Do, Run, Steps
 from wengert.errors import ShapeError, combine
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
-from wengert.graph.order import below
+from wengert.graph.order import below, is_bulky, last_readers
 from wengert.graph.store import Cell
 from wengert.graph.template import template_of
 from wengert.graph.watchers import WATCHERS, watchers_of
@@ -28,15 +28,27 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.compiled.length import parts_of
 from wengert.run.compiled.passages import Passages
-from wengert.run.loops import ONE_THREAD, Loops, arguments_of, entered, left, pulled
+from wengert.run.loops import ONE_THREAD, PASSING, Ends, Loops, arguments_of, entered, left, pulled
 from wengert.run.notes import noted, raise_all
+from wengert.run.reach import Reach
 from wengert.run.tapes import Tapes
+
+
+class Rest(list[Node]):
+    """Nodes that are left to be computed with care, and after which of them which values go."""
+
+    def __init__(self, nodes: Iterable[Node], ends: Ends | None) -> None:
+        super().__init__(nodes)
+        self.ends = ends
 
 
 class Evaluation(Tapes):
     """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
 
-    __slots__ = ("buffers", "held", "order", "passages", "resolved", "snapshot", "trains", "update")
+    __slots__ = (
+        *("buffers", "gives_back", "goes_back", "held", "order", "passages", "reach", "resolved"),
+        *("snapshot", "trains", "update"),
+    )
 
     def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
         super().__init__(loops)
@@ -44,6 +56,9 @@ class Evaluation(Tapes):
         self.trains = False  # whether the deltas of weights are committed
         self.buffers: dict[int, Cell] = {}  # of the weights read, by the identity of their data
         self.held: list[Callable[[], None]] = []  # tapes that live as long as this does
+        self.goes_back = True  # else a value that nobody can ask for any more goes
+        self.reach: Reach | None = None  # of such an evaluation
+        self.gives_back = False  # whether it takes more memory than the runs that are like it
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
         self.resolved: dict[Node, Signature] = {}
         self.passages = Passages(None)
@@ -54,7 +69,7 @@ class Evaluation(Tapes):
 
     def __exit__(self, *failure: object) -> None:
         """Let go of what holds this evaluation: failures by their tracebacks, tapes by where they send."""
-        for release in (keep_heap, *self.held):
+        for release in self.held:
             release()
         for table in (self.failed, self.tapes, self.pending, self.lazy):
             table.clear()
@@ -62,6 +77,7 @@ class Evaluation(Tapes):
         self.update = None
         if len(failure) == 3 and isinstance(failure[1], Exception):
             self.tell(failure[1])
+        self._let_go()
 
     def tell(self, failure: Exception) -> None:
         """Tell those who watch its weights of a failure."""
@@ -69,43 +85,80 @@ class Evaluation(Tapes):
             for watcher in watchers_of(x for x in self.values if isinstance(x, Weight)):
                 watcher.failed(failure)
 
+    def _let_go(self) -> None:
+        """Keep the memory of all values for the next run, or give it back."""
+        if self.gives_back:
+            self.values.clear()
+            self.deltas.clear()
+            give_back()
+        else:
+            keep_heap()
+
     def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
         """The value of `root`; everything below it that has no value yet gets one: `nodes`, if known."""
         if root not in self.values and root not in self.failed:
             whole = nodes is not None  # then a plan's business, unless there is a bind
             nodes = self.begin(root) if nodes is None else nodes
-            done = self.advance(nodes, context.run, whole)
-            yield from self.carefully(nodes[done:], context)
+            ends = None if self.goes_back else self._ends(root, nodes, whole)
+            done = self.advance(nodes, context.run, whole, ends)
+            yield from self.carefully(Rest(nodes[done:], ends), context)
         return self.value(root)
 
-    def advance(self, nodes: list[Node], run: Run, whole: bool = False) -> int:
+    def _ends(self, root: Expression, nodes: list[Node], whole: bool) -> Ends:
+        """After which node which values go; none if they take little memory.
+
+        Where somebody may still ask a question, or build on a node, all that he refers to stays: a value is never
+        computed twice. That a user's value stands in one node says nothing of others.
+        """
+        if not is_bulky(nodes):
+            return {}
+        binds = [node for node in nodes if node._signature.mode == EXTERNAL]
+        if whole and not binds:
+            return last_readers(nodes, [root])
+        if self.reach is None:
+            self.reach = Reach()
+        for x in self.reach.left(self.order):
+            self.values.pop(x, None)
+        users = [node for node in binds if not isinstance(node._operands[0], Do)]
+        return last_readers(nodes, [root, *self.reach.held(nodes), *users])
+
+    def advance(self, nodes: list[Node], run: Run, whole: bool = False, ends: Ends | None = None) -> int:
         """Compute nodes up to the first one that needs care; how many. The `whole` may be a plan's business."""
         if self.passages.in_parts:
-            return self._advance_in_parts(nodes, run)
-        return self._advance(nodes, run, whole)
+            return self._advance_in_parts(nodes, run, ends)
+        return self._advance(nodes, run, whole, ends)
 
-    def _advance_in_parts(self, nodes: list[Node], run: Run) -> int:
+    def _advance_in_parts(self, nodes: list[Node], run: Run, ends: Ends | None) -> int:
         """As `advance`, each part by a program of its own, if it has one."""
         done = 0
         for part in parts_of(nodes):
-            computed = self._advance(part, run, whole=True)
+            computed = self._advance(part, run, True, ends)
             done += computed
             if computed < len(part):
                 break
         return done
 
-    def _advance(self, nodes: list[Node], run: Run, whole: bool) -> int:
+    def _advance(self, nodes: list[Node], run: Run, whole: bool, ends: Ends | None) -> int:
         done = self.passages.forward(nodes, self, whole)
-        if not done:
+        if done:
+            for node in nodes[:done] if ends else ():
+                self._over(node, ends)
+        else:
             run.on_cancel(nodes.clear)
             try:
                 with all_quiet():
-                    done = self.loops.forward(nodes, self.values, self.failed)
+                    done = self.loops.forward(nodes, self.values, self.failed, ends)
             finally:
                 run.discard(nodes.clear)
         run.check()
         self.order.extend(nodes[:done])
         return done
+
+    def _over(self, node: Node, ends: Ends | None) -> None:
+        """Let go of what nobody needs after a node."""
+        for x in ends.get(node, ()) if ends else ():
+            self.values.pop(x, None)
+            self.tapes.pop(x, None)
 
     def there_and_back(self, loss: Expression, run: Run, nodes: list[Node]) -> list[Node]:
         """Forward, and backward with seed 1 unless a node needs care; the nodes from the first such one on.
@@ -164,13 +217,17 @@ class Evaluation(Tapes):
 
     def _in_turn(self, nodes: list[Node], context: Context) -> Steps[None]:
         end, at = len(nodes), 0
+        ends = nodes.ends if isinstance(nodes, Rest) else None
         while at < end:
             bind = next((i for i in range(at, end) if nodes[i]._signature.mode == EXTERNAL), end)
             stretch = [x for x in nodes[at:bind] if x not in self.values and x not in self.failed]
             if stretch and not self.failed:
-                del stretch[: self.advance(stretch, context.run)]
+                del stretch[
+                    : self.advance(stretch, context.run, False, ends if self.goes_back else ends or {})
+                ]
             for node in (*stretch, *nodes[bind : bind + 1]):
                 yield from self._one(node, context)
+                self._over(node, ends)
             at = bind + 1
 
     def _one(self, node: Node, context: Context) -> Steps[None]:
@@ -205,7 +262,8 @@ class Evaluation(Tapes):
         with self.loops.around("forward", node), all_quiet():
             if signature.mode == CELL:
                 template = template_of(signature)
-                self.values[node] = entered(node, template, arguments, self.values, self.loops.inside)
+                inside = self.loops.inside if self.goes_back else self.loops.inside or PASSING
+                self.values[node] = entered(node, template, arguments, self.values, inside)
             else:
                 self.values[node] = signature.value(*arguments)
 

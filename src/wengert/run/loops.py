@@ -8,7 +8,7 @@ Refuses to know: binds, open kinds, who waits; a node that needs such care stops
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, Literal, NamedTuple
 
@@ -25,13 +25,16 @@ from wengert.graph.operation import (
     Rule,
     Signature,
 )
+from wengert.graph.order import PORTION
 from wengert.graph.template import Template, template_of
 from wengert.run.commit import commit
 from wengert.run.notes import noted, raise_all
 
 Values = dict[Any, Value]  # Any: expressions, and `Inside` a call
 Failure = tuple[Exception, ...]
+Ends = Mapping[Node, Sequence[Node]]  # for a node those whose values go after it
 Part = Literal["forward", "backward", "bind"]
+_LONG: Final = 1000  # nodes of a portion: a run that is cancelled stops between two
 
 
 def forward(
@@ -72,6 +75,38 @@ def forward(
             raise
         failed[node] = (noted(failure, node, arguments_of(node, node._signature, values)),)
     return next((i for i, done in enumerate(nodes) if done is node), 0)
+
+
+def passed(
+    nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends, inside: Loops
+) -> int:
+    """As `forward`, where nothing goes back: values go after their last reader, a portion of nodes at a time."""
+    if not ends:
+        return forward(nodes, values, failed, inside)
+    done = 0
+    for portion in _portions(nodes):
+        count = forward(portion, values, failed, inside)
+        done += count
+        if count < len(portion):
+            break
+        for node in portion:
+            for x in ends.get(node, ()):
+                values.pop(x, None)
+    return done
+
+
+def _portions(nodes: list[Node]) -> Iterator[list[Node]]:
+    """Nodes in their order; the list may be emptied meanwhile."""
+    portion: list[Node] = []
+    size = 0.0
+    for node in nodes:
+        portion.append(node)
+        size += node._kind.nbytes
+        if size >= PORTION or len(portion) == _LONG:
+            yield portion
+            portion, size = [], 0.0
+    if portion and nodes:
+        yield portion
 
 
 def backward(
@@ -143,10 +178,13 @@ def entered(
     """The value of a call of a cell: that of its result, or a tuple of those of all results."""
     inner: Values = dict(zip(template.inputs, arguments, strict=True))
     failed: dict[Expression, Failure] = {}
-    loop = forward if inside is None else inside.forward
-    if loop(template.nodes, inner, failed) < len(template.nodes):
+    done = (
+        forward(template.nodes, inner, failed) if inside is None else inside.within(template, inner, failed)
+    )
+    if done < len(template.nodes):
         raise combine(next(iter(failed.values())))
-    values[Inside(node)] = template, inner
+    if inside is None or inside.goes_back:
+        values[Inside(node)] = template, inner
     return inner[template.results[0]] if template.single else tuple(inner[x] for x in template.results)
 
 
@@ -174,10 +212,19 @@ class Loops:
     """Both loops as an evaluation takes them: here one thread, one node after the other."""
 
     inside: Loops | None = None  # the loops for what cells do, if they are not the usual ones
+    goes_back = True  # what cells compute on their way is needed once more
 
-    def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
-        """Values of nodes."""
-        return forward(nodes, values, failed)
+    def forward(
+        self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
+    ) -> int:
+        """Values of nodes; where nothing goes back `ends` are those that go after a node."""
+        return (
+            forward(nodes, values, failed) if ends is None else passed(nodes, values, failed, ends, PASSING)
+        )
+
+    def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
+        """The values of what a cell does."""
+        return self.forward(template.nodes, values, failed)
 
     def backward(self, nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:
         """Deltas of what is below them."""
@@ -202,7 +249,17 @@ class Loops:
         commit(deltas, snapshot, loss, refused)
 
 
+class _Passing(Loops):
+    """What cells do in a run from which nothing goes back."""
+
+    goes_back = False
+
+    def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
+        return passed(template.nodes, values, failed, template.ends, self)
+
+
 _NOTHING: Final = nullcontext()
+PASSING: Final = _Passing()
 ONE_THREAD: Final = Loops()
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from wengert.arrays import Namespace, Value, is_array
 from wengert.control import Context, Do, Run, Steps
-from wengert.control.kinds import Rest
+from wengert.control.kinds import Remainder
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
@@ -185,7 +185,7 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
         with suppress(Interrupted):
             value, change = bound.trained(loss, context.run, snapshot)
             if context.followed:
-                yield _rest(value, loss, context)
+                yield _remainder(value, loss, context)
             return change()
     with _begun(executor, snapshot) as evaluation:
         evaluation.trains = True
@@ -195,7 +195,7 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
             with suppress(Interrupted):
                 value, change = known.trained(loss, context.run, snapshot)
                 if context.followed:
-                    yield _rest(value, loss, context)
+                    yield _remainder(value, loss, context)
                 return change()
         if known is not True:
             in_parts = evaluation.passages.in_parts
@@ -204,7 +204,7 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
                 yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         if context.followed:
-            yield _rest(value, loss, context)
+            yield _remainder(value, loss, context)
         try:
             context.run.settle(value)  # the last moment at which a run can stop with nothing changed (D18)
         except Exception as refusal:
@@ -219,10 +219,10 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
         return value
 
 
-def _rest(value: Value, loss: Expression, context: Context) -> Rest:
+def _remainder(value: Value, loss: Expression, context: Context) -> Remainder:
     """What is made of the loss, before weights change; once, should the interpreter have to train again."""
     context.followed = False
-    return Rest(private(value, loss))
+    return Remainder(private(value, loss))
 
 
 def _rest_and_back(
@@ -246,6 +246,7 @@ def _there_and_back(
 def _begun(executor: Sequential, snapshot: int, goes_back: bool = True) -> Evaluation:
     evaluation = executor._evaluations(snapshot, executor._loops)
     evaluation.passages = Passages(executor._stretches, goes_back)
+    evaluation.goes_back = goes_back
     return evaluation
 
 

@@ -21,7 +21,7 @@ from wengert.graph.weights import Weight
 from wengert.run.compiled.plans import Plans
 from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
-from wengert.run.loops import Failure, Loops, Part, Values, arguments_of
+from wengert.run.loops import Ends, Failure, Loops, Part, Values, arguments_of
 from wengert.run.notes import located
 
 
@@ -70,7 +70,9 @@ class _Careful(Loops):
     ) -> None:
         self._usual.commit(deltas, snapshot, loss, refused)
 
-    def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
+    def forward(
+        self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
+    ) -> int:
         return 0
 
 

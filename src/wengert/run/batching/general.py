@@ -37,7 +37,7 @@ class _Merge:
 
     def __init__(self, counts: tuple[int, int]) -> None:
         self.counts = counts
-        self.slots: dict[Traced, Slot] = {}  # of both
+        self.slots: dict[Traced, Slot] = {}  # by the outlines of both
 
     def merged(self, one: Recording, two: Recording) -> Listing:
         if (one.forward, len(one.calls)) != (two.forward, len(two.calls)):
@@ -62,7 +62,7 @@ class _Merge:
             raise NotGeneral("the kind of a value depends on the number of rows")
         else:
             made = Slot(None, None, False)
-        self.slots[a] = self.slots[b] = made
+        self.slots[a.outline] = self.slots[b.outline] = made
         return made
 
     def step(self, a: Call, b: Call) -> Step:
@@ -91,8 +91,10 @@ class _Merge:
         return Count(a // n)
 
     def argument(self, a: Any, b: Any) -> Any:  # Any: as in `Call`
-        if isinstance(a, Traced) and isinstance(b, Traced) and self.slots[a] is self.slots[b]:
-            return self.slots[a]
+        if isinstance(a, Traced) and isinstance(b, Traced):
+            of = self.slots[a.outline]
+            if of is self.slots[b.outline]:
+                return of
         if type(a) is not type(b):
             raise NotGeneral(f"an argument is {type(a).__name__} or {type(b).__name__}")
         if isinstance(a, (tuple, list)) and len(a) == len(b):

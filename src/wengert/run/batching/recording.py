@@ -42,7 +42,8 @@ class RowsTrace(Trace):
         found = super()._called(function, arguments, options, pure)
         if isinstance(found, Traced) or not self._counts((*arguments, *options.values())):
             return found
-        result = Traced(self, found, function, arguments)
+        result = Traced(self, found, function)
+        result.arguments = arguments
         self.calls.append(Call(function, arguments, options, result, pure))
         if isinstance(found, tuple):
             return tuple(self.call(HOST.getitem, result, i) for i in range(len(found)))

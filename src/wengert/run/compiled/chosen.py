@@ -13,12 +13,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 from wengert.arrays import Generic0d, is_host_array
 from wengert.arrays.agreement import agrees
+from wengert.arrays.outlines import SMALL, has_elements
 from wengert.arrays.stacked import FORMS, WHOLE
 from wengert.run.compiled.siblings import Siblings, siblings
 from wengert.run.compiled.tracing import Call, Traced, concrete, traced_in
 
 _ROUNDS: Final = 50  # until no group goes any more
-_MOST: Final = 8192  # elements of a branch's value: of larger ones the calls cost little beside the work
 # microseconds, as numpy takes them: to call a function, to bring values together, to hand them out
 _CALL: Final = 0.6
 _GATHER, _GATHERED = 1.5, 0.15
@@ -170,14 +170,14 @@ def _possible(group: Siblings) -> bool:
     call = group.calls[0]
     if call.function not in FORMS or next(traced_in(tuple(call.options.values())), None) is not None:
         return False
-    if not all(map(_small, traced_in((*call.arguments, call.result)))):
+    if not all(_small(x) for of in group.calls for x in traced_in((*of.arguments, of.result))):
         return False
     return len({(shape_of_result(call), type_of_result(call)) for call in group.calls}) == 1
 
 
 def _small(x: Traced) -> bool:
     value = x.value
-    return isinstance(value, (*_NUMBERS, Generic0d)) or (is_host_array(value) and value.size <= _MOST)
+    return isinstance(value, (*_NUMBERS, Generic0d)) or (has_elements(value) and value.size <= SMALL)
 
 
 def shape_of_result(call: Call) -> tuple[int, ...]:

@@ -70,6 +70,7 @@ def made(
             return None, True
         if not tracer.deltas or not all(isinstance(x, Weight) for x in tracer.deltas):
             return None, False
+        tracer.results = {loss: tracer.table[loss]}
         plan = Plan(loss, tracer, _unbound, None, program or Program, stacking=False)
         evaluation.deltas = tracer.found()
         way = Way(plan, sources, [w._settings for w in path.weights])

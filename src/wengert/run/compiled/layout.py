@@ -55,6 +55,9 @@ class Layout:
             if call.result is not None and call.result in self.place and call.result in last.get(at, ()):
                 self._release([call.result], free)  # needed by nobody
         self.views = self._seen(calls)  # results that are made with the buffers, once for all runs
+        self.ends = self._ends(
+            calls, outputs
+        )  # of each call the results, with memory of their own, that nobody reads after it
 
     def _seen(self, calls: Sequence[Call]) -> dict[Traced, View]:
         views: dict[Traced, View] = {}
@@ -68,6 +71,18 @@ class Layout:
                 views[call.result] = at, _Look(before, call)
                 ordered[call.result] = VIEWS[call.function]
         return views
+
+    def _ends(self, calls: Sequence[Call], outputs: Sequence[object]) -> dict[Call, list[Traced]]:
+        last: dict[Traced, Call] = {}
+        for call in calls:
+            for x in traced_in((*call.arguments, *call.options.values(), call.result)):
+                last[x] = call
+        stay = {*traced_in(tuple(outputs)), *self.place, *self.views}
+        ends: dict[Call, list[Traced]] = {}
+        for x, call in last.items():
+            if x in self.roots and x not in stay and not isinstance(x.value, NUMBERS):
+                ends.setdefault(call, []).append(x)
+        return ends
 
     def _last_uses(self, calls: Sequence[Call]) -> dict[int, dict[Traced, None]]:
         final: dict[Traced, int] = {}

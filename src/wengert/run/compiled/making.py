@@ -37,7 +37,8 @@ def made(
     Unless `at_once`, it is not ready: its steps are left to later runs, which change the data of weights.
     """
     root = nodes[-1]
-    tracer = Tracer(nodes, evaluation.values if at_once else _copied(evaluation.values))
+    evaluation.gives_back = True
+    tracer = Tracer(nodes, evaluation.values if at_once else _copied(evaluation.values), mode != "predict")
     plan = None
     try:
         if not _traced(tracer, root, mode, targets):
@@ -45,7 +46,7 @@ def made(
         asked = targets if mode == "gradients" else None
         bind = partial(in_steps, nodes, tracer.weights, asked or ())
         plan = Plan(root, tracer, bind, asked, program or Program, stacked, at_once)
-        evaluation.values |= {x: concrete(tracer.table[x]) for x in (root, *targets)}
+        evaluation.values |= {x: concrete(value) for x, value in tracer.results.items()}
         calls = len(tracer.trace.calls)
         evaluation.deltas = tracer.found()
         del tracer.trace.calls[calls:]  # which put these deltas together
@@ -66,7 +67,7 @@ def _copied(values: Mapping[Expression, Value]) -> dict[Expression, Value]:
 def _traced(tracer: Tracer, root: Node, mode: Mode, targets: Sequence[Expression]) -> bool:
     try:
         with all_quiet():
-            tracer.forward()
+            tracer.forward((root, *targets))
             if mode != "predict":
                 tracer.backward(root, targets)
     except Exception:  # nothing is lost: the interpreter meets it, and says whose it is

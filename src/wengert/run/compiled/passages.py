@@ -7,7 +7,7 @@ Refuses to know: which stretches have programs, and what these do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ from wengert.control import Context, Run, Steps
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED
+from wengert.graph.order import PORTION
 from wengert.lazy import LazyDelta, dense
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.received import OwnTape, nowhere
@@ -67,12 +68,15 @@ class Passages:
         nodes, modes = nodes[:bind], modes[:bind]  # a list of its own: the caller's will be emptied
         if not self.goes_back and not self.in_parts and modes.count(UNRESOLVED) < _OPEN:
             return 0
+        if not evaluation.goes_back and _reads_much(nodes, evaluation):
+            return 0  # a program gives the values of all nodes, the interpreter lets go of them
         with suppress(Interrupted):
             allowed = self._may_make if self.in_parts else None
             passage = self._stretches.passage(nodes, evaluation.values, allowed)
             if passage is not None:
                 evaluation.values.update(passage.found)
-                self._last[passage.nodes[-1]] = passage
+                if evaluation.goes_back:
+                    self._last[passage.nodes[-1]] = passage
                 return len(passage.nodes)
         return 0
 
@@ -155,3 +159,11 @@ class Passages:
                 else:
                     evaluation.add(x, delta)
         return True
+
+
+def _reads_much(nodes: Sequence[Node], evaluation: Evaluation) -> bool:
+    """Whether their values are likely to take much memory: kinds that are open do not tell."""
+    known = evaluation.values
+    given = (x for node in nodes for i in node._signature.nodes if (x := node._operands[i]) in known)
+    most = max((getattr(known[x], "nbytes", 0) for x in given if isinstance(x, Node)), default=0)
+    return most * len(nodes) > PORTION

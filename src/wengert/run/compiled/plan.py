@@ -28,7 +28,7 @@ from wengert.run.compiled.interrupted import Interrupted, settle
 from wengert.run.compiled.program import Program
 from wengert.run.compiled.stacking import stacked
 from wengert.run.compiled.tracer import Tracer
-from wengert.run.compiled.tracing import Trace
+from wengert.run.compiled.tracing import Trace, outlined
 from wengert.run.received import handed_over
 
 Bind = Binder | Generator[None, None, Binder]  # at once, or in steps
@@ -49,7 +49,7 @@ class Plan(Item):
         at_once: bool = True,
     ) -> None:
         super().__init__()
-        value, trained = tracer.table[root], [w for w in tracer.deltas if isinstance(w, Weight)]
+        value, trained = tracer.results[root], [w for w in tracer.deltas if isinstance(w, Weight)]
         place = {w: i for i, w in enumerate(tracer.weights)}
         self.places = [place[w] for w in trained]
         self.arrays = [place[w] for w in trained if w.kind.column is Column.ARRAY]
@@ -65,6 +65,7 @@ class Plan(Item):
             outputs = [updating.apart(value), *updating.scalars, *updating.states]
         else:
             outputs = [value, *tracer.sent()] if targets is None else tracer.asked
+        outputs = outlined(outputs)
         weights = Weights(trace.inputs[: len(tracer.weights)], changing, self.arrays if changing else ())
         self.homes: list[Home] = []  # of weights that live together
         self.whole: list[Home] = []  # of those that are changed together, too

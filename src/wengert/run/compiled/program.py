@@ -190,8 +190,8 @@ class _Text:
 
     def lines(self, calls: Sequence[Call], outputs: Sequence[object]) -> list[str]:
         """The body: whoever runs it gets the first output after the last pure call, and is asked for the targets."""
-        pure = [self._line(call) for call in calls if call.result is not None]
-        effects = [self._line(call) for call in calls if call.result is None]
+        pure = [self.line(call) for call in calls if call.result is not None]
+        effects = [self.line(call) for call in calls if call.result is None]
         return [*self.head(), *pure, self.asking(outputs), *effects, f"return {self._leaving(outputs)}"]
 
     def asking(self, outputs: Sequence[object]) -> str:
@@ -235,10 +235,14 @@ class _Text:
     def _unpacked(names: Sequence[str], value: str) -> str:
         return f"({', '.join(names)},) = {value}" if names else f"() = {value}"
 
-    def _line(self, call: Call) -> str:
+    def line(self, call: Call) -> str:
+        """What makes a call, and lets go of what nobody reads after it."""
+        made = "" if call.result in self.layout.views else self._made(call)
+        over = [self.names[x] for x in self.layout.ends.get(call, ())]
+        return "; ".join(part for part in (made, f"del {', '.join(over)}" if over else "") if part)
+
+    def _made(self, call: Call) -> str:
         result, function = call.result, call.function
-        if result in self.layout.views:
-            return ""
         arguments = [self._given(x) if call.opaque else self._value(x) for x in call.arguments]
         options = [f"{name}={self._value(x)}" for name, x in call.options.items()]
         if function is subtract_into:

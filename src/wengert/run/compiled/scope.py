@@ -16,6 +16,7 @@ from wengert.arrays import Value
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, UNRESOLVED, Case, Rule, Signature
+from wengert.graph.order import last_readers
 from wengert.graph.template import Template, template_of
 from wengert.lazy import LazyDelta, Product, Rows, Term
 from wengert.run.compiled.tracing import Trace, Traced, Tracing, concrete
@@ -28,9 +29,12 @@ Table = dict[Expression, Any]  # Any: traced, lazy or constant values and deltas
 class Scope:
     """Nodes and the values that they have in one evaluation, or in one call of a cell within it."""
 
-    def __init__(self, trace: Trace, table: Table, rules: Rulebook | None = None) -> None:
+    def __init__(
+        self, trace: Trace, table: Table, rules: Rulebook | None = None, goes_back: bool = True
+    ) -> None:
         self.trace = trace
         self.table = table
+        self.goes_back = goes_back  # else a value goes after its last reader
         self.rules: Rulebook = {} if rules is None else rules
         self._within = rules is not None
         self._arguments: dict[Node, list[Any]] = {}  # Any: as in Table
@@ -42,13 +46,24 @@ class Scope:
         """Whether a rule of somebody else was called."""
         return None in self.rules.values()
 
-    def forward(self, nodes: Sequence[Node], known: Iterator[Value] | None = None) -> None:
-        """Every node's value; where they are `known`, in the order of `computed`, they are inputs."""
+    def forward(
+        self,
+        nodes: Sequence[Node],
+        known: Iterator[Value] | None = None,
+        kept: Sequence[Expression] = (),
+    ) -> None:
+        """Every node's value; where they are `known`, in the order of `computed`, they are inputs.
+
+        Where nothing goes back only the `kept` ones stay.
+        """
+        last = {} if self.goes_back else last_readers(nodes, kept)
         for node in nodes:
             signature, given = node._signature, node._signature.nodes
-            arguments = self._arguments[node] = [
+            arguments = [
                 self.table[x] if i in given else self._literal(x) for i, x in enumerate(node._operands)
             ]
+            if self.goes_back:
+                self._arguments[node] = arguments
             if signature.mode == UNRESOLVED:
                 self._resolved[node] = signature = resolve(node, tuple(map(concrete, arguments)))
             if signature.mode == CELL:
@@ -58,6 +73,8 @@ class Scope:
             else:
                 rules = self._rules_of(signature)
                 self.table[node] = self._applied(rules and rules[0], signature.value, arguments)
+            for x in last.get(node, ()):
+                del self.table[x]
 
     def computed(self, nodes: Sequence[Node]) -> Iterator[Any]:  # Any: as in Table
         """The values that rules have given, those within calls of cells in the place of the call's."""
@@ -68,15 +85,19 @@ class Scope:
                 yield self.table[node]
 
     def backward(self, nodes: Sequence[Node], deltas: Table, passed: Table) -> None:
-        """Every delta sent on its way, until only what has no rule holds any; `passed` keeps those of its nodes."""
+        """Every delta sent on its way, until only what has no rule holds any; `passed` keeps those of its nodes.
+
+        What was found for a node on the way there goes after its turn.
+        """
         for node in reversed(nodes):
             g = deltas.pop(node, None)
-            if g is None:
-                continue
-            if node in passed:
-                passed[node] = g
-            for x, d in self.sent(node, g):
-                self.add(deltas, x, d)
+            if g is not None:
+                if node in passed:
+                    passed[node] = g
+                for x, d in self.sent(node, g):
+                    self.add(deltas, x, d)
+            for found in (self.table, self._arguments, self._calls):
+                found.pop(node, None)
 
     def add(self, deltas: Table, x: Expression, delta: Any) -> None:  # Any: as in Table
         """Add to what has arrived at `x`."""
@@ -109,8 +130,10 @@ class Scope:
         self, node: Node, template: Template, arguments: list[Any], known: Iterator[Value] | None
     ) -> Any:  # Any: as in Table
         table = dict(zip(template.inputs, arguments, strict=True))
-        inner = self._calls[node] = Scope(self.trace, table, self.rules)
-        inner.forward(template.nodes, known)
+        inner = Scope(self.trace, table, self.rules, self.goes_back)
+        if self.goes_back:
+            self._calls[node] = inner
+        inner.forward(template.nodes, known, template.results)
         found = tuple(table[x] for x in template.results)
         return found[0] if template.single else found
 

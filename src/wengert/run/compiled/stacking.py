@@ -107,7 +107,7 @@ class _Writer:
         if isinstance(result, Traced):
             self.stacks[group] = result
             made += [
-                Call(branch, (result, i), {}, x, pure=True)
+                Call(branch, (result.outline, i), {}, x, pure=True)
                 for i, x in enumerate(group.results)
                 if x in self.chosen.alone
             ]
@@ -162,7 +162,7 @@ class _Writer:
             chain = _chain([x for x in g.results if x is not None], users)
             if chain and stack.ndim > 1 and adds_in_turn(len(g.calls), stack.shape[1:], stack.dtype):
                 at = left[id(chain[-1])][0]
-                self.sums.append((at, Call(total, (stack,), {}, chain[-1].result, pure=True)))
+                self.sums.append((at, Call(total, (stack.outline,), {}, chain[-1].result, pure=True)))
                 for call in chain:
                     del left[id(call)]
         return set(left)

@@ -20,7 +20,7 @@ from wengert.run.compiled.layout import memory
 from wengert.run.compiled.program import Program, needed
 from wengert.run.compiled.scope import Scope, leaving
 from wengert.run.compiled.stretch import Back, Passage, Sent, Stretch, form_of, parts_of
-from wengert.run.compiled.tracing import Trace, Traced, concrete, traced_in
+from wengert.run.compiled.tracing import Trace, Traced, concrete, outlined, traced_in
 
 
 def made(
@@ -36,18 +36,18 @@ def made(
     try:
         with all_quiet():
             scope.forward(nodes)
-        outputs = [scope.table[node] for node in nodes]
+        outputs: list[Any] = [scope.table[node] for node in nodes]  # Any: traced values or constants
         forms = {i: form_of(values[x]) for i, x in enumerate(leaves) if not isinstance(x, Weight)}
-        stretch = Stretch(nodes, leaves, forms, make(trace, outputs), make)
+        stretch = Stretch(nodes, leaves, forms, make(trace, outlined(outputs)), make)
         if stretch.cells:
             outputs += scope.computed(nodes)
-            stretch.program = make(trace, outputs)
+            stretch.program = make(trace, outlined(outputs))
         roots, place = memory(trace.calls), {scope.table[x]: i for i, x in enumerate(leaves)}
         stretch.shares = [
             frozenset(place[r] for r in roots.get(x, (x,)) if r in place)
             if isinstance(x, Traced)
             else frozenset()
-            for x in scope.computed(nodes)
+            for x in map(outlined, scope.computed(nodes))
         ]
         inputs = tuple(x.value for x in trace.inputs)
         return stretch, Passage(stretch, nodes, leaves, inputs, tuple(map(concrete, outputs)))
@@ -79,10 +79,10 @@ def sending(
             sent = _through(scope, nodes, arrived, unwanted, totals)
             place = {x: i for i, x in enumerate(passage.leaves)}
             outputs = [_leaving(trace, delta) for _, delta in sent]
-            used = _used(trace, outputs)
+            used = _used(trace, outlined(outputs))
             reads = [at + 1 for at, x in zip(sources, trace.inputs, strict=True) if x in used]
             trace.inputs = [x for x in trace.inputs if x in used]
-            program = passage.stretch.make(trace, outputs)
+            program = passage.stretch.make(trace, outlined(outputs))
         back = Back(program, reads, [place[x] for x, _ in sent])
         return back, [(x, concrete(delta)) for (x, _), delta in zip(sent, outputs, strict=True)]
     except Exception:  # as in `made`

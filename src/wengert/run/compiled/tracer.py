@@ -20,7 +20,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, dense
 from wengert.run.compiled.layout import Roots, memory
 from wengert.run.compiled.scope import Scope, leaving, term_of
-from wengert.run.compiled.tracing import Trace, Traced, concrete, traced_in
+from wengert.run.compiled.tracing import Trace, Traced, concrete, outlined, traced_in
 
 NUMBERS: Final = (float, int, Float32)
 
@@ -28,7 +28,9 @@ NUMBERS: Final = (float, int, Float32)
 class Tracer:
     """One evaluation of `nodes`, written down in `trace`; its results are those of the run itself."""
 
-    def __init__(self, nodes: Sequence[Node], values: Mapping[Expression, Value]) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], values: Mapping[Expression, Value], goes_back: bool = True
+    ) -> None:
         self.trace = Trace()
         self.nodes = nodes
         self.weights = [x for x in values if isinstance(x, Weight)]
@@ -36,16 +38,18 @@ class Tracer:
         self.deltas: dict[Expression, Any] = {}  # Any: traced, lazy or constant
         self.asked: list[Any] = []  # Any: the deltas of targets, traced or constant
         self.shared: set[Traced] = set()  # inputs that may be the memory of weights
-        self.scope = Scope(self.trace, self.table)
+        self.scope = Scope(self.trace, self.table, None, goes_back)
+        self.results: dict[Expression, Any] = {}  # Any: traced or constant values that stay
         self.first_step = False  # of some weight's optimizer
 
-    def forward(self) -> None:
-        """Every node's value."""
-        self.scope.forward(self.nodes)
+    def forward(self, kept: Sequence[Expression]) -> None:
+        """Every node's value, of which the `kept` ones stay when nobody needs them any more."""
+        self.scope.forward(self.nodes, kept=kept)
+        self.results = {x: self.table[x] for x in kept}
 
     def backward(self, loss: Expression, targets: Sequence[Expression] = ()) -> None:
         """The delta of every weight, and of the nodes among the targets."""
-        self.deltas[loss] = one_like(self.table[loss].value)
+        self.deltas[loss] = one_like(self.results[loss].value)
         passed = dict.fromkeys(targets)
         self.scope.backward(self.nodes, self.deltas, passed)
         self.asked = [
@@ -53,7 +57,7 @@ class Tracer:
         ]
 
     def _dense(self, x: Expression, delta: Any) -> Any:  # Any: as in `deltas`; None: the loss does not depend
-        return self.trace.opaque(zero_of, self.table[x]) if delta is None else dense(delta)
+        return self.trace.opaque(zero_of, self.results[x]) if delta is None else dense(delta)
 
     def kinds(self) -> dict[Traced, Hashable]:
         """Of each input what it has in common with those that it may stand in one array with."""
@@ -157,7 +161,7 @@ class Updating:
         """`x`, or its own copy where it shares memory with the data of a weight, which are about to change."""
         lazy = isinstance(x, LazyDelta)
         arrays = [*(y for term in x.terms for y in term.arrays()), x.rest] if lazy else [x]
-        if not any(r in self.data for y in traced_in(arrays) for r in self.roots.get(y, {y})):
+        if not any(r in self.data for y in traced_in(outlined(arrays)) for r in self.roots.get(y, {y})):
             return x
         return self.tracer.trace.call(operator.pos, dense(x))  # a copy, unlike a product with 1
 

@@ -1,7 +1,8 @@
 """Values that write down what is done to them: how the rules of operations become a program of array functions.
 
 Knows: that a traced value holds the real value of this run, so that tracing *is* running, and shapes need no
-second set of rules; that functions which come in pieces are traced piece by piece, and equal calls are made once.
+second set of rules; that functions which come in pieces are traced piece by piece, and equal calls are made once;
+that calls hold outlines of values, so that a trace takes the memory of a run and not that of all its values.
 Refuses to know: nodes, deltas, weights, and what becomes of the program.
 """
 
@@ -11,19 +12,23 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NoReturn, cast
+from typing import Any, ClassVar, Final, NoReturn, cast
+from weakref import ref
 
 from wengert.arrays import HOST, Namespace, Value, dtype_of, is_array, namespace_of, serve, shape_of
 from wengert.arrays.kernels import EFFECTS, subtract_into, transposed
+from wengert.arrays.outlines import has_elements, outline_of
 from wengert.arrays.pieces import PIECES, REWRITES
 from wengert.lazy import LazyDelta
 
 Function = Callable[..., Any]  # Any: functions of an array library, and rules of users
+_ROOM: Final = 8_000_000  # bytes of small values that one trace keeps; of 64x64 in float32 these are 488
+_MAKERS: Final = frozenset(maker for _, maker in REWRITES)
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One line of a program: `slot = function(*arguments, **options)`; slots stand in it as `Traced`."""
+    """One line of a program: `slot = function(*arguments, **options)`; slots stand in it as outlines."""
 
     function: Function
     arguments: tuple[Any, ...]  # Any: traced values, constants, and tuples of them
@@ -43,10 +48,11 @@ class Trace:
     def __init__(self) -> None:
         self.calls: list[Call] = []
         self.inputs: list[Traced] = []
-        self._made: dict[object, Traced] = {}
+        self._made: dict[object, Traced] = {}  # outlines
+        self._room = _ROOM
 
     def input(self, value: Value) -> Traced:
-        """A value that each run of the program is given."""
+        """A value that each run of the program is given; somebody else keeps it, so it is its own outline."""
         self.inputs.append(traced := Traced(self, value))
         return traced
 
@@ -61,8 +67,12 @@ class Trace:
         if found is None:
             found = self._called(function, arguments, options, pure=True)
             if isinstance(found, Traced):
-                self._made[key] = found
-        return found
+                self._made[key] = found.outline
+            return found
+        held = found.held()
+        return (
+            found.holding(function(*map(concrete, arguments), **options), arguments) if held is None else held
+        )
 
     def opaque(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
         """What a function gives of which nothing is known: it is called anew, here and in each run."""
@@ -74,9 +84,18 @@ class Trace:
         value = function(*map(concrete if pure else given, arguments), **options)
         if pure and not any(map(_is_traced, arguments)) and next(traced_in(arguments), None) is None:
             return value  # of constants: a constant
-        result = Traced(self, value, function, arguments)
-        self.calls.append(Call(function, arguments, options, result, pure))
-        return result
+        outline = Traced(self, outline_of(value, self._room), function)
+        if has_elements(outline.value):
+            self._room -= outline.value.nbytes
+        self.calls.append(self._written(function, arguments, options, outline, pure))
+        return outline.holding(value, arguments)
+
+    @staticmethod
+    def _written(
+        function: Function, arguments: Any, options: Any, result: Traced | None, pure: bool
+    ) -> Call:  # Any: as in `Call`
+        options = {name: outlined(x) for name, x in options.items()}
+        return Call(function, outlined(arguments), options, result, pure)
 
     def close(self) -> None:
         """Let go of all values; traced values and their trace hold each other."""
@@ -86,7 +105,7 @@ class Trace:
 
     def effect(self, function: Function, *arguments: Any, **options: Any) -> None:  # Any: as in `Call`
         """A call that changes an array in place: not made now, only in the runs of the program."""
-        self.calls.append(Call(function, arguments, options, None, pure=False))
+        self.calls.append(self._written(function, arguments, options, None, pure=False))
 
 
 def _refuse(self: object, *others: object) -> NoReturn:
@@ -120,18 +139,39 @@ def _times(self: Traced, other: Value) -> Value:
 
 
 class Traced:
-    """The value of this run, and the function and arguments that made it (None: it was given)."""
+    """The value of this run, and the function that made it (None: it was given).
 
-    __slots__ = ("arguments", "function", "trace", "value")
+    Rules have the value as long as they hold it; calls hold its `outline`, of which only small arrays have elements.
+    """
+
+    __slots__ = ("__weakref__", "_held", "_outline", "arguments", "function", "trace", "value")
     __array_ufunc__: ClassVar[None] = None  # numpy's operators come to ours, its functions refuse
 
-    def __init__(
-        self, trace: Trace, value: Value, function: Function | None = None, arguments: tuple[Any, ...] = ()
-    ) -> None:  # Any: as in `Call`
+    def __init__(self, trace: Trace, value: Value, function: Function | None = None) -> None:
         self.trace = trace
         self.value = value
         self.function = function
-        self.arguments = arguments
+        self.arguments: tuple[Any, ...] = ()  # Any: as in `Call`; of a function that a rewriting looks into
+        self._outline: Traced | None = None  # itself: a reference would be a circle
+        self._held: ref[Traced] | None = None
+
+    @property
+    def outline(self) -> Traced:
+        """What stands for this in calls."""
+        return self if self._outline is None else self._outline
+
+    def held(self) -> Traced | None:
+        """What has the value that this is the outline of; None if nobody holds it any more."""
+        return self if self._held is None else self._held()
+
+    def holding(self, value: Value, arguments: tuple[Any, ...]) -> Traced:  # Any: as in `Call`
+        """What has the value, of which this is the outline."""
+        made = Traced(self.trace, value, self.function)
+        made._outline = self
+        if self.function in _MAKERS:
+            made.arguments = arguments
+        self._held = ref(made)
+        return made
 
     __add__, __radd__ = _operator(operator.add), _reflected(operator.add)
     __sub__, __rsub__ = _operator(operator.sub), _reflected(operator.sub)
@@ -185,6 +225,15 @@ def concrete(x: Any) -> Any:  # Any: as in `Call`
     return x
 
 
+def outlined(x: Any) -> Any:  # Any: as in `Call`
+    """`x` as calls hold it."""
+    if isinstance(x, Traced):
+        return x.outline
+    if isinstance(x, (tuple, list)) and next(traced_in(x), None) is not None:
+        return type(x)(map(outlined, x))
+    return x
+
+
 def given(x: Any) -> Any:  # Any: as in `Call`
     """`x` for somebody who may write to it: of a constant array, which later runs share, a copy."""
     return x.copy() if is_array(x) else concrete(x)
@@ -215,9 +264,9 @@ def traced_in(x: object) -> Iterator[Traced]:
 
 def _key(x: object) -> object:
     """What makes two arguments the same: 1, 1.0 and True are not, and neither are two arrays."""
+    if type(x) is Traced:
+        return id(x.outline)
     cls = type(x)
-    if cls is Traced:
-        return id(x)
     if cls is float or cls is int:
         return cls, x
     if isinstance(x, tuple):

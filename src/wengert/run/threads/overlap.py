@@ -15,7 +15,7 @@ from wengert.arrays import Value
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.template import CellSignature
-from wengert.run.loops import Failure, Loops, Values, arguments_of, backward, forward, left
+from wengert.run.loops import Ends, Failure, Loops, Values, arguments_of, backward, forward, left
 from wengert.run.notes import noted
 from wengert.run.threads.crew import Crew
 from wengert.run.threads.partition import Tasks, schedule
@@ -38,15 +38,20 @@ class Overlapping(Loops):
         """Whether two rules of others among `nodes` could wait for each other."""
         return self._several(nodes) and self._tasks(nodes, _operands_of(nodes)) is not None
 
-    def forward(self, nodes: list[Node], values: Values, failed: dict[Expression, Failure]) -> int:
-        """As `loops.forward`; after a failure `nodes` begins with those that have been computed."""
+    def forward(
+        self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
+    ) -> int:
+        """As `Loops.forward`; after a failure `nodes` begins with those that have been computed.
+
+        Of rules that overlap nobody knows which reads a value last: values go when all have ended.
+        """
         if len(nodes) < 2 or self._ours.issuperset(map(_signature, nodes)) or not self._several(nodes):
-            return forward(nodes, values, failed)
+            return super().forward(nodes, values, failed, ends)
         careful = next((i for i, n in enumerate(nodes) if n._signature.mode in _CAREFUL), len(nodes))
         first = nodes[:careful]
         tasks = self._tasks(first, _operands_of(first))
         if tasks is None:
-            return forward(nodes, values, failed)
+            return super().forward(nodes, values, failed, ends)
         halted: list[bool] = []
 
         def work(part: list[Node]) -> None:
@@ -59,6 +64,10 @@ class Overlapping(Loops):
         done = [node for node in first if node in values]
         if nodes:
             nodes[:careful] = done + [node for node in first if node not in values]
+        if ends and len(done) == len(first):
+            for node in done:
+                for x in ends.get(node, ()):
+                    values.pop(x, None)
         return len(done)
 
     def backward(self, nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:

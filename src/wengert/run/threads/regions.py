@@ -96,7 +96,7 @@ def _written(
     text: _Text, groups: Sequence[Sequence[Call]], tasks: Tasks, shared: set[Traced], letter: str
 ) -> list[str]:
     """The lines of tasks: a function each, and the call that runs them; one alone stands as it is."""
-    written = [[text._line(call) for call in group] for group in groups]
+    written = [[text.line(call) for call in group] for group in groups]
     if len(groups) <= 1:
         return [line for group in written for line in group]
     lines = []
@@ -129,6 +129,14 @@ class _TaskLayout(Layout):
                     users.setdefault(root, set()).add(self._task[call])
         last = super()._last_uses(calls)
         return {at: {x: None for x in dying if len(users[x]) == 1} for at, dying in last.items()}
+
+    def _ends(self, calls: Sequence[Call], outputs: Sequence[object]) -> dict[Call, list[Traced]]:
+        users: dict[Traced, set[int]] = {}
+        for call in calls:
+            for x in traced_in((*call.arguments, *call.options.values(), call.result)):
+                users.setdefault(x, set()).add(self._task[call])
+        ends = super()._ends(calls, outputs)
+        return {call: [x for x in dying if len(users[x]) == 1] for call, dying in ends.items()}
 
     def _settle(self, result: Traced, free: dict[Form, list[int]]) -> None:
         super()._settle(result, self._free.setdefault(self._home[result], {}))

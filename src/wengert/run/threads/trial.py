@@ -14,8 +14,8 @@ from threading import Lock
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
-from wengert.arrays import Value, is_host_array
-from wengert.arrays.kernels import new_buffer
+from wengert.arrays import Value, give_back, is_host_array
+from wengert.arrays.outlines import blank
 from wengert.run.compiled.layout import NUMBERS, Layout
 from wengert.run.compiled.program import Program, _Text, lines_of
 from wengert.run.compiled.tracing import Trace, Traced
@@ -80,7 +80,8 @@ class Divided(Program):
     def give(self, buffers: tuple[Any, ...]) -> None:  # Any: as in `take`
         """What a run used is free again."""
         way, own = buffers
-        way.give(own)
+        if self._way is None or way is self._way:
+            way.give(own)
 
     def forget(self) -> None:
         for way in self._programs():
@@ -160,6 +161,8 @@ class Divided(Program):
         for other in self._ways:
             if other is not way:
                 other.forget()
+        if self._ways:
+            give_back()
 
 
 def _without_values(listing: Listing) -> Listing:
@@ -190,7 +193,7 @@ class _Slots:
 def _shape_only(value: Value) -> Value:
     """What a layout asks of a value: a number, or an array that could lie in a buffer."""
     if is_host_array(value):
-        return new_buffer(value.shape, value.dtype) if value.flags.c_contiguous else None
+        return blank(value) if value.flags.c_contiguous else None
     return value if isinstance(value, NUMBERS) else None
 
 
@@ -205,7 +208,7 @@ class _Timed(Program):
         layout = Layout(listing.calls, listing.outputs)
         text = _Text(listing.inputs, listing.targets, layout)
         text.constants.scope |= {"clock": perf_counter, "note": note}
-        marked = [(text._line(call), "marks.append(clock())") for call in listing.calls]
+        marked = [(text.line(call), "marks.append(clock())") for call in listing.calls]
         pure = sum(call.result is not None for call in listing.calls)
         settled = (text.asking(listing.outputs), "marks.append(clock())")
         lines = [*text.head(), "marks = [clock()]"]
