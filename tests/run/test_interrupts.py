@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wengert.graph.interrupts import Uninterrupted
 
 import wengert as wg
 from tests.run.attacked import OPTIMIZERS
 from tests.run.counting import state_of
 from tests.run.planned import eager, plain
 from tests.run.test_plans_failures import Scene, everybody_may_train
-from wengert.graph.interrupts import Uninterrupted
 from wengert.graph.store import STORE, _inside
 from wengert.plugins import SGD
 from wengert.run import commit as commits

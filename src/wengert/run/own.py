@@ -45,7 +45,7 @@ class RunsOwn(Evaluation):
         """A tape is asked for, which may be sent a delta: from now on to its end the run is alone (S10)."""
         if not self.trains:
             self.trains = self.passages.goes_back = True
-            run.on_close(STORE.hold())
+            STORE.hold(run.on_close)
             if not self.buffers:  # no weight has been read: begin where the training before this one ended
                 self.snapshot = STORE.begin(self)
 
