@@ -7,6 +7,7 @@ Refuses to know: what a weight is for, and how an update was found.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext
@@ -15,6 +16,7 @@ from typing import Any, Final, TypeVar
 
 from wengert.arrays import Value, as_readonly, is_array, own_copy
 from wengert.arrays.changes import Change, carry_out
+from wengert.control import running_here
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -205,6 +207,17 @@ class Store:
         found.append((setattr, self, "version", self.version + 1))
         return found
 
+    def forked(self) -> None:
+        """A process that has been forked has one thread: no other trains or reads any more.
+
+        The lock is held since before the fork, so no commit was half made then.
+        """
+        if not _inside.get():
+            self._training = threading.Lock()
+        if not running_here():  # or some of these may be its own; the others cost a copy a commit
+            self.readers.clear()
+        self.lock.release()
+
     def read(self, cells: Sequence[Cell], snapshot: int) -> list[Value]:
         """The data of the cells at a snapshot."""
         data = [cell.data for cell in cells]  # before the version: `replaced` writes them the other way round
@@ -229,6 +242,10 @@ _NOBODY: Final = nullcontext()  # to wait for
 # carries the same list and waits like everybody else from then on.
 _inside: Final[ContextVar[list[bool] | None]] = ContextVar("inside a training", default=None)
 STORE: Final = Store()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=STORE.lock.acquire, after_in_parent=STORE.lock.release, after_in_child=STORE.forked
+    )
 
 
 def exposed(cell: Cell) -> Value:

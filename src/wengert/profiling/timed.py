@@ -90,7 +90,7 @@ class Timed(loops.Loops):
         self, weight: Weight, change: Changing, old: Value, in_place: bool
     ) -> tuple[Value, list[Change]]:
         with self._of_weight("change", weight):
-            # beside the data, with a copy more: what is made in place is one call for all weights, with no look at a clock
+            # beside the data, with a copy more: in place all weights change in one call, without a look at a clock
             return change(old, False)
 
     def _of_weight(self, part: Part, weight: Weight) -> AbstractContextManager[object]:
