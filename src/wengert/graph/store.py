@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
 from wengert.arrays import Value, as_readonly, is_array, own_copy
-from wengert.arrays.changes import Change, carry_out
+from wengert.arrays.changes import Change, all_set, carry_out
 from wengert.control import running_here
 
 A = TypeVar("A")
@@ -180,25 +180,24 @@ class Store:
 
         For one who holds the lock until it is carried out, and has asked who else reads.
         """
-        version, moved = self.version + 1, self.moved
         found: list[Change] = []
+        cells: list[Cell] = []  # those that get another buffer
+        fresh: list[Value] = []
         for cell, data in made:
             if others:
                 history = _still_seen([*cell.history, (cell.version, cell.data)], others)
                 found.append((setattr, cell, "history", history))
-                found.append((setattr, cell, "version", version))  # before the data: see `at`
+                found.append((setattr, cell, "version", self.version + 1))  # before the data: see `at`
             elif cell.history:  # nobody has a snapshot from before, so data may stay of an older version
                 found.append((setattr, cell, "history", []))
             if data is not cell.data:
-                moved += 1
-                if cell.arena is not None:
-                    found.append((setattr, cell, "arena", None))
-                found.append((setattr, cell, "data", data))
-            if cell.exposed:
-                found.append((setattr, cell, "exposed", False))
-        if moved != self.moved:
-            found.append((setattr, self, "moved", moved))
-        found.append((setattr, self, "version", version))
+                if cell.arena is not None or cell.exposed:
+                    found += (setattr, cell, "arena", None), (setattr, cell, "exposed", False)
+                cells.append(cell)
+                fresh.append(data)
+        if cells:
+            found += all_set(cells, "data", fresh), (setattr, self, "moved", self.moved + len(cells))
+        found.append((setattr, self, "version", self.version + 1))
         return found
 
     def changed(self, cells: Sequence[Cell]) -> list[Change]:

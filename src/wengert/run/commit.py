@@ -14,7 +14,7 @@ from sys import getrefcount
 from typing import Any
 
 from wengert.arrays import Float32, Value, all_quiet, dtype_of, is_array, is_host_array, own_copy, shape_of
-from wengert.arrays.changes import Change
+from wengert.arrays.changes import Change, all_set
 from wengert.arrays.ownership import ALONE
 from wengert.errors import ShapeError
 from wengert.graph.kinds import Column
@@ -61,7 +61,8 @@ def commit(
         besides: list[Change] = []
         for weight, _, optimizer in updates:
             besides += optimizer._late_changes(getrefcount(weight._optimizer) == ALONE)
-            besides.append((setattr, weight, "_optimizer", optimizer))
+        stepped_by = [[update.weight for update in updates], [update.optimizer for update in updates]]
+        besides.append(all_set(stepped_by[0], "_optimizer", stepped_by[1]))
         STORE.publish(snapshot, changes, besides)
     failures: list[Exception] = []
     for group in groups:
