@@ -160,3 +160,137 @@ def test_a_load_is_whole_wherever_something_is_thrown(tmp_path: Path) -> None:
     )
     assert nothing
     assert everything
+
+
+_STRESS = """
+import random, signal, sys
+import numpy as np, wengert as wg
+from wengert.graph.store import STORE
+from wengert.plugins import SGD
+
+class Stopped(BaseException): ...
+
+def stop(*_):
+    raise Stopped
+
+executor = {"interpreter": lambda: wg.run.Sequential(compiled=False), "plans": wg.run.Sequential,
+            "Parallel": lambda: wg.run.Parallel(2), "Batched": wg.run.Batched}[sys.argv[1]]()
+settings, chance = SGD(learning_rate=1.0), random.Random(0)
+weights = [settings.array_weight(np.zeros((64, 64))) for _ in range(40)]
+loss = wg.sum(weights[0])
+for w in weights[1:]:
+    loss = wg.add(loss, wg.sum(w))  # all fall by 1 together, or none
+for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGUSR1):
+    signal.signal(number, stop)
+done = 0
+while done < int(sys.argv[2]):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-4, 5e-3))
+        while True:
+            loss.train().run(executor)
+    except Stopped:
+        done += 1
+    values = {float(x) for w in weights for x in (w.data[0, 0], w.data[-1, -1])}
+    assert len(values) == 1, values
+assert wg.train(settings.double_weight(1.0) * 1.0).start().result(10.0) == 1.0
+assert not STORE.readers
+"""
+
+_FORKED = """
+import os, signal, sys, threading, time
+import numpy as np, wengert as wg
+from wengert.graph.store import STORE
+from wengert.plugins import SGD
+
+executor = {"interpreter": lambda: wg.run.Sequential(compiled=False), "plans": wg.run.Sequential,
+            "Parallel": lambda: wg.run.Parallel(2), "Batched": wg.run.Batched}[sys.argv[1]]()
+settings = SGD(learning_rate=1.0)
+weights = [settings.array_weight(np.zeros((64, 64))) for _ in range(20)]
+loss = wg.sum(weights[0])
+for w in weights[1:]:
+    loss = wg.add(loss, wg.sum(w))
+over = threading.Event()
+
+def work():
+    while not over.is_set():
+        loss.train().run(executor)
+
+def level():
+    (value,) = {float(x) for w in weights for x in (w.data[0, 0], w.data[-1, -1])}
+    return value
+
+for _ in range(20):
+    loss.train().run(executor)
+other = threading.Thread(target=work)
+other.start()
+for turn in range(int(sys.argv[2])):
+    time.sleep(0.001 * (turn % 7))
+    child = os.fork()
+    if not child:
+        signal.alarm(20)  # one that hangs dies of it
+        before = level()
+        for _ in range(3):
+            loss.train().run(executor)
+        os._exit(0 if level() == before - 3.0 and not STORE.readers else 1)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if ended:
+        break
+over.set()
+other.join()
+sys.exit(ended)
+"""
+
+
+def by_itself(program: str, *arguments: str) -> None:
+    """Run a program in a process of its own."""
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert found.returncode == 0, (found.returncode, found.stderr)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a timer that sends signals is POSIX's")
+class TestAtRandom:
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", EXECUTORS)
+    def test_a_hundred_signals(self, name: str) -> None:
+        by_itself(_STRESS, name, "100")
+
+    @pytest.mark.nightly
+    @pytest.mark.parametrize("name", EXECUTORS)
+    def test_two_thousand_signals(self, name: str) -> None:
+        by_itself(_STRESS, name, "2000")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+class TestForked:
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", EXECUTORS)
+    def test_a_process_forked_while_another_thread_trains_can_train(self, name: str) -> None:
+        by_itself(_FORKED, name, "6")
+
+    def test_nobody_reads_or_trains_in_it(self) -> None:
+        """All that other threads hold at the moment of a fork."""
+        begun, go_on = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            STORE.begin(begun)
+            STORE.alone(lambda: (begun.set(), go_on.wait(10.0)))
+            STORE.end(begun)
+
+        other = threading.Thread(target=hold)
+        other.start()
+        assert begun.wait(10.0)
+        child = os.fork()
+        if not child:
+            try:
+                signal.alarm(10)
+                os._exit(0 if not STORE.readers and everybody_may_train() else 1)
+            finally:
+                os._exit(2)
+        go_on.set()
+        other.join()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
