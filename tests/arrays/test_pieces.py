@@ -57,7 +57,7 @@ CALLS: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {  # Any: argum
     "one_hot": [((LABELS, 4, np.float64), {})],
     "pick": [((CUBE, LABELS), {})],
 }
-CHANGES = {
+CHANGES: dict[str, list[tuple[tuple[int, int], ...]]] = {
     "fused_update": [((k, m), (7, k), (7, m)) for k, m in ((5, 4), (128, 64))],
     "scaled_update": [((5, 4), (5, 4))],
 }

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +93,7 @@ def attacked(
     for at in range(1, count.met + 1, every):
         one = scene()
         thrown = Thrown(bomb, at, within)
-        assert thrown.run(lambda one=one: work(one)) or thrown.met < at, (
-            f"swallowed at place {at} of {count.met}"
-        )
+        assert thrown.run(partial(work, one)) or thrown.met < at, f"swallowed at place {at} of {count.met}"
         found = one.state()
         assert found in (before, after), f"neither before nor after, at place {at} of {count.met}"
         nothing += found == before
@@ -280,9 +279,13 @@ class TestForked:
         """All that other threads hold at the moment of a fork."""
         begun, go_on = threading.Event(), threading.Event()
 
+        def meanwhile() -> None:
+            begun.set()
+            go_on.wait(10.0)
+
         def hold() -> None:
             STORE.begin(begun)
-            STORE.alone(lambda: (begun.set(), go_on.wait(10.0)))
+            STORE.alone(meanwhile)
             STORE.end(begun)
 
         other = threading.Thread(target=hold)

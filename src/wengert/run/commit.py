@@ -61,8 +61,8 @@ def commit(
         besides: list[Change] = []
         for weight, _, optimizer in updates:
             besides += optimizer._late_changes(getrefcount(weight._optimizer) == ALONE)
-        stepped_by = [[update.weight for update in updates], [update.optimizer for update in updates]]
-        besides.append(all_set(stepped_by[0], "_optimizer", stepped_by[1]))
+        optimizers = [update.optimizer for update in updates]
+        besides.append(all_set([update.weight for update in updates], "_optimizer", optimizers))
         STORE.publish(snapshot, changes, besides)
     failures: list[Exception] = []
     for group in groups:
