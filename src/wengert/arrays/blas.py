@@ -114,6 +114,7 @@ def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
     """The changes that make `w -= scale * x.T @ d`, for `w` of shape (k, m), `x` of (n, k) and `d` of (n, m).
 
     >>> w = np.ones((1, 2))
+    >>> from wengert.arrays.changes import carry_out
     >>> carry_out(fused_update(w, np.array([[1.0], [2.0]]), np.eye(2), 0.5))
     >>> w
     array([[0.5, 0. ]])

@@ -51,20 +51,19 @@ if hasattr(os, "register_at_fork"):
 def without_collector() -> Iterator[None]:
     """Within, Python does not look for cycles of garbage; afterwards it does so again, if it did before.
 
-        The collector goes through all objects that live, again and again as their number grows: in a program that holds
-        a million objects of data, building a batch of trees takes nine times as long with it. An expression has no
-        cycles and does not need it. Put around one step of a loop of your own, building and running; cycles of other
-        code are collected between the steps. `training.fit`, `training.evaluate` and the plans do this by themselves.
-        It holds for the whole process: within, other threads have no collector either.
-        >>> import gc
-    import os
-        >>> with without_collector():
-        ...     gc.isenabled()
-        False
-        >>> gc.isenabled()
-        True
+    The collector goes through all objects that live, again and again as their number grows: in a program that holds
+    a million objects of data, building a batch of trees takes nine times as long with it. An expression has no
+    cycles and does not need it. Put around one step of a loop of your own, building and running; cycles of other
+    code are collected between the steps. `training.fit`, `training.evaluate` and the plans do this by themselves.
+    It holds for the whole process: within, other threads have no collector either.
+    >>> import gc
+    >>> with without_collector():
+    ...     gc.isenabled()
+    False
+    >>> gc.isenabled()
+    True
 
-        Source: `gc` of Python's library.
+    Source: `gc` of Python's library.
     """
     user = object()
     try:
