@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from benchmarks.network import RATE, Batch, Dense, Floats, Integers, Network, Parameters
+from wengert.arrays.changes import carry_out
 from wengert.arrays.host import fused_update
 
 Change = tuple[Dense, Floats, Floats]  # a layer, its input, the delta of its output
@@ -156,7 +157,7 @@ def update(changes: Iterable[Change], rate: float, fused: bool) -> None:
     """Every layer's step."""
     for (w, b), x, d in changes:
         if fused:
-            fused_update(w, x, d, rate)
+            carry_out(fused_update(w, x, d, rate))
         else:
             w -= rate * np.dot(x.T, d)
         b -= rate * np.dot(ones(len(d)), d)

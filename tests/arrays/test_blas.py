@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as npst
 from numpy.testing import assert_allclose, assert_array_equal
 
 from wengert.arrays import HOST, blas
+from wengert.arrays.changes import carry_out
 from wengert.errors import ShapeError
 
 from .samples import LAYOUTS, Sample, arrays, dtypes, laid_out
@@ -40,7 +41,7 @@ def forced(way: str) -> Iterator[None]:
 
 def update(way: str, w: Sample, x: Sample, d: Sample, scale: float) -> None:
     with forced(way):
-        HOST.fused_update(w, x, d, scale)
+        carry_out(HOST.fused_update(w, x, d, scale))
 
 
 every_way = pytest.mark.parametrize("way", ["foreign", "two steps", "as decided"])
@@ -94,7 +95,7 @@ def test_foreign_product_is_taken_for_large_contiguous_matrices(monkeypatch: pyt
     x, d = np.ones((4, 100), np.float32), np.ones((4, 100), np.float32)
     for w in (np.ones((100, 100), np.float32), np.ones((100, 100), np.float32).T, wide[:, :100]):
         for left in (x, np.asfortranarray(x), np.ones((4, 150), np.float32)[:, 20:120]):
-            HOST.fused_update(w, left, np.asfortranarray(d), 1.0)
+            carry_out(HOST.fused_update(w, left, np.asfortranarray(d), 1.0))
     assert_array_equal(wide[:, :100], np.full((100, 100), 1 - 3 * 4, np.float32))
     assert_array_equal(wide[:, 100:], np.ones((100, 100), np.float32))
 

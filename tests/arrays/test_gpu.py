@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests.arrays.pretended import gpu_over
 from wengert.arrays import HOST, Namespace, all_quiet
+from wengert.arrays.changes import carry_out
 
 STUB = Path(__file__).parents[2] / "stubs" / "cupy" / "__init__.pyi"
 
@@ -104,11 +105,11 @@ def test_the_rest(gpu: Namespace) -> None:
     assert_array_equal(gpu.sum_to(X, (3, 4)), X)
     for update in (gpu.fused_update, HOST.fused_update):
         w = np.ones((4, 4), np.float32)
-        update(w, X, X, 0.5)
+        carry_out(update(w, X, X, 0.5))
         assert_allclose(w, 1 - 0.5 * X.T @ X, rtol=1e-5)
     for space in (gpu, HOST):
         w = np.ones((3, 4), np.float32)
-        space.subtract_at(w, ROWS, X)
+        carry_out(space.subtract_at(w, ROWS, X))
         assert_allclose(w, np.stack([1 - X[0], X[0] - X[0] + 1, 1 - X[1] - X[2]]), rtol=1e-6)
         with pytest.raises(IndexError, match="labels are 0 to 2"):
             space.one_hot(np.array([-1]), 3, np.float32)

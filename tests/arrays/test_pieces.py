@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from wengert.arrays import host
+from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.pieces import PIECES
 
 
@@ -20,8 +21,9 @@ class Eager:
     ) -> Any:  # Any: as in `Recorder`
         return function(*arguments, **options)
 
-    def effect(self, function: Callable[..., Any], *arguments: Any) -> None:  # Any: as in `Recorder`
-        function(*arguments)
+    def effect(self, function: Callable[..., Any], *arguments: Any) -> list[Change]:  # Any: as in `Recorder`
+        found: list[Change] = function(*arguments)
+        return found
 
     def __getattr__(self, name: str) -> Callable[..., Any]:  # Any: a function of `host` or its pieces
         pieces = PIECES.get(name)
@@ -55,7 +57,10 @@ CALLS: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {  # Any: argum
     "one_hot": [((LABELS, 4, np.float64), {})],
     "pick": [((CUBE, LABELS), {})],
 }
-CHANGES = {"fused_update": [((k, m), (7, k), (7, m)) for k, m in ((5, 4), (128, 64))]}
+CHANGES: dict[str, list[tuple[tuple[int, int], ...]]] = {
+    "fused_update": [((k, m), (7, k), (7, m)) for k, m in ((5, 4), (128, 64))],
+    "scaled_update": [((5, 4), (5, 4))],
+}
 
 
 @pytest.mark.parametrize("name", sorted(PIECES.keys() - CHANGES))
@@ -69,11 +74,12 @@ def test_the_pieces_give_the_same_bits(name: str) -> None:
         np.testing.assert_array_equal(whole, pieces, strict=True)
 
 
+@pytest.mark.parametrize("scale", [0.3, 1.0])
 @pytest.mark.parametrize("name", CHANGES)
-def test_the_pieces_change_to_the_same_bits(name: str) -> None:
+def test_the_pieces_change_to_the_same_bits(name: str, scale: float) -> None:
     for shapes in CHANGES[name]:
         whole, *others = (CHANCE.standard_normal(shape).astype(np.float32) for shape in shapes)
         pieces = whole.copy()
-        getattr(host, name)(whole, *others, 0.3)
-        getattr(Eager(), name)(pieces, *others, 0.3)
+        carry_out(getattr(host, name)(whole, *others, scale))
+        carry_out(getattr(Eager(), name)(pieces, *others, scale))
         np.testing.assert_array_equal(whole, pieces, strict=True)

@@ -22,6 +22,7 @@ from tests.run.branches import Heads, stacks
 from tests.run.counting import state_of
 from tests.run.planned import eager, plain, same
 from tests.run.test_leaks import growth
+from wengert.arrays.changes import carry_out
 from wengert.graph.store import STORE
 from wengert.plugins import SGD
 from wengert.run import Sequential
@@ -119,7 +120,7 @@ def test_new_data_in_a_weight_are_seen_and_move_in() -> None:
     for net in (scene.net, scene.other):
         cell = net.heads[1][0]._cell
         with STORE.lock:
-            STORE.replace([(cell, fresh.copy())], STORE.others(-1))
+            carry_out(STORE.replaced([(cell, fresh.copy())], STORE.others(-1)))
     assert not scene.together()
     for _ in range(3):
         scene.step()

@@ -14,6 +14,7 @@ import pytest
 
 import wengert as wg
 from wengert import Do
+from wengert.arrays.changes import carry_out
 from wengert.control import Executor
 from wengert.graph.store import Store
 from wengert.plugins import SGD
@@ -79,10 +80,10 @@ def test_nor_in_two_thousand_rounds(name: str) -> None:
 
 
 def test_the_stress_finds_trainings_that_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unlocked(store: Store, snapshot: int, changes: Any) -> None:  # Any: as in the store
-        made = [(cell, change(cell.data, False)) for cell, change in changes]
+    def unlocked(store: Store, snapshot: int, changes: Any, besides: Any) -> None:  # Any: as in the store
+        made = [(cell, change(cell.data, False)[0]) for cell, change in changes]
         sleep(0.001)  # others commit now
-        store.replace(made, store.others(snapshot))
+        carry_out([*store.replaced(made, store.others(snapshot)), *besides])
 
     monkeypatch.setattr(Store, "training", Store.reading)
     monkeypatch.setattr(Store, "publish", unlocked)

@@ -70,6 +70,6 @@ def test_a_file_is_of_one_moment_and_a_load_comes_between_two_trainings(tmp_path
 def test_what_is_taken_in_the_middle_of_a_training_is_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Store, "hold", lambda store: lambda: None)
+    monkeypatch.setattr(Store, "alone", lambda store, work: work())
     with pytest.raises(AssertionError, match="different moments"):
         saved_beside_a_training(tmp_path / "w", 5000)

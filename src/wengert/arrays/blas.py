@@ -10,10 +10,12 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
 import numpy as np
 
+from wengert.arrays.changes import Change
 from wengert.arrays.namespace import Shape, Value
 from wengert.errors import ShapeError
 
@@ -108,11 +110,12 @@ def is_small(shape: Shape, /) -> bool:
     return math.prod(shape) < _SMALL
 
 
-def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> None:
-    """`w -= scale * x.T @ d` in place, for `w` of shape (k, m), `x` of (n, k) and `d` of (n, m).
+def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
+    """The changes that make `w -= scale * x.T @ d`, for `w` of shape (k, m), `x` of (n, k) and `d` of (n, m).
 
     >>> w = np.ones((1, 2))
-    >>> fused_update(w, np.array([[1.0], [2.0]]), np.eye(2), 0.5)
+    >>> from wengert.arrays.changes import carry_out
+    >>> carry_out(fused_update(w, np.array([[1.0], [2.0]]), np.eye(2), 0.5))
     >>> w
     array([[0.5, 0. ]])
     """
@@ -126,7 +129,7 @@ def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> None:
     if rows != n or w.shape != (k, m):
         return two_step_update(w, x, d, scale)
     if not (n and k and m):
-        return None  # nothing to add, and BLAS refuses a leading dimension of 0
+        return []  # nothing to add, and BLAS refuses a leading dimension of 0
     item = w.itemsize
     order, w_lead, w_size = _layout(k, m, w.strides, item)
     if order == _TRANSPOSED:
@@ -142,8 +145,10 @@ def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> None:
     ):
         return two_step_update(w, x, d, scale)
     x_order = _PLAIN + _TRANSPOSED - x_order  # the product is of x.T
-    gemm(_ROW_MAJOR, x_order, d_order, k, m, n, -scale, left, x_lead, right, d_lead, 1.0, to, w_lead)
-    return None
+    return [
+        (gemm, _ROW_MAJOR, x_order, d_order, k, m, n, -scale, left, x_lead, right, d_lead, 1.0, to, w_lead),
+        (is_, x, d),  # does nothing: they have to live as long as their addresses count
+    ]
 
 
 def _apart(a: int, a_size: int, b: int, b_size: int) -> bool:
@@ -151,7 +156,7 @@ def _apart(a: int, a_size: int, b: int, b_size: int) -> bool:
     return a + a_size <= b or b + b_size <= a
 
 
-def two_step_update(w: Value, x: Value, d: Value, scale: float, /) -> None:
+def two_step_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
     """The same as `fused_update`, by a product and a subtraction of numpy's own."""
     step = np.dot(x.T, d)
     if step.shape != w.shape:
@@ -160,4 +165,4 @@ def two_step_update(w: Value, x: Value, d: Value, scale: float, /) -> None:
             f"x has {x.shape}, d has {d.shape}"
         )
     step *= scale
-    np.subtract(w, step, out=w)
+    return [(np.subtract, w, step, w)]

@@ -14,6 +14,7 @@ import cupy as cp
 from wengert.arrays.axes import broadcast_axes, expanded, taps
 from wengert.arrays.chance import dropout_mask as host_dropout_mask
 from wengert.arrays.chance import dropout_masks as host_dropout_masks
+from wengert.arrays.changes import Change
 from wengert.arrays.gpu_indexing import add_at as add_at
 from wengert.arrays.gpu_indexing import getitem as getitem
 from wengert.arrays.gpu_indexing import labels as labels
@@ -222,9 +223,9 @@ def as_readonly(x: Value, /) -> Value:
     return x.copy()  # a copy, as nothing else keeps the original from being written to
 
 
-def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> None:
-    scaled_update(w, cp.matmul(x.T, d), scale)
+def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
+    return scaled_update(w, cp.matmul(x.T, d), scale)
 
 
-def scaled_update(w: Value, d: Value, scale: float, /) -> None:
-    cp.subtract(w, scale * d, out=w)
+def scaled_update(w: Value, d: Value, scale: float, /) -> list[Change]:
+    return [(cp.subtract, w, d if scale == 1.0 else scale * d, w)]

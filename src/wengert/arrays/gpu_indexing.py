@@ -9,6 +9,7 @@ from __future__ import annotations
 import cupy as cp
 import numpy as np
 
+from wengert.arrays.changes import Change
 from wengert.arrays.namespace import Shape, Value
 
 __all__ = [
@@ -53,8 +54,8 @@ def add_at(shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
     return out
 
 
-def subtract_at(w: Value, key: Value, g: Value, /) -> None:
-    cp.add.at(w, _on_device(key), -g)  # cupy has no subtract.at
+def subtract_at(w: Value, key: Value, g: Value, /) -> list[Change]:
+    return [(cp.add.at, w, _on_device(key), -g)]  # cupy has no subtract.at
 
 
 def pick(x: Value, labels: Value, /) -> Value:

@@ -17,6 +17,7 @@ from wengert.arrays.axes import expanded
 from wengert.arrays.blas import fused_update as fused_update
 from wengert.arrays.chance import dropout_mask as dropout_mask
 from wengert.arrays.chance import dropout_masks as dropout_masks
+from wengert.arrays.changes import Change
 from wengert.arrays.contraction import einsum as einsum
 from wengert.arrays.contraction import matmul as matmul
 from wengert.arrays.erf import erf as erf
@@ -193,5 +194,5 @@ def item(x: Value, dtype: Value, /) -> Value:
     return x.item() if dtype == FLOAT64 else dtype.type(x)
 
 
-def scaled_update(w: Value, d: Value, scale: float, /) -> None:
-    np.subtract(w, scale * d, out=w)
+def scaled_update(w: Value, d: Value, scale: float, /) -> list[Change]:
+    return [(np.subtract, w, d if scale == 1.0 else scale * d, w)]

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from wengert.arrays import host, reductions, thin
+from wengert.arrays.changes import Change
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array as new_buffer
 from wengert.arrays.scatter import places
@@ -179,9 +180,9 @@ def constant_beside(x: Value, other: Value, into: Function) -> Value:
     return np.asarray(x) if isinstance(x, np.generic) else x
 
 
-def subtract_into(w: Value, d: Value, /) -> None:
-    """`w -= d` in place."""
-    np.subtract(w, d, w)
+def subtract_into(w: Value, d: Value, /) -> list[Change]:
+    """The change that makes `w -= d` in place."""
+    return [(np.subtract, w, d, w)]
 
 
 EFFECTS: Final[frozenset[Function]] = frozenset({host.fused_update, host.scaled_update, host.subtract_at})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
+from wengert.arrays.changes import Change
 from wengert.arrays.types import Cpu, Gpu
 
 __all__ = ["Axis", "Namespace", "Pair", "ScalarNamespace", "Shape", "Value"]
@@ -131,8 +132,8 @@ class Namespace(ScalarNamespace, Protocol):
         """Zeros of `shape` with `g` added at `key`, equal indices adding up: the delta of `x[key]`."""
         ...
 
-    def subtract_at(self, w: Value, key: Value, g: Value, /) -> None:
-        """`w[key] -= g` in place, equal indices adding up."""
+    def subtract_at(self, w: Value, key: Value, g: Value, /) -> list[Change]:
+        """The changes that make `w[key] -= g` in place, equal indices adding up."""
         ...
 
     def pick(self, x: Value, labels: Value, /) -> Value:
@@ -171,10 +172,10 @@ class Namespace(ScalarNamespace, Protocol):
         """An array of numpy, which nobody else has, as an array on `device`."""
         ...
 
-    def fused_update(self, w: Value, x: Value, d: Value, scale: float, /) -> None:
-        """`w -= scale * x.T @ d` in place, as one matrix product where the library and layouts allow."""
+    def fused_update(self, w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
+        """The changes that make `w -= scale * x.T @ d` in place, one matrix product where library and layouts allow."""
         ...
 
-    def scaled_update(self, w: Value, d: Value, scale: float, /) -> None:
-        """`w -= scale * d` in place."""
+    def scaled_update(self, w: Value, d: Value, scale: float, /) -> list[Change]:
+        """The change that makes `w -= scale * d` in place."""
         ...

@@ -17,6 +17,7 @@ import numpy as np
 from wengert.arrays import host, reductions, thin
 from wengert.arrays.axes import count
 from wengert.arrays.blas import is_small
+from wengert.arrays.changes import Change
 from wengert.arrays.kernels import joined, minus_one_at, ones_at, picked, subtract_into
 from wengert.arrays.namespace import Axis, Namespace, Shape, Value
 from wengert.arrays.scatter import places
@@ -33,8 +34,8 @@ class Recorder(Namespace, Protocol):
         """A call of any function."""
         ...
 
-    def effect(self, function: Function, /, *arguments: Value) -> None:
-        """A call of a function that changes its first argument."""
+    def effect(self, function: Function, /, *arguments: Value) -> list[Change]:
+        """A call of a function that gives the changes of its first argument; there are none to make now."""
         ...
 
 
@@ -124,11 +125,14 @@ def _concat(xp: Recorder, xs: Any, /, axis: int = 0) -> Value:  # Any: a sequenc
     return xp.call(joined, tuple(xs), axis)
 
 
-def _fused_update(xp: Recorder, w: Value, x: Value, d: Value, scale: float, /) -> None:
+def _fused_update(xp: Recorder, w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
     if is_small(w.shape):
-        xp.effect(subtract_into, w, xp.call(np.dot, x.T, d) * scale)
-    else:
-        xp.effect(host.fused_update, w, x, d, scale)
+        return xp.effect(subtract_into, w, xp.call(np.dot, x.T, d) * scale)
+    return xp.effect(host.fused_update, w, x, d, scale)
+
+
+def _scaled_update(xp: Recorder, w: Value, d: Value, scale: float, /) -> list[Change]:
+    return xp.effect(subtract_into, w, d if scale == 1.0 else scale * d)
 
 
 PIECES: Final[Mapping[str, Function]] = {
@@ -145,6 +149,7 @@ PIECES: Final[Mapping[str, Function]] = {
     "one_hot": _one_hot,
     "pick": _pick,
     "fused_update": _fused_update,
+    "scaled_update": _scaled_update,
 }
 
 # (function, the function that made its second operand) -> a function of the first operand and of the maker's

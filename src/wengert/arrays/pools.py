@@ -9,6 +9,7 @@ say it before numpy is imported.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Generator
 from threading import Lock
 from typing import Final, TypeVar
@@ -72,8 +73,16 @@ class _Limit:
                 if not self._users and self._before != 1 and BLAS_THREADS is not None:
                     BLAS_THREADS[1](self._before)
 
+    def forked(self) -> None:
+        """A process has only the thread that forked it: nobody leaves any more."""
+        self._lock = Lock()
+        for user in [*self._users]:
+            self.leave(user)
+
 
 _LIMIT: Final = _Limit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_LIMIT.forked)
 
 
 def on_one_blas_thread(steps: Generator[A, B, C]) -> Generator[A, B, C]:

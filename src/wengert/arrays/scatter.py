@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from operator import setitem
 
 import numpy as np
 
+from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.places import (
     argsort,
@@ -44,19 +46,16 @@ def add_at(shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
     return out
 
 
-def subtract_at(w: Value, key: Value, g: Value, /) -> None:
-    """`w[key] -= g` in place, equal indices adding up.
+def subtract_at(w: Value, key: Value, g: Value, /) -> list[Change]:
+    """The changes that make `w[key] -= g` in place, equal indices adding up.
 
     >>> w = np.ones(3)
-    >>> subtract_at(w, [2, 0, 2], np.array([1.0, 2.0, 3.0]))
+    >>> carry_out(subtract_at(w, [2, 0, 2], np.array([1.0, 2.0, 3.0])))
     >>> w.tolist()
     [-1.0, 1.0, -3.0]
     """
     key = _as_array(key)
-    if _meets_once(key):
-        w[key] -= g
-    else:
-        _at(np.subtract, w, key, g)
+    return _once(w, key, g) if _meets_once(key) else _each(np.subtract, w, key, g)
 
 
 def touched(key: Value, g: Value, shape: Shape, /) -> tuple[Value, Value] | None:
@@ -191,8 +190,32 @@ def _is_basic(part: Value) -> bool:
     return isinstance(part, int | slice | np.integer) and not isinstance(part, bool)
 
 
+def _once(w: Value, key: Value, g: Value) -> list[Change]:
+    """Those of a key that meets no element twice."""
+    if isinstance(key, np.ndarray | bool | np.bool) and np.asarray(key).dtype.kind == "b":
+        if not w.flags.c_contiguous:
+            return [(np.subtract.at, w, key, g)]
+        lines = w.reshape(np.size(key), *w.shape[np.ndim(key) :])
+        return _lines(np.subtract, lines, np.flatnonzero(key), g)
+    parts = key if type(key) is tuple else (int(key) if isinstance(key, np.ndarray) else key,)
+    part = w[
+        parts if any(x is Ellipsis for x in parts) else (*parts, ...)
+    ]  # a view, where all are integers too
+    return [(np.subtract, part, g, part)]
+
+
+def _lines(function: np.ufunc, w: Value, lines: Value, g: Value) -> list[Change]:
+    """Read, change and write back each of these lines, which differ."""
+    read = np.empty((len(lines), *w.shape[1:]), w.dtype)
+    return [(w.take, lines, 0, read, "clip"), (function, read, g, read), (setitem, w, lines, read)]
+
+
 def _at(function: np.ufunc, w: Value, key: Value, g: Value) -> None:
-    """`w[key] = function(w[key], g)` in place, one after the other for equal indices.
+    carry_out(_each(function, w, key, g))
+
+
+def _each(function: np.ufunc, w: Value, key: Value, g: Value) -> list[Change]:
+    """The changes that make `w[key] = function(w[key], g)` in place, one after the other for equal indices.
 
     512 rows of 64 take `ufunc.at` 210 us as they are, and 53 us as single elements, for which it has a fast
     loop; sorting the rows and adding up runs takes 140.
@@ -201,14 +224,14 @@ def _at(function: np.ufunc, w: Value, key: Value, g: Value) -> None:
         raise ValueError("assignment destination is read-only")
     rows = isinstance(key, np.ndarray) and key.dtype.kind in "iu" and w.ndim > 1 and w.flags.c_contiguous
     if not rows:
-        function.at(w, key, g)
-        return
+        return [(function.at, w, key, g)]
     key = key.astype(np.intp, copy=False)
     if key.ndim == 1 and len(key) and key[0] >= 0 and ascending(key):  # each line once
-        w[key] = function(w[key], g)
-        return
+        if key[-1] >= len(w):
+            raise IndexError(f"index {key[-1]} is out of bounds for axis 0 with size {len(w)}")
+        return _lines(function, w, key, g)
     inner = w.shape[1:]
     width = math.prod(inner)
     places = (key * width)[..., np.newaxis] + np.arange(width)
     parts = g if g.shape == key.shape + inner else np.broadcast_to(g, key.shape + inner)
-    function.at(w.reshape(-1), places.reshape(-1), parts.reshape(-1))
+    return [(function.at, w.reshape(-1), places.reshape(-1), parts.reshape(-1))]

@@ -8,6 +8,7 @@ from wengert.control.collecting import without_collector
 from wengert.control.context import Context, Executor, Run, replace_executors, set_default_executor
 from wengert.control.do import Awaits, Do, Steps
 from wengert.control.gather import gather
+from wengert.control.machine import running_here
 from wengert.control.notation import await_here
 from wengert.control.pickling import Step
 from wengert.control.unit import UnitContinuation
@@ -24,6 +25,7 @@ __all__ = [
     "await_here",
     "gather",
     "replace_executors",
+    "running_here",
     "set_default_executor",
     "without_collector",
 ]

@@ -8,35 +8,43 @@ Refuses to know: what is built.
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Final
 
 
 class _Collector:
-    """How many are without it at the same time, and whether it was on when the first of them came."""
+    """Who is without it, each with the thread, and whether it was on when the first of them came."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._without = 0
+        self._without: dict[object, int] = {}
         self._was_on = False
 
-    def leave(self) -> None:
+    def leave(self, user: object) -> None:
         with self._lock:
             if not self._without:
                 self._was_on = gc.isenabled()
-                gc.disable()
-            self._without += 1
+            self._without[user] = get_ident()
+            gc.disable()
 
-    def come_back(self) -> None:
+    def come_back(self, user: object) -> None:
         with self._lock:
-            self._without -= 1
-            if not self._without and self._was_on:
+            if self._without.pop(user, None) is not None and not self._without and self._was_on:
                 gc.enable()
+
+    def forked(self) -> None:
+        """A process has only the thread that forked it."""
+        self._lock, mine = Lock(), get_ident()
+        for user in [user for user, thread in self._without.items() if thread != mine]:
+            self.come_back(user)
 
 
 _COLLECTOR: Final = _Collector()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_COLLECTOR.forked)
 
 
 @contextmanager
@@ -57,8 +65,9 @@ def without_collector() -> Iterator[None]:
 
     Source: `gc` of Python's library.
     """
-    _COLLECTOR.leave()
+    user = object()
     try:
+        _COLLECTOR.leave(user)
         yield
     finally:
-        _COLLECTOR.come_back()
+        _COLLECTOR.come_back(user)

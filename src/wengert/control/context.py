@@ -163,7 +163,10 @@ class Run:
             self._on_success.append(callback)
 
     def on_close(self, callback: Callable[[], object]) -> None:
-        """Call `callback`, which must not raise, at the very end of the run, however it ends."""
+        """Call `callback`, which must not raise, at the very end of the run, however it ends.
+
+        Where an interrupt comes in the middle of that, it is called twice.
+        """
         with self._lock:
             self._on_close.append(callback)
 
@@ -224,9 +227,10 @@ class Run:
             self._on_settle.clear()
             self._on_success.clear()
             self.cells.clear()
-            callbacks, self._on_close = self._on_close, []
-        for callback in callbacks:
-            callback()
+        callbacks = self._on_close
+        while callbacks:  # one that an interrupt stops is called once more
+            callbacks[0]()
+            del callbacks[0]
 
 
 class Context:

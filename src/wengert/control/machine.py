@@ -8,6 +8,7 @@ A step returns the `Do` to go on with, or `None` when `machine.value` or `machin
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from wengert.control.context import Context, Executor, Run, RunCancelled
@@ -168,7 +169,21 @@ def execute(source: Do[A], run: Run) -> A:
         raise cancelled.outcome() from None
     finally:
         del source  # see Machine.complete
-        run.close()
+        try:
+            run.close()
+        except BaseException:  # an interrupt: what it has left is closed now
+            run.close()
+            raise
+
+
+def running_here() -> bool:
+    """Whether this thread is in the middle of a run."""
+    frame = sys._getframe()
+    while frame.f_code is not execute.__code__:
+        if frame.f_back is None:
+            return False
+        frame = frame.f_back
+    return True
 
 
 def execute_with(source: Do[A], executor: Executor | None) -> A:

@@ -7,6 +7,7 @@ Refuses to know: what a weight is for, and how an update was found.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext
@@ -14,6 +15,8 @@ from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 
 from wengert.arrays import Value, as_readonly, is_array, own_copy
+from wengert.arrays.changes import Change, all_set, carry_out
+from wengert.control import running_here
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -51,7 +54,7 @@ class Cell:
 
     def at(self, snapshot: int) -> Value:
         """The data as they were at a snapshot."""
-        data = self.data  # before the version: `publish` writes them the other way round
+        data = self.data  # before the version: `replaced` writes them the other way round
         if self.version <= snapshot:
             return data
         return next(data for version, data in reversed(self.history) if version <= snapshot)
@@ -60,7 +63,7 @@ class Cell:
 def targets(cells: Sequence[Cell], others: list[int]) -> list[Value]:
     """Arrays with the cells' data to be changed in place: the data themselves where nobody else sees them.
 
-    For one who holds the store's lock, and hands the same arrays to `replace` before letting go of it.
+    For one who holds the store's lock, and hands the same arrays to `replaced` before letting go of it.
     """
     return [own_copy(cell.data) if others or cell.exposed else cell.data for cell in cells]
 
@@ -74,6 +77,7 @@ class Store:
         self.version = 0  # how often anything has changed
         self.moved = 0  # how often a weight has got another buffer
         self.readers: dict[object, int] = {}  # who reads, and the snapshot that each sees
+        self.changing = False  # somebody who has the lock is about to change data in place
 
     def begin(self, reader: object) -> int:
         """A snapshot that stays readable until `end(reader)`."""
@@ -115,60 +119,107 @@ class Store:
                 finally:
                     self.readers.pop(reader, None)
 
-    def hold(self) -> Callable[[], None]:
-        """Keep others from training, as `training` does, until the result is called (in the same thread)."""
+    def alone(self, work: Callable[[], A]) -> A:
+        """What `work` gives while nobody else trains, as in `training`."""
+        outer = _inside.get()
+        with _NOBODY if outer else self._training:
+            inside = [True]
+            try:
+                _inside.set(inside)
+                return work()
+            finally:
+                inside.clear()
+                _inside.set(outer)
+
+    def hold(self, at_end: Callable[[Callable[[], None]], object]) -> None:
+        """Keep others from training, as `training` does, until what `at_end` is given is called (in this thread)."""
         if _inside.get():
-            return _nothing
-        self._training.acquire()
-        inside = [True]
-        _inside.set(inside)
+            return
+        inside: list[bool] = []
+        held: list[Change] = []
+        left = iter(held)
 
         def release() -> None:
             inside.clear()
             _inside.set(None)
-            self._training.release()
+            carry_out(left)  # no interrupt comes between that it is let go of and that this is known
 
-        return release
+        at_end(release)
+        carry_out([(self._training.acquire,), (held.append, (self._training.release,))])
+        inside.append(True)
+        _inside.set(inside)
 
-    def publish(self, snapshot: int, changes: Sequence[tuple[Cell, Callable[[Value, bool], Value]]]) -> None:
-        """All changes as one version; a change takes (data, whether it may work in place), gives new data."""
+    def publish(
+        self,
+        snapshot: int,
+        changes: Sequence[tuple[Cell, Callable[[Value, bool], tuple[Value, list[Change]]]]],
+        besides: Sequence[Change] = (),
+    ) -> None:
+        """All changes as one version, and others that belong to it.
+
+        A change takes (data, whether it may work in place); it gives the data that will be, and what makes them so.
+        """
         with self.lock:
             others = self.others(snapshot)
-            # All are found before any is kept, those that work in place last: they are the ones that stay if
-            # another fails.
+            todo: list[Change] = []
             made: list[tuple[Cell, Value]] = []
-            for cell, change in sorted(changes, key=lambda pair: not (others or pair[0].exposed)):
-                made.append((cell, change(cell.data, not others and not cell.exposed)))
-            self.replace(made, others)
+            try:
+                self.changing = True
+                for cell, change in changes:
+                    data, calls = change(cell.data, not others and not cell.exposed)
+                    made.append((cell, data))
+                    todo += calls
+                todo += self.replaced(made, others)
+                todo += besides
+                carry_out(todo)
+            finally:
+                self.changing = False
 
-    def replace(self, made: Sequence[tuple[Cell, Value]], others: list[int]) -> None:
-        """New data of several weights as one version; for one who holds the lock, and has asked who else reads."""
-        self.version += 1
+    def replaced(self, made: Sequence[tuple[Cell, Value]], others: list[int]) -> list[Change]:
+        """What gives several weights new data, as one version.
+
+        For one who holds the lock until it is carried out, and has asked who else reads.
+        """
+        found: list[Change] = []
+        cells: list[Cell] = []  # those that get another buffer
+        fresh: list[Value] = []
         for cell, data in made:
-            if data is cell.data and not others:  # changed in place: nobody has a snapshot from before
-                if cell.history:
-                    cell.history = []
-                continue
             if others:
-                cell.history = _still_seen([*cell.history, (cell.version, cell.data)], others)
-            elif cell.history:
-                cell.history = []
-            cell.version = self.version  # before the data: see `at`
+                history = _still_seen([*cell.history, (cell.version, cell.data)], others)
+                found.append((setattr, cell, "history", history))
+                found.append((setattr, cell, "version", self.version + 1))  # before the data: see `at`
+            elif cell.history:  # nobody has a snapshot from before, so data may stay of an older version
+                found.append((setattr, cell, "history", []))
             if data is not cell.data:
-                cell.arena = None
-                self.moved += 1
-            cell.data, cell.exposed = data, False
+                if cell.arena is not None or cell.exposed:
+                    found += (setattr, cell, "arena", None), (setattr, cell, "exposed", False)
+                cells.append(cell)
+                fresh.append(data)
+        if cells:
+            found += all_set(cells, "data", fresh), (setattr, self, "moved", self.moved + len(cells))
+        found.append((setattr, self, "version", self.version + 1))
+        return found
 
-    def changed(self, cells: Sequence[Cell]) -> None:
-        """Their data have changed in place, as one version; for one who holds the lock, and alone sees them."""
-        self.version += 1
-        for cell in cells:
-            if cell.history:
-                cell.history = []
+    def changed(self, cells: Sequence[Cell]) -> list[Change]:
+        """What makes one version of changes in place of their data; for one who holds the lock, and alone sees them."""
+        found: list[Change] = [(setattr, cell, "history", []) for cell in cells if cell.history]
+        found.append((setattr, self, "version", self.version + 1))
+        return found
+
+    def forked(self) -> None:
+        """A process that has been forked has one thread: no other trains or reads any more.
+
+        The lock is held since before the fork, so no commit was half made then.
+        """
+        if not _inside.get():
+            self._training = threading.Lock()
+        if not running_here():  # or some of these may be its own; the others cost a copy a commit
+            self.readers.clear()
+        self.lock.release()
 
     def read(self, cells: Sequence[Cell], snapshot: int) -> list[Value]:
         """The data of the cells at a snapshot."""
-        data = [cell.data for cell in cells]  # before the version: `replace` writes them the other way round
+        data = [cell.data for cell in cells]  # before the version: `replaced` writes them the other way round
         return data if self.version == snapshot else [cell.at(snapshot) for cell in cells]
 
     def others(self, snapshot: int) -> list[int]:
@@ -177,10 +228,6 @@ class Store:
         if snapshot in others:
             others.remove(snapshot)
         return others
-
-
-def _nothing() -> None:
-    """What one who holds nothing lets go of."""
 
 
 def _still_seen(history: list[tuple[int, Value]], readers: list[int]) -> list[tuple[int, Value]]:
@@ -194,15 +241,21 @@ _NOBODY: Final = nullcontext()  # to wait for
 # carries the same list and waits like everybody else from then on.
 _inside: Final[ContextVar[list[bool] | None]] = ContextVar("inside a training", default=None)
 STORE: Final = Store()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=STORE.lock.acquire, after_in_parent=STORE.lock.release, after_in_child=STORE.forked
+    )
 
 
 def exposed(cell: Cell) -> Value:
     """A read-only view for people; the next commit writes beside it, so that the view never changes (S11).
 
-    Of a row of an arena it is a copy.
+    Of a row of an arena it is a copy, and for a signal's handler or a finalizer that asks in the middle of a commit.
     """
     with STORE.lock:  # or a commit in place, in another thread, could have begun on what is shown here
-        if is_array(cell.data.base):  # a view of an arena would keep the data of other weights
+        if STORE.changing or is_array(
+            cell.data.base
+        ):  # a view of an arena would keep the data of other weights
             return as_readonly(cell.data.copy())
         cell.exposed = True
         return as_readonly(cell.data)

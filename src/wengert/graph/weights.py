@@ -25,6 +25,7 @@ from wengert.arrays import (
     as_readonly,
     own_copy,
 )
+from wengert.arrays.changes import Change
 from wengert.dims import Dimension
 from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
@@ -62,15 +63,15 @@ class Updates(Protocol):
         """What is subtracted from the weight for its whole delta of one run."""
         ...
 
-    def _prepare(self, alone: bool) -> None:
-        """Make room for what `step` has put off, while nothing has changed yet; called for every weight.
+    def _late_changes(self, alone: bool) -> Sequence[Change]:
+        """What changes together with the weights, besides that this is the weight's optimizer; nothing has yet.
 
         `alone`: nobody but the weight, which will let go of it, has the optimizer that this is a copy of.
         """
         ...
 
-    def _settle(self) -> None:
-        """Carry out what `step` has put off, now that weights have changed: nothing may fail."""
+    def _loading(self, optimizers: Sequence[Self]) -> Sequence[Change]:
+        """What changes together with weights of one settings object that get these optimizers from a file."""
         ...
 
     def committed(self, weights: Sequence[Weight]) -> None:

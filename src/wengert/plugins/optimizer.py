@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, Generic, Self
 from typing_extensions import TypeVar
 
 from wengert.arrays import Value
+from wengert.arrays.changes import Change
 from wengert.graph.weights import Update, Weight
 from wengert.plugins.parts import merged_part
 
@@ -94,11 +95,13 @@ class Optimizer(Generic[P]):
         """
         return delta
 
-    def _prepare(self, alone: bool) -> None:
-        """Called for every weight before any changes, for Wengert's own parts: see `Updates`."""
+    def _late_changes(self, alone: bool) -> list[Change]:
+        """For Wengert's own parts, called for every weight before any changes: see `Updates`."""
+        return []
 
-    def _settle(self) -> None:
-        """Called for every weight when all have changed, for Wengert's own parts: see `Updates`."""
+    def _loading(self, optimizers: Sequence[Self]) -> list[Change]:
+        """For Wengert's own parts, called once for a settings object before any changes: see `Updates`."""
+        return []
 
     def committed(self, weights: Sequence[Weight]) -> None:
         """Called once after a commit that has changed these weights of this settings object.

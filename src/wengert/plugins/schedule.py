@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf
 from numbers import Real
-from typing import ClassVar, Final
+from operator import setitem
+from typing import ClassVar, Final, Self
 
 from wengert.arrays import Value
+from wengert.arrays.changes import Change
 from wengert.errors import PluginError
-from wengert.graph.weights import Update, Weight
+from wengert.graph.weights import Update
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.rate import LearningRate, Rated, Scaled
@@ -28,16 +30,16 @@ class Timed(Scaled["LearningRateSchedule"]):
         super().together(updates)
         _ = self.settings.rate  # where it is none, the run fails once and not with every weight
 
-    def committed(self, weights: Sequence[Weight]) -> None:
-        self.settings.go_on(self.settings.commits + 1)
-        super().committed(weights)
+    def _late_changes(self, alone: bool) -> list[Change]:
+        # of each weight, though one would do: all set the same number
+        return [*super()._late_changes(alone), *self.settings.going_on(self.settings.commits + 1)]
 
     def kept(self) -> dict[str, Value]:
         return {**super().kept(), "commits": self.settings.commits}
 
-    def loaded(self, weights: Sequence[Weight]) -> None:
-        self.settings.go_on(max(vars(weight._optimizer).pop("commits", 0) for weight in weights))
-        super().loaded(weights)
+    def _loading(self, optimizers: Sequence[Self]) -> list[Change]:
+        commits = max(vars(optimizer).pop("commits", 0) for optimizer in optimizers)
+        return [*super()._loading(optimizers), *self.settings.going_on(commits)]
 
 
 class LearningRateSchedule(Rated):
@@ -85,10 +87,9 @@ class LearningRateSchedule(Rated):
             f"{type(self).__name__}: schedule({t}) is {rate!r}; a rate has to be a finite number, at least 0"
         )
 
-    def go_on(self, commits: int) -> None:
-        """From now on there have been so many commits."""
-        self._rates.clear()
-        vars(self)["_commits"] = commits
+    def going_on(self, commits: int) -> list[Change]:
+        """What makes that there have been so many commits."""
+        return [(self._rates.clear,), (setitem, vars(self), "_commits", commits)]
 
 
 RATES: Final[tuple[type[Plugin], ...]] = (LearningRate, LearningRateSchedule)  # what has to come last

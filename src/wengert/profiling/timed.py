@@ -16,6 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from wengert.arrays import Value
+from wengert.arrays.changes import Change
 from wengert.control import Context, Executor, Run, Steps
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED
@@ -23,7 +24,7 @@ from wengert.graph.weights import Update, Weight
 from wengert.profiling.record import NOWHERE, Part, Record, origin_of
 from wengert.run import Parallel, Sequential, loops
 from wengert.run.changed import Changed
-from wengert.run.commit import Change, commit, stepped
+from wengert.run.commit import Changing, commit, stepped
 from wengert.run.compiled.plan import Bound
 from wengert.run.compiled.plans import Mode, Plans
 from wengert.run.evaluation import Evaluation
@@ -86,14 +87,17 @@ class Timed(loops.Loops):
         with self._record.span("commit", "commit"):
             return commit(deltas, snapshot, loss, refused, self._step)
 
-    def _step(self, update: Update, written: set[int]) -> Change:
+    def _step(self, update: Update, written: set[int]) -> Changing:
         with self._of_weight("step", update.weight):
             change = stepped(update, written)
         return partial(self._change, update.weight, change)
 
-    def _change(self, weight: Weight, change: Change, old: Value, in_place: bool) -> Value:
+    def _change(
+        self, weight: Weight, change: Changing, old: Value, in_place: bool
+    ) -> tuple[Value, list[Change]]:
         with self._of_weight("change", weight):
-            return change(old, in_place)
+            # beside the data, with a copy more: in place all weights change in one call, without a look at a clock
+            return change(old, False)
 
     def _of_weight(self, part: Part, weight: Weight) -> AbstractContextManager[object]:
         name = f"update by {type(weight._optimizer.settings).__name__}"

@@ -1,9 +1,9 @@
 """The commit phase: every weight's whole delta through its optimizer, then all updates at once (S5, S6).
 
 Knows: that optimizers step copies of themselves, after one of each settings object has seen all updates; that
-nothing is kept until all have succeeded; that a lazy delta may be applied in place unless it reads a buffer that
-this commit writes; that a delta may be the delta or the value of others, too, so that only an optimizer that has
-promised not to write into it gets it as it is.
+nothing is kept until all have succeeded, and then everything in one call, which no signal or interrupt can divide;
+that a lazy delta may be applied in place unless it reads a buffer that this commit writes; that a delta may be the
+delta or the value of others, too, so that only an optimizer that has promised not to write into it gets it as it is.
 Refuses to know: what any optimizer does.
 """
 
@@ -14,10 +14,20 @@ from functools import partial
 from sys import getrefcount
 from typing import Any
 
-from wengert.arrays import Float32, Value, all_quiet, as_readonly, dtype_of, is_array, own_copy, shape_of
+from wengert.arrays import (
+    Float32,
+    Value,
+    all_quiet,
+    as_readonly,
+    dtype_of,
+    is_array,
+    is_host_array,
+    own_copy,
+    shape_of,
+)
+from wengert.arrays.changes import Change, all_set
 from wengert.arrays.ownership import ALONE, owners, unshared
 from wengert.errors import ShapeError
-from wengert.graph.interrupts import Uninterrupted
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.store import STORE, Cell
@@ -26,8 +36,9 @@ from wengert.lazy import LazyDelta, dense, read_only
 from wengert.run.notes import raise_all
 
 _SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.FLOAT: Float32}
-Change = Callable[[Value, bool], Value]  # takes (data, whether it may work in place), gives new data
-Stepped = Callable[[Update, set[int]], Change]
+# takes (data, whether it may work in place), gives the data that will be, and what makes them so
+Changing = Callable[[Value, bool], tuple[Value, list[Change]]]
+Stepped = Callable[[Update, set[int]], Changing]
 
 
 def commit(
@@ -56,13 +67,12 @@ def commit(
                     refused(refusal)
                 raise
         changes = _changes(updates, step or stepped)
-        with Uninterrupted():
-            for weight, _, optimizer in updates:
-                optimizer._prepare(getrefcount(weight._optimizer) == ALONE)
-            STORE.publish(snapshot, changes)
-            for weight, _, optimizer in updates:
-                optimizer._settle()
-                weight._optimizer = optimizer
+        besides: list[Change] = []
+        for weight, _, optimizer in updates:
+            besides += optimizer._late_changes(getrefcount(weight._optimizer) == ALONE)
+        optimizers = [update.optimizer for update in updates]
+        besides.append(all_set([update.weight for update in updates], "_optimizer", optimizers))
+        STORE.publish(snapshot, changes, besides)
     failures: list[Exception] = []
     for group in groups:
         try:
@@ -104,11 +114,11 @@ def _staged(weights: Sequence[tuple[Weight, Value]]) -> list[Update]:
     return updates
 
 
-def _changes(updates: Sequence[Update], step: Stepped) -> list[tuple[Cell, Change]]:
+def _changes(updates: Sequence[Update], step: Stepped) -> list[tuple[Cell, Changing]]:
     """What each step changes; all are tried, so that every failure is told."""
     data = [weight._cell.data for weight, _, _ in updates]
     written = {id(x) for x in data} | {id(x.base) for x in data if is_array(x) and x.base is not None}
-    changes: list[tuple[Cell, Change]] = []
+    changes: list[tuple[Cell, Changing]] = []
     failures: list[Exception] = []
     for update in updates:
         try:
@@ -124,7 +134,7 @@ def _where(weight: Weight) -> str:
     return f"in the update of {weight!r}, made at {weight.site}"
 
 
-def stepped(update: Update, written: set[int]) -> Change:
+def stepped(update: Update, written: set[int]) -> Changing:
     """What a step of its optimizer changes a weight into, where the buffers `written` are going to change."""
     weight, delta, optimizer = update
     step = optimizer.step(delta, weight) if optimizer.pure else _step_apart(update)
@@ -153,17 +163,23 @@ def _step_apart(update: Update) -> Value:
     return unshared(made) if is_array(made[0]) and made[0] is not delta else made[0]
 
 
-def _scalar(cls: Callable[[Any], Value], step: Value, old: Value, in_place: bool) -> Value:
-    return cls(old - step)
+def _scalar(
+    cls: Callable[[Any], Value], step: Value, old: Value, in_place: bool
+) -> tuple[Value, list[Change]]:
+    return cls(old - step), []
 
 
-def _lazily(step: LazyDelta, old: Value, in_place: bool) -> Value:
-    buffer = old if in_place else own_copy(old)
+def _lazily(step: LazyDelta, old: Value, in_place: bool) -> tuple[Value, list[Change]]:
+    if in_place and is_host_array(old):
+        return old, step.changes(old)
+    buffer = own_copy(
+        old
+    )  # on a GPU, too: cupy runs instructions of Python, and some of its functions may fail
     step.subtract_from(buffer)
-    return buffer
+    return buffer, []
 
 
-def _densely(step: Value, old: Value, in_place: bool) -> Value:
-    buffer = old if in_place else own_copy(old)  # never `old - step`: of shape () that is no array
-    buffer -= step
-    return buffer
+def _densely(step: Value, old: Value, in_place: bool) -> tuple[Value, list[Change]]:
+    return _lazily(
+        LazyDelta((), 1.0, step), old, in_place
+    )  # never `old - step`: of shape () that is no array

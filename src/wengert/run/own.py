@@ -60,7 +60,7 @@ class RunsOwn(Evaluation):
         """From now on to its end the run is alone (S10): a tape is asked for, or a training."""
         if not self.trains:
             self.trains = self.passages.goes_back = True
-            run.on_close(STORE.hold())
+            STORE.hold(run.on_close)
             if not self.buffers:  # no weight has been read: begin where the training before this one ended
                 self.snapshot = STORE.begin(self)
 

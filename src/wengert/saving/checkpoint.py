@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 
 from wengert.arrays import Form, Stored, Value, form_of, restored, stored
+from wengert.arrays.changes import Change, carry_out
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
-from wengert.graph.interrupts import Uninterrupted
 from wengert.graph.operand import shown
 from wengert.graph.paths import path_of
 from wengert.graph.site import user_position
@@ -83,11 +84,7 @@ def save(
                 f"save: {what} has more than {DIGITS:,} digits, which no file can have\n  at {user_position()}"
             )
     named = weights_by_name(weights)
-    release = STORE.hold()
-    try:
-        manifest, values = _taken(named, Manifest(step, seed, {}, note=note), optimizer)
-    finally:
-        release()
+    manifest, values = STORE.alone(partial(_taken, named, Manifest(step, seed, {}, note=note), optimizer))
     replace(place, encoded(manifest, values))
 
 
@@ -147,7 +144,7 @@ def load(
         raise CheckpointError(
             f"{place} cannot be loaded, and no weight has changed: {reason}\n  at {user_position()}"
         ) from reason
-    _give(named, manifest, values, optimizer)
+    STORE.alone(partial(_give, named, manifest, values, optimizer))
     return _said(manifest)
 
 
@@ -183,7 +180,7 @@ def _listed(names: set[str]) -> str:
 def _give(
     named: Mapping[str, Weight], manifest: Manifest, values: Mapping[str, Stored], optimizer: bool
 ) -> None:
-    """All data as one version, then the optimizers, between two trainings."""
+    """All data as one version, and the optimizers with them; for one who keeps others from training."""
     data: list[tuple[Cell, Value]] = []
     states: list[dict[str, Value]] = []
     for name, weight in named.items():
@@ -193,18 +190,17 @@ def _give(
         states.append(
             {k: restored(values[state_name(name, k)], device) if isinstance(x, Form) else x for k, x in state}
         )
-    release, reader = STORE.hold(), object()
-    try:
-        optimizers: list[tuple[Weight, Updates]] = []
-        if optimizer:
-            optimizers = [(w, with_state(w, s)) for w, s in zip(named.values(), states, strict=True)]
-        with Uninterrupted():
-            with STORE.lock:
-                STORE.replace(data, STORE.others(STORE.begin(reader)))
-            for weight, stepped in optimizers:
-                weight._optimizer = stepped
-        for group in by_settings(weight for weight, _ in optimizers):
-            group[0]._optimizer.loaded(group)
-    finally:
-        STORE.end(reader)
-        release()
+    optimizers: dict[Weight, Updates] = {}
+    if optimizer:
+        optimizers = {w: with_state(w, s) for w, s in zip(named.values(), states, strict=True)}
+    groups = by_settings(optimizers)
+    besides: list[Change] = [
+        (setattr, weight, "_optimizer", stepped) for weight, stepped in optimizers.items()
+    ]
+    for group in groups:
+        stepped = [optimizers[weight] for weight in group]
+        besides += stepped[0]._loading(stepped)
+    with STORE.lock:
+        carry_out([*STORE.replaced(data, [*STORE.readers.values()]), *besides])
+    for group in groups:
+        group[0]._optimizer.loaded(group)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from operator import is_, itemgetter
 
 from wengert.arrays import Value
+from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.stacked import rows_of
 from wengert.graph.store import STORE, Arena, Cell
 
@@ -35,7 +36,7 @@ class Home:
             mine: tuple[Cell, ...] = self._of(cells)
             made = rows_of([cell.at(snapshot) for cell in mine])
             if all(cell.version <= snapshot for cell in mine):
-                _move(mine, Arena(made))
+                carry_out([*_moved(mine, Arena(made)), (setattr, STORE, "moved", STORE.moved + 1)])
             else:
                 STORE.moved += 1  # they live where they may: `target` has to look
         return made
@@ -57,17 +58,19 @@ class Home:
             return []
         return list(zip(self._of(cells), arena.rows, strict=True))
 
-    def keep(self, cells: Sequence[Cell], arena: Arena, alone: bool) -> None:
-        """The target is where they live, now that it has been changed; the store's lock is held.
+    def kept(self, cells: Sequence[Cell], arena: Arena, alone: bool) -> list[Change]:
+        """What makes the target the array where they live, after its change; the store's lock is held.
 
         What was changed in place has no new version: nobody has a snapshot from before.
         """
         if self.arena(cells) is not arena:
-            _move(self._of(cells), arena)
-        elif arena.fresh and alone:
-            arena.fresh = False
-            for cell in self._of(cells):
-                cell.history = []
+            return _moved(self._of(cells), arena)
+        if not (arena.fresh and alone):
+            return []
+        return [
+            (setattr, arena, "fresh", False),
+            *((setattr, cell, "history", []) for cell in self._of(cells)),
+        ]
 
 
 def _holds(arena: Arena, data: Sequence[Value]) -> bool:
@@ -75,11 +78,13 @@ def _holds(arena: Arena, data: Sequence[Value]) -> bool:
     return len(arena.rows) == len(data) and all(map(is_, data, arena.rows))
 
 
-def _move(cells: Sequence[Cell], arena: Arena) -> None:
-    STORE.moved += 1
+def _moved(cells: Sequence[Cell], arena: Arena) -> list[Change]:
+    """What makes the rows of an arena the data of weights; whoever sees the old buffers: they change no more."""
+    found: list[Change] = []
     for cell, row in zip(cells, arena.rows, strict=True):
-        cell.data, cell.arena, cell.exposed = (
-            row,
-            arena,
-            False,
-        )  # whoever sees the old buffer: it changes no more
+        found += (
+            (setattr, cell, "data", row),
+            (setattr, cell, "arena", arena),
+            (setattr, cell, "exposed", False),
+        )
+    return found

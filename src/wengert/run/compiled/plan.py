@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Any, Final
 
 from wengert.arrays import Value, all_quiet, is_array, is_host_array
+from wengert.arrays.changes import Change
 from wengert.control import Run
-from wengert.graph.interrupts import Uninterrupted
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
 from wengert.graph.store import STORE, Arena, Cell, targets
@@ -32,6 +32,9 @@ from wengert.run.compiled.tracing import Trace, outlined
 from wengert.run.received import handed_over
 
 Bind = Binder | Generator[None, None, Binder]  # at once, or in steps
+Changed = tuple[
+    tuple[Value, ...], Any
+]  # outputs, and what `Program.carry_out` takes; Any: each kind has its own
 _TRACED: Final = 2_000  # bytes of a traced call and its small value
 
 
@@ -256,7 +259,7 @@ class Bound:
 
     def _change(
         self,
-        changing: Generator[Value, list[Value], tuple[Value, ...]],
+        changing: Generator[Value, list[Value], Changed],
         buffers: tuple[Value, ...],
         snapshot: int,
         version: int,
@@ -264,19 +267,24 @@ class Bound:
     ) -> Value:
         plan, cells = self.plan, self.cells
         changed = [cells[i] for i in plan.arrays]
-        with all_quiet(), Uninterrupted(), STORE.lock:
+        with all_quiet(), STORE.lock:
             if STORE.version != version:
                 raise Interrupted
-            found = self._in_place(changed, moved) if plan.in_place else None
-            if found is not None:
-                value, *_ = _sent(changing, found)
-                STORE.changed(changed)
-            else:
-                others = STORE.others(snapshot)
-                own = targets(changed, others)
-                whole = [home.target(cells, not others, moved) for home in plan.whole]
-                value, *made = _sent(changing, [*own, *[arena.data for arena in whole]])
-                self._keep([*zip(changed, own, strict=True)], others, made, whole)
+            try:
+                STORE.changing = True
+                found = self._in_place(changed, moved) if plan.in_place else None
+                if found is not None:
+                    (value, *_), changes = _sent(changing, found)
+                    last = STORE.changed(changed)
+                else:
+                    others = STORE.others(snapshot)
+                    own = targets(changed, others)
+                    whole = [home.target(cells, not others, moved) for home in plan.whole]
+                    (value, *made), changes = _sent(changing, [*own, *[arena.data for arena in whole]])
+                    last = self._kept([*zip(changed, own, strict=True)], others, made, whole)
+                plan.program.carry_out(changes, last)
+            finally:
+                STORE.changing = False
         plan.program.give(buffers)
         return value
 
@@ -304,28 +312,30 @@ class Bound:
             found += [state[name] for name in names]
         return found
 
-    def _keep(
+    def _kept(
         self,
         data: list[tuple[Cell, Value]],
         others: list[int],
         made: list[Value],
         whole: list[Arena],
-    ) -> None:
-        """The new data of all weights as one version, and the new states."""
+    ) -> list[Change]:
+        """What makes the new data of all weights one version, and the new states."""
         plan, cells = self.plan, self.cells
         if plan.numbers:
             data += [(cells[i], x) for i, x in zip(plan.numbers, made, strict=False)]  # states follow them
         for home, arena in zip(plan.whole, whole, strict=True):
             data += home.beside(cells, arena)
-        STORE.replace(data, others)
+        found = STORE.replaced(data, others)
         for home, arena in zip(plan.whole, whole, strict=True):
-            home.keep(cells, arena, not others)
+            found += home.kept(cells, arena, not others)
         if plan.states:
             states = iter(made[len(plan.numbers) :])
             for place, names in zip(plan.places, plan.names, strict=True):
                 weight = self.weights[place]
-                weight._optimizer = optimizer = weight._optimizer.staged()
+                optimizer = weight._optimizer.staged()
                 vars(optimizer).update(zip(names, states))  # noqa: B905 # as many of the states as there are names
+                found.append((setattr, weight, "_optimizer", optimizer))
+        return found
 
     def _read(self, snapshot: int, results: Iterable[Value]) -> dict[int, Cell]:
         """Weights by the identity of their data at the snapshot, where a result may be these."""
@@ -345,13 +355,11 @@ def _interrupt(refusal: Exception) -> None:
     raise Interrupted from refusal
 
 
-def _sent(
-    changing: Generator[Value, list[Value], tuple[Value, ...]], targets: list[Value]
-) -> tuple[Value, ...]:
-    """The outputs of a program that has changed its targets."""
+def _sent(changing: Generator[Value, list[Value], Changed], targets: list[Value]) -> Changed:
+    """The outputs of a program, and what changes its targets."""
     try:
         changing.send(targets)
     except StopIteration as end:
-        outputs: tuple[Value, ...] = end.value
-        return outputs
+        found: Changed = end.value
+        return found
     raise AssertionError("a program asks for its targets once")

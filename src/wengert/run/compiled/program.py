@@ -18,6 +18,7 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from wengert.arrays import HOST, Generic0d, Value, is_array, is_host_array
+from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.kernels import (
     constant_beside,
     kernel_of,
@@ -72,9 +73,14 @@ class Program:
         source = _function("program", "inputs, buffers", lines)
         self.source = source + text.middle
         self._body = body = _body_of(text, source)
-        # the outputs; with targets a generator, which gives the first, asks for targets and then changes them
+        # the outputs; with targets a generator, which gives the first, asks for targets and ends with all outputs
+        # and what changes the targets
         self.run: Callable[..., Any] = body.run  # Any: one of the two
         self._forms, self._views, self._free = body.forms, body.views, body.free
+
+    def carry_out(self, changes: Any, last: Iterable[Change]) -> None:  # Any: as `run` gives them
+        """Make the changes of a run, and then the last ones."""
+        carry_out([*changes, *last])
 
     def take(self) -> tuple[Value, ...]:
         """A set of buffers that no other run uses now."""
@@ -191,8 +197,17 @@ class _Text:
     def lines(self, calls: Sequence[Call], outputs: Sequence[object]) -> list[str]:
         """The body: whoever runs it gets the first output after the last pure call, and is asked for the targets."""
         pure = [self.line(call) for call in calls if call.result is not None]
-        effects = [self.line(call) for call in calls if call.result is None]
-        return [*self.head(), *pure, self.asking(outputs), *effects, f"return {self._leaving(outputs)}"]
+        asking = self.asking(outputs)
+        return [*self.head(), *pure, asking, self.end(outputs, self.changes(calls))]
+
+    def changes(self, calls: Iterable[Call]) -> str:
+        """A list of all changes that effects give."""
+        return f"[{', '.join([self.change(call) for call in calls if call.result is None])}]"
+
+    def end(self, outputs: Sequence[object], changes: str) -> str:
+        """The last line; the changes only of a program with targets."""
+        leaving = self._leaving(outputs)
+        return f"return {leaving}" if self.targets is None else f"return {leaving}, {changes}"
 
     def asking(self, outputs: Sequence[object]) -> str:
         """The line between what is computed and what is changed."""
@@ -241,15 +256,19 @@ class _Text:
         over = [self.names[x] for x in self.layout.ends.get(call, ())]
         return "; ".join(part for part in (made, f"del {', '.join(over)}" if over else "") if part)
 
+    def change(self, call: Call) -> str:
+        """What gives the changes of an effect."""
+        return self._made(call)
+
     def _made(self, call: Call) -> str:
         result, function = call.result, call.function
         arguments = [self._given(x) if call.opaque else self._value(x) for x in call.arguments]
         options = [f"{name}={self._value(x)}" for name, x in call.options.items()]
         if function is subtract_into:
             w, d = arguments
-            return f"{self.constants.name(kernel_of(operator.sub).into)}({w}, {d}, {w})"
+            return f"({self.constants.name(kernel_of(operator.sub).into)}, {w}, {d}, {w})"
         if result is None:
-            return f"{self.constants.name(function)}({', '.join([*arguments, *options])})"
+            return f"*{self.constants.name(function)}({', '.join([*arguments, *options])})"
         if result in self.layout.place:
             into = kernel_of(function).into
             self.names[result] = buffer = f"b{self.layout.place[result]}"

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Final, NoReturn, cast
 from weakref import ref
 
 from wengert.arrays import HOST, Namespace, Value, dtype_of, is_array, namespace_of, serve, shape_of
+from wengert.arrays.changes import Change
 from wengert.arrays.kernels import EFFECTS, subtract_into, transposed
 from wengert.arrays.outlines import has_elements, outline_of
 from wengert.arrays.pieces import PIECES, REWRITES
@@ -285,9 +286,10 @@ class Tracing:
         """Write down a call of a function that no namespace has."""
         return self._trace_of(arguments).call(function, *arguments, **options)
 
-    def effect(self, function: Function, *arguments: Any) -> None:  # Any: as in `Call`
-        """Write down a call that changes its first argument."""
+    def effect(self, function: Function, *arguments: Any) -> list[Change]:  # Any: as in `Call`
+        """Write down a call that gives the changes of its first argument; there are none to make now."""
         self._trace_of(arguments).effect(function, *arguments)
+        return []
 
     def _trace_of(self, arguments: tuple[Any, ...]) -> Trace:  # Any: as in `Call`
         return self._trace or next(traced_in(arguments)).trace
@@ -304,7 +306,7 @@ class Tracing:
             return pieces(Tracing(self._trace_of(arguments), xp), *arguments, **options)
         function = getattr(xp, name)
         if function in EFFECTS:
-            return self._trace_of(arguments).effect(function, *arguments, **options)
+            return self.effect(function, *arguments, **options)
         return self._trace_of(arguments).call(function, *arguments, **options)
 
 

@@ -28,7 +28,6 @@ class Crew:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._lock = Lock()
         self._floor = _Floor(0)
         self._home = 0  # the process in which the threads live: a fork has none
 
@@ -46,15 +45,22 @@ class Crew:
             floor.enter(job, young)
             job.conduct()
         except BaseException:  # an interrupt: those who help use what the caller is about to let go of
-            job.leave()
+            try:
+                job.leave()
+            except BaseException:  # and another one
+                job.leave()
             raise
         finally:
-            floor.leave(job)
+            try:
+                floor.leave(job)
+            except BaseException:
+                floor.leave(job)
+                raise
         job.finish()
         return not job.helped and thread_time() - begun < PATIENCE
 
     def _begin(self) -> None:
-        with self._lock:
+        with _beginning:
             if self._home == os.getpid():
                 return
             self._floor = floor = _Floor(self.threads - 1)
@@ -137,6 +143,18 @@ class _Floor:
             self._young.remove(job)
             self._open.append(job)
             job.open = True
+
+
+_beginning = Lock()  # of all crews: a process that is forked has one that nobody holds
+
+
+def _forked() -> None:
+    global _beginning
+    _beginning = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def _help(floor: _Floor) -> None:

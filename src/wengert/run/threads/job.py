@@ -85,7 +85,7 @@ class Job:
                     waits = self._sleeps = bool(self._helping)
                 if waits:
                     self._bell.get()
-            except KeyboardInterrupt:  # one is on its way already, and buffers are in use until all are out
+            except BaseException:  # one is on its way already, and buffers are in use until all are out
                 continue
         self._failures.clear()
 

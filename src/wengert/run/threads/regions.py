@@ -8,8 +8,11 @@ Refuses to know: what the calls compute, how threads are kept, and whether this 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
+from wengert.arrays.changes import Change, carry_out, carry_out_by
 from wengert.run.compiled.layout import Form, Layout
 from wengert.run.compiled.program import Program, _Text
 from wengert.run.compiled.tracing import Call, Traced, traced_in
@@ -45,8 +48,17 @@ class Regions(Program):
         shared = _shared(groups, updates, listing.outputs)
         lines = text.head()
         lines += _written(text, groups, first, shared, "r")
-        lines += [text.asking(listing.outputs), *_written(text, updates, last, shared, "e")]
-        self._compile(text, [*lines, f"return {text._leaving(listing.outputs)}"])
+        asking = text.asking(listing.outputs)
+        changes = "".join(f"{text.changes(part)}, " for part in updates)
+        self._compile(text, [*lines, asking, text.end(listing.outputs, f"({changes})")])
+        self._crew, self._last = crew, last
+
+    def carry_out(self, changes: Sequence[list[Change]], last: Iterable[Change]) -> None:
+        """As `Program`, on several threads."""
+        if len(changes) > 1:
+            carry_out_by(partial(self._crew.run, tasks=self._last), changes, last)
+        else:
+            carry_out([*chain.from_iterable(changes), *last])
 
 
 def _needs(calls: Sequence[Call]) -> list[set[int]]:

@@ -7,14 +7,15 @@ Refuses to know: how a program is put into tasks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, starmap
 from threading import Lock
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from wengert.arrays import Value, give_back, is_host_array
+from wengert.arrays.changes import Change
 from wengert.arrays.outlines import blank
 from wengert.run.compiled.layout import NUMBERS, Layout
 from wengert.run.compiled.program import Program, _Text, lines_of
@@ -110,12 +111,17 @@ class Divided(Program):
 
     def _asking(
         self, way: Program, inputs: Sequence[Value], buffers: tuple[Any, ...]
-    ) -> Generator[Any, Any, tuple[Value, ...]]:  # Any: as in `take`
+    ) -> Generator[Any, Any, tuple[Any, ...]]:  # Any: as in `take`
         begun = perf_counter()
-        outputs: tuple[Value, ...] = yield from way.run(inputs, buffers)
+        outputs, changes = yield from way.run(inputs, buffers)
+        return outputs, (way, begun, changes)
+
+    def carry_out(self, changes: Any, last: Iterable[Change]) -> None:  # Any: as `_asking` gives them
+        """As `Program`; the run ends here."""
+        way, begun, own = changes
+        way.carry_out(own, last)
         if self._way is None:
             self._learn(way, perf_counter() - begun)
-        return outputs
 
     def _learn(self, way: Program, seconds: float) -> None:
         """Choose, if this run of the trial has told enough."""
@@ -140,7 +146,8 @@ class Divided(Program):
             self._choose(self._straight)
             return
         pure = sum(call.result is not None for call in listing.calls)
-        tasks = Regions(listing, costs[:pure] + costs[pure + 1 :], self._crew, self._terms.handoff)
+        changes = costs[pure + 2 :]  # after what it takes to ask for targets, and to find the changes
+        tasks = Regions(listing, costs[:pure] + changes, self._crew, self._terms.handoff)
         if tasks.pays and self._terms.tried:
             self._ways = (self._straight, tasks)
             self._try()
@@ -207,10 +214,17 @@ class _Timed(Program):
     def __init__(self, listing: Listing, note: Callable[[Sequence[float]], None]) -> None:
         layout = Layout(listing.calls, listing.outputs)
         text = _Text(listing.inputs, listing.targets, layout)
-        text.constants.scope |= {"clock": perf_counter, "note": note}
-        marked = [(text.line(call), "marks.append(clock())") for call in listing.calls]
-        pure = sum(call.result is not None for call in listing.calls)
-        settled = (text.asking(listing.outputs), "marks.append(clock())")
+        text.constants.scope |= {"clock": perf_counter, "note": note, "starmap": starmap}
         lines = [*text.head(), "marks = [clock()]"]
-        lines += [line for pair in (*marked[:pure], settled, *marked[pure:]) for line in pair]
-        self._compile(text, [*lines, "note(marks)", f"return {text._leaving(listing.outputs)}"])
+        for call in listing.calls:
+            if call.result is not None:
+                lines += [text.line(call), "marks.append(clock())"]
+        lines += [text.asking(listing.outputs), "marks.append(clock())"]
+        effects = [text.change(call) for call in listing.calls if call.result is None]
+        if listing.targets is None:
+            lines.append("note(marks)")
+        look = (
+            "(marks.extend, starmap(clock, ((),)))"  # made of functions written in C, as changes have to be
+        )
+        changes = ", ".join([look, *(f"{line}, {look}" for line in effects), "(note, marks)"])
+        self._compile(text, [*lines, text.end(listing.outputs, f"[{changes}]")])
