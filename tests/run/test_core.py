@@ -44,7 +44,7 @@ def test_shapes_of_annotations() -> None:
 
 def test_what_is_no_class_is_not_registered() -> None:
     cls: Any = "Image"  # Any: a mistake
-    with pytest.raises(TypeError, match="register takes a class; got 'Image'"):
+    with pytest.raises(TypeError, match="register: expected a class, got 'Image'"):
         wg.register(cls)
 
 

@@ -155,6 +155,6 @@ class TestCommit:
         store, of = Store(), Cell(np.ones(2))
         data, reader = of.data, object()
         before = store.begin(reader)
-        store.publish(store.begin(store), [(of, lambda data, in_place: data)])
+        store.publish(store.begin(store), [(of, lambda data, in_place: (data, []))])
         assert of.data is data and of.at(before) is data
         assert (store.version, store.moved) == (1, 0)

@@ -169,6 +169,7 @@ def test_the_delta_of_a_weight_of_other_settings_refuses_the_commit_too(how: str
     for _ in range(runs):
         with pytest.raises(NonFiniteError, match="the delta of <DoubleWeight 'other'") as failure:
             (mine + wg.sqrt(others)).train().run(executor)
-        (note,) = failure.value.__notes__
+        where, note = failure.value.__notes__
+        assert where.startswith("in the update of <DoubleWeight 'mine'")
         assert note.startswith("first not finite: backward of sqrt(() float64) with weight 'other', built at")
     assert (mine.data, others.data) == (1.0, 0.0)

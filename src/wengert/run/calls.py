@@ -148,10 +148,8 @@ def maker_of(
         "captured": captured,
     }  # Any: as above
     lines = _node(scope, "x", signature, "operands + captured" if captured else "operands")
-    if parts:
-        lines.append("owner = (x,)")
     for i, part in enumerate(parts):
-        lines += _node(scope, f"x{i}", part, "owner")
+        lines += _node(scope, f"x{i}", part, "(x,)")  # of its own: `reach` counts what refers to a node
     lines.append(f"return {_put_together(scope, whole) if parts else 'x'}")
     make: Make = _written("def call(operands, code, offset):", lines, scope)
     return make

@@ -1,7 +1,7 @@
 """Which nodes somebody may still build on or ask for, so that their values stay: none is computed twice.
 
 Knows: that a node which only computed nodes refer to cannot be met again, and that Python counts references; that a
-reference which nobody expects means that the value stays.
+reference which nobody expects means that the value stays; that no two nodes share a tuple of operands.
 Refuses to know: values, and when they are asked for.
 """
 
