@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+import ast
 import importlib
 import re
+import runpy
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import wengert
 from tests.documents import ROOT, Block, Page, checked, run_console, run_python
@@ -78,6 +83,63 @@ def test_every_example_has_a_line() -> None:
         path.name for path in folder.iterdir() if path.suffix == ".py" or (path / "pyproject.toml").exists()
     }
     assert sorted(listed) == sorted(there)
+
+
+def third_party(source: str) -> set[str]:
+    """The packages that a file imports, but for Python's own and Wengert's."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names.add(node.module.partition(".")[0])
+    return names - sys.stdlib_module_names - {"wengert"}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_the_extra_examples_brings_what_an_example_imports(path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["examples"]]
+    assert third_party(path.read_text()) <= {Requirement(line).name for line in asked}
+
+
+def argument_needed() -> set[str]:
+    """The examples whose row says that they need an argument."""
+    rows = (ROOT / "examples" / "README.md").read_text().splitlines()
+    return {link for row in rows if "**Needs an argument**" in row for link in LINK.findall(row)}
+
+
+class Began(Exception):
+    """Raised in place of the work of an example that accepts its arguments."""
+
+
+def called_by_its_name(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    runpy.run_path(str(path), run_name="__main__")
+
+
+@pytest.mark.parametrize("name", sorted(argument_needed()))
+def test_an_example_needs_the_argument_that_its_row_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        called_by_its_name(ROOT / "examples" / name, monkeypatch)
+
+
+PARSING = {path.name for path in (ROOT / "examples").glob("*.py") if "parse_args" in path.read_text()}
+
+
+@pytest.mark.parametrize("name", sorted(PARSING - argument_needed()))
+def test_an_example_needs_no_argument_where_its_row_names_none(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parse_args = argparse.ArgumentParser.parse_args
+
+    def begin(parser: argparse.ArgumentParser) -> None:
+        parse_args(parser)
+        raise Began
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", begin)
+    with pytest.raises(Began):
+        called_by_its_name(ROOT / "examples" / name, monkeypatch)
 
 
 # -- the checks themselves --------------------------------------------------------------------------

@@ -7,12 +7,15 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 from mypy.errorcodes import ErrorCode
+from packaging.requirements import Requirement
 
-from tests.documents import ROOT, Page, checked, environment, run_python
+import wengert as wg
+from tests.documents import FENCE, ROOT, Page, checked, environment, run_python
 from wengert_mypy import names
 
 README = ROOT / "README.md"
@@ -41,6 +44,63 @@ def test_every_python_block_runs_and_prints_what_the_text_block_shows(
     monkeypatch.chdir(tmp_path)  # it saves a model
     assert len(blocks("python")) >= 5
     run_python(PAGE, monkeypatch)
+
+
+def test_the_first_screen_is_a_sentence_a_program_mypys_error_and_the_install_line() -> None:
+    first, second, *_ = PAGE
+    sentence = README.read_text().partition("```")[0].partition("\n")[2]
+    assert sentence.count(". ") == 0 and sentence.strip().endswith(".")
+    assert first.name == "scores.py" and (first.shown or "").startswith("scores.py:10: error: ")
+    assert 8 <= len(first.source.splitlines()) <= 12
+    assert second.source == "$ pip install '.[mypy]'\n"
+    assert len(README.read_text().partition("pip install")[0].splitlines()) <= 40
+
+
+def test_the_first_program_fails_on_that_line_and_runs_with_the_number_mended() -> None:
+    source = programs()["scores.py"][0]
+    assert "768" in source.splitlines()[6], "the text says line 7"
+    with pytest.raises(wg.errors.ShapeError, match="inner dimensions 784 and 768 differ"):
+        exec(compile(source, "scores.py", "exec", dont_inherit=True), {"__name__": "scores"})
+    mended: dict[str, object] = {"__name__": "scores"}
+    exec(compile(source.replace("768", "784"), "scores.py", "exec", dont_inherit=True), mended)
+    assert isinstance(mended["w"], wg.ArrayWeight) and mended["w"].data.shape == (784, 10)
+
+
+LINKED = (
+    *("numpy", "cupy", "mypy", "plugin of mypy", "PyPI", "DeepLearning.scala", "Monadic Deep Learning"),
+    *("TensorFlow Fold", "Deep Learning with Dynamic Computation Graphs", "scikit-learn", "pytest"),
+    *("array API standard", "safetensors", "Perfetto", "chrome://tracing", "Mermaid", "DOT", "rich"),
+    *("matplotlib", "TensorBoard", "CIFAR-100", "Stanford Sentiment Treebank"),
+)
+
+
+def unlinked(text: str, names: tuple[str, ...]) -> list[str]:
+    """The names that prose does not link to an address where it first has them."""
+    prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", text))
+    return [
+        name
+        for name in names
+        if (found := re.search(rf"(?<![\w/.]){re.escape(name)}(?!\w)", prose)) is None
+        or re.match(r"\]\(https://[^)\s]+\)", prose[found.end() :]) is None
+    ]
+
+
+def test_papers_ancestors_and_tools_are_links_where_they_are_first_named() -> None:
+    assert unlinked(README.read_text(), LINKED) == []
+
+
+def test_a_name_without_an_address_is_found() -> None:
+    text = "mypy and [numpy](https://numpy.org/), `cupy`\n\n```py\nrich\n```\n"
+    assert unlinked(text, ("mypy", "numpy", "cupy", "rich")) == ["mypy", "cupy", "rich"]
+
+
+def test_the_extra_examples_brings_all_that_the_page_configures_and_calls() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    brought = {Requirement(line).name for line in project["optional-dependencies"]["examples"]}
+    configured = {name for block in blocks("toml") for name in tomllib.loads(block)["tool"]}
+    called = set(re.findall(r"\.venv/bin/(\w+)", "".join(blocks("console")))) - {"python", "pip"}
+    assert configured == called == {"mypy", "pytest"}
+    assert called <= brought
 
 
 @pytest.mark.slow
