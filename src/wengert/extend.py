@@ -15,7 +15,6 @@ from wengert.graph.expressions import ArrayOperand, Index, ScalarOperand
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operand import unlifted
 from wengert.graph.operation import Case, Operation, Rule, Rules
-from wengert.graph.site import user_position
 from wengert.graph.weights import Update, Weight, data_of
 from wengert.lazy import LazyDelta, Product, Rows, dense, scaled
 from wengert.ops import batching, kinds, specification, windows
@@ -38,6 +37,7 @@ from wengert.plugins.inject import provide
 from wengert.plugins.making import WeightPart
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.rate import Rated
+from wengert.site import user_position
 
 __all__ = [
     "HOST",

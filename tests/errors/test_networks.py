@@ -129,11 +129,12 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "a class for an executor": (
         lambda: (d * 2.0).train().run(Batched),
         "ArgumentError: the executor of a run is an object such as wengert.run.Sequential(); "
-        "got <class 'wengert.run.batching.executor.Batched'>, which is a class: call it",
+        "got <class 'wengert.run.batching.executor.Batched'>, which is a class: call it\n  at here",
     ),
     "a number for an executor": (
         lambda: (d * 2.0).train().run(3),
-        "ArgumentError: the executor of a run is an object such as wengert.run.Sequential(); got 3",
+        "ArgumentError: the executor of a run is an object such as wengert.run.Sequential(); got 3\n"
+        "  at here",
     ),
     "no threads": (
         lambda: Parallel(threads=0),

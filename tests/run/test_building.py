@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.graph import site
+from wengert import site
 from wengert.graph.node import Node
 from wengert.nn import Linear
 from wengert.plugins import SGD

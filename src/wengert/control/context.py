@@ -12,6 +12,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from wengert.errors import ArgumentError, WengertError, combine
+from wengert.site import user_position
 
 if TYPE_CHECKING:
     from wengert.control.do import Do, Steps
@@ -98,6 +99,7 @@ class Run:
             raise ArgumentError(
                 f"the executor of a run is an object such as wengert.run.Sequential(); got {executor!r:.60}"
                 + isinstance(executor, type) * ", which is a class: call it"
+                + f"\n  at {user_position()}"
             )
         chosen = executor if executor is not None else _default_executor
         self._executor = chosen if _replacing is None or chosen is None else _replacing(chosen)

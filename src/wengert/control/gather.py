@@ -12,6 +12,7 @@ from wengert.control.do import Awaits, Do
 from wengert.control.frames import Asking, Gathering, as_do
 from wengert.control.machine import Machine
 from wengert.control.notation import not_awaitable
+from wengert.site import user_position
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -75,6 +76,7 @@ def gather(*parts: object) -> Do[Any]:  # Any: the overloads above state the tup
     for position, part in enumerate(parts):
         branch = as_do(part)
         if branch is None:
-            raise not_awaitable(part, f"argument {position} of gather is")
+            error = not_awaitable(part, f"argument {position} of gather is")
+            raise type(error)(f"{error}\n  at {user_position()}")
         branches.append(branch)
     return Gather(tuple(branches))

@@ -14,7 +14,7 @@ from wengert.arrays import is_integer
 from wengert.arrays.samples import Labels, integers, order
 from wengert.data.rows import Source, check_source
 from wengert.errors import ArgumentError, DataError
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 B = TypeVar("B")
 B_co = TypeVar("B_co", covariant=True)

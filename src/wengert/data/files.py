@@ -16,7 +16,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from wengert.errors import ArgumentError, DataError
 from wengert.graph.paths import opened
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 _LARGEST: Final = 2**28  # bytes of an archive without its compression; those of CIFAR-100 have 187 million
 _MOST: Final = (

@@ -14,7 +14,7 @@ from wengert.arrays import is_array, shape_of
 from wengert.arrays.samples import Labels
 from wengert.errors import ArgumentError, DataError
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 A = TypeVar("A")
 B_co = TypeVar("B_co", covariant=True)

@@ -14,7 +14,7 @@ from typing import TypeVar
 from wengert.arrays import is_integer
 from wengert.errors import BlockValueError
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 X = TypeVar("X")
 

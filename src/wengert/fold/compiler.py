@@ -26,8 +26,8 @@ from wengert.fold.unification import known
 from wengert.fold.wiring import LoomInput, Writer
 from wengert.fold.zeros import zeros_of_type
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
 from wengert.ops import stack
+from wengert.site import user_position
 
 E = TypeVar("E")
 

@@ -22,7 +22,7 @@ from wengert.fold.solver import Solver, Use
 from wengert.fold.unification import is_void
 from wengert.fold.wires import Source
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 _open: Final[ContextVar[tuple[Composition[Any, Any], ...]]] = ContextVar("open compositions", default=())
 

@@ -13,7 +13,7 @@ from wengert.errors import BlockError
 from wengert.fold.block import CONVERSIONS, AnyBlock, Block
 from wengert.graph.node import Expression
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 # Any: blocks, and what is convertible, of every type; arrays of every shape and element type
 Convertible: TypeAlias = (

@@ -17,7 +17,7 @@ from wengert.fold.types import PyObjectType, ResultType, TensorType, VoidType
 from wengert.graph.kinds import Kind
 from wengert.graph.node import Expression
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 OBJECT: Final = PyObjectType()
 VOID: Final = VoidType()

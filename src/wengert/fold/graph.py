@@ -19,7 +19,7 @@ from wengert.fold.types import ResultType
 from wengert.fold.unification import Unknown, resolved
 from wengert.fold.wires import Read, Scope, Source, Wire
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 
 class Wired(Written[A, B]):

@@ -13,8 +13,8 @@ from typing import Any, Final
 from wengert.errors import BlockError
 from wengert.fold.types import Value
 from wengert.graph.operand import shown
-from wengert.graph.site import position, user_frame, user_position
 from wengert.run.cell import Cell
+from wengert.site import position, user_frame, user_position
 
 
 class Named:

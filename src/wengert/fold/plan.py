@@ -17,7 +17,7 @@ from wengert.fold.structures import Endless, SequenceType, TupleType
 from wengert.fold.types import ResultType, StackedType, TensorType
 from wengert.fold.unification import known
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 if TYPE_CHECKING:
     from wengert.fold.block import AnyBlock

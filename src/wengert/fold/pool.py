@@ -19,7 +19,7 @@ from wengert.errors import BlockStateError, BlockValueError
 from wengert.fold.block import Block
 from wengert.fold.wiring import LoomInput, Writer
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 E = TypeVar("E")
 _writer: Final[list[Writer]] = []  # of a process of a pool: the only one

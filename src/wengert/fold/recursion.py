@@ -17,7 +17,7 @@ from wengert.fold.naming import Named
 from wengert.fold.solver import Solver, Use
 from wengert.fold.types import ResultType
 from wengert.fold.unification import Unknown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 I = TypeVar("I")
 O = TypeVar("O")

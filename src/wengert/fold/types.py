@@ -16,7 +16,7 @@ from wengert.arrays.stated import dtype_name
 from wengert.errors import BlockError
 from wengert.graph.kinds import refused_dtype
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 Value: TypeAlias = Any  # a value of a type that is known when the program runs
 

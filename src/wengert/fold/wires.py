@@ -14,7 +14,7 @@ from typing_extensions import TypeVar
 
 from wengert.errors import BlockUseError, BlockValueError
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 if TYPE_CHECKING:
     from wengert.fold.block import AnyBlock

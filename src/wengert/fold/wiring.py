@@ -24,7 +24,7 @@ from wengert.fold.structures import TupleType, leaf_texts, tuple_text, value_tex
 from wengert.fold.types import ResultType, Value
 from wengert.graph.node import Node
 from wengert.graph.operand import LITERAL, lift_any, shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 if TYPE_CHECKING:
     from wengert.fold.block import AnyBlock

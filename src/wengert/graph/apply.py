@@ -19,7 +19,7 @@ from wengert.graph.kinds import NUMBER, Kind
 from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import OWN, described, found_kind, operand, shown
 from wengert.graph.operation import Attributes, Operation, Signature
-from wengert.graph.site import OURS, user_frame, user_position
+from wengert.site import OURS, user_frame, user_position
 
 _getframe = sys._getframe
 _new = object.__new__  # the layer classes' own `__new__` is the door for a `Do` of a tape

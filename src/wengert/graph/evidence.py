@@ -28,7 +28,7 @@ from wengert.graph.expressions import (
 from wengert.graph.kinds import Role
 from wengert.graph.node import Node
 from wengert.graph.operand import BUILT_IN, LITERAL, external, lift_any, shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 X = TypeVar("X")
 D = TypeVar("D")

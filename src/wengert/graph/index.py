@@ -14,7 +14,7 @@ from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 Part = tuple[Any, ...]  # ("int", i) ("slice", a, b, c) ("ellipsis",) ("new",) ("array",)
 

@@ -17,7 +17,7 @@ from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayLayer
 from wengert.graph.kinds import refused_dtype
 from wengert.graph.operand import LITERAL, shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 
 def checked_number(what: str, data: object) -> float:

@@ -18,7 +18,7 @@ from wengert.control.kinds import Question
 from wengert.differentiable import Data_co, Delta_contra, Differentiable
 from wengert.errors import LazyError, NotDifferentiableError, ShapeError
 from wengert.graph.kinds import Column, DeviceLike, DTypeLike, Kind, Role, Shape
-from wengert.graph.site import position, user_position
+from wengert.site import position, user_position
 
 if TYPE_CHECKING:
     from wengert.graph.operation import Signature

@@ -39,7 +39,7 @@ from wengert.graph.declared import kind_from_data
 from wengert.graph.kinds import NUMBER, Column, DTypeLike, Kind, Role, Shape, kind, refused_dtype, with_role
 from wengert.graph.node import Expression, Node, asked, new_node
 from wengert.graph.operation import Operation, Rules
-from wengert.graph.site import user_frame, user_position
+from wengert.site import user_frame, user_position
 
 L = TypeVar("L", bound=Node)
 _MOST_SHOWN: Final = 6

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 
 def path_of(who: str, given: object, wrong: type[WengertError]) -> str:

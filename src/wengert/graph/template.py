@@ -19,8 +19,8 @@ from wengert.graph.operand import lift_any, shown
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Attributes, Operation, Rules, Signature
 from wengert.graph.order import below, is_bulky, last_readers
 from wengert.graph.products import Rebuild, is_product, leaves_of
-from wengert.graph.site import user_frame, user_position
 from wengert.graph.weights import Weight
+from wengert.site import user_frame, user_position
 
 # it stands for what each call gives
 PARAMETER: Final = Operation("parameter", Rules(lambda kinds: kinds[0], lambda case, x: x, external=True))

@@ -32,8 +32,8 @@ from wengert.graph.kinds import Column, Role, kind
 from wengert.graph.literals import checked_name, checked_number, checked_shape
 from wengert.graph.node import Expression
 from wengert.graph.operand import array_kind, as_number
-from wengert.graph.site import user_frame
 from wengert.graph.store import Cell, exposed
+from wengert.site import user_frame
 
 if TYPE_CHECKING:
     from typing import overload

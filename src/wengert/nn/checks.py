@@ -11,7 +11,7 @@ from typing import Any
 from wengert.arrays import Dv, Shape, T
 from wengert.errors import ShapeError
 from wengert.graph import ArrayExpression, ArrayLayer, lift
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 
 def as_layer(x: ArrayExpression[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:

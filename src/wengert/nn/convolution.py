@@ -13,12 +13,12 @@ from typing import Any, Generic, Literal, final
 from wengert.arrays import Dv, T
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
-from wengert.graph.site import user_position
 from wengert.nn.checks import check_weight
 from wengert.nn.dims import In, Kernel, N, Out, Padding, Stride
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import conv2d, expand_dims
 from wengert.plugins import Plugin
+from wengert.site import user_position
 
 
 @final

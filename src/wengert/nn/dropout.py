@@ -13,10 +13,10 @@ from typing import final
 from wengert.arrays import Dv, S, T
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer
-from wengert.graph.site import user_position
 from wengert.nn.checks import as_layer
 from wengert.nn.seeded import Seeded, Seeds
 from wengert.ops import dropout
+from wengert.site import user_position
 
 
 @final

@@ -14,9 +14,9 @@ from wengert.arrays import FLOAT32, FLOATS, HOST, Cpu, DType, Floating, Shape, d
 from wengert.arrays.draws import Generator, generator, normal, uniform
 from wengert.errors import ArgumentError, DTypeError
 from wengert.graph import ArrayWeight
-from wengert.graph.site import user_position
 from wengert.nn.dims import N
 from wengert.plugins import Plugin
+from wengert.site import user_position
 
 Seed = int | Generator
 

@@ -13,10 +13,10 @@ from typing import Any, Generic, TypeAlias, final
 from wengert.arrays import Dv, IntegerArray, T, is_array
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer
-from wengert.graph.site import user_position
 from wengert.nn.checks import as_layer
 from wengert.nn.dims import Layers
 from wengert.nn.seeded import Seeded, Seeds, derived
+from wengert.site import user_position
 
 # Any: the mypy plugin follows the shape from step to step
 Step: TypeAlias = Callable[[ArrayLayer[Any, T, Dv]], ArrayLayer[Any, T, Dv]]

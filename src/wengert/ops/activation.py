@@ -23,9 +23,9 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
-from wengert.graph.site import user_position
 from wengert.ops.families import elementwise
 from wengert.ops.kinds import elementwise as same_shape
+from wengert.site import user_position
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 

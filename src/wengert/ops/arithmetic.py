@@ -24,10 +24,10 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.operation import Operation, Rules
-from wengert.graph.site import user_position
 from wengert.ops import kinds
 from wengert.ops.batching import aligned
 from wengert.ops.families import broadcasting, elementwise
+from wengert.site import user_position
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 

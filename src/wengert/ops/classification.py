@@ -20,10 +20,10 @@ from wengert.graph.index import indices
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
-from wengert.graph.site import user_position
 from wengert.ops.batching import all_stacked, along, shaped
 from wengert.ops.kinds import along_axis, array_of
 from wengert.ops.reduction import mean, sum
+from wengert.site import user_position
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 

@@ -18,9 +18,9 @@ from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
-from wengert.graph.site import user_position
 from wengert.ops.kinds import arrays_of, axes_in, integers
 from wengert.ops.specification import DOTS, Contraction, contraction, parsed
+from wengert.site import user_position
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 Axes = int | tuple[tuple[int, ...], tuple[int, ...]]

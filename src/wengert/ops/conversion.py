@@ -25,8 +25,8 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
-from wengert.graph.site import user_position
 from wengert.ops.kinds import common
+from wengert.site import user_position
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 U = TypeVar("U", bound=Float32 | Float64, default=Float32)  # a default, as those before it have one

@@ -19,10 +19,10 @@ from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Case, Operation, Rules
-from wengert.graph.site import user_position
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, along
 from wengert.ops.kinds import array_of, arrays_of, axis_in, integers
+from wengert.site import user_position
 
 _MOST: Final = 128  # operands of one node
 Value = Any  # arrays, or expressions: a rule is written once for both

@@ -15,7 +15,7 @@ from wengert.arrays import FLOAT64, MASK, Axis, is_integer, shape_of
 from wengert.errors import ArgumentError, DeviceError, DTypeError, NotDifferentiableError, ShapeError
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 
 def common(kinds: Sequence[Kind]) -> tuple[Column, Any, Any]:  # Any: dtype and device, as kinds keep them

@@ -23,10 +23,10 @@ from wengert.graph.expressions import (
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.operand import shown
 from wengert.graph.operation import Rule, Rules
-from wengert.graph.site import user_position
 from wengert.ops import kinds
 from wengert.ops.batching import reduced
 from wengert.ops.families import Reduction, defined, dressed, reduced_by, spread
+from wengert.site import user_position
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 

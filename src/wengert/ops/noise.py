@@ -18,9 +18,9 @@ from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import MULTIPLY
-from wengert.graph.site import user_position
 from wengert.ops.batching import repeated
 from wengert.ops.kinds import array_of
+from wengert.site import user_position
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 

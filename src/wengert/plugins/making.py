@@ -17,10 +17,10 @@ from wengert.errors import PluginError
 from wengert.graph.kinds import Role, with_role
 from wengert.graph.node import Expression, asked
 from wengert.graph.operand import stored
-from wengert.graph.site import user_position
 from wengert.graph.weights import ArrayWeight, DoubleWeight, FloatWeight, Updates, Weight
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.parts import merged_part
+from wengert.site import user_position
 
 W = TypeVar("W", bound=Weight)
 

@@ -11,6 +11,7 @@ import math
 from wengert.arrays import is_number
 from wengert.errors import PluginError
 from wengert.graph.operand import shown
+from wengert.site import user_position
 
 
 def check_number(
@@ -23,6 +24,7 @@ def check_number(
     >>> check_number(Settings(), "momentum", below=1.0)
     Traceback (most recent call last):
     wengert.errors.PluginError: Settings: momentum is 1.5; it has to be a number with 0 <= momentum < 1
+      at ...
     """
     value: object = getattr(settings, name)
     number = float(value) if is_number(value) else math.nan
@@ -31,5 +33,5 @@ def check_number(
         kind = "finite number" if below == math.inf else "number"
         raise PluginError(
             f"{type(settings).__name__}: {name} is {shown(value)}; it has to be a {kind} with "
-            f"{least:g} {'<' if open_below else '<='} {name}{limit}"
+            f"{least:g} {'<' if open_below else '<='} {name}{limit}\n  at {user_position()}"
         )

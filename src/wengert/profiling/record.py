@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from wengert.graph.node import Expression
 from wengert.graph.operation import Signature
-from wengert.graph.site import position
+from wengert.site import position
 
 Part: TypeAlias = Literal["forward", "backward", "bind", "step", "change", "plan", "commit", "loop", "run"]
 Origin: TypeAlias = tuple[CodeType | str, int]  # what `position` makes a line of

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 
-from wengert.graph.site import position
 from wengert.profiling.record import Part, Record, plain
+from wengert.site import position
 
 Column: TypeAlias = Literal["forward", "backward", "update", "plan"]
 

@@ -20,7 +20,7 @@ from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Foreign, asked, check_scalar_loss
 from wengert.graph.operand import lift_any
 from wengert.graph.products import is_product
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -19,8 +19,8 @@ from wengert.graph.node import Expression, next_serial
 from wengert.graph.operand import OWN, operand
 from wengert.graph.operation import Signature
 from wengert.graph.products import fields_of, is_product, parts_of
-from wengert.graph.site import OURS, user_frame
 from wengert.run.forms import is_operand
+from wengert.site import OURS, user_frame
 
 Key = tuple[object, ...]  # kinds of operands, and what belongs to the trace
 Operands = tuple[Any, ...]  # Any: expressions, and frozen arrays

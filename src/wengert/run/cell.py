@@ -17,11 +17,11 @@ from wengert.errors import ArgumentError, WengertError
 from wengert.graph.operand import lift_any, operand, shown
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.products import is_product, leaves_of
-from wengert.graph.site import user_frame, user_position
 from wengert.graph.template import CellSignature
 from wengert.run.calls import Form, Make, Pattern, Site, form_for, maker_of, pattern_of, unmet
 from wengert.run.forms import form_of, is_operand
 from wengert.run.templates import MOST, Templates, is_open
+from wengert.site import user_frame, user_position
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -16,8 +16,8 @@ from wengert.errors import ArgumentError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import shown
 from wengert.graph.operation import CELL, OPERATIONS, Case, Operation, Rules, Signature
-from wengert.graph.site import user_position
 from wengert.run.loops import Ends, Failure, Loops, Values
+from wengert.site import user_position
 
 Changes: TypeAlias = Mapping[
     Callable[..., Any], Callable[..., Any] | Rules

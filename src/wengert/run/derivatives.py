@@ -19,10 +19,10 @@ from wengert.graph.node import Expression, Node, next_serial
 from wengert.graph.operand import LITERAL, lift_any
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Case, Rule, Signature
 from wengert.graph.order import below
-from wengert.graph.site import user_position
 from wengert.graph.template import PARAMETER
 from wengert.graph.weights import Weight
 from wengert.run.inlined import Inlined
+from wengert.site import user_position
 from wengert.symbolic import Symbol, Symbolic, constant, fitted
 
 Pulls = tuple[tuple[int, Rule], ...]

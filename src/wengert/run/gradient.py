@@ -20,9 +20,9 @@ from wengert.errors import ArgumentError, NotDifferentiableError
 from wengert.graph.expressions import ArrayLayer, ArrayOperand
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown
-from wengert.graph.site import user_position
 from wengert.graph.weights import Weight
 from wengert.run.ask import Loss, checked_loss
+from wengert.site import user_position
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -15,9 +15,9 @@ from wengert.graph.kinds import Kind
 from wengert.graph.operand import shown
 from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
 from wengert.graph.products import Rebuild
-from wengert.graph.site import user_position
 from wengert.graph.template import CellSignature, Template, traced
 from wengert.run.equals import one_of_equals
+from wengert.site import user_position
 
 MOST: Final = 1024  # templates of one cell; beyond it they are made afresh, so that they cannot grow (S13)
 

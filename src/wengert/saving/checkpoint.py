@@ -18,7 +18,6 @@ from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown
 from wengert.graph.paths import path_of
-from wengert.graph.site import user_position
 from wengert.graph.store import STORE, Cell
 from wengert.graph.weights import Updates, by_settings, data_of
 from wengert.saving.container import encoded, opened
@@ -26,6 +25,7 @@ from wengert.saving.files import remove_partial, replace
 from wengert.saving.manifest import DIGITS, Broken, Manifest, Plain, Saved, brief, state_name, writable
 from wengert.saving.naming import weights_by_name
 from wengert.saving.states import check_state, parts_of, state_of, with_state
+from wengert.site import user_position
 
 Path: TypeAlias = str | os.PathLike[str]
 _WANTED: Final[dict[type, str]] = {int: "an int", str: "a str"}

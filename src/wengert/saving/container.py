@@ -15,8 +15,8 @@ from typing import Any, BinaryIO, Final, Protocol, cast
 from wengert.arrays import Form, Stored
 from wengert.errors import CheckpointError, CheckpointPackageError
 from wengert.graph.paths import opened as opened_file
-from wengert.graph.site import user_position
 from wengert.saving.manifest import Broken, Manifest, bounded, brief, parsed, read, written
+from wengert.site import user_position
 
 _CODES: Final = {
     "bool": "BOOL",

@@ -17,7 +17,7 @@ from errno import EEXIST
 from typing import Final
 
 from wengert.errors import CheckpointWriteError
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 if sys.platform != "win32":
     import fcntl

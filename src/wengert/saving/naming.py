@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
 from wengert.nn import weights as weights_at
 from wengert.saving.manifest import STATES, brief
+from wengert.site import user_position
 
 
 def weights_by_name(given: object) -> dict[str, Weight]:

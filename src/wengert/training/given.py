@@ -13,9 +13,9 @@ from wengert.arrays import is_integer
 from wengert.data import Source, batches
 from wengert.data.rows import check_source
 from wengert.errors import ArgumentError, DataError
-from wengert.graph.site import user_position
 from wengert.nn import Seeds
 from wengert.run.ask import Loss
+from wengert.site import user_position
 
 B = TypeVar("B", bound=Sized)
 B_co = TypeVar("B_co", covariant=True)

@@ -12,9 +12,9 @@ from typing import TypeAlias, final
 
 from wengert.errors import ArgumentError, CheckpointError
 from wengert.graph.paths import path_of
-from wengert.graph.site import user_position
 from wengert.saving import Checkpoint, load, save
 from wengert.saving.files import remove_partial
+from wengert.site import user_position
 from wengert.training.given import whole
 from wengert.training.records import Step, best_of
 from wengert.training.state import State, read

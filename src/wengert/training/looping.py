@@ -19,8 +19,8 @@ from wengert.errors import ArgumentError, CheckpointError, NonFiniteError
 from wengert.graph import Weight
 from wengert.graph.operand import lift_any
 from wengert.graph.order import below
-from wengert.graph.site import user_position
 from wengert.run import train
+from wengert.site import user_position
 from wengert.training.given import B, Data, LossOf, Metric, check_data, in_batches
 from wengert.training.measuring import evaluate
 from wengert.training.records import Epoch, Step

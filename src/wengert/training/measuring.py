@@ -15,9 +15,9 @@ from wengert.control import Executor, without_collector
 from wengert.errors import DataError, ShapeError
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown
-from wengert.graph.site import user_position
 from wengert.run import predict
 from wengert.run.ask import Loss
+from wengert.site import user_position
 from wengert.training.given import B, Data, LossOf, Metric, in_batches
 
 

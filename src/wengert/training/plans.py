@@ -20,10 +20,10 @@ from wengert.fold import Batch, Compiler, group_by_batches
 from wengert.fold.block import Tensors
 from wengert.graph.node import Expression
 from wengert.graph.operand import shown
-from wengert.graph.site import user_position
 from wengert.nn import Seeds
 from wengert.run import predict
 from wengert.run.ask import Loss
+from wengert.site import user_position
 from wengert.training.fitting import fit
 from wengert.training.keeping import Path
 from wengert.training.measuring import Evaluation, evaluate

@@ -14,7 +14,7 @@ from numbers import Real
 from typing import Any, TypeAlias, final
 
 from wengert.errors import ArgumentError
-from wengert.graph.site import user_position
+from wengert.site import user_position
 from wengert.training import showing
 from wengert.training.given import whole
 from wengert.training.keeping import Keeper, Path

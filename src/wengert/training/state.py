@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from wengert.errors import CheckpointError
-from wengert.graph.site import user_position
 from wengert.saving.manifest import brief
+from wengert.site import user_position
 from wengert.training.records import Epoch, History
 
 KEPT: Final = (

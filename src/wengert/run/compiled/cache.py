@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 from weakref import WeakSet
 
 from wengert.errors import ArgumentError
-from wengert.graph.site import user_position
+from wengert.site import user_position
 
 LINE: Final = (
     500  # bytes of a line of compiled source; 300 of code and 100 of names on CPython 3.11, and its text

@@ -20,7 +20,6 @@ from wengert.differentiable import Tape
 from wengert.errors import ArgumentError
 from wengert.graph.node import Node
 from wengert.graph.operand import lift_any
-from wengert.graph.site import user_position
 from wengert.run.compiled.plans import WORTH, Mode, Plans
 from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
@@ -33,6 +32,7 @@ from wengert.run.threads.overlap import Overlapping
 from wengert.run.threads.strand import TURN, Begun, Early, Fork
 from wengert.run.threads.together import Together
 from wengert.run.threads.trial import TERMS, Divided, Terms
+from wengert.site import user_position
 
 A = TypeVar("A")
 _ASKS: Final = (Program, Question, Shared, Within, Gather)  # which do nothing before they ask

@@ -11,7 +11,7 @@ import sys
 from types import CodeType, FrameType
 from typing import Final
 
-_PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
+_PACKAGE: Final = os.path.dirname(os.path.realpath(__file__)) + os.sep
 _MOST_FILES: Final = 4096  # beyond it the table starts afresh: each cell of a notebook is a file (S13)
 
 
