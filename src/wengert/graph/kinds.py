@@ -83,10 +83,16 @@ class Kind:
         return f"{shape} {'?' if self.dtype is None else self.dtype}"
 
 
+_WIDEST: Final = 8  # bytes of an element whose type is open
+
+
 def _bytes_of(column: Column, shape: Shape | None, dtype: DTypeLike) -> float:
     if column is Column.OTHER or shape is None:
         return math.inf
-    return math.prod(shape) * getattr(dtype, "itemsize", 8) if shape else 0
+    size = getattr(dtype, "itemsize", _WIDEST)
+    return (
+        math.prod(shape) * (size if isinstance(size, int) else _WIDEST) if shape else 0
+    )  # of a class a descriptor
 
 
 _interned: WeakValueDictionary[tuple[object, ...], Kind] = WeakValueDictionary()
