@@ -20,8 +20,9 @@ from typing import Final, TypeAlias, final
 from wengert.errors import DataError
 
 _ARRAYS: Final = ("numpy.core.multiarray", "numpy._core.multiarray")
-# CIFAR-100's larger file takes 250,000; an opcode of one byte may make an object of 64
-_MOST: Final = 1_000_000
+# CIFAR-100's larger file takes 250,000, and in the text form 350,000; an opcode of one byte may make an object of 64
+_MOST: Final = 500_000
+_MOST_ITEMS: Final = 16  # of a tuple in a tuple, such as the shape in the state of an array
 _LINE: Final = 1000  # bytes of a name or a number in the text form; the longest that is needed has 30
 _INTEGER: Final = re.compile(rb"[-+]?[0-9]{1,20}L?")
 # what `repr` writes in Python 2; the two groups give nothing back, so that no text is gone through twice
@@ -257,7 +258,15 @@ def _number(index: bytes) -> int:
 
 
 def _tuple(count: int) -> Callable[[_Reader], tuple[object, ...]]:
-    return lambda r: tuple([r.pop() for _ in range(count)][::-1])
+    return lambda r: _flat([r.pop() for _ in range(count)][::-1])
+
+
+def _flat(values: list[object]) -> tuple[object, ...]:
+    """A tuple; those in it are short and have no others in them, as in the state of an array."""
+    for value in values:
+        if type(value) is tuple and (len(value) > _MOST_ITEMS or tuple in map(type, value)):
+            raise Refused("it has tuples within tuples within tuples, which no array needs")
+    return tuple(values)
 
 
 def _bytes(size: int) -> Callable[[_Reader], bytes]:
@@ -310,7 +319,7 @@ _VALUES: Final[dict[bytes, Callable[[_Reader], object]]] = {
     b"\x85": _tuple(1),  # TUPLE1
     b"\x86": _tuple(2),  # TUPLE2
     b"\x87": _tuple(3),  # TUPLE3
-    b"t": lambda r: tuple(r.above()),  # TUPLE
+    b"t": lambda r: _flat(r.above()),  # TUPLE
     b"]": lambda r: [],  # EMPTY_LIST
     b"l": lambda r: r.above(),  # LIST
     b"}": lambda r: {},  # EMPTY_DICT
