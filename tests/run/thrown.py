@@ -60,16 +60,26 @@ class Thrown:
         self._entered = False
 
     def run(self, work: Callable[[], object]) -> bool:
-        """Whether Stopped came out of `work`."""
-        before = sys.gettrace()
+        """Whether Stopped came out of `work`, or Python has ignored it, as in the callback of a weak reference."""
+        before, hook = sys.gettrace(), sys.unraisablehook
+        ignored: list[str] = []
+
+        def told(found: sys.UnraisableHookArgs) -> None:
+            if isinstance(found.exc_value, Stopped):
+                ignored.append(repr(found.object))
+            else:
+                hook(found)
+
         try:
+            sys.unraisablehook = told
             sys.settrace(self._called)
             work()
         except Stopped:
             return True
         finally:
             sys.settrace(before)
-        return False
+            sys.unraisablehook = hook
+        return bool(ignored)
 
     def _called(self, frame: FrameType, event: str, argument: object) -> Any:  # Any: as `sys.settrace` has it
         if frame.f_code is self._code:
