@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import wengert as wg
+from wengert.extend import Rules
 from wengert.ops.backward import SAFE_PRODUCT
 from wengert.plugins import SGD
 from wengert.testing import check_gradients
@@ -227,16 +228,20 @@ def test_third_derivatives(name: str) -> None:
     assert check_gradients(second, *operands, order=2).worst <= 1e-9
 
 
-def test_the_check_finds_a_wrong_second_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first derivative of a product uses other products than its second."""
+@pytest.fixture
+def product_rules() -> Iterator[Rules]:
+    """The rules of the product; they hold again after the test."""
     assert SAFE_PRODUCT.rules is not None
-    rules = dataclasses.replace(
-        SAFE_PRODUCT.rules,
-        derivatives=(lambda c, g, y, a, b: g * b, lambda c, g, y, a, b: g * a * 0.99),
-    )
+    rules = SAFE_PRODUCT.rules
+    yield rules
+    SAFE_PRODUCT.define(rules)
+
+
+def test_the_check_finds_a_wrong_second_derivative(product_rules: Rules) -> None:
+    """The first derivative of a product uses other products than its second."""
     x = array(2.0, 0.5)
-    monkeypatch.setattr(SAFE_PRODUCT, "rules", rules)
-    monkeypatch.setattr(SAFE_PRODUCT, "signatures", {})
+    wrong = (lambda c, g, y, a, b: g * b, lambda c, g, y, a, b: g * a * 0.99)
+    SAFE_PRODUCT.define(dataclasses.replace(product_rules, derivatives=wrong))
     check_gradients(wg.square, x)
     with pytest.raises(AssertionError, match="the derivative of square by operand 0"):
         check_gradients(wg.square, x, order=2)

@@ -139,8 +139,8 @@ def test_a_tape_that_somebody_keeps_keeps_no_run() -> None:
 
 
 def growth(step: Callable[[], None], steps: int) -> int:
-    """Bytes that `steps` steps add to what Python and numpy hold, after a warm-up."""
-    for _ in range(10):
+    """Bytes that `steps` steps add to what Python and numpy hold, once the programs of all parts are made."""
+    for _ in range(40):
         step()
     tracemalloc.start()
     try:

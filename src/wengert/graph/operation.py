@@ -108,12 +108,17 @@ class Operation:
         return f"{self.module}.{self.name}" if self.module else self.name
 
     def define(self, rules: Rules) -> None:
-        """Give a name that was only declared its rules."""
+        """Give a name its rules, one that was only declared or one that had others."""
         self.rules = rules
+        self._forget()
 
     def add(self, classes: tuple[type, ...], rules: Rules) -> None:
         """Rules for operands whose Data are of these classes, one for each operand."""
         self.added[classes] = rules
+        self._forget()
+
+    def _forget(self) -> None:
+        """What nodes mean that are made from now on is worked out anew."""
         self.signatures.clear()
         self._living.clear()
 
