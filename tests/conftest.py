@@ -19,6 +19,14 @@ settings.register_profile("untimed", settings(), deadline=None)
 settings.load_profile("untimed")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark nightly tests as slow too: `-m "not slow"` takes the place of what leaves nightly ones out."""
+    for item in items:
+        if item.get_closest_marker("nightly") or item.get_closest_marker("gpu"):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_heard() -> Iterator[None]:
     """Ctrl-C is a `KeyboardInterrupt`, in a background job too; a test that waits for one would wait for ever."""

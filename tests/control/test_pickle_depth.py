@@ -39,10 +39,7 @@ def test_nodes_that_several_layers_share_are_one_node_afterwards() -> None:
         copies = through_a_pickle(order)
         assert isinstance(copies, list)
         below = {
-            id(operand)
-            for copy in copies
-            for operand in copy._operands
-            if isinstance(operand, wg.DoubleLayer)
+            id(operand) for copy in copies for operand in copy.operands if isinstance(operand, wg.DoubleLayer)
         }
         assert len(below) == 1
         assert [copy.predict().run() for copy in copies] == [x.predict().run() for x in order]
@@ -62,4 +59,4 @@ def test_a_weight_with_a_name_is_found_by_it_afterwards() -> None:
     copy = through_a_pickle(w)
     assert isinstance(copy, wg.DoubleWeight)
     assert copy.name == "w1"
-    assert copy._optimizer.settings.weights == {"w1": copy}  # type: ignore[attr-defined] # `Names` gives it
+    assert copy.optimizer.settings.weights == {"w1": copy}  # type: ignore[attr-defined] # `Names` gives it

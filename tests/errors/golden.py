@@ -52,7 +52,7 @@ def state() -> list[object]:
     """Data and optimizer state of every weight here."""
     return [
         [np.asarray(weight.data).tolist()]
-        + [(k, np.asarray(s).tolist()) for k, s in vars(weight._optimizer).items() if k != "settings"]
+        + [(k, np.asarray(s).tolist()) for k, s in vars(weight.optimizer).items() if k != "settings"]
         for weight in WEIGHTS
     ]
 

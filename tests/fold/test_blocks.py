@@ -200,7 +200,7 @@ def test_a_function_of_integers_is_a_cell_unless_it_asks_for_them(
 ) -> None:
     block = made.Record((td.Vector(3), td.Scalar("int32"))) >> made.Function(function)
     layer = block.build(([1, 2, 3], 1))
-    assert layer._signature.operation.name.endswith(operation)
+    assert layer.signature.operation.name.endswith(operation)
     expected = function(wg.lift(np.array([1, 2, 3], np.float32)), np.array(1, np.int32)).predict().run()
     np.testing.assert_array_equal(layer.predict().run(), expected)
 
@@ -210,7 +210,7 @@ def test_a_layer_was_written_where_its_block_was() -> None:
     here = line() - 1
     layer = (three >> double).build(3)
     assert layer.site.endswith(f"test_blocks.py:{here}")
-    (number,) = layer._operands
+    (number,) = layer.operands
     assert number.site.endswith(f"test_blocks.py:{here}")
 
 

@@ -15,7 +15,7 @@ def states(net: Any) -> list[Any]:  # Any: the example's own class
     return [
         [
             w.data.tolist(),
-            {k: np.asarray(v).tolist() for k, v in vars(w._optimizer).items() if not k.endswith("settings")},
+            {k: np.asarray(v).tolist() for k, v in vars(w.optimizer).items() if not k.endswith("settings")},
         ]
         for w in net.weights()
     ]

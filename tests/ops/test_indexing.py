@@ -20,7 +20,7 @@ def test_the_short_way_gives_the_same_signature_and_the_users_line() -> None:
     first, here = wg.take(X, WORD, axis=0), currentframe()
     assert here is not None
     again, line = wg.take(X, np.array(1), axis=0), here.f_lineno
-    assert again._signature is first._signature
+    assert again.signature is first.signature
     assert again.site == f"{__file__}:{line}"
     assert [x.predict().run().tolist() for x in (first, again)] == [[4.0, 5.0], [2.0, 3.0]]
 

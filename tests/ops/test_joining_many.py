@@ -38,7 +38,7 @@ def test_no_node_has_too_many_operands() -> None:
     x = wg.lift(np.ones(2))
     for n in (500, 5000):
         nodes, _ = below(wg.stack([x * 1.0 for _ in range(n)]), ())
-        assert max(len(node._operands) for node in nodes) <= 2 * n**0.5
+        assert max(len(node.operands) for node in nodes) <= 2 * n**0.5
 
 
 def test_what_is_wrong_with_one_of_many_is_said_of_all() -> None:

@@ -81,10 +81,10 @@ def test_d30_pow() -> None:
 def test_d30_the_derivative_of_a_literal_exponent_is_never_computed() -> None:
     w = SETTINGS.array_weight(np.array([-2.0, 0.0, 3.0], np.float64))
     result = w**2.0
-    assert [index for index, _ in result._signature.pulls] == [0]
+    assert [index for index, _ in result.signature.pulls] == [0]
     assert deltas_of(wg.sum(result), w)[0].tolist() == [-4.0, 0.0, 6.0]
     right = wg.pow(2.0, w)
-    assert [index for index, _ in right._signature.pulls] == [1]
+    assert [index for index, _ in right.signature.pulls] == [1]
 
 
 def test_d24_the_delta_of_an_exponent_has_its_dtype_whatever_the_number_below_it() -> None:

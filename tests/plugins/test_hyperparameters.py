@@ -209,5 +209,5 @@ def test_the_sides_of_momentum_and_nesterov_have_their_own_state() -> None:
     v = [1.0, 1.5]
     ahead = [1.0, 0.5 * 1.0 + 1.5]
     assert w.data == -sum(x + 0.5 * a for x, a in zip(v, ahead, strict=True))
-    state: Any = vars(w._optimizer)
+    state: Any = vars(w.optimizer)
     assert (state["velocity"], state["ahead"]) == (v[1], ahead[1])

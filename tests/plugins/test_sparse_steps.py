@@ -32,7 +32,7 @@ def trained(keys: list[Any], dense: bool, eps: float = 1e-8) -> tuple[Any, Any]:
 
 
 def squares(w: Any) -> Any:  # Any: a weight of these settings, and its optimizer's array
-    return w._optimizer.squares
+    return w.optimizer.squares
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_squares_that_nobody_else_has_stay_in_their_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "hold", [squares, lambda w: squares(w)[1:5], lambda w: w._optimizer, lambda w: memoryview(squares(w))]
+    "hold", [squares, lambda w: squares(w)[1:5], lambda w: w.optimizer, lambda w: memoryview(squares(w))]
 )
 def test_squares_that_somebody_has_stay_as_they_are(hold: Any) -> None:  # Any: what is held
     w, loss = begun()
@@ -107,10 +107,10 @@ def test_squares_that_somebody_has_stay_as_they_are(hold: Any) -> None:  # Any: 
 
 def test_an_optimizer_of_two_steps_ago_has_its_own_squares() -> None:
     w, loss = begun()
-    held = [(w._optimizer, squares(w).tobytes())]
+    held = [(w.optimizer, squares(w).tobytes())]
     for _ in range(4):
         loss.train().run(PLAIN)
-        held.append((w._optimizer, squares(w).tobytes()))
+        held.append((w.optimizer, squares(w).tobytes()))
     assert [optimizer.squares.tobytes() for optimizer, _ in held] == [then for _, then in held]
 
 
@@ -120,7 +120,7 @@ def test_a_step_that_is_thrown_away_leaves_the_squares() -> None:
     row = wg.take(w, np.array([1]), axis=0)
     wg.sum(row * other).train().run(PLAIN)
     before, state = w.data, squares(w).copy()
-    vars(other._optimizer)["step"] = _fails
+    vars(other.optimizer)["step"] = _fails
     with pytest.raises(ValueError, match="refused"):
         wg.sum(row * other).train().run(PLAIN)
     assert w.data.tobytes() == before.tobytes()

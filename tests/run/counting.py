@@ -93,7 +93,7 @@ def unregistered(name: str, rule: Value, derivative: Value) -> Elementwise:
 def state_of(weight: DoubleWeight | ArrayWeight[Any, Any]) -> list[object]:  # Any: any array will do
     """What training changes: the weight's data, and the numbers and arrays that its optimizer keeps."""
     kept = [
-        (k, v) for k, v in sorted(vars(weight._optimizer).items()) if isinstance(v, (int, float, np.ndarray))
+        (k, v) for k, v in sorted(vars(weight.optimizer).items()) if isinstance(v, (int, float, np.ndarray))
     ]
     return [np.asarray(weight.data).tolist(), *((k, np.asarray(v).tolist()) for k, v in kept)]
 

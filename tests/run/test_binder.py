@@ -95,9 +95,9 @@ def test_a_plan_that_makes_steps_is_for_their_settings_and_class_of_optimizer(
     stepping, plain = binder([y], [w], stepped=[w]), binder([y], [w])
     other = weight(settings, cls)
     assert stepping(other * 3.0) is None
-    assert plain(other * 3.0) == ((other,), (other._cell,), (3.0,), ())
+    assert plain(other * 3.0) == ((other,), (other.ref,), (3.0,), ())
     same = weight(SETTINGS, Optimizer)
-    assert stepping(same * 3.0) == ((same,), (same._cell,), (3.0,), ())
+    assert stepping(same * 3.0) == ((same,), (same.ref,), (3.0,), ())
 
 
 def _times(w: Array) -> Callable[[Array], Array]:

@@ -59,7 +59,7 @@ def test_a_cell_trains_as_its_function(planned: bool) -> None:
 
 def test_a_call_is_one_node_and_its_results_are_parts_of_it() -> None:
     weights, loss = network(wg.cell(gates))
-    names = [n._signature.operation.name for n in below(loss(0), {})[0]]
+    names = [n.signature.operation.name for n in below(loss(0), {})[0]]
     assert names.count("gates") == 5
     assert names.count("part") == 10
     assert len(weights) == 2

@@ -101,8 +101,8 @@ def test_a_label_that_is_no_class_is_found_in_every_run(executor: Any) -> None: 
 def test_many_rows_of_words_and_labels(compiles: bool) -> None:
     table, matrix = weights()
     node = wg.cell(classified(table, matrix))(np.array(1), np.array(3), np.array(0))
-    of = node._signature
-    data = [w._cell.data for w in of.template.captured]
+    of = node.signature
+    data = [w.ref.data for w in of.template.captured]
     shared = (False, False, False, *(True,) * len(data))
     launch, definition = Launch(of, shared, compiles=compiles), Rowwise(of, shared)
     for rows in (1, 2, 7):

@@ -15,7 +15,7 @@ from tests.run.test_tapes import by_hand, weight
 from wengert import Do, DoubleLayer, Tape, UnitContinuation
 from wengert.errors import DTypeError, ShapeError, TapeReleasedError
 from wengert.extend import Optimizer
-from wengert.graph.store import Cell, Store
+from wengert.graph.store import Ref, Store
 from wengert.plugins import SGD
 from wengert.run.loops import backward, forward
 
@@ -152,7 +152,7 @@ class TestCommit:
         assert w.data == after
 
     def test_what_a_change_leaves_as_it_is_stays_for_those_who_read(self) -> None:
-        store, of = Store(), Cell(np.ones(2))
+        store, of = Store(), Ref(np.ones(2))
         data, reader = of.data, object()
         before = store.begin(reader)
         store.publish(store.begin(store), [(of, lambda data, in_place: (data, []))])

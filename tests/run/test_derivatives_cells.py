@@ -60,7 +60,7 @@ def test_targets_may_be_calls_of_cells_and_parts_of_them() -> None:
     c = single(a, b)
     da, db, dc = wg.gradients(wg.sum(c * c * a), (a, b, c)).layers
     assert_allclose(dc.predict().run(), (c * a * 2.0).predict().run(), rtol=1e-12)
-    inside = {node._signature.operation.name for node in below(db, frozenset())[0]}
+    inside = {node.signature.operation.name for node in below(db, frozenset())[0]}
     assert "exp" in inside
     assert "tanh" not in inside, "what is outside of the call has its value from where it stands"
     wanted = wg.gradients(wg.sum(c * c * a), (a, b, c)).run()

@@ -41,7 +41,7 @@ def signature(cell: Any, x: Any = X) -> Any:  # Any: what a call of a cell is
     node = cell(x)
     while isinstance(node, tuple):
         node = node[0]
-    return node._signature if node._signature.operation.name != "part" else node._operands[0]._signature
+    return node.signature if node.signature.operation.name != "part" else node.operands[0].signature
 
 
 @pytest.mark.parametrize(

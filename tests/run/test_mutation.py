@@ -120,7 +120,7 @@ class TestViewsAndCommits:
     def test_optimizer_state_is_never_changed_in_place(self) -> None:
         w = WithAdam(learning_rate=0.1).array_weight(np.ones(3))
         wg.sum(w * w).train().run()
-        kept = {k: (v, np.array(v)) for k, v in vars(w._optimizer).items() if isinstance(v, np.ndarray)}
+        kept = {k: (v, np.array(v)) for k, v in vars(w.optimizer).items() if isinstance(v, np.ndarray)}
         assert kept
         wg.sum(w * w).train().run()
         for value, copy in kept.values():

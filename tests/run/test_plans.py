@@ -158,7 +158,7 @@ def test_the_optimizer_of_somebody_else_is_asked_in_each_run() -> None:
         wg.sum(ours * ours * float(i)).train().run(executor)
         wg.sum(theirs * theirs * float(i)).train().run(plain())
     assert plans.made == 1
-    kept = [w._optimizer.seen for w in (ours, theirs)]  # type: ignore[attr-defined] # of the class above
+    kept = [w.optimizer.seen for w in (ours, theirs)]  # type: ignore[attr-defined] # of the class above
     same(*kept)
     assert len(kept[0]) == 4
 

@@ -30,7 +30,7 @@ def test_other_settings_and_replaced_data_are_not_those_of_before() -> None:
         for ours, theirs in pairs:
             if i == 8:
                 for w in (ours.head, theirs.head):
-                    w._cell.data = np.asfortranarray(w._cell.data * 2.0)
+                    w.ref.data = np.asfortranarray(w.ref.data * 2.0)
             same([ours.step(i, executor)], [theirs.step(i, plain())])
     for ours, theirs in pairs:
         same(ours.data(), theirs.data())

@@ -105,7 +105,7 @@ def test_neither_literals_nor_expressions_outlive_their_run() -> None:
         loss = wg.sum(h @ h)
         found: list[Any] = [loss.predict().run(executor), loss.train().run(executor)]
         found += wg.gradients(loss, (w, h)).run(executor)
-        return [h, loss, h._operands[0]._operands[1], found[0], *found[2:]]
+        return [h, loss, h.operands[0].operands[1], found[0], *found[2:]]
 
     step(0)
     assert plans.made == 3

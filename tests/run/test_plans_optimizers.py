@@ -78,7 +78,7 @@ def test_reading_data_in_a_step_leaves_the_weight_its_buffer() -> None:
         weights, loss = NETWORKS["classifier"](
             Everything(max_norm=0.5, l1=0.01, weight_decay=0.1, schedule=lambda t: 0.1)
         )
-        buffers = [w._cell.data for w in weights]
+        buffers = [w.ref.data for w in weights]
         for i in range(4):
             loss(i).train().run(by)
-        assert all(w._cell.data is buffer for w, buffer in zip(weights, buffers, strict=True))
+        assert all(w.ref.data is buffer for w, buffer in zip(weights, buffers, strict=True))

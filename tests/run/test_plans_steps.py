@@ -100,8 +100,8 @@ def test_settings_that_change_on_the_way_have_a_plan_of_their_own() -> None:
             for net in (ours, theirs):
                 other = SGD(learning_rate=0.5)
                 for w in net.weights:
-                    w._settings = other
-                    w._optimizer = type(w._optimizer)(other)
+                    w.settings = other
+                    w.optimizer = type(w.optimizer)(other)
         same([np.array(ours.loss(i).train().run(executor))], [np.array(theirs.loss(i).train().run(plain()))])
     same([np.array(w.data) for w in ours.weights], [np.array(w.data) for w in theirs.weights])
 

@@ -97,7 +97,7 @@ def test_a_result_that_is_a_weights_old_data_is_a_copy() -> None:
 
     def and_train(*arguments: Any) -> Any:
         outputs = run(*arguments)
-        before.append(w._cell.data)
+        before.append(w.ref.data)
         wg.sum(w * 1.0).train().run(plain())
         return outputs
 

@@ -489,7 +489,7 @@ class TestPromises:
         members = (
             {"l1": 0.1} if settings is WithL1 else {"weight_decay": 0.1} if settings is WithAdamW else {}
         )
-        assert settings(learning_rate=1.0, **members).array_weight(X)._optimizer.pure
+        assert settings(learning_rate=1.0, **members).array_weight(X).optimizer.pure
 
     def test_a_part_of_a_user_has_not_and_neither_have_its_heirs(self) -> None:
         class Silent(Writing): ...
@@ -535,7 +535,7 @@ def test_optimizers_keep_their_promise(parts: Any) -> None:
     for settings in (trusted, distrusted):
         made = settings(learning_rate=0.1, **given)
         w, table = made.array_weight(np.ones((3, 3))), made.array_weight(np.ones((40, 3)))
-        assert w._optimizer.pure is (settings is trusted)
+        assert w.optimizer.pure is (settings is trusted)
         for i in range(3):
             h = wg.matmul(wg.take(table, np.array([1, 1, 5]), axis=0) * float(i), w)
             wg.sum(h * h).train().run(plain())

@@ -51,11 +51,11 @@ class Scene:
 
     def check(self) -> None:
         """Both networks have the same weights."""
-        same([w._cell.data for w in self.net.weights], [w._cell.data for w in self.other.weights])
+        same([w.ref.data for w in self.net.weights], [w.ref.data for w in self.other.weights])
 
     def together(self) -> bool:
         """Whether the first weights of all heads live in one array, where nobody's copy is in the way."""
-        cells = [head[0]._cell for head in self.net.heads]
+        cells = [head[0].ref for head in self.net.heads]
         arena = cells[0].arena
         rows = [] if arena is None else arena.rows
         return all(any(row is cell.data for row in rows) for cell in cells)
@@ -64,7 +64,7 @@ class Scene:
 @pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
 def test_rebuilt_and_kept_expressions_use_the_same_array(optimizer: str) -> None:
     scene = Scene(optimizer)
-    arena = scene.net.heads[0][0]._cell.arena
+    arena = scene.net.heads[0][0].ref.arena
     for _ in range(4):
         scene.step()
     kept = [net.loss(0) for net in (scene.net, scene.other)]
@@ -73,7 +73,7 @@ def test_rebuilt_and_kept_expressions_use_the_same_array(optimizer: str) -> None
             wg.train(loss).run(by)
     scene.check()
     if "SGD" in optimizer:  # the others' steps are single calls, which change row after row
-        assert scene.net.heads[0][0]._cell.arena is arena
+        assert scene.net.heads[0][0].ref.arena is arena
     assert scene.together()
 
 
@@ -118,7 +118,7 @@ def test_new_data_in_a_weight_are_seen_and_move_in() -> None:
     scene = Scene()
     fresh = np.full((6, 6), 0.125, np.float32)
     for net in (scene.net, scene.other):
-        cell = net.heads[1][0]._cell
+        cell = net.heads[1][0].ref
         with STORE.lock:
             carry_out(STORE.replaced([(cell, fresh.copy())], STORE.others(-1)))
     assert not scene.together()
@@ -264,27 +264,27 @@ def test_a_reader_sees_the_version_from_before_a_commit() -> None:
     scene = Scene()
     reader = object()
     snapshot = STORE.begin(reader)
-    before = [np.array(w._cell.at(snapshot)) for w in scene.net.weights]
+    before = [np.array(w.ref.at(snapshot)) for w in scene.net.weights]
     try:
         for _ in range(3):
             scene.step()
-        same([w._cell.at(snapshot) for w in scene.net.weights], before)
+        same([w.ref.at(snapshot) for w in scene.net.weights], before)
     finally:
         STORE.end(reader)
     scene.step()
     scene.step()
-    assert not any(w._cell.history for w in scene.net.weights)
+    assert not any(w.ref.history for w in scene.net.weights)
     scene.check()
     assert scene.together()
 
 
 def test_a_weight_is_pickled_and_copied_without_its_neighbours() -> None:
     w = Scene().net.heads[0][0]
-    assert len(pickle.dumps(w._cell)) < 2 * w.data.nbytes + 500
-    twin = copy.deepcopy(w._cell)
+    assert len(pickle.dumps(w.ref)) < 2 * w.data.nbytes + 500
+    twin = copy.deepcopy(w.ref)
     assert twin.arena is None
-    assert np.array_equal(twin.data, w._cell.data)
-    assert not np.shares_memory(twin.data, w._cell.data)
+    assert np.array_equal(twin.data, w.ref.data)
+    assert not np.shares_memory(twin.data, w.ref.data)
 
 
 def test_nothing_leaks() -> None:
@@ -300,7 +300,7 @@ def test_nothing_leaks() -> None:
     try:
         growth(step, 300)  # lists of free objects fill
         assert growth(step, 300) < 50_000
-        w = weakref.ref(scene.net.heads[0][0]._cell.arena.data)
+        w = weakref.ref(scene.net.heads[0][0].ref.arena.data)
         del scene.net
         assert w() is None
     finally:

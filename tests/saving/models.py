@@ -38,6 +38,6 @@ def told(weights: object) -> str:
     """A hash of all that can be saved, and of its types."""
     whole = hashlib.sha256()
     for name, weight in nn.weights(weights).items():
-        for key, value in {"": weight._cell.data, **weight._optimizer.kept()}.items():
+        for key, value in {"": weight.ref.data, **weight.optimizer.kept()}.items():
             whole.update(f"{name} {key} {type(value)} {stored(value) or value}".encode())
     return whole.hexdigest()

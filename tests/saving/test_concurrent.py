@@ -29,7 +29,7 @@ def total(weights: list[DoubleWeight]) -> DoubleLayer:
 
 def moment(weights: list[DoubleWeight]) -> int:
     """How many steps all of them have made."""
-    counts = {vars(w._optimizer).get("count", 0) for w in weights} | {round(-w.data) for w in weights}
+    counts = {vars(w.optimizer).get("count", 0) for w in weights} | {round(-w.data) for w in weights}
     assert len(counts) == 1, f"weights of different moments: {counts}"
     count: int = counts.pop()
     return count

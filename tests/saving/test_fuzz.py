@@ -168,7 +168,7 @@ def attacked(folder: Path, count: int, seed: int) -> Counter[str]:
         else:
             found["loaded"] += 1
             before = told(model)
-            assert [str(form_of(w._cell.data)) for w in model] == FORMS
+            assert [str(form_of(w.ref.data)) for w in model] == FORMS
     return found
 
 
@@ -193,7 +193,7 @@ def checkpoints(folder: Path) -> Target:
     content = path.read_bytes()
 
     def held() -> list[object]:
-        return [part for w in model for part in (w._cell.data, w._optimizer)]
+        return [part for w in model for part in (w.ref.data, w.optimizer)]
 
     def same() -> bool:
         return all(now is before for now, before in zip(held(), state[0], strict=True))
@@ -218,7 +218,7 @@ def checkpoints(folder: Path) -> Target:
                 raise AssertionError(f"refused, and yet something changed: {error}") from error
             raise
         state[0] = held()
-        assert [str(form_of(w._cell.data)) for w in model] == FORMS
+        assert [str(form_of(w.ref.data)) for w in model] == FORMS
         if found.step == 1:
             gather(square(a).train(), sum(b).train()).run()  # whatever was believed can be gone on with
             state[0] = held()

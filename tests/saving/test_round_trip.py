@@ -70,7 +70,7 @@ def test_what_was_told_depends_on_data_and_state() -> None:
     found = {told(model)}
     step(model)
     found.add(told(model))
-    nn.weights(model)["layers.0.weight"]._optimizer.count += 1  # type: ignore[attr-defined] # a part of Adam's
+    nn.weights(model)["layers.0.weight"].optimizer.count += 1  # type: ignore[attr-defined] # a part of Adam's
     found.add(told(model))
     assert len(found) == 3
 
@@ -92,7 +92,7 @@ def test_every_kind_of_weight_comes_back_as_its_own_type(tmp_path: Path) -> None
     save(tmp_path / "w", first)
     load(tmp_path / "w", second)
     assert told({w.name: w for w in first}) == told({w.name: w for w in second})
-    assert [type(w._cell.data) for w in second[:3]] == [float, np.float32, np.ndarray]
+    assert [type(w.ref.data) for w in second[:3]] == [float, np.float32, np.ndarray]
 
 
 def test_views_given_out_before_a_load_do_not_change_and_weights_can_be_trained(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_other_programs_read_the_weights_and_a_person_the_manifest(tmp_path: Pat
     path = tmp_path / "model.safetensors"
     save(path, model, step=12, seed=34)
     found = load_file(path)
-    assert_array_equal(found["layers.0.weight"], nn.weights(model)["layers.0.weight"]._cell.data)
+    assert_array_equal(found["layers.0.weight"], nn.weights(model)["layers.0.weight"].ref.data)
     assert found["optimizer/mean/layers.2.bias"].shape == (2,)
     package: Any = safetensors  # Any: its stubs leave this function without types
     with package.safe_open(path, "numpy") as file:
@@ -178,7 +178,7 @@ class Kept(SGD):
 
 def kept(by: float) -> tuple[wg.DoubleWeight, Updates]:
     w = Kept(learning_rate=0.1).double_weight(by, name="w")
-    return w, w._optimizer
+    return w, w.optimizer
 
 
 def test_state_of_other_peoples_optimizers_is_saved_whatever_its_strides(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_state_of_other_peoples_optimizers_is_saved_whatever_its_strides(tmp_pat
     wg.square(second).train().run()
     load(tmp_path / "w", [second])
     assert told([first]) == told([second])
-    after: Any = second._optimizer
+    after: Any = second.optimizer
     assert_array_equal(after.transposed, np.arange(6, dtype=np.int16).reshape(2, 3).T)
     assert after.large == 10**30 and after.text == "ß" and after.settings is before.settings
 
@@ -203,8 +203,8 @@ def test_data_alone_leave_the_optimizer_as_it_is(tmp_path: Path) -> None:
     save(tmp_path / "data", other, optimizer=False)
     load(tmp_path / "data", third, optimizer=False)
     for a, b in zip(nn.weights(model).values(), nn.weights(third).values(), strict=True):
-        assert_array_equal(a._cell.data, b._cell.data)
-    assert vars(nn.weights(third)["layers.0.bias"]._optimizer)["count"] == 1
+        assert_array_equal(a.ref.data, b.ref.data)
+    assert vars(nn.weights(third)["layers.0.bias"].optimizer)["count"] == 1
 
 
 def test_a_link_stays_one_and_nothing_else_is_left_in_the_folder(tmp_path: Path) -> None:

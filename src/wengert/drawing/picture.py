@@ -74,7 +74,7 @@ def pictured(x: Drawable, who: str, cells: bool, most: int) -> Picture:
     for root in roots:
         nodes, weights = below(root, known)
         known |= dict.fromkeys((*weights, *nodes))
-    nodes = sorted((x for x in known if isinstance(x, Node)), key=lambda node: node._serial)
+    nodes = sorted((x for x in known if isinstance(x, Node)), key=lambda node: node.serial)
     work = _Drawing(who, cells, most, len(nodes))
     found = work.draw(nodes)
     for root in roots:
@@ -129,9 +129,9 @@ class _Drawing:
             if node is None:
                 levels.pop()
                 if level.call is not None:
-                    results = template_of(level.call._signature).results
+                    results = template_of(level.call.signature).results
                     levels[-1].places[level.call] = tuple(level.places[x][0] for x in results)
-            elif node._signature.mode == CELL and self._cells:
+            elif node.signature.mode == CELL and self._cells:
                 levels.append(self._opened(node, level))
             else:
                 level.places[node] = (self._node(node, level),)
@@ -146,20 +146,20 @@ class _Drawing:
         return places[x][0]
 
     def _opened(self, node: Node, level: _Level) -> _Level:
-        template = template_of(node._signature)
+        template = template_of(node.signature)
         operands = self._operands(node, level)
         self.picture.frames.append(Frame(_plain(node), level.frame))
         places: _Places = {x: (place,) for x, place in zip(template.inputs, operands, strict=True)}
         return _Level(iter(template.nodes), places, len(self.picture.frames) - 1, node)
 
     def _node(self, node: Node, level: _Level) -> int:
-        signature = node._signature
+        signature = node.signature
         attributes = dict(signature.attributes)
-        if signature.operation.name == "part" and self._is_opened(node._operands[0]):
+        if signature.operation.name == "part" and self._is_opened(node.operands[0]):
             index: int = attributes["index"]  # one of several results
-            return level.places[node._operands[0]][index]
+            return level.places[node.operands[0]][index]
         if signature.mode == EXTERNAL:
-            (source,) = node._operands
+            (source,) = node.operands
             what = "bind" if isinstance(source, Do) else type(source).__name__
             return self._box(Look.BIND, (what, _short(node.site), *_known(node.kind)), node.site, level.frame)
         operands = self._operands(node, level)
@@ -173,13 +173,13 @@ class _Drawing:
         return place
 
     def _is_opened(self, x: object) -> bool:
-        return self._cells and isinstance(x, Node) and x._signature.mode == CELL
+        return self._cells and isinstance(x, Node) and x.signature.mode == CELL
 
     def _operands(self, node: Node, level: _Level) -> list[int]:
-        nodes = node._signature.nodes
+        nodes = node.signature.nodes
         return [
             self.weight(x, level.places, level.frame) if i in nodes else self._literal(x, node, level)
-            for i, x in enumerate(node._operands)
+            for i, x in enumerate(node.operands)
         ]
 
     def _literal(self, value: Any, node: Node, level: _Level) -> int:  # Any: a literal of any type
@@ -203,7 +203,7 @@ class _Drawing:
 
 def _plain(node: Node) -> str:
     """The name of a cell without the function that it was written in."""
-    return node._signature.operation.name.rpartition("<locals>.")[2]
+    return node.signature.operation.name.rpartition("<locals>.")[2]
 
 
 def _known(kind: Kind) -> tuple[str, ...]:

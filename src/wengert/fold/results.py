@@ -123,7 +123,7 @@ def _projections(whole: Node, kinds: list[Kind]) -> list[Node]:
     found = []
     for index, of in enumerate(kinds):
         signature = PART.signature((whole.kind,), (("index", index), ("of", of)))
-        found.append(new_node(signature.cls, of, signature, (whole,), whole._code, whole._offset))
+        found.append(new_node(signature.cls, of, signature, (whole,), whole.code, whole.offset))
     return found
 
 

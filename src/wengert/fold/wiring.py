@@ -190,7 +190,7 @@ class Writer(Calls):
 
 def _data(x: Value) -> Value:
     """What a layer holds that was made of data."""
-    return x._operands[0] if isinstance(x, Node) and x._signature.operation is LITERAL else x
+    return x.operands[0] if isinstance(x, Node) and x.signature.operation is LITERAL else x
 
 
 def _layer(x: Value) -> Value:

@@ -39,7 +39,7 @@ def of_one(operation: Operation) -> Callable[[Any], Any]:  # Any: typed by the p
 
     def node_of(x: Any, /) -> Any:  # Any: as above
         try:
-            signature = signatures[x._kind]
+            signature = signatures[x.kind]
         except (KeyError, AttributeError):
             return apply(operation, (x,))
         frame = _getframe(1)
@@ -48,12 +48,12 @@ def of_one(operation: Operation) -> Callable[[Any], Any]:  # Any: typed by the p
             frame = user_frame()
             code = frame.f_code
         node = _new(signature.cls)
-        node._kind = signature.kind
-        node._signature = signature
-        node._operands = (x,)
-        node._serial = next_serial()
-        node._code = code
-        node._offset = frame.f_lasti
+        node.kind = signature.kind
+        node.signature = signature
+        node.operands = (x,)
+        node.serial = next_serial()
+        node.code = code
+        node.offset = frame.f_lasti
         return node
 
     made: Callable[[Any], Any] = _own(node_of)  # Any: as above
@@ -67,7 +67,7 @@ def of_two(operation: Operation) -> Callable[[Any, Any], Any]:  # Any: as in `of
     def node_of(a: Any, b: Any, /) -> Any:  # Any: as above
         try:
             signature = signatures[
-                NUMBER if a.__class__ is float else a._kind, NUMBER if b.__class__ is float else b._kind
+                NUMBER if a.__class__ is float else a.kind, NUMBER if b.__class__ is float else b.kind
             ]
         except (KeyError, AttributeError):
             return apply(operation, (a, b))
@@ -77,12 +77,12 @@ def of_two(operation: Operation) -> Callable[[Any, Any], Any]:  # Any: as in `of
             frame = user_frame()
             code = frame.f_code
         node = _new(signature.cls)
-        node._kind = signature.kind
-        node._signature = signature
-        node._operands = (a, b)
-        node._serial = next_serial()
-        node._code = code
-        node._offset = frame.f_lasti
+        node.kind = signature.kind
+        node.signature = signature
+        node.operands = (a, b)
+        node.serial = next_serial()
+        node.code = code
+        node.offset = frame.f_lasti
         return node
 
     made: Callable[[Any, Any], Any] = _own(node_of)  # Any: as above
@@ -98,7 +98,7 @@ def methods(
 
     def reflected(b: Any, a: Any, /) -> Any:  # Any: as in `of_one`
         try:
-            signature = signatures[NUMBER if a.__class__ is float else a._kind, b._kind]
+            signature = signatures[NUMBER if a.__class__ is float else a.kind, b.kind]
         except (KeyError, AttributeError):
             return apply(operation, (a, b))
         return _node(signature, (a, b), _getframe(1))
@@ -109,7 +109,7 @@ def methods(
 def unary(operation: Operation, a: Any) -> Any:  # Any: operands and results are typed by the public functions
     """The node of a unary operation without attributes, called by a function that the user calls."""
     try:
-        signature = operation.signatures[a._kind]
+        signature = operation.signatures[a.kind]
     except (KeyError, AttributeError):
         return apply(operation, (a,))
     return _node(signature, (a,), _getframe(2))
@@ -119,7 +119,7 @@ def binary(operation: Operation, a: Any, b: Any) -> Any:  # Any: as in `unary`
     """The node of a binary operation without attributes, called by a function that the user calls."""
     try:
         signature = operation.signatures[
-            NUMBER if a.__class__ is float else a._kind, NUMBER if b.__class__ is float else b._kind
+            NUMBER if a.__class__ is float else a.kind, NUMBER if b.__class__ is float else b.kind
         ]
     except (KeyError, AttributeError):
         return apply(operation, (a, b))
@@ -133,7 +133,7 @@ def indexing(operation: Operation, x: Any, given: Any, axis: int) -> Any:  # Any
     """
     try:
         value, of = operand(given if given.__class__ is ARRAY_CLASS else indices(given))
-        signature = operation.signatures[x._kind, of, axis, axis.__class__]
+        signature = operation.signatures[x.kind, of, axis, axis.__class__]
     except (KeyError, AttributeError, TypeError, WengertError):
         return apply(operation, (x, indices(given)), (("axis", axis),))
     return _node(signature, (x, value), _getframe(2))
@@ -147,8 +147,8 @@ def apply(
     kinds: list[Kind] = []
     try:
         for x in operands:
-            known = isinstance(x, Expression) and x._kind.role is not OWN
-            value, of = (x, x._kind) if known else operand(x)
+            known = isinstance(x, Expression) and x.kind.role is not OWN
+            value, of = (x, x.kind) if known else operand(x)
             values.append(value)
             kinds.append(of)
     except WengertError as error:
@@ -178,7 +178,7 @@ def _refused(operation: Operation, error: WengertError, operands: str) -> Wenger
 
 def resolve(node: Node, values: tuple[Any, ...]) -> Signature:  # Any: data of every type
     """The signature of a node whose operands' kinds were open when it was built and now have values."""
-    signature = node._signature
+    signature = node.signature
     kinds = tuple(
         of if of.known else found_kind(of, value) for of, value in zip(signature.kinds, values, strict=True)
     )
@@ -187,5 +187,5 @@ def resolve(node: Node, values: tuple[Any, ...]) -> Signature:  # Any: data of e
     except WengertError as error:
         where = f"\n  built at {node.site}"
         raise type(error)(
-            f"{signature.operation.name}: {error}{described(node._operands, kinds)}{where}"
+            f"{signature.operation.name}: {error}{described(node.operands, kinds)}{where}"
         ) from None

@@ -50,7 +50,7 @@ _bundles: Final[WeakValueDictionary[int, Bundle]] = WeakValueDictionary()  # by 
 
 def _reduced(node: Node) -> tuple[Callable[..., Node], tuple[Any, ...]]:
     if _is_given(node):
-        return _given_by, node._operands
+        return _given_by, node.operands
     bundle = _bundles.get(id(node))
     if bundle is None:
         nodes, _ = below(node, _Bundled())
@@ -67,9 +67,7 @@ def _given_by(weight: Weight) -> Node:
 
 
 def _is_given(node: object) -> bool:
-    return (
-        isinstance(node, Node) and node._signature.mode == EXTERNAL and isinstance(node._operands[0], Weight)
-    )
+    return isinstance(node, Node) and node.signature.mode == EXTERNAL and isinstance(node.operands[0], Weight)
 
 
 class _Bundled:
@@ -80,8 +78,8 @@ class _Bundled:
 
 
 def _row(node: Node, places: dict[Node, Place]) -> Row:
-    operands = tuple(places.get(x, x) if isinstance(x, Node) else x for x in node._operands)
-    return type(node), node._kind, node._signature, operands, node.site
+    operands = tuple(places.get(x, x) if isinstance(x, Node) else x for x in node.operands)
+    return type(node), node.kind, node.signature, operands, node.site
 
 
 def _unpacked(rows: list[Row]) -> Bundle:

@@ -77,42 +77,37 @@ _AWAITED: Final = "or `await` it and compare its value"
 class Expression:
     """The base of layers, weights and masks."""
 
-    __slots__ = ("__weakref__", "_code", "_kind", "_offset")
-    _kind: Kind
-    _code: CodeType | str  # the site as text, where the node came from another process
-    _offset: int
+    __slots__ = ("__weakref__", "code", "kind", "offset")
+    kind: Kind  # column, shape, dtype, device and role, interned
+    code: CodeType | str  # the site as text, where the node came from another process
+    offset: int
 
     # numpy's operators come to ours. `__array_ufunc__ = None` would be faster by 0.2 us a node, but then
     # `numpy.exp(layer)` gets an error of numpy's that says neither what nor where.
     __array_priority__: ClassVar[float] = 1e6
 
     @property
-    def kind(self) -> Kind:
-        """Column, shape, dtype, device and role, interned."""
-        return self._kind
-
-    @property
     def site(self) -> str:
         """`file:line` where the user built this expression."""
-        return position(self._code, self._offset)
+        return position(self.code, self.offset)
 
     @property
     def _shape(self) -> Shape:
-        if self._kind.shape is None:
+        if self.kind.shape is None:
             raise ShapeError(
                 f"the shape of {self!r} is known only in the run; state it in the annotation of the "
                 f"@differentiable function, as in ArrayLayer[tuple[Literal[2], Literal[3]]]\n"
                 f"  at {user_position()}"
             )
-        return self._kind.shape
+        return self.kind.shape
 
     @property
     def _dtype(self) -> DTypeLike:
-        return self._kind.dtype
+        return self.kind.dtype
 
     @property
     def _device(self) -> DeviceLike:
-        return self._kind.device
+        return self.kind.device
 
     if TYPE_CHECKING:
 
@@ -179,18 +174,18 @@ if not TYPE_CHECKING:  # hidden: checkers refuse these by themselves
 class Node(Expression):
     """An operation applied to operands, or a `Do` of a tape: what the interpreters order and run."""
 
-    __slots__ = ("_block", "_kept", "_operands", "_serial", "_signature")
+    __slots__ = ("_block", "_kept", "operands", "serial", "signature")
     _block: Any  # Any: what is below an expression that comes again in others; unset until then
     _kept: object  # what an interpreter remembers of an expression that is run again; unset until then
-    _signature: Signature
-    _operands: tuple[
+    signature: Signature
+    operands: tuple[
         Any, ...
     ]  # Any: expressions, frozen arrays, numbers, or one Do; the signature knows which
-    _serial: int
+    serial: int
 
     def __repr__(self) -> str:
-        name = self._signature.operation.name
-        return f"<{type(self).__name__} {name} {self._kind.text()}, built at {self.site}>"
+        name = self.signature.operation.name
+        return f"<{type(self).__name__} {name} {self.kind.text()}, built at {self.site}>"
 
 
 def new_node(
@@ -203,12 +198,12 @@ def new_node(
 ) -> Node:
     """A node; the hot paths of `operation` do the same in place."""
     node = object.__new__(cls)
-    node._kind = kind
-    node._signature = signature
-    node._operands = operands
-    node._serial = next_serial()
-    node._code = code
-    node._offset = offset
+    node.kind = kind
+    node.signature = signature
+    node.operands = operands
+    node.serial = next_serial()
+    node.code = code
+    node.offset = offset
     return node
 
 
@@ -221,9 +216,9 @@ def asked(method: str, x: object) -> Do[Any]:  # Any: typed by the property or m
 
 def check_scalar_loss(x: Expression, who: str) -> None:
     """Refuse at the call a loss whose shape is known and is not `()`."""
-    if x._kind.shape not in ((), None):
+    if x.kind.shape not in ((), None):
         raise ShapeError(
-            f"{who}: a loss is a scalar, this one has shape {x._kind.shape}; "
+            f"{who}: a loss is a scalar, this one has shape {x.kind.shape}; "
             f"reduce it first, as in {who}(mean(loss))\n  {x!r}\n  at {user_position()}"
         )
 

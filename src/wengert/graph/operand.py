@@ -110,7 +110,7 @@ def operand(x: Any) -> tuple[Any, Kind]:  # Any: whatever a person writes, and w
     if cls is ARRAY_CLASS and x.dtype is INTEGER and x.shape == ():
         return _word(x.item())
     if isinstance(x, Expression):
-        return (x, x._kind) if x._kind.role is not OWN else _given_by(x)
+        return (x, x.kind) if x.kind.role is not OWN else _given_by(x)
     if type(x) in BUILT_IN or not registered(x):  # a class that derives from one of them may be registered
         if is_host_array(x):
             return freeze(x), _host_kind(x.shape, x.dtype) or array_kind(x)
@@ -131,7 +131,7 @@ def _given_by(x: Expression) -> tuple[Node, Kind]:
     """
     layer = _given.get(id(x))
     if layer is None:
-        layer = _given.setdefault(id(x), external(x, with_role(x._kind, Role.LAYER)))
+        layer = _given.setdefault(id(x), external(x, with_role(x.kind, Role.LAYER)))
     return layer, layer.kind
 
 
@@ -180,7 +180,7 @@ def _conversion(x: object) -> str:
 
 def lift_any(x: object, who: str = "lift") -> Expression:
     """Any differentiable value as an expression: itself, or a node that holds it; errors name `who` asked."""
-    if isinstance(x, Expression) and x._kind.role is not OWN:
+    if isinstance(x, Expression) and x.kind.role is not OWN:
         return x
     try:
         value, of = operand(x)
@@ -209,16 +209,16 @@ def unlifted(x: object) -> object:
     """The weight of a layer that is nothing but a weight that has been lifted; anything else as it is."""
     lifted = (
         isinstance(x, Node)
-        and x._signature.operation in (LITERAL, FORWARD)
-        and isinstance(x._operands[0], Expression)
+        and x.signature.operation in (LITERAL, FORWARD)
+        and isinstance(x.operands[0], Expression)
     )
-    return x._operands[0] if lifted else x  # type: ignore[attr-defined] # so it is a node
+    return x.operands[0] if lifted else x  # type: ignore[attr-defined] # so it is a node
 
 
 def stored(weight: Expression) -> Node:
     """The layer of what a weight stores, whatever the `forward` of its class gives."""
-    signature = LITERAL.signature((with_role(weight._kind, Role.WEIGHT),), ())
-    return new_node(signature.cls, signature.kind, signature, (weight,), weight._code, weight._offset)
+    signature = LITERAL.signature((with_role(weight.kind, Role.WEIGHT),), ())
+    return new_node(signature.cls, signature.kind, signature, (weight,), weight.code, weight.offset)
 
 
 def _as_layer(of: Kind) -> Kind:
@@ -246,7 +246,7 @@ def external(source: object, of: Kind) -> Node:
 
 def tape_of(node: Node) -> Do[Tape[Any, Any]]:
     """The `Do` behind an external node."""
-    (source,) = node._operands
+    (source,) = node.operands
     made: object = source if isinstance(source, Do) else forward(source)
     if not isinstance(made, Do):
         raise ArgumentError(
@@ -261,7 +261,7 @@ def describe(x: object, of: Kind) -> str:
     if of.role >= Role.WEIGHT:
         return f"weight {getattr(x, 'name', '')!r:.200} {of.text()}"
     if isinstance(x, Node):
-        return f"layer {x._signature.operation.name} {of.text()}, built at {x.site}"
+        return f"layer {x.signature.operation.name} {of.text()}, built at {x.site}"
     return of.text() if of.column is Column.NUMBER else f"literal {of.text()}"
 
 

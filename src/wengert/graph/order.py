@@ -16,8 +16,8 @@ from wengert.graph.weights import Weight
 PORTION: Final = (
     65_536  # bytes of values: it takes less time to let go of an array of so many than to make it
 )
-_serial = attrgetter("_serial")
-_kind = attrgetter("_kind")
+_serial = attrgetter("serial")
+_kind = attrgetter("kind")
 
 
 def below(root: Expression, known: Container[Expression]) -> tuple[list[Node], list[Weight]]:
@@ -37,8 +37,8 @@ def below(root: Expression, known: Container[Expression]) -> tuple[list[Node], l
     while stack:
         node = pop()
         take(node)
-        operands = node._operands
-        for index in node._signature.nodes:
+        operands = node.operands
+        for index in node.signature.nodes:
             x = operands[index]
             if x not in seen and x not in known:
                 see(x)
@@ -54,8 +54,8 @@ def last_readers(nodes: Sequence[Node], kept: Iterable[Expression] = ()) -> dict
     """For each node those of `nodes` whose value nobody needs after it has read them, but for the `kept` ones."""
     last: dict[Expression, Node] = {node: node for node in nodes}
     for node in nodes:
-        operands = node._operands
-        for index in node._signature.nodes:
+        operands = node.operands
+        for index in node.signature.nodes:
             if operands[index] in last:
                 last[operands[index]] = node
     dying: dict[Node, list[Node]] = {}

@@ -23,7 +23,7 @@ B = TypeVar("B")
 
 
 class Arena:
-    """One array whose rows are the data of several weights. `fresh`: their cells may still have a history."""
+    """One array whose rows are the data of several weights. `fresh`: their refs may still have a history."""
 
     __slots__ = ("data", "fresh", "rows")
 
@@ -33,7 +33,7 @@ class Arena:
         self.fresh = True
 
 
-class Cell:
+class Ref:
     """One weight's data. `exposed`: somebody outside the library holds a view of the present buffer.
 
     `arena` has been made for the data; they are a row of it as long as nobody has put others in their place.
@@ -48,9 +48,9 @@ class Cell:
         self.exposed = False
         self.history: list[tuple[int, Value]] = []  # older (version, data) that a running reader still sees
 
-    def __reduce__(self) -> tuple[type[Cell], tuple[Value]]:
+    def __reduce__(self) -> tuple[type[Ref], tuple[Value]]:
         """The data alone: versions count in one process, and other weights' data stay where they are."""
-        return Cell, (self.data,)
+        return Ref, (self.data,)
 
     def at(self, snapshot: int) -> Value:
         """The data as they were at a snapshot."""
@@ -60,12 +60,12 @@ class Cell:
         return next(data for version, data in reversed(self.history) if version <= snapshot)
 
 
-def targets(cells: Sequence[Cell], others: list[int]) -> list[Value]:
-    """Arrays with the cells' data to be changed in place: the data themselves where nobody else sees them.
+def targets(refs: Sequence[Ref], others: list[int]) -> list[Value]:
+    """Arrays with the refs' data to be changed in place: the data themselves where nobody else sees them.
 
     For one who holds the store's lock, and hands the same arrays to `replaced` before letting go of it.
     """
-    return [own_copy(cell.data) if others or cell.exposed else cell.data for cell in cells]
+    return [own_copy(ref.data) if others or ref.exposed else ref.data for ref in refs]
 
 
 class Store:
@@ -152,7 +152,7 @@ class Store:
     def publish(
         self,
         snapshot: int,
-        changes: Sequence[tuple[Cell, Callable[[Value, bool], tuple[Value, list[Change]]]]],
+        changes: Sequence[tuple[Ref, Callable[[Value, bool], tuple[Value, list[Change]]]]],
         besides: Sequence[Change] = (),
     ) -> None:
         """All changes as one version, and others that belong to it.
@@ -162,12 +162,12 @@ class Store:
         with self.lock:
             others = self.others(snapshot)
             todo: list[Change] = []
-            made: list[tuple[Cell, Value]] = []
+            made: list[tuple[Ref, Value]] = []
             try:
                 self.changing = True
-                for cell, change in changes:
-                    data, calls = change(cell.data, not others and not cell.exposed)
-                    made.append((cell, data))
+                for ref, change in changes:
+                    data, calls = change(ref.data, not others and not ref.exposed)
+                    made.append((ref, data))
                     todo += calls
                 todo += self.replaced(made, others)
                 todo += besides
@@ -175,34 +175,34 @@ class Store:
             finally:
                 self.changing = False
 
-    def replaced(self, made: Sequence[tuple[Cell, Value]], others: list[int]) -> list[Change]:
+    def replaced(self, made: Sequence[tuple[Ref, Value]], others: list[int]) -> list[Change]:
         """What gives several weights new data, as one version.
 
         For one who holds the lock until it is carried out, and has asked who else reads.
         """
         found: list[Change] = []
-        cells: list[Cell] = []  # those that get another buffer
+        refs: list[Ref] = []  # those that get another buffer
         fresh: list[Value] = []
-        for cell, data in made:
+        for ref, data in made:
             if others:
-                history = _still_seen([*cell.history, (cell.version, cell.data)], others)
-                found.append((setattr, cell, "history", history))
-                found.append((setattr, cell, "version", self.version + 1))  # before the data: see `at`
-            elif cell.history:  # nobody has a snapshot from before, so data may stay of an older version
-                found.append((setattr, cell, "history", []))
-            if data is not cell.data:
-                if cell.arena is not None or cell.exposed:
-                    found += (setattr, cell, "arena", None), (setattr, cell, "exposed", False)
-                cells.append(cell)
+                history = _still_seen([*ref.history, (ref.version, ref.data)], others)
+                found.append((setattr, ref, "history", history))
+                found.append((setattr, ref, "version", self.version + 1))  # before the data: see `at`
+            elif ref.history:  # nobody has a snapshot from before, so data may stay of an older version
+                found.append((setattr, ref, "history", []))
+            if data is not ref.data:
+                if ref.arena is not None or ref.exposed:
+                    found += (setattr, ref, "arena", None), (setattr, ref, "exposed", False)
+                refs.append(ref)
                 fresh.append(data)
-        if cells:
-            found += all_set(cells, "data", fresh), (setattr, self, "moved", self.moved + len(cells))
+        if refs:
+            found += all_set(refs, "data", fresh), (setattr, self, "moved", self.moved + len(refs))
         found.append((setattr, self, "version", self.version + 1))
         return found
 
-    def changed(self, cells: Sequence[Cell]) -> list[Change]:
+    def changed(self, refs: Sequence[Ref]) -> list[Change]:
         """What makes one version of changes in place of their data; for one who holds the lock, and alone sees them."""
-        found: list[Change] = [(setattr, cell, "history", []) for cell in cells if cell.history]
+        found: list[Change] = [(setattr, ref, "history", []) for ref in refs if ref.history]
         found.append((setattr, self, "version", self.version + 1))
         return found
 
@@ -217,10 +217,10 @@ class Store:
             self.readers.clear()
         self.lock.release()
 
-    def read(self, cells: Sequence[Cell], snapshot: int) -> list[Value]:
-        """The data of the cells at a snapshot."""
-        data = [cell.data for cell in cells]  # before the version: `replaced` writes them the other way round
-        return data if self.version == snapshot else [cell.at(snapshot) for cell in cells]
+    def read(self, refs: Sequence[Ref], snapshot: int) -> list[Value]:
+        """The data of the refs at a snapshot."""
+        data = [ref.data for ref in refs]  # before the version: `replaced` writes them the other way round
+        return data if self.version == snapshot else [ref.at(snapshot) for ref in refs]
 
     def others(self, snapshot: int) -> list[int]:
         """The snapshots that other readers see, when the reader of `snapshot` commits: who holds the lock asks."""
@@ -247,15 +247,15 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def exposed(cell: Cell) -> Value:
+def exposed(ref: Ref) -> Value:
     """A read-only view for people; the next commit writes beside it, so that the view never changes (S11).
 
     Of a row of an arena it is a copy, and for a signal's handler or a finalizer that asks in the middle of a commit.
     """
     with STORE.lock:  # or a commit in place, in another thread, could have begun on what is shown here
         if STORE.changing or is_array(
-            cell.data.base
+            ref.data.base
         ):  # a view of an arena would keep the data of other weights
-            return as_readonly(cell.data.copy())
-        cell.exposed = True
-        return as_readonly(cell.data)
+            return as_readonly(ref.data.copy())
+        ref.exposed = True
+        return as_readonly(ref.data)

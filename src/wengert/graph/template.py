@@ -146,12 +146,12 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
         met |= dict.fromkeys((*inner, *read))
         nodes += inner
         weights += read
-    opened = ((x, x._operands[0]) for x in nodes if x._signature.mode == EXTERNAL)
+    opened = ((x, x.operands[0]) for x in nodes if x.signature.mode == EXTERNAL)
     lifted = {x: w for x, w in opened if isinstance(w, Weight)}
-    nodes = sorted((x for x in nodes if x not in lifted), key=lambda x: x._serial)
+    nodes = sorted((x for x in nodes if x not in lifted), key=lambda x: x.serial)
     waiting = (EXTERNAL, UNRESOLVED) if all(k.known for k in kinds) else (EXTERNAL,)
     for node in nodes:
-        if node._signature.mode in waiting:
+        if node.signature.mode in waiting:
             raise ArgumentError(
                 f"{name} is a cell, which is traced before any run, and cannot wait for {node!r}; "
                 f"give that layer to the cell as an argument"

@@ -59,7 +59,7 @@ def present() -> list[Watcher]:
 
 def watchers_of(weights: Iterable[Weight]) -> list[Watcher]:
     """The watchers among the settings of these weights; of those that would tell the same one, the first."""
-    keys = dict.fromkeys(id(weight._optimizer.settings) for weight in weights)
+    keys = dict.fromkeys(id(weight.optimizer.settings) for weight in weights)
     found = [WATCHERS[key]() for key in keys if key in WATCHERS]
     by_listener: dict[int, Watcher] = {}
     for watcher in found:

@@ -32,7 +32,7 @@ from wengert.graph.kinds import Column, Role, kind
 from wengert.graph.literals import checked_name, checked_number, checked_shape
 from wengert.graph.node import Expression
 from wengert.graph.operand import array_kind, as_number
-from wengert.graph.store import Cell, exposed
+from wengert.graph.store import Ref, exposed
 from wengert.site import user_frame
 
 if TYPE_CHECKING:
@@ -99,18 +99,18 @@ class Updates(Protocol):
 class Weight(Expression):
     """What the three kinds of weights share."""
 
-    __slots__ = ("_cell", "_name", "_optimizer", "_settings")
-    _cell: Cell
+    __slots__ = ("_name", "optimizer", "ref", "settings")
+    ref: Ref
     _name: str | None
-    _optimizer: Updates
-    _settings: object  # of all its optimizers: one is a copy of the one before
+    optimizer: Updates
+    settings: object  # of all its optimizers: one is a copy of the one before
 
     def _begin(self, data: Value, optimizer: Updates, name: str | None) -> None:
         checked_name(type(self).__name__, name)
         frame = user_frame()
-        self._code, self._offset = frame.f_code, frame.f_lasti
-        self._cell, self._optimizer, self._name = Cell(data), optimizer, name
-        self._settings = optimizer.settings
+        self.code, self.offset = frame.f_code, frame.f_lasti
+        self.ref, self.optimizer, self._name = Ref(data), optimizer, name
+        self.settings = optimizer.settings
 
     @property
     def name(self) -> str:
@@ -118,13 +118,13 @@ class Weight(Expression):
         return self._name or self.site
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r:.200} {self._kind.text()}>"
+        return f"<{type(self).__name__} {self.name!r:.200} {self.kind.text()}>"
 
     def __getstate__(self) -> tuple[object, dict[str, Any]]:  # Any: slots of all types
         """What a pickle keeps: of the line where it was made the text, as a code object is of one process."""
         state: Any = super().__getstate__()  # Any: typeshed says object
         own, slots = state
-        return own, {**slots, "_code": self.site, "_offset": 0}
+        return own, {**slots, "code": self.site, "offset": 0}
 
 
 class Update(NamedTuple):
@@ -139,7 +139,7 @@ def by_settings(weights: Iterable[Weight]) -> list[list[Weight]]:
     """The weights of each settings object, which is one by identity."""
     groups: dict[int, list[Weight]] = {}
     for weight in weights:
-        groups.setdefault(id(weight._settings), []).append(weight)
+        groups.setdefault(id(weight.settings), []).append(weight)
     return list(groups.values())
 
 
@@ -148,7 +148,7 @@ def data_of(weight: Weight) -> Value:
 
     `weight.data` would be kept by whoever asked for it, so the commit could not change it in place (S11).
     """
-    return as_readonly(weight._cell.data)
+    return as_readonly(weight.ref.data)
 
 
 class DoubleWeight(DoubleOperand, Weight):
@@ -157,13 +157,13 @@ class DoubleWeight(DoubleOperand, Weight):
     __slots__ = ()
 
     def __init__(self, data: float, optimizer: Updates, name: str | None = None) -> None:
-        self._kind = kind(Column.DOUBLE, (), FLOAT64, "cpu", Role.WEIGHT)
+        self.kind = kind(Column.DOUBLE, (), FLOAT64, "cpu", Role.WEIGHT)
         self._begin(as_number(checked_number("double_weight", data)), optimizer, name)
 
     @property
     def data(self) -> float:
         """The present value."""
-        data: float = self._cell.data
+        data: float = self.ref.data
         return data
 
 
@@ -173,13 +173,13 @@ class FloatWeight(FloatOperand, Weight):
     __slots__ = ()
 
     def __init__(self, data: float | Float32, optimizer: Updates, name: str | None = None) -> None:
-        self._kind = kind(Column.FLOAT, (), FLOAT32, "cpu", Role.WEIGHT)
+        self.kind = kind(Column.FLOAT, (), FLOAT32, "cpu", Role.WEIGHT)
         self._begin(Float32(checked_number("float_weight", data)), optimizer, name)
 
     @property
     def data(self) -> Float32:
         """The present value."""
-        data: Float32 = self._cell.data
+        data: Float32 = self.ref.data
         return data
 
 
@@ -194,7 +194,7 @@ class _Data:
         def __get__(self, weight: ArrayWeight[S, T, Gpu], cls: object) -> GpuArray[S, T]: ...
 
     def __get__(self, weight: Any, cls: object) -> Any:  # Any: typed by the overloads
-        return self if weight is None else exposed(weight._cell)
+        return self if weight is None else exposed(weight.ref)
 
 
 class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
@@ -207,5 +207,5 @@ class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
         self, data: Value, dims: tuple[Dimension, ...], optimizer: Updates, name: str | None = None
     ) -> None:
         checked_shape("array_weight", data, dims)
-        self._kind = array_kind(data, Role.WEIGHT)
+        self.kind = array_kind(data, Role.WEIGHT)
         self._begin(own_copy(data), optimizer, name)

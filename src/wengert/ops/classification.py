@@ -172,7 +172,7 @@ def cross_entropy(
         )
     integers = indices(labels)
     layer = apply(CROSS_ENTROPY, (logits, integers), (("reduction", reduction),))
-    shape = layer._signature.kinds[0].shape
+    shape = layer.signature.kinds[0].shape
     if shape is not None and is_array(integers) and not within(integers, shape[-1]):
         wrong = next(int(i) for i in integers.reshape(-1) if not 0 <= i < shape[-1])
         raise ShapeError(

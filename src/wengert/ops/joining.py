@@ -223,5 +223,5 @@ def split(
     count = cuts if isinstance(cuts, int) else len(cuts) + 1
     given = (("axis", axis), ("sections", cuts))
     first: ArrayLayer[Any, T, Dv] = apply(SPLIT, (x,), (*given, ("part", 0)))
-    whole = first._operands  # a literal is copied, and a value of a user's type computed, once for all parts
+    whole = first.operands  # a literal is copied, and a value of a user's type computed, once for all parts
     return (first, *(apply(SPLIT, whole, (*given, ("part", part))) for part in range(1, count)))

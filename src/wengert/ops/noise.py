@@ -96,5 +96,5 @@ def dropout(
             f"  at {user_position()}"
         )
     mask = apply(DROPOUT, (x, float(rate), integer_array(seeds)))
-    layer: ArrayLayer[S, T, Dv] = binary(MULTIPLY, mask._operands[0], mask)
+    layer: ArrayLayer[S, T, Dv] = binary(MULTIPLY, mask.operands[0], mask)
     return layer

@@ -111,7 +111,7 @@ class _OwnForward(Weight):
 
     def _begin(self, data: Value, optimizer: Updates, name: str | None) -> None:
         super()._begin(data, optimizer, name)
-        self._kind = with_role(self._kind, Role.OWN)
+        self.kind = with_role(self.kind, Role.OWN)
 
     @property
     def forward(self) -> Do[Tape[Any, Any]]:  # Any: of every kind of weight

@@ -22,7 +22,7 @@ class Named(WeightPart):
     def made(self) -> None:
         super().made()
         assert isinstance(self, Weight), "a weight part is merged with a weight class"
-        settings = getattr(self._optimizer, "settings", None)
+        settings = getattr(self.optimizer, "settings", None)
         assert isinstance(settings, Names), "only `Names` brings this part"
         settings.enter(self)
 

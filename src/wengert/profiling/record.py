@@ -127,7 +127,7 @@ class Record:
 
 def origin_of(x: Expression) -> Origin:
     """Where an expression was written."""
-    return x._code, x._offset
+    return x.code, x.offset
 
 
 def plain(name: str) -> str:

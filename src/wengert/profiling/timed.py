@@ -50,7 +50,7 @@ class Timed(loops.Loops):
             return 0
         with self._record.span("loop", "forward"):
             for done, node in enumerate(nodes):
-                if node._signature.mode in (EXTERNAL, UNRESOLVED):
+                if node.signature.mode in (EXTERNAL, UNRESOLVED):
                     return done
                 with self.around("forward", node):
                     computed = loops.forward([node], values, failed, self)
@@ -70,7 +70,7 @@ class Timed(loops.Loops):
                         loops.backward([node], values, deltas, failures, self)
 
     def around(self, part: loops.Part, node: Node) -> AbstractContextManager[object]:
-        signature = node._signature
+        signature = node.signature
         if part == "bind":
             return self._record.waiting(part, part, origin_of(node))
         return self._record.span(part, signature.operation.name, origin_of(node), signature)
@@ -100,7 +100,7 @@ class Timed(loops.Loops):
             return change(old, False)
 
     def _of_weight(self, part: Part, weight: Weight) -> AbstractContextManager[object]:
-        name = f"update by {type(weight._optimizer.settings).__name__}"
+        name = f"update by {type(weight.optimizer.settings).__name__}"
         return self._record.span(part, name, origin_of(weight))
 
 

@@ -53,7 +53,7 @@ def pattern_of(args: tuple[object, ...]) -> Pattern:
     todo = [*args[::-1]]
     while todo:
         x = todo.pop()
-        if isinstance(x, Expression) and x._kind.role is not OWN:
+        if isinstance(x, Expression) and x.kind.role is not OWN:
             found.append(_EXPRESSION)
         elif x.__class__ is tuple:
             found.append((tuple, len(x)))
@@ -87,7 +87,7 @@ def form_for(pattern: Pattern, at: Site | None = None) -> Form:
     for item in items:
         name = todo.pop()
         if item is _EXPRESSION:
-            key.append(f"{name}._kind")
+            key.append(f"{name}.kind")
             operands.append(name)
             continue
         if item is _VALUE:
@@ -161,12 +161,12 @@ def _node(
     scope |= {f"{name}_class": signature.cls, f"{name}_kind": signature.kind, f"{name}_signature": signature}
     return [
         f"{name} = new({name}_class)",
-        f"{name}._kind = {name}_kind",
-        f"{name}._signature = {name}_signature",
-        f"{name}._operands = {operands}",
-        f"{name}._serial = serial()",
-        f"{name}._code = code",
-        f"{name}._offset = offset",
+        f"{name}.kind = {name}_kind",
+        f"{name}.signature = {name}_signature",
+        f"{name}.operands = {operands}",
+        f"{name}.serial = serial()",
+        f"{name}.code = code",
+        f"{name}.offset = offset",
     ]
 
 

@@ -30,7 +30,7 @@ from wengert.arrays.ownership import ALONE, owners, unshared
 from wengert.errors import ShapeError
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
-from wengert.graph.store import STORE, Cell
+from wengert.graph.store import STORE, Ref
 from wengert.graph.weights import Update, Weight, by_settings
 from wengert.lazy import LazyDelta, dense, read_only
 from wengert.run.notes import raise_all
@@ -69,9 +69,9 @@ def commit(
         changes = _changes(updates, step or stepped)
         besides: list[Change] = []
         for weight, _, optimizer in updates:
-            besides += optimizer._late_changes(getrefcount(weight._optimizer) == ALONE)
+            besides += optimizer._late_changes(getrefcount(weight.optimizer) == ALONE)
         optimizers = [update.optimizer for update in updates]
-        besides.append(all_set([update.weight for update in updates], "_optimizer", optimizers))
+        besides.append(all_set([update.weight for update in updates], "optimizer", optimizers))
         STORE.publish(snapshot, changes, besides)
     failures: list[Exception] = []
     for group in groups:
@@ -87,12 +87,12 @@ def admitted(
 ) -> list[tuple[Weight, Value]]:
     """The weights among these with their deltas, if the optimizers of all admit them; `refused` as in `commit`."""
     weights = [
-        (x, delta if x._optimizer.pure else read_only(delta))
+        (x, delta if x.optimizer.pure else read_only(delta))
         for x, delta in deltas.items()
         if isinstance(x, Weight)
     ]
     for weight, delta in weights:
-        optimizer = weight._optimizer
+        optimizer = weight.optimizer
         try:
             optimizer.admit(loss if optimizer.pure else as_readonly(loss), delta, weight)
         except Exception as refusal:  # the first stands for all
@@ -107,22 +107,22 @@ def _staged(weights: Sequence[tuple[Weight, Value]]) -> list[Update]:
     updates = []
     for weight, delta in weights:
         try:
-            updates.append(Update(weight, delta, weight._optimizer.staged()))
+            updates.append(Update(weight, delta, weight.optimizer.staged()))
         except Exception as failure:
             failure.add_note(_where(weight))
             raise
     return updates
 
 
-def _changes(updates: Sequence[Update], step: Stepped) -> list[tuple[Cell, Changing]]:
+def _changes(updates: Sequence[Update], step: Stepped) -> list[tuple[Ref, Changing]]:
     """What each step changes; all are tried, so that every failure is told."""
-    data = [weight._cell.data for weight, _, _ in updates]
+    data = [weight.ref.data for weight, _, _ in updates]
     written = {id(x) for x in data} | {id(x.base) for x in data if is_array(x) and x.base is not None}
-    changes: list[tuple[Cell, Changing]] = []
+    changes: list[tuple[Ref, Changing]] = []
     failures: list[Exception] = []
     for update in updates:
         try:
-            changes.append((update.weight._cell, step(update, written)))
+            changes.append((update.weight.ref, step(update, written)))
         except Exception as failure:
             failure.add_note(_where(update.weight))
             failures.append(failure)
@@ -143,7 +143,7 @@ def stepped(update: Update, written: set[int]) -> Changing:
         cls(step)  # fails here, before anything is kept, if the optimizer gave no number
         return partial(_scalar, cls, step)
     if isinstance(step, LazyDelta):
-        step.check(weight._cell.data.shape)
+        step.check(weight.ref.data.shape)
         if not step.reads(written):
             return partial(_lazily, step)
         step = dense(step)

@@ -56,17 +56,17 @@ class _Walk:
 
     def _lead(self, node: Node) -> None:
         """Whether a delta of `node` goes on to a target, or may."""
-        signature = node._signature
+        signature = node.signature
         if _is_open(node):
             trainable = (i for i in signature.nodes if signature.kinds[i].trainable)
             if signature.mode == EXTERNAL:
                 leads = node not in self.behind
             else:
-                leads = any(self.at(node._operands[i]) in self.wanted for i in trainable)
+                leads = any(self.at(node.operands[i]) in self.wanted for i in trainable)
             if leads:
                 self.unknown.add(node)
         else:
-            leads = any(self.at(node._operands[i]) in self.wanted for i, _ in signature.pulls)
+            leads = any(self.at(node.operands[i]) in self.wanted for i, _ in signature.pulls)
         if leads:
             self.wanted.add(node)
 
@@ -91,9 +91,9 @@ class _Walk:
                 self._send(node, g)
 
     def _send(self, node: Node, g: Symbol) -> None:
-        before, arguments = _Before(next_serial()), list(map(_symbol, node._operands))
-        for index, pull in self._pulls_of(node._signature):
-            x = self.at(node._operands[index])
+        before, arguments = _Before(next_serial()), list(map(_symbol, node.operands))
+        for index, pull in self._pulls_of(node.signature):
+            x = self.at(node.operands[index])
             if x not in self.wanted:
                 continue
             try:
@@ -103,7 +103,7 @@ class _Walk:
                 raise NotDifferentiableError(_needs_values(node, error)) from error
             made, _ = below(delta.x, before)
             for each in made:  # who asks where it was built means the operation whose derivative it is
-                each._code, each._offset = node._code, node._offset
+                each.code, each.offset = node.code, node.offset
 
     def _pulls_of(self, signature: Signature) -> Pulls:
         """The derivative rules, bound to the functions of expressions."""
@@ -131,13 +131,13 @@ class _Before:
         self._serial = serial
 
     def __contains__(self, x: object) -> bool:
-        return isinstance(x, Weight) or (isinstance(x, Node) and x._serial < self._serial)
+        return isinstance(x, Weight) or (isinstance(x, Node) and x.serial < self._serial)
 
 
 def _is_open(node: Node) -> bool:
     """Whether only a run makes known how a node does; the parameter of a cell is known while it is traced."""
-    mode = node._signature.mode
-    return mode == UNRESOLVED or (mode == EXTERNAL and node._signature.operation is not PARAMETER)
+    mode = node.signature.mode
+    return mode == UNRESOLVED or (mode == EXTERNAL and node.signature.operation is not PARAMETER)
 
 
 def _symbol(x: Any) -> Any:  # Any: an operand
@@ -165,7 +165,7 @@ def _too_early(node: Node) -> str:
 
 
 def _needs_values(node: Node, error: Exception) -> str:
-    name = node._signature.operation.name
+    name = node.signature.operation.name
     return (
         f"gradients(...).layers: the derivative of {name} cannot be made an expression: {error}; write its rule "
         f"with operators and functions of `case.xp`, without asking for values\n"

@@ -31,12 +31,12 @@ def _key(signature: CellSignature) -> tuple[object, ...]:
     """
     template = signature.template
     places = {id(x): i for i, x in enumerate((*template.parameters, *template.nodes))}
-    met = {(x._code, x._offset) for x in template.parameters[:1]}  # whoever happened to call first
+    met = {(x.code, x.offset) for x in template.parameters[:1]}  # whoever happened to call first
     rows = [
         (
-            node._signature,
-            tuple([_operand(x, places) for x in node._operands]),
-            None if (node._code, node._offset) in met else (node._code, node._offset),
+            node.signature,
+            tuple([_operand(x, places) for x in node.operands]),
+            None if (node.code, node.offset) in met else (node.code, node.offset),
         )
         for node in template.nodes
     ]

@@ -21,7 +21,7 @@ from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below, is_bulky, last_readers
-from wengert.graph.store import Cell
+from wengert.graph.store import Ref
 from wengert.graph.template import template_of
 from wengert.graph.watchers import WATCHERS, watchers_of
 from wengert.graph.weights import Weight
@@ -54,7 +54,7 @@ class Evaluation(Tapes):
         super().__init__(loops)
         self.snapshot = snapshot
         self.trains = False  # whether the deltas of weights are committed
-        self.buffers: dict[int, Cell] = {}  # of the weights read, by the identity of their data
+        self.buffers: dict[int, Ref] = {}  # of the weights read, by the identity of their data
         self.held: list[Callable[[], None]] = []  # tapes that live as long as this does
         self.goes_back = True  # else a value that nobody can ask for any more goes
         self.reach: Reach | None = None  # of such an evaluation
@@ -112,14 +112,14 @@ class Evaluation(Tapes):
         """
         if not is_bulky(nodes):
             return {}
-        binds = [node for node in nodes if node._signature.mode == EXTERNAL]
+        binds = [node for node in nodes if node.signature.mode == EXTERNAL]
         if whole and not binds:
             return last_readers(nodes, [root])
         if self.reach is None:
             self.reach = Reach()
         for x in self.reach.left(self.order):
             self.values.pop(x, None)
-        users = [node for node in binds if not isinstance(node._operands[0], Do)]
+        users = [node for node in binds if not isinstance(node.operands[0], Do)]
         return last_readers(nodes, [root, *self.reach.held(nodes), *users])
 
     def advance(self, nodes: list[Node], run: Run, whole: bool = False, ends: Ends | None = None) -> int:
@@ -205,11 +205,11 @@ class Evaluation(Tapes):
         """Give weights the values that they had when the run began."""
         values = self.values
         for weight in weights:
-            values[weight] = data = weight._cell.at(self.snapshot)
-            self.buffers[id(data)] = weight._cell
+            values[weight] = data = weight.ref.at(self.snapshot)
+            self.buffers[id(data)] = weight.ref
             base = getattr(data, "base", None)
             if base is not None:  # the array that it lives in with others: a view of a row has the same
-                self.buffers[id(base)] = weight._cell
+                self.buffers[id(base)] = weight.ref
 
     def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
         """The rest of a region once something in it waits or has failed."""
@@ -219,7 +219,7 @@ class Evaluation(Tapes):
         end, at = len(nodes), 0
         ends = nodes.ends if isinstance(nodes, Rest) else None
         while at < end:
-            bind = next((i for i in range(at, end) if nodes[i]._signature.mode == EXTERNAL), end)
+            bind = next((i for i in range(at, end) if nodes[i].signature.mode == EXTERNAL), end)
             stretch = [x for x in nodes[at:bind] if x not in self.values and x not in self.failed]
             if stretch and not self.failed:
                 del stretch[
@@ -232,7 +232,7 @@ class Evaluation(Tapes):
 
     def _one(self, node: Node, context: Context) -> Steps[None]:
         """A node that needs care, or comes after one that has failed."""
-        signature = node._signature
+        signature = node.signature
         if node in self.values or node in self.failed or self._blocked(node, signature):
             return
         try:
@@ -247,7 +247,7 @@ class Evaluation(Tapes):
 
     def _blocked(self, node: Node, signature: Signature) -> bool:
         """Whether an operand of `node` has failed, which then is its own failure."""
-        broken = [self.failed[x] for i in signature.nodes if (x := node._operands[i]) in self.failed]
+        broken = [self.failed[x] for i in signature.nodes if (x := node.operands[i]) in self.failed]
         if broken:
             self.failed[node] = tuple(dict.fromkeys(e for several in broken for e in several))
         return bool(broken)
@@ -307,7 +307,7 @@ class Evaluation(Tapes):
             failures.append(noted(failure, node, self._operands(node), "backward of "))
 
     def _pull(self, node: Node, g: Value) -> None:
-        signature = self.resolved.get(node) or node._signature
+        signature = self.resolved.get(node) or node.signature
         if signature.mode == CELL:
             with all_quiet():
                 for x, d in left(node, g, self.values, self.loops.inside):
@@ -318,7 +318,7 @@ class Evaluation(Tapes):
             return
         arguments = arguments_of(node, signature, self.values)
         for index, pull in signature.pulls:
-            x = node._operands[index]
+            x = node.operands[index]
             if x in self.tapes and x not in self.wanted:
                 self.lazy.setdefault(x, []).append(
                     partial(pulled, pull, node, g, self.values[node], arguments)

@@ -44,11 +44,11 @@ class Inlined:
             if node is None:
                 frames.pop()
                 self._leave(frame, frames)
-            elif node._signature.mode == CELL:
+            elif node.signature.mode == CELL:
                 frames.append(_entered(frame, node))
-            elif node._signature.operation is PART and node._operands[0] in frame.results:
-                index = dict(node._signature.attributes)["index"]
-                frame.stands[node] = frame.results[node._operands[0]][index]
+            elif node.signature.operation is PART and node.operands[0] in frame.results:
+                index = dict(node.signature.attributes)["index"]
+                frame.stands[node] = frame.results[node.operands[0]][index]
             elif frame is outside:
                 self.nodes.append(node)
             else:
@@ -64,7 +64,7 @@ class Inlined:
     def _leave(frame: _Frame, outer: list[_Frame]) -> None:
         if frame.call is None:
             return
-        template, around = template_of(frame.call._signature), outer[-1]
+        template, around = template_of(frame.call.signature), outer[-1]
         inside = (frame.stands.get(x, x) for x in template.results)
         results = tuple(around.stands.get(x, x) for x in inside)  # a call may give back what another one gave
         if template.single:
@@ -74,7 +74,7 @@ class Inlined:
 
 
 def _entered(frame: _Frame, call: Node) -> _Frame:
-    template = template_of(call._signature)
+    template = template_of(call.signature)
     operands = _operands(call, frame)
     return _Frame(iter(template.nodes), dict(zip(template.inputs, map(_within, operands), strict=True)), call)
 
@@ -85,16 +85,16 @@ def _within(x: Any) -> Any:  # Any: an operand of a call
 
 
 def _operands(node: Node, frame: _Frame) -> list[object]:
-    given = node._signature.nodes
+    given = node.signature.nodes
     # outside, a call keeps its value: what is made of it there needs no copy
     stands = frame.stands if frame.call is not None else {}
-    return [stands.get(x, x) if i in given else x for i, x in enumerate(node._operands)]
+    return [stands.get(x, x) if i in given else x for i, x in enumerate(node.operands)]
 
 
 def _copied(node: Node, frame: _Frame) -> Node:
-    operands, signature = tuple(_operands(node, frame)), node._signature
+    operands, signature = tuple(_operands(node, frame)), node.signature
     literals = [i for i in signature.nodes if not isinstance(operands[i], Expression)]
     if literals:
         kinds = [with_role(k, Role.LITERAL) if i in literals else k for i, k in enumerate(signature.kinds)]
         signature = signature.operation.signature(tuple(kinds), signature.attributes)
-    return new_node(type(node), node._kind, signature, operands, node._code, node._offset)
+    return new_node(type(node), node.kind, signature, operands, node.code, node.offset)

@@ -47,19 +47,19 @@ def forward(
     node = None
     try:
         for node in nodes:
-            signature = node._signature
+            signature = node.signature
             mode = signature.mode
             if mode == NODE_CONSTANT:
-                a, b = node._operands
+                a, b = node.operands
                 values[node] = signature.value(values[a], b)
             elif mode == NODE_NODE:
-                a, b = node._operands
+                a, b = node.operands
                 values[node] = signature.value(values[a], values[b])
             elif mode == UNARY:
-                (a,) = node._operands
+                (a,) = node.operands
                 values[node] = signature.value(values[a])
             elif mode == CONSTANT_NODE:
-                a, b = node._operands
+                a, b = node.operands
                 values[node] = signature.value(a, values[b])
             elif mode == GENERAL:
                 values[node] = signature.value(*arguments_of(node, signature, values))
@@ -73,7 +73,7 @@ def forward(
     except Exception as failure:
         if node is None:
             raise
-        failed[node] = (noted(failure, node, arguments_of(node, node._signature, values)),)
+        failed[node] = (noted(failure, node, arguments_of(node, node.signature, values)),)
     return next((i for i, done in enumerate(nodes) if done is node), 0)
 
 
@@ -101,7 +101,7 @@ def _portions(nodes: list[Node]) -> Iterator[list[Node]]:
     size = 0.0
     for node in nodes:
         portion.append(node)
-        size += node._kind.nbytes
+        size += node.kind.nbytes
         if size >= PORTION or len(portion) == _LONG:
             yield portion
             portion, size = [], 0.0
@@ -126,22 +126,22 @@ def backward(
                 g = take(node, None)
                 if g is None:
                     continue
-                signature = node._signature
+                signature = node.signature
                 mode = signature.mode
                 if mode == NODE_CONSTANT:
-                    a, b = node._operands
+                    a, b = node.operands
                     for _, pull in signature.pulls:
                         d = pull(g, values[node], values[a], b)
                         deltas[a] = deltas[a] + d if a in deltas else d
                 elif mode == NODE_NODE:
-                    a, b = operands = node._operands
+                    a, b = operands = node.operands
                     y, u, v = values[node], values[a], values[b]
                     for index, pull in signature.pulls:
                         d = pull(g, y, u, v)
                         x = operands[index]
                         deltas[x] = deltas[x] + d if x in deltas else d
                 elif mode == UNARY:
-                    (a,) = node._operands
+                    (a,) = node.operands
                     for _, pull in signature.pulls:
                         d = pull(g, values[node], values[a])
                         deltas[a] = deltas[a] + d if a in deltas else d
@@ -152,13 +152,13 @@ def backward(
                     arguments = arguments_of(node, signature, values)
                     for index, pull in signature.pulls:
                         d = pull(g, values[node], *arguments)
-                        x = node._operands[index]
+                        x = node.operands[index]
                         deltas[x] = deltas[x] + d if x in deltas else d
             return
         except Exception as failure:
             if node is None:
                 raise
-            operands = arguments_of(node, node._signature, values)
+            operands = arguments_of(node, node.signature, values)
             failures.append(noted(failure, node, operands, "backward of "))
 
 
@@ -204,8 +204,8 @@ def left(
     loop(template.nodes, inner, deltas, failures)
     raise_all(failures)
     for index, x in enumerate(template.inputs):
-        if x in deltas and index in node._signature.nodes:
-            yield node._operands[index], deltas[x]
+        if x in deltas and index in node.signature.nodes:
+            yield node.operands[index], deltas[x]
 
 
 class Loops:
@@ -266,7 +266,7 @@ ONE_THREAD: Final = Loops()
 def arguments_of(node: Node, signature: Signature, values: Mapping[Expression, Value]) -> tuple[Value, ...]:
     """The operands' values; a literal is its own."""
     nodes = signature.nodes
-    return tuple(values[x] if i in nodes else x for i, x in enumerate(node._operands))
+    return tuple(values[x] if i in nodes else x for i, x in enumerate(node.operands))
 
 
 def pulled(pull: Rule, node: Node, g: Value, y: Value, arguments: tuple[Value, ...]) -> Value:

@@ -58,7 +58,7 @@ def _complete(evaluation: Evaluation, loss: Expression) -> Evaluation:
 def _text(evaluation: Evaluation, x: Expression) -> str:
     if not isinstance(x, Node):
         return repr(x)
-    signature = evaluation.resolved.get(x) or x._signature
+    signature = evaluation.resolved.get(x) or x.signature
     operands = () if signature.mode == EXTERNAL else arguments_of(x, signature, evaluation.values)
     return located(x, operands)
 
@@ -88,7 +88,7 @@ def _below(evaluation: Evaluation, x: Expression) -> list[Expression]:
     tape = evaluation.tapes.get(x) if isinstance(x, Node) else None
     if isinstance(tape, OwnTape) and tape.source is not None:
         return [tape.source]
-    return [y for y in x._operands if isinstance(y, Expression)] if isinstance(x, Node) else []
+    return [y for y in x.operands if isinstance(y, Expression)] if isinstance(x, Node) else []
 
 
 def _origin_of_delta(evaluation: Evaluation, loss: Expression) -> Node | None:
@@ -96,7 +96,7 @@ def _origin_of_delta(evaluation: Evaluation, loss: Expression) -> Node | None:
     values = evaluation.values
     deltas: dict[Expression, Value] = {loss: one_like(values[loss])}
     for node in reversed(evaluation.order):
-        signature = evaluation.resolved.get(node) or node._signature
+        signature = evaluation.resolved.get(node) or node.signature
         g = deltas.pop(node, None)
         if g is None:
             continue
@@ -106,7 +106,7 @@ def _origin_of_delta(evaluation: Evaluation, loss: Expression) -> Node | None:
             sent = list(left(node, g, values))
         else:
             arguments = arguments_of(node, signature, values)
-            sent = [(node._operands[i], pull(g, values[node], *arguments)) for i, pull in signature.pulls]
+            sent = [(node.operands[i], pull(g, values[node], *arguments)) for i, pull in signature.pulls]
         for x, delta in sent:
             if _broken(dense(delta)):
                 return node

@@ -31,13 +31,13 @@ def located(node: Node, operands: Sequence[Value]) -> str:
 
 
 def _what(node: Node, operands: Sequence[Value]) -> str:
-    if node._signature.mode == EXTERNAL:
-        (source,) = node._operands
+    if node.signature.mode == EXTERNAL:
+        (source,) = node.operands
         made = "" if isinstance(source, Do) else f" of {type(source).__name__}"
         return f"forward{made}, the Do behind {type(node).__name__} {node.kind.text()}"
     shown = ", ".join(map(described, operands))
-    weights = " and ".join(f"weight {x.name!r:.200}" for x in node._operands if isinstance(x, Weight))
-    return f"{node._signature.operation.name}({shown}){weights and ' with '}{weights}"
+    weights = " and ".join(f"weight {x.name!r:.200}" for x in node.operands if isinstance(x, Weight))
+    return f"{node.signature.operation.name}({shown}){weights and ' with '}{weights}"
 
 
 def raise_all(failures: list[Exception]) -> None:

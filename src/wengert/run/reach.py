@@ -33,7 +33,7 @@ class Reach:
 
     def held(self, nodes: list[Node]) -> list[Node]:
         """Those of `nodes`, which are about to be computed, that others than the list and they themselves refer to."""
-        uses = Counter(node._operands[i] for node in nodes for i in node._signature.nodes)
+        uses = Counter(node.operands[i] for node in nodes for i in node.signature.nodes)
         found = [
             node
             for node, count in zip(nodes, _references(nodes), strict=True)
@@ -70,7 +70,7 @@ class Reach:
                 self._times[node] += 1
             if node not in self._met:
                 self._met.add(node)
-                self._readers.update(node._operands[i] for i in node._signature.nodes)
+                self._readers.update(node.operands[i] for i in node.signature.nodes)
         self._counted = len(order)
 
 

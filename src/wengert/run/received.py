@@ -20,7 +20,7 @@ from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.node import CLASSES, Expression, Node
 from wengert.graph.operand import shown, value_kind
-from wengert.graph.store import Cell
+from wengert.graph.store import Ref
 from wengert.lazy import LazyDelta
 
 
@@ -90,7 +90,7 @@ def checked_delta(delta: Value, x: Expression) -> Value:
     return delta
 
 
-def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
+def given(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
     """Data for a user inside the run: arrays cannot be written to, and no commit writes to them later."""
     if of.column is Column.FLOAT:
         return Float32(value)  # numpy's `where` gives an array of shape () for numbers, too
@@ -105,7 +105,7 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
     return value
 
 
-def handed_over(value: Value, of: Kind, buffers: Mapping[int, Cell]) -> Value:
+def handed_over(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
     """Data for a user after the run: a new array, whatever the expression was."""
     column = of.column
     if column is Column.ARRAY or column is Column.MASK:

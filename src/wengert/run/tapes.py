@@ -46,7 +46,7 @@ class Tapes:
 
     def _open(self, node: Node, context: Context) -> Steps[None]:
         """Run what makes a node's tape; a user's value that stands in two places is asked once (S2)."""
-        (source,) = node._operands
+        (source,) = node.operands
         first = node if isinstance(source, Do) else self.opened.setdefault(id(source), node)
         if first in self.failed:
             raise combine(self.failed[first])
@@ -101,7 +101,7 @@ class Tapes:
             failures.append(noted(failure, x, self._operands(x), "backward of "))
 
     def _operands(self, node: Node) -> tuple[Value, ...]:
-        signature = node._signature
+        signature = node.signature
         return () if signature.mode == EXTERNAL else arguments_of(node, signature, self.values)
 
     def _send(self, node: Node) -> None:

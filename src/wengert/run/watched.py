@@ -110,7 +110,7 @@ class Watched(Evaluation):
         self._tell("backward", node)
 
     def _tell(self, direction: str, node: Node) -> None:
-        signature = self.resolved.get(node) or node._signature
+        signature = self.resolved.get(node) or node.signature
         what = located(node, arguments_of(node, signature, self.values))
         for watcher in self.watchers:
             watcher.operation(direction, what)

@@ -18,7 +18,7 @@ from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown
 from wengert.graph.paths import path_of
-from wengert.graph.store import STORE, Cell
+from wengert.graph.store import STORE, Ref
 from wengert.graph.weights import Updates, by_settings, data_of
 from wengert.saving.container import encoded, opened
 from wengert.saving.files import remove_partial, replace
@@ -181,11 +181,11 @@ def _give(
     named: Mapping[str, Weight], manifest: Manifest, values: Mapping[str, Stored], optimizer: bool
 ) -> None:
     """All data as one version, and the optimizers with them; for one who keeps others from training."""
-    data: list[tuple[Cell, Value]] = []
+    data: list[tuple[Ref, Value]] = []
     states: list[dict[str, Value]] = []
     for name, weight in named.items():
         device = weight._device
-        data.append((weight._cell, restored(values[name], device)))
+        data.append((weight.ref, restored(values[name], device)))
         state = manifest.weights[name].state.items()
         states.append(
             {k: restored(values[state_name(name, k)], device) if isinstance(x, Form) else x for k, x in state}
@@ -195,7 +195,7 @@ def _give(
         optimizers = {w: with_state(w, s) for w, s in zip(named.values(), states, strict=True)}
     groups = by_settings(optimizers)
     besides: list[Change] = [
-        (setattr, weight, "_optimizer", stepped) for weight, stepped in optimizers.items()
+        (setattr, weight, "optimizer", stepped) for weight, stepped in optimizers.items()
     ]
     for group in groups:
         stepped = [optimizers[weight] for weight in group]
@@ -203,4 +203,4 @@ def _give(
     with STORE.lock:
         carry_out([*STORE.replaced(data, [*STORE.readers.values()]), *besides])
     for group in groups:
-        group[0]._optimizer.loaded(group)
+        group[0].optimizer.loaded(group)

@@ -25,9 +25,9 @@ def parts_of(weight: Weight) -> tuple[str, ...]:
 
 def _parts(weight: Weight) -> dict[type, type]:
     """The plugin of each part; a part that only another one is made of has none."""
-    plugins = type(getattr(weight._optimizer, "settings", None)).__mro__
+    plugins = type(getattr(weight.optimizer, "settings", None)).__mro__
     named = {vars(plugin)["optimizer"]: plugin for plugin in reversed(plugins) if "optimizer" in vars(plugin)}
-    chain = type(weight._optimizer).__mro__
+    chain = type(weight.optimizer).__mro__
     return {part: named[part] for part in chain if part in named and _steps(part)}
 
 
@@ -37,7 +37,7 @@ def _steps(part: type) -> bool:
 
 def state_of(weight: Weight, name: str) -> dict[str, Value]:
     """What the steps so far have left, by name; CheckpointError for what no file can have."""
-    found = weight._optimizer.kept()
+    found = weight.optimizer.kept()
     for key, value in found.items():
         if isinstance(value, int) and not writable(value):
             raise CheckpointError(
@@ -62,7 +62,7 @@ def check_state(weight: Weight, name: str, saved: Saved) -> None:
             "load(..., optimizer=False) for the data alone"
         )
     ours = all(part.__module__.startswith("wengert.") for part in _parts(weight))
-    cls = type(weight._optimizer)
+    cls = type(weight.optimizer)
     for state, entry in saved.state.items():
         default = getattr(cls, state, None)
         if callable(default) or isinstance(default, property) or (ours and not hasattr(cls, state)):
@@ -91,7 +91,7 @@ def _fits(entry: Form | Plain, default: object, weight: Weight) -> bool:
 
 def with_state(weight: Weight, state: dict[str, Value]) -> Updates:
     """A copy of the optimizer that goes on from this state."""
-    copy = weight._optimizer.staged()
+    copy = weight.optimizer.staged()
     for name in [name for name in vars(copy) if not name.startswith("_")]:
         delattr(copy, name)
     for name, value in state.items():

@@ -21,14 +21,14 @@ class Replay:
     def __init__(self, root: Expression, leaves: tuple[Expression, ...]) -> None:
         self.root = root
         self.nodes, weights = below(root, frozenset(leaves))
-        self.weights: dict[Expression, Value] = {weight: weight._cell.data for weight in weights}
-        self.possible = all(node._signature.mode not in (CELL, EXTERNAL, UNRESOLVED) for node in self.nodes)
+        self.weights: dict[Expression, Value] = {weight: weight.ref.data for weight in weights}
+        self.possible = all(node.signature.mode not in (CELL, EXTERNAL, UNRESOLVED) for node in self.nodes)
 
     def __call__(self, at: Mapping[Expression, Value]) -> Value:
         """The value with the leaves `at` these values."""
         values: dict[Expression, Value] = {**self.weights, **at}
         for node in self.nodes:
-            signature = node._signature
-            operands = (values[x] if i in signature.nodes else x for i, x in enumerate(node._operands))
+            signature = node.signature
+            operands = (values[x] if i in signature.nodes else x for i, x in enumerate(node.operands))
             values[node] = signature.value(*operands)
         return values[self.root]

@@ -74,7 +74,7 @@ def test_the_record_of_a_shuffle_is_that_of_all_its_nodes(
     for _ in range(4):
         some = [kept[int(i)] for i in chance.permutation(9)[: 2 + int(chance.integers(6))]]
         loss = together(some)
-        by_blocks = recorded([loss], None, kept[-1]._serial)
+        by_blocks = recorded([loss], None, kept[-1].serial)
         assert not by_blocks.complete
         assert made(by_blocks) == made(recorded([loss]))
         assert by_blocks.code(loss) == recorded([loss]).code(loss)
@@ -245,7 +245,7 @@ def test_counts_that_blocks_remember_are_those_of_all_nodes(
     for _ in range(6):
         loss = sum_of([kept[int(i)] for i in chance.permutation(9)[: 2 + int(chance.integers(6))]])
         groups = []
-        for record in (recorded([loss], None, kept[-1]._serial), recorded([loss])):
+        for record in (recorded([loss], None, kept[-1].serial), recorded([loss])):
             with_sums(record, [record.size - 1])
             found = grouped(Counting(record))
             assert found is not None

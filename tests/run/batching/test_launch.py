@@ -60,8 +60,8 @@ def divided(x: Layer) -> Layer:
 
 def signature(cell: Callable[..., Any], *given: Any) -> Signature:  # Any: what the cell takes and gives
     made = cell(*given)
-    node = made[0]._operands[0] if isinstance(made, tuple) else made
-    found: Signature = node._signature
+    node = made[0].operands[0] if isinstance(made, tuple) else made
+    found: Signature = node.signature
     return found
 
 
@@ -72,7 +72,7 @@ def layer(*shape: int) -> Layer:
 def values(of: Signature) -> list[Any]:  # Any: data of every column
     parameters = len(of.kinds) - len(of.template.captured)  # type: ignore[attr-defined] # of a cell
     own = [_value(k) for k in of.kinds[:parameters]]
-    return [*own, *(w._cell.data for w in of.template.captured)]  # type: ignore[attr-defined] # of a cell
+    return [*own, *(w.ref.data for w in of.template.captured)]  # type: ignore[attr-defined] # of a cell
 
 
 def _value(of: Kind) -> Any:  # Any: as above
@@ -116,10 +116,10 @@ def test_a_shared_matrix_gets_one_product_of_all_rows() -> None:
 def test_a_shared_matrix_times_a_vector_of_each_row_too() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (4, 3)))
     node: Any = weight @ layer(3)  # Any: has a signature
-    launch = launch_of(node._signature, (True, False))
+    launch = launch_of(node.signature, (True, False))
     x = CHANCE.uniform(-1, 1, (7, 3))
-    (y,), kept = launch.forward(7, (weight._cell.data, x))
-    np.testing.assert_allclose(y, x @ weight._cell.data.T, rtol=1e-12)
+    (y,), kept = launch.forward(7, (weight.ref.data, x))
+    np.testing.assert_allclose(y, x @ weight.ref.data.T, rtol=1e-12)
     found, _ = launch.backward(7, kept, [np.ones((7, 4))])
     assert isinstance(found, LazyDelta)
     assert isinstance(found.terms[0], Product)
@@ -128,9 +128,9 @@ def test_a_shared_matrix_times_a_vector_of_each_row_too() -> None:
 def test_rows_of_a_table_stay_sparse() -> None:
     table = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (9, 3)))
     node: Any = wg.take(table, np.array(0))  # Any: has a signature
-    launch = launch_of(node._signature, (True, False))
-    (y,), kept = launch.forward(4, (table._cell.data, np.array([3, 1, 3, 0])))
-    np.testing.assert_array_equal(y, table._cell.data[[3, 1, 3, 0]])
+    launch = launch_of(node.signature, (True, False))
+    (y,), kept = launch.forward(4, (table.ref.data, np.array([3, 1, 3, 0])))
+    np.testing.assert_array_equal(y, table.ref.data[[3, 1, 3, 0]])
     found, none = launch.backward(4, kept, [np.ones((4, 3))])
     assert none is None
     assert isinstance(found, LazyDelta)
@@ -174,7 +174,7 @@ def _cubed(**options: Any) -> Any:  # Any: keywords of `operation`, and an opera
 
 def test_without_a_rule_rows_go_one_by_one() -> None:
     node = _cubed()(layer(3))
-    launch = agrees(node._signature, [CHANCE.uniform(-1, 1, 3)], (False,), 7)
+    launch = agrees(node.signature, [CHANCE.uniform(-1, 1, 3)], (False,), 7)
     assert launch.reason == "cubed has no batching rule"
 
 
@@ -194,7 +194,7 @@ def test_a_cell_says_which_of_its_operations_has_none() -> None:
 
 def test_a_user_gives_a_rule() -> None:
     node = _cubed(batch=wg.extend.rowwise)(layer(3))
-    assert agrees(node._signature, [CHANCE.uniform(-1, 1, 3)], (False,), 7).reason is None
+    assert agrees(node.signature, [CHANCE.uniform(-1, 1, 3)], (False,), 7).reason is None
 
 
 def test_data_of_a_registered_type_go_one_by_one() -> None:
@@ -223,10 +223,10 @@ def test_data_of_a_registered_type_go_one_by_one() -> None:
 def test_a_wrong_rule_is_found(wrong: Any) -> None:  # Any: rules
     node = _cubed(batch=wrong)(layer(3))
     with pytest.raises(AssertionError):
-        agrees(node._signature, [np.array([0.5, 0.25, 1.0])], (False,), 7)
+        agrees(node.signature, [np.array([0.5, 0.25, 1.0])], (False,), 7)
 
 
 def test_a_rule_of_a_wrong_shape_is_refused() -> None:
     node = _cubed(batch=lambda b, x: wg.sum(b.again(x), axis=0))(layer(3))
     with pytest.raises(wg.errors.ShapeError, match="cubed: the batching rule gives"):
-        launch_of(node._signature, (False,))
+        launch_of(node.signature, (False,))

@@ -33,8 +33,8 @@ class Cell:
         data: list[Any] = [draw.array(draw.numbers, shape) for shape in SHAPES]  # Any: of either element type
         given = [settings.array_weight(x) * 1.0 for x in data]
         made: Any = wg.cell(self.body)(*given)
-        self.signature = made[0]._operands[0]._signature
-        self.weights = [w._cell.data for w in self.signature.template.captured]
+        self.signature = made[0].operands[0].signature
+        self.weights = [w.ref.data for w in self.signature.template.captured]
         self.shared = (*(False,) * len(SHAPES), *(True,) * len(self.weights))
 
     def body(self, *parameters: Any) -> tuple[Any, ...]:  # Any: expressions

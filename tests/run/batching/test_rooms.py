@@ -28,7 +28,7 @@ SHARED = (False,) * 4 + (True, True)
 def operands(of: Signature, rows: int) -> list[Any]:  # Any: data of every column
     """Rows of the tree's operands, and its weights."""
     captured = of.template.captured  # type: ignore[attr-defined] # of a cell
-    return [CHANCE.uniform(-1, 1, (rows, 3)) for _ in range(4)] + [w._cell.data for w in captured]
+    return [CHANCE.uniform(-1, 1, (rows, 3)) for _ in range(4)] + [w.ref.data for w in captured]
 
 
 Done = list[tuple[int, list[Any], tuple[Any, ...], object]]  # Any: as above
@@ -112,15 +112,15 @@ def test_deltas_of_some_results_only(pattern: tuple[bool, bool]) -> None:
 def test_an_operand_that_is_one_side_of_a_product_gets_a_place_too() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, room = Launch(node._signature, (False, True)), Room(6)
+    launch, room = Launch(node.signature, (False, True)), Room(6)
     xs = [CHANCE.uniform(-1, 1, (n, 3)) for n in (4, 2)]
     with all_quiet():
-        kept = [launch.forward(len(x), (x, weight._cell.data), None, room)[1] for x in xs]
+        kept = [launch.forward(len(x), (x, weight.ref.data), None, room)[1] for x in xs]
         deltas = [CHANCE.uniform(-1, 1, (len(x), 5)) for x in xs]
         for x, k, d in zip(xs, kept, deltas, strict=True):
             given, none = launch.backward(len(x), k, [d])
             assert none is None
-            near(given, d @ weight._cell.data.T)
+            near(given, d @ weight.ref.data.T)
     _, found = room.deltas(2)
     assert isinstance(found, LazyDelta)
     assert len(found.terms) == 1
@@ -130,11 +130,11 @@ def test_an_operand_that_is_one_side_of_a_product_gets_a_place_too() -> None:
 def test_the_values_of_a_single_launch_stay_where_they_are() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, room = Launch(node._signature, (False, True)), Room(6)
+    launch, room = Launch(node.signature, (False, True)), Room(6)
     x = CHANCE.uniform(-1, 1, (4, 3))
     room.begin(len(x))
     with all_quiet():
-        _, kept = launch.forward(len(x), (x, weight._cell.data), None, room)
+        _, kept = launch.forward(len(x), (x, weight.ref.data), None, room)
         launch.backward(len(x), kept, [np.ones((len(x), 5))])
     _, found = room.deltas(2)
     assert found is not None
@@ -148,16 +148,16 @@ def test_the_values_of_a_single_launch_stay_where_they_are() -> None:
 def test_an_operand_may_be_put_into_its_place_at_once() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, room = Launch(node._signature, (False, True)), Room(6)
+    launch, room = Launch(node.signature, (False, True)), Room(6)
     xs = [CHANCE.uniform(-1, 1, (n, 3)) for n in (4, 2)]
-    launch.forward(1, (xs[0][:1], weight._cell.data))  # the program is made now
+    launch.forward(1, (xs[0][:1], weight.ref.data))  # the program is made now
     with all_quiet():
         kept = []
         for x in xs:
             homes = launch.homes(len(x), room)
             assert [*homes] == [0]
             homes[0][...] = x
-            kept.append(launch.forward(len(x), (homes[0], weight._cell.data), None, room)[1])
+            kept.append(launch.forward(len(x), (homes[0], weight.ref.data), None, room)[1])
         for x, k in zip(xs, kept, strict=True):
             launch.backward(len(x), k, [np.ones((len(x), 5))])
     _, found = room.deltas(2)
@@ -171,10 +171,10 @@ def test_an_operand_may_be_put_into_its_place_at_once() -> None:
 def test_several_lines_a_row() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(2, 3) @ weight  # Any: has a signature
-    launch, room = Launch(node._signature, (False, True)), Room(6)
+    launch, room = Launch(node.signature, (False, True)), Room(6)
     xs = [CHANCE.uniform(-1, 1, (n, 2, 3)) for n in (4, 2)]
     with all_quiet():
-        kept = [launch.forward(len(x), (x, weight._cell.data), None, room)[1] for x in xs]
+        kept = [launch.forward(len(x), (x, weight.ref.data), None, room)[1] for x in xs]
         for x, k in zip(xs, kept, strict=True):
             launch.backward(len(x), k, [np.ones((len(x), 2, 5))])
     _, found = room.deltas(2)
@@ -188,8 +188,8 @@ def test_several_lines_a_row() -> None:
 def test_rows_of_a_table_are_given_back_at_once() -> None:
     table = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (9, 3)))
     node: Any = wg.take(table, np.array(0))  # Any: has a signature
-    launch, room = Launch(node._signature, (True, False)), Room(4)
-    _, kept = launch.forward(4, (table._cell.data, np.array([3, 1, 3, 0])), None, room)
+    launch, room = Launch(node.signature, (True, False)), Room(4)
+    _, kept = launch.forward(4, (table.ref.data, np.array([3, 1, 3, 0])), None, room)
     found, none = launch.backward(4, kept, [np.ones((4, 3))])
     assert none is None
     assert isinstance(found, LazyDelta)
@@ -207,7 +207,7 @@ def test_what_outlives_a_launch_is_not_written_over() -> None:
 
     of = signature(looked_up, layer(3), layer(3))
     shared = (False, False, *(True,) * len(of.template.captured))  # type: ignore[attr-defined] # of a cell
-    captured = [w._cell.data for w in of.template.captured]  # type: ignore[attr-defined] # of a cell
+    captured = [w.ref.data for w in of.template.captured]  # type: ignore[attr-defined] # of a cell
     launch, room = Launch(of, shared), Room(6)
     definition = Rowwise(of, shared)
     found, wanted = [], []
@@ -277,7 +277,7 @@ def test_prediction_keeps_nothing() -> None:
 def test_a_program_writes_where_it_is_told() -> None:
     launch = Launch(CELLS["nested"](), (False, False, True, True, True))
     captured = launch.signature.template.captured  # type: ignore[attr-defined] # of a cell
-    given = [*(CHANCE.uniform(-1, 1, (4, 3)) for _ in range(2)), *(w._cell.data for w in captured)]
+    given = [*(CHANCE.uniform(-1, 1, (4, 3)) for _ in range(2)), *(w.ref.data for w in captured)]
     with all_quiet():
         expected, _ = launch.forward(4, given)
         arenas = [np.zeros((9, *y.shape[1:])) for y in expected]

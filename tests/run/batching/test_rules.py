@@ -34,13 +34,13 @@ def calls(x: Any) -> Iterator[tuple[Signature, list[Any]]]:  # Any: expressions,
     values: dict[Expression, Any] = {}
     for root in x if isinstance(x, tuple) else (x,):
         nodes, weights = below(root, values)
-        values |= {w: w._cell.data for w in weights}
+        values |= {w: w.ref.data for w in weights}
         for node in nodes:
-            at = node._signature.nodes
-            operands = [values[y] if i in at else y for i, y in enumerate(node._operands)]
+            at = node.signature.nodes
+            operands = [values[y] if i in at else y for i, y in enumerate(node.operands)]
             with all_quiet():
-                values[node] = node._signature.value(*operands)
-            yield node._signature, operands
+                values[node] = node.signature.value(*operands)
+            yield node.signature, operands
 
 
 def all_agree(x: Any, *, compiles: bool) -> None:  # Any: expressions

@@ -203,7 +203,7 @@ def test_threads_that_meet_a_launch_at_once_have_one_program() -> None:
         return wg.tanh(x * 0.5)
 
     made: Any = node(wg.lift(np.ones(3)))  # Any: has a signature
-    launch, together = Launch(made._signature, (False,)), Barrier(4)
+    launch, together = Launch(made.signature, (False,)), Barrier(4)
 
     def forward(_: int) -> object:
         together.wait()

@@ -90,7 +90,7 @@ class Alone:
         if signature.mode == CELL:
             assert binding.nodes is not None
             node = binding.nodes[step.start + row]
-            at = {x: i for i, x in enumerate(node._operands) if isinstance(x, Expression)}
+            at = {x: i for i, x in enumerate(node.operands) if isinstance(x, Expression)}
             for x, delta in left(node, g, self.inside):
                 yield to[at[x]], delta
             return

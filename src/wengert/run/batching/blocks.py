@@ -58,7 +58,7 @@ class Blocks:
 
     def __call__(self, x: Node) -> int | None:
         """The code of a node that may be kept; None if it has no block."""
-        if x._signature.operation is LITERAL:
+        if x.signature.operation is LITERAL:
             return None
         block: Block | None = getattr(x, "_block", None)
         if block is None:
@@ -100,7 +100,7 @@ def _recorded(owner: Node) -> Block:
             info.sort(walk.serials)  # so that whatever has several blocks in turn need not
             drafts += drafts_of(signature, info, walk.nodes)
     given = [
-        (of, ranks[places(numbers)], [walk.nodes[number]._operands[0] for number in numbers])
+        (of, ranks[places(numbers)], [walk.nodes[number].operands[0] for number in numbers])
         for of, numbers in walk.given.items()
     ]
     arrays = [x for d in drafts for x in (ranks[d.numbers], recoded(d.refs, ranks).reshape(-1))]

@@ -129,5 +129,5 @@ def _binding(entry: Entry, order: Places, record: Record) -> Binding:
         if binding.nodes is None:
             binding.columns[i] = entry.column(i, order)
         else:
-            binding.columns[i] = True, [node._operands[i] for node in binding.nodes]
+            binding.columns[i] = True, [node.operands[i] for node in binding.nodes]
     return binding

@@ -65,4 +65,4 @@ def _draft(
     weights = tuple([operands[0][i] for i in form.weights])
     literals = tuple([Literals([given[i] for given in operands]) for i in form.literals])
     first = met[numbers[0]]
-    return Draft(signature, form, weights, numbers, refs, literals, (first._code, first._offset))
+    return Draft(signature, form, weights, numbers, refs, literals, (first.code, first.offset))

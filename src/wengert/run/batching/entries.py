@@ -218,7 +218,7 @@ def _in_order(serials: Places, met: int) -> tuple[Places, Places]:
 
 
 def _value(x: Node) -> Any:  # Any: a literal, or a node whose value is known
-    return x._operands[0] if x._signature.operation is LITERAL else x
+    return x.operands[0] if x.signature.operation is LITERAL else x
 
 
 def _given_entry(of: Kind, pieces: list[tuple[Places, list[Any]]], ranks: Places) -> Entry:

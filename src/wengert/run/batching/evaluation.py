@@ -172,9 +172,9 @@ class Batching(Evaluation):
         """As the sequential interpreter."""
         if self.known.rounds:
             for node in nodes:
-                for i in node._signature.nodes:
-                    if node._operands[i] in self.known:
-                        self.known[node._operands[i]]
+                for i in node.signature.nodes:
+                    if node.operands[i] in self.known:
+                        self.known[node.operands[i]]
         done = 0
         if not self.failed:
             with all_quiet():

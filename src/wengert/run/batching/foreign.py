@@ -35,7 +35,7 @@ def rules_in(nodes: Sequence[Node]) -> dict[int, Own]:
     """All rules of these nodes, by identity."""
     found: dict[int, Own] = {}
     for node in nodes:
-        signature = node._signature
+        signature = node.signature
         found[id(signature.value)] = Own(signature, None, signature.value)
         for index, rule in signature.pulls:
             found[id(rule)] = Own(signature, index, rule)

@@ -74,7 +74,7 @@ class _Weights:
         self.snapshot = snapshot
 
     def __getitem__(self, weight: Any) -> Value:  # Any: a weight of any kind
-        return weight._cell.at(self.snapshot)
+        return weight.ref.at(self.snapshot)
 
     def stacked(
         self, given: Sequence[Any]

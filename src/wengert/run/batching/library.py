@@ -43,7 +43,7 @@ class Library:
 
     def record(self, roots: Sequence[Node], known: Values | None, before: int) -> Record:
         """The nodes below `roots` that have no value yet; `before` is what `latest` was when the run began."""
-        latest = max([node._serial for node in roots], default=0)
+        latest = max([node.serial for node in roots], default=0)
         self.latest = max(latest, self.latest)
         return recorded(roots, known, 0 if len(roots) == 1 and latest <= before else before)
 

@@ -115,8 +115,8 @@ class Record:
         if not isinstance(x, Node):
             return None
         number, part = self._number(x), 0
-        if number is None and x._signature.operation is PART:
-            number, part = self._number(x._operands[0]), x._signature.attributes[0][1]
+        if number is None and x.signature.operation is PART:
+            number, part = self._number(x.operands[0]), x.signature.attributes[0][1]
         if number is None or (self.absorbed is not None and self.absorbed[number]):
             return None
         return number << BITS | part
@@ -127,5 +127,5 @@ class Record:
             return self.ranks.item(met)
         if self.complete:
             return None
-        number = int(self.serials.searchsorted(x._serial))
-        return number if number < self.size and self.serials[number] == x._serial else None
+        number = int(self.serials.searchsorted(x.serial))
+        return number if number < self.size and self.serials[number] == x.serial else None

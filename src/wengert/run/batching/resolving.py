@@ -22,12 +22,12 @@ def resolved(
     `kind_at` tells the kind at a code by the signatures that have been found so far.
     """
     found: dict[int, Signature] = {}
-    for number, node, codes in sorted(nodes, key=lambda one: one[1]._serial):
-        signature = node._signature
+    for number, node, codes in sorted(nodes, key=lambda one: one[1].serial):
+        signature = node.signature
         rows = iter(codes)
         kinds = []
         for index, of in enumerate(signature.kinds):
-            own = index in signature.nodes and isinstance(node._operands[index], Node)
+            own = index in signature.nodes and isinstance(node.operands[index], Node)
             code = next(rows) if own else -1
             if own and not of.known:
                 of = kind_at(code, found)

@@ -19,7 +19,7 @@ from wengert.run.batching.record import Record
 from wengert.run.batching.region import Region
 from wengert.run.cell import PART
 
-serial = attrgetter("_serial")
+serial = attrgetter("serial")
 Place = tuple[int, int]  # of a row: its table, and where in that
 _FEW = 4  # rounds that are asked one after the other; a table of their nodes takes 0.1 us a node
 
@@ -112,10 +112,8 @@ class Known:
             return True
         if not isinstance(x, Node):
             return False
-        made = (
-            x._operands[0] if x._signature.operation is PART else x
-        )  # what a cell gave is as old as the cell
-        return made._serial <= self._newest and self._found(x) is not None
+        made = x.operands[0] if x.signature.operation is PART else x  # what a cell gave is as old as the cell
+        return made.serial <= self._newest and self._found(x) is not None
 
     def __getitem__(self, x: Expression) -> Value:
         """Its value, which from now on it has by itself."""
@@ -159,8 +157,8 @@ class Known:
                 self._rounds.update(dict.fromkeys(of.record.codes, of))
             self._new.clear()
         of_x = self._met_in(x)
-        if of_x is None and isinstance(x, Node) and x._signature.operation is PART:
-            of_x = self._met_in(x._operands[0])
+        if of_x is None and isinstance(x, Node) and x.signature.operation is PART:
+            of_x = self._met_in(x.operands[0])
         for of in self._parts if of_x is None else (of_x,):
             place = of.place(x)
             if place is not None:

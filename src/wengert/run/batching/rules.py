@@ -71,7 +71,7 @@ def batched(signature: Signature, shared: Sequence[bool], rows: int) -> Batched:
     for x in results:
         met |= dict.fromkeys(below(x, met)[0])
     nodes = [x for x in met if isinstance(x, Node)][len(parameters) :]
-    return Batched(parameters, sorted(nodes, key=lambda x: x._serial), results)
+    return Batched(parameters, sorted(nodes, key=lambda x: x.serial), results)
 
 
 def _of_rows(of: Kind, number: Any, rows: int) -> Kind:  # Any: the dtype that Python numbers take on
@@ -96,10 +96,10 @@ def _called(signature: Signature, given: Sequence[Made], rows: int) -> Made:
     template = signature.template
     table: dict[Expression, Made] = dict(zip(template.inputs, given, strict=True))
     for node in template.nodes:
-        at = node._signature.nodes
-        operands = [table[x] if i in at else Part(x, False) for i, x in enumerate(node._operands)]
+        at = node.signature.nodes
+        operands = [table[x] if i in at else Part(x, False) for i, x in enumerate(node.operands)]
         try:
-            table[node] = _called(node._signature, operands, rows)
+            table[node] = _called(node.signature, operands, rows)
         except Unbatched as refusal:
             if "\n" in str(refusal):
                 raise

@@ -52,7 +52,7 @@ class Crowd:
 
     def open(self, node: Node, context: Context) -> Task:
         """Begin a bind; a user's value that stands in two places is asked once (S2)."""
-        (value,) = node._operands
+        (value,) = node.operands
         first = node if isinstance(value, Do) else self.evaluation.opened.setdefault(id(value), node)
         source: Do[Any]
         try:
@@ -157,10 +157,10 @@ class Crowd:
             node = stack.pop()
             if node in self.evaluation.known or node in self.evaluation.failed:
                 continue
-            if node._signature.mode == EXTERNAL:
+            if node.signature.mode == EXTERNAL:
                 binds.append(node)
-            for i in node._signature.nodes:
-                x = node._operands[i]
+            for i in node.signature.nodes:
+                x = node.operands[i]
                 if isinstance(x, Node) and x not in seen and x not in clear:
                     seen.add(x)
                     stack.append(x)

@@ -67,8 +67,8 @@ class _Summit:
     """Reads the roots, and is newer than all."""
 
     def __init__(self, roots: tuple[Node, ...]) -> None:
-        self._operands = roots
-        self._serial = sys.maxsize
+        self.operands = roots
+        self.serial = sys.maxsize
 
 
 class Walk:
@@ -117,30 +117,30 @@ class Walk:
                 self.given.setdefault(self._kind_given(node), []).append(number)
                 continue
             info.numbers.append(number)
-            info.operands.append(operands := node._operands)
+            info.operands.append(operands := node.operands)
             refs = info.refs
-            limit = before if before and node._serial > before else 0
+            limit = before if before and node.serial > before else 0
             for i in info.rows:
                 x = operands[i]
-                signature = x._signature
+                signature = x.signature
                 try:
                     of = infos[signature]
                 except KeyError:
                     of = self.info(signature)
                 part = of.part
-                if part >= 0 and (known is None or not (x in known or x._operands[0] in known)):
-                    cell = x._operands[0]
+                if part >= 0 and (known is None or not (x in known or x.operands[0] in known)):
+                    cell = x.operands[0]
                     code = columns.get(cell)
                     if code is None:
-                        of_cell = infos.get(cell._signature) or self.info(cell._signature)
+                        of_cell = infos.get(cell.signature) or self.info(cell.signature)
                         if of_cell.cell:
-                            if limit and tops is not None and cell._serial <= limit:
+                            if limit and tops is not None and cell.serial <= limit:
                                 code = tops(cell)
                             if code is None:
                                 stack.append(new := len(nodes))
                                 code = new << BITS
                                 nodes.append(cell)
-                                serials.append(cell._serial)
+                                serials.append(cell.serial)
                                 of_nodes.append(of_cell)
                             columns[cell] = code
                     if code is not None:
@@ -148,27 +148,27 @@ class Walk:
                         continue
                 code = codes.get(x)
                 if code is None:
-                    if limit and tops is not None and x._serial <= limit:
+                    if limit and tops is not None and x.serial <= limit:
                         code = tops(x)
                     if code is None:
                         new = len(nodes)
                         code = new << BITS
                         nodes.append(x)
-                        serials.append(x._serial)
+                        serials.append(x.serial)
                         given = known is not None and x in known
                         of_nodes.append(None if given else of)
                         if given or of.rows:
                             stack.append(new)
                         else:  # it reads no node
                             of.numbers.append(new)
-                            of.operands.append(x._operands)
+                            of.operands.append(x.operands)
                     codes[x] = code
                 refs.append(code)
         codes |= columns
 
     def _kind_given(self, x: Node) -> Kind:
         """The kind of what is known, be it known from its value only."""
-        of = x._kind
+        of = x.kind
         if of.known or self.known is None or x not in self.known:
             return of
         return found_kind(of, self.known[x])
@@ -176,7 +176,7 @@ class Walk:
     def _kind_at(self, code: int, found: Mapping[int, Signature]) -> Kind:
         """The kind of the value at a code, if that of the node is known or has been found."""
         number = code >> BITS
-        made = found.get(number, self.nodes[number]._signature)
+        made = found.get(number, self.nodes[number].signature)
         several = isinstance(made, CellSignature) and not made.template.single
         if several or number in found:
             return result_kinds(made)[code & MASK]
@@ -198,9 +198,9 @@ class Walk:
             info.refs.clear()
         found = resolved(nodes, self._kind_at)
         for number, node, codes in nodes:
-            info = self.info(found.get(number, node._signature))
-            if not info.cell and is_open(node._signature):
-                info = self.info(node._signature)  # it has columns, of which nobody else would know
+            info = self.info(found.get(number, node.signature))
+            if not info.cell and is_open(node.signature):
+                info = self.info(node.signature)  # it has columns, of which nobody else would know
             info.numbers.append(number)
-            info.operands.append(node._operands)
+            info.operands.append(node.operands)
             info.refs.extend(codes)  # what becomes known of an operand does not make it another one

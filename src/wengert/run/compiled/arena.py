@@ -13,7 +13,7 @@ from operator import is_, itemgetter
 from wengert.arrays import Value
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.stacked import rows_of
-from wengert.graph.store import STORE, Arena, Cell
+from wengert.graph.store import STORE, Arena, Ref
 
 
 class Home:
@@ -23,17 +23,17 @@ class Home:
         self._of = itemgetter(*places)
         self._first = places[0]
 
-    def arena(self, cells: Sequence[Cell]) -> Arena | None:
+    def arena(self, cells: Sequence[Ref]) -> Arena | None:
         """The array in which the first of them lives."""
         return cells[self._first].arena
 
-    def data(self, cells: Sequence[Cell], data: Sequence[Value], snapshot: int) -> Value:
+    def data(self, cells: Sequence[Ref], data: Sequence[Value], snapshot: int) -> Value:
         """The data of a snapshot as one array, in which they live from now on if they are the present ones."""
         arena = self.arena(cells)
         if arena is not None and _holds(arena, self._of(data)):
             return arena.data
         with STORE.lock:
-            mine: tuple[Cell, ...] = self._of(cells)
+            mine: tuple[Ref, ...] = self._of(cells)
             made = rows_of([cell.at(snapshot) for cell in mine])
             if all(cell.version <= snapshot for cell in mine):
                 carry_out([*_moved(mine, Arena(made)), (setattr, STORE, "moved", STORE.moved + 1)])
@@ -41,7 +41,7 @@ class Home:
                 STORE.moved += 1  # they live where they may: `target` has to look
         return made
 
-    def target(self, cells: Sequence[Cell], alone: bool, moved: int) -> Arena:
+    def target(self, cells: Sequence[Ref], alone: bool, moved: int) -> Arena:
         """An arena with the data to be changed in place: their own where nobody else sees them.
 
         `moved` is what `Store.moved` was before the data were read; the store's lock is held.
@@ -52,13 +52,13 @@ class Home:
         present = [cell.data for cell in self._of(cells)]
         return arena if arena is not None and _holds(arena, present) else Arena(rows_of(present))
 
-    def beside(self, cells: Sequence[Cell], arena: Arena) -> list[tuple[Cell, Value]]:
+    def beside(self, cells: Sequence[Ref], arena: Arena) -> list[tuple[Ref, Value]]:
         """The new data of each weight, where the target is not their own array."""
         if self.arena(cells) is arena:
             return []
         return list(zip(self._of(cells), arena.rows, strict=True))
 
-    def kept(self, cells: Sequence[Cell], arena: Arena, alone: bool) -> list[Change]:
+    def kept(self, cells: Sequence[Ref], arena: Arena, alone: bool) -> list[Change]:
         """What makes the target the array where they live, after its change; the store's lock is held.
 
         What was changed in place has no new version: nobody has a snapshot from before.
@@ -78,7 +78,7 @@ def _holds(arena: Arena, data: Sequence[Value]) -> bool:
     return len(arena.rows) == len(data) and all(map(is_, data, arena.rows))
 
 
-def _moved(cells: Sequence[Cell], arena: Arena) -> list[Change]:
+def _moved(cells: Sequence[Ref], arena: Arena) -> list[Change]:
     """What makes the rows of an arena the data of weights; whoever sees the old buffers: they change no more."""
     found: list[Change] = []
     for cell, row in zip(cells, arena.rows, strict=True):

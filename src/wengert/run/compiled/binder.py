@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
-from wengert.graph.store import Cell
+from wengert.graph.store import Ref
 from wengert.graph.template import captured_by
 from wengert.graph.weights import Weight
 
 # weights and their cells; Any: literals of every type; targets
-Found = tuple[tuple[Weight, ...], Sequence[Cell], tuple[Any, ...], tuple[Expression, ...]]
+Found = tuple[tuple[Weight, ...], Sequence[Ref], tuple[Any, ...], tuple[Expression, ...]]
 Binder = Callable[[Node], Found | None]
 Leaves = tuple[tuple[Expression, ...], tuple[Any, ...]]  # Any: as in `Found`
 Matcher = Callable[[Sequence[Node]], Leaves | None]
@@ -66,17 +66,17 @@ def in_steps(
     if alike:
         lines.append(f"if len({{{', '.join(alike)}}}) != {len(alike)}: return None")
     free = [w for w in stepped if w not in fixed]
-    rules = {(type(w._optimizer), id(w._settings)): w for w in free}
+    rules = {(type(w.optimizer), id(w.settings)): w for w in free}
     for i, ((cls, of), w) in enumerate(rules.items()):
-        scope |= {f"c{i}": cls, f"g{i}": w._settings}
-        same = [names[x] for x in free if (type(x._optimizer), id(x._settings)) == (cls, of)]
+        scope |= {f"c{i}": cls, f"g{i}": w.settings}
+        same = [names[x] for x in free if (type(x.optimizer), id(x.settings)) == (cls, of)]
         lines += [
-            f"if {x}._settings is not g{i} or type({x}._optimizer) is not c{i}: return None" for x in same
+            f"if {x}.settings is not g{i} or type({x}.optimizer) is not c{i}: return None" for x in same
         ]
     picked = [name for own in reversed(literals) for name in own]
-    all_weights = _tuple(names[w] for w in weights), _tuple(f"{names[w]}._cell" for w in weights)
+    all_weights = _tuple(names[w] for w in weights), _tuple(f"{names[w]}.ref" for w in weights)
     if fixed.issuperset(weights):
-        scope |= {"weights": tuple(weights), "cells": tuple(w._cell for w in weights)}
+        scope |= {"weights": tuple(weights), "cells": tuple(w.ref for w in weights)}
         all_weights = "weights", "cells"
     found = *all_weights, _tuple(picked), _tuple(names[x] for x in targets)
     yield
@@ -115,11 +115,11 @@ def _looks(
     fixed = _fixed(nodes)
     met = met | fixed
     for node in nodes:
-        name, signature = names[node], node._signature
+        name, signature = names[node], node.signature
         sign = known.setdefault(signature, f"s{len(known)}")
         taken, checks, own = [], [], []
-        given = len(node._operands) - len(captured_by(signature))
-        for i, x in enumerate(node._operands[:given]):
+        given = len(node.operands) - len(captured_by(signature))
+        for i, x in enumerate(node.operands[:given]):
             if i not in signature.nodes:
                 own.append(f"l{len(literals)}_{i}")
                 taken.append(own[-1])
@@ -130,10 +130,10 @@ def _looks(
                 met.add(x)
                 taken.append(names[x])
         literals.append(own)
-        lines.append(f"if {name}._signature is not {sign}: return None")
+        lines.append(f"if {name}.signature is not {sign}: return None")
         if taken:
-            part = "" if given == len(node._operands) else f"[:{given}]"
-            lines.append(f"({', '.join(taken)},) = {name}._operands{part}")
+            part = "" if given == len(node.operands) else f"[:{given}]"
+            lines.append(f"({', '.join(taken)},) = {name}.operands{part}")
         lines += [f"if {check}: return None" for check in checks]
     scope: dict[str, Any] = {name: signature for signature, name in known.items()}  # Any: as above
     return lines, literals, scope | {names[w]: w for w in fixed}
@@ -141,7 +141,7 @@ def _looks(
 
 def _fixed(nodes: Sequence[Node]) -> set[Expression]:
     """The weights that signatures tell."""
-    return {w for node in nodes for w in captured_by(node._signature)}
+    return {w for node in nodes for w in captured_by(node.signature)}
 
 
 def _compiled(argument: str, lines: Sequence[str], scope: dict[str, Any]) -> Any:  # Any: a function
@@ -192,9 +192,9 @@ def _alike(expressions: Sequence[Expression], fixed: set[Expression]) -> list[Ex
     """
     groups: dict[object, list[Expression]] = {}
     for x in expressions:
-        key: object = x._kind
+        key: object = x.kind
         if isinstance(x, Node):
-            key = x._signature, tuple(x._operands[i] for i in x._signature.nodes)
+            key = x.signature, tuple(x.operands[i] for i in x.signature.nodes)
         groups.setdefault(key, []).append(x)
     return [x for group in groups.values() if len(group) > 1 and not fixed.issuperset(group) for x in group]
 

@@ -49,7 +49,7 @@ class Way(Item):
         """What makes the changes of weights, which are computed here. Raises Interrupted where the program fails."""
         _, _, *literals = self.pick(_values(path))
         weights = tuple(path.weights)
-        _, change = Bound(self.plan, weights, [w._cell for w in weights], tuple(literals), ()).computed(
+        _, change = Bound(self.plan, weights, [w.ref for w in weights], tuple(literals), ()).computed(
             run, snapshot
         )
         return change
@@ -73,7 +73,7 @@ def made(
         tracer.results = {loss: tracer.table[loss]}
         plan = Plan(loss, tracer, _unbound, None, program or Program, stacking=False)
         evaluation.deltas = tracer.found()
-        way = Way(plan, sources, [w._settings for w in path.weights])
+        way = Way(plan, sources, [w.settings for w in path.weights])
         return way if plan.updating else None, plan.early
     finally:
         tracer.trace.close()
@@ -142,7 +142,7 @@ def _own(scope: Scope, nodes: Sequence[Node]) -> bool:
     while signatures:
         signature = signatures.pop()
         if signature.mode == CELL:
-            signatures += [node._signature for node in template_of(signature).nodes]
+            signatures += [node.signature for node in template_of(signature).nodes]
         elif signature.pulls and not signature.pure:
             return False
     return True

@@ -21,7 +21,7 @@ _LIGHT: Final = (
     8_192  # elements of a node's operands and result: 32 KB, which an addition goes through in 5 us
 )
 _PART: Final = 5_000  # of them in a part of what is longer: making the program of one takes 0.5 s
-_signature = attrgetter("_signature")
+_signature = attrgetter("signature")
 
 
 def is_short(nodes: Sequence[Node]) -> bool:
@@ -48,7 +48,7 @@ def is_light(nodes: Sequence[Node]) -> bool:
 
 def has_cells(nodes: Sequence[Node]) -> bool:
     """Whether one of the nodes is a cell."""
-    return any(isinstance(node._signature, CellSignature) for node in nodes)
+    return any(isinstance(node.signature, CellSignature) for node in nodes)
 
 
 def parts_of(nodes: Sequence[Node]) -> Iterator[list[Node]]:
@@ -56,7 +56,7 @@ def parts_of(nodes: Sequence[Node]) -> Iterator[list[Node]]:
     lengths: dict[Signature, int] = {}
     begin = total = 0
     for at, node in enumerate(nodes):
-        signature = node._signature
+        signature = node.signature
         length = lengths.get(signature)
         if length is None:
             length = lengths[signature] = _length(signature)

@@ -61,7 +61,7 @@ class Passages:
         """
         if self._stretches is None or evaluation.failed:
             return 0
-        modes = [node._signature.mode for node in nodes]
+        modes = [node.signature.mode for node in nodes]
         bind = modes.index(EXTERNAL) if EXTERNAL in modes else len(nodes)
         if whole and bind == len(nodes) and not self.in_parts:
             return 0
@@ -164,6 +164,6 @@ class Passages:
 def _reads_much(nodes: Sequence[Node], evaluation: Evaluation) -> bool:
     """Whether their values are likely to take much memory: kinds that are open do not tell."""
     known = evaluation.values
-    given = (x for node in nodes for i in node._signature.nodes if (x := node._operands[i]) in known)
+    given = (x for node in nodes for i in node.signature.nodes if (x := node.operands[i]) in known)
     most = max((getattr(known[x], "nbytes", 0) for x in given if isinstance(x, Node)), default=0)
     return most * len(nodes) > PORTION

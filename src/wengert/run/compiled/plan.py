@@ -17,7 +17,7 @@ from wengert.arrays.changes import Change
 from wengert.control import Run
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
-from wengert.graph.store import STORE, Arena, Cell, targets
+from wengert.graph.store import STORE, Arena, Ref, targets
 from wengert.graph.weights import Weight
 from wengert.run.commit import commit
 from wengert.run.compiled.arena import Home
@@ -95,7 +95,7 @@ class Plan(Item):
     ) -> Iterator[None]:
         """The rest of the making; each step takes at most about ten times as long as a run by the interpreter."""
         trace, changing = tracer.trace, weights.targets
-        before = [(type(w._optimizer), w._settings) for w in stepped]
+        before = [(type(w.optimizer), w.settings) for w in stepped]
         made = stacked(trace, outputs, weights, tracer.kinds()) if stacking else None
         if made is not None:
             trace, changing = made.trace, made.targets
@@ -114,7 +114,7 @@ class Plan(Item):
         yield
         made_of = bind()
         self.bind: Binder = (yield from made_of) if isinstance(made_of, Generator) else made_of
-        if before != [(type(w._optimizer), w._settings) for w in stepped]:
+        if before != [(type(w.optimizer), w.settings) for w in stepped]:
             self.early = True  # they were others when it was traced
 
     def advance(self) -> bool:
@@ -164,7 +164,7 @@ class Bound:
         self,
         plan: Plan,
         weights: tuple[Weight, ...],
-        cells: Sequence[Cell],
+        cells: Sequence[Ref],
         literals: tuple[Any, ...],  # Any: of every type
         targets: tuple[Expression, ...],
     ) -> None:
@@ -177,7 +177,7 @@ class Bound:
     def predict(self, root: Expression, snapshot: int) -> Value:
         """The data of the expression."""
         (value,) = self._outputs(snapshot)
-        return handed_over(value, root._kind, self._read(snapshot, [value]))
+        return handed_over(value, root.kind, self._read(snapshot, [value]))
 
     def gradients(self, snapshot: int) -> tuple[Value, ...]:
         """The delta of each target, each an object of its own."""
@@ -187,7 +187,7 @@ class Bound:
         read = self._read(snapshot, deltas)
         for x, delta in zip(self.targets, deltas, strict=True):
             again = is_array(delta) and id(delta) in seen
-            found.append(delta.copy() if again else handed_over(delta, x._kind, read))
+            found.append(delta.copy() if again else handed_over(delta, x.kind, read))
             seen.add(id(found[-1]))
         return tuple(found)
 
@@ -213,7 +213,7 @@ class Bound:
     def _send(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """Forward and backward; the optimizers are asked in the usual commit."""
         value, *deltas = self._outputs(snapshot)
-        value = handed_over(value, root._kind, self._read(snapshot, [value]))
+        value = handed_over(value, root.kind, self._read(snapshot, [value]))
 
         def change() -> Value:
             settle(run, value)
@@ -229,7 +229,7 @@ class Bound:
 
         def change() -> Value:
             settle(run, value)
-            return handed_over(keep(), root._kind, {})  # its memory is no weight's: see `apart`
+            return handed_over(keep(), root.kind, {})  # its memory is no weight's: see `apart`
 
         return value, change
 
@@ -288,7 +288,7 @@ class Bound:
         plan.program.give(buffers)
         return value
 
-    def _in_place(self, changed: Sequence[Cell], moved: int) -> list[Value] | None:
+    def _in_place(self, changed: Sequence[Ref], moved: int) -> list[Value] | None:
         """All targets where nobody else sees them, so that a change of them is all that there is to do; else None."""
         if len(STORE.readers) > 1:
             return None
@@ -306,7 +306,7 @@ class Bound:
         """What the optimizers' steps so far have left."""
         found: list[Value] = []
         for place, names in zip(self.plan.places, self.plan.names, strict=True):
-            state = vars(self.weights[place]._optimizer)
+            state = vars(self.weights[place].optimizer)
             if not all(name in state for name in names):
                 raise Interrupted  # the weight's first step makes the state
             found += [state[name] for name in names]
@@ -314,7 +314,7 @@ class Bound:
 
     def _kept(
         self,
-        data: list[tuple[Cell, Value]],
+        data: list[tuple[Ref, Value]],
         others: list[int],
         made: list[Value],
         whole: list[Arena],
@@ -332,12 +332,12 @@ class Bound:
             states = iter(made[len(plan.numbers) :])
             for place, names in zip(plan.places, plan.names, strict=True):
                 weight = self.weights[place]
-                optimizer = weight._optimizer.staged()
+                optimizer = weight.optimizer.staged()
                 vars(optimizer).update(zip(names, states))  # noqa: B905 # as many of the states as there are names
-                found.append((setattr, weight, "_optimizer", optimizer))
+                found.append((setattr, weight, "optimizer", optimizer))
         return found
 
-    def _read(self, snapshot: int, results: Iterable[Value]) -> dict[int, Cell]:
+    def _read(self, snapshot: int, results: Iterable[Value]) -> dict[int, Ref]:
         """Weights by the identity of their data at the snapshot, where a result may be these."""
         if not any(map(is_host_array, results)):
             return {}

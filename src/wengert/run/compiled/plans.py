@@ -35,7 +35,7 @@ _SAMPLE: Final = 1024  # nodes that tell an expression which is too long for a p
 _TINY: Final = 16  # nodes: a plan of fewer is made in 3 ms, which nobody sees, and not in steps
 _MOST_COUNTS: Final = 4096
 _MOST_GUESSES: Final = 1024
-_signature = attrgetter("_signature")
+_signature = attrgetter("signature")
 
 
 class _Count:
@@ -93,7 +93,7 @@ class Plans:
                 return found
         if not isinstance(root, Node):
             return None
-        guess = self._guesses.get((mode, root._signature))
+        guess = self._guesses.get((mode, root.signature))
         if guess is None or not guess.again:
             return None
         bound = self._fitting(guess.key, root, mode, targets)
@@ -125,11 +125,11 @@ class Plans:
             count.vain = 0 if bound is not None else count.vain + 1
         if bound is None:
             return None
-        guess = self._guesses.get((mode, root._signature))
+        guess = self._guesses.get((mode, root.signature))
         if guess is None or guess.key != key:
             if len(self._guesses) >= _MOST_GUESSES:
                 self._guesses.pop(next(iter(self._guesses)), None)
-            self._guesses[mode, root._signature] = _Guess(key)
+            self._guesses[mode, root.signature] = _Guess(key)
         else:
             guess.again = True
         return bound
@@ -152,13 +152,13 @@ class Plans:
             if len(self._counts) > _MOST_COUNTS:
                 self._counts.pop(next(iter(self._counts)), None)
         count.runs += 1
-        if count.runs < count.needed or (mode != "predict" and not nodes[-1]._kind.trainable):
+        if count.runs < count.needed or (mode != "predict" and not nodes[-1].kind.trainable):
             return False
         count.runs = 0
         if count.tried and len(self._plans.of(key)) in (0, _ALIKE):
             count.needed *= 2  # it had to go for others, or could not be made; or many have the key
         count.tried = True
-        if any(n._signature.mode in (EXTERNAL, UNRESOLVED) for n in nodes):
+        if any(n.signature.mode in (EXTERNAL, UNRESOLVED) for n in nodes):
             return False
         short = len(nodes) <= MOST and is_short(nodes)
         count.long = not short and has_cells(nodes)

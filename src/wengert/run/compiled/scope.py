@@ -58,9 +58,9 @@ class Scope:
         """
         last = {} if self.goes_back else last_readers(nodes, kept)
         for node in nodes:
-            signature, given = node._signature, node._signature.nodes
+            signature, given = node.signature, node.signature.nodes
             arguments = [
-                self.table[x] if i in given else self._literal(x) for i, x in enumerate(node._operands)
+                self.table[x] if i in given else self._literal(x) for i, x in enumerate(node.operands)
             ]
             if self.goes_back:
                 self._arguments[node] = arguments
@@ -108,7 +108,7 @@ class Scope:
 
     def meaning(self, node: Node) -> Signature:
         """The signature of a node, with its kinds known."""
-        return self._resolved.get(node) or node._signature
+        return self._resolved.get(node) or node.signature
 
     def sent(
         self, node: Node, g: Any, unwanted: Container[Expression] = ()
@@ -120,10 +120,10 @@ class Scope:
         rules = self._rules_of(signature)
         sent = []
         for at, (index, pull) in enumerate(signature.pulls):
-            if node._operands[index] in unwanted:
+            if node.operands[index] in unwanted:
                 continue
             arguments = [g, self.table[node], *self._arguments[node]]
-            sent.append((node._operands[index], self._applied(rules and rules[1][at][1], pull, arguments)))
+            sent.append((node.operands[index], self._applied(rules and rules[1][at][1], pull, arguments)))
         return sent
 
     def _enter(
@@ -145,11 +145,9 @@ class Scope:
         for index, delta in ({0: g} if template.single else g.arrived).items():
             self.add(deltas, template.results[index], delta)
         inner.backward(template.nodes, deltas, {})
-        given = node._signature.nodes
+        given = node.signature.nodes
         return [
-            (node._operands[i], deltas[x])
-            for i, x in enumerate(template.inputs)
-            if i in given and x in deltas
+            (node.operands[i], deltas[x]) for i, x in enumerate(template.inputs) if i in given and x in deltas
         ]
 
     def _sum(self, a: Any, b: Any) -> Any:  # Any: as in Table

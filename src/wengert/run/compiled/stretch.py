@@ -51,8 +51,8 @@ class Stretch(Item):
         self.program = program
         self.make = make
         self.shares: list[frozenset[int]] = []  # the leaves whose memory each computed value may be
-        self.cells = any(node._signature.mode in (CELL, UNRESOLVED) for node in nodes)  # or there may be
-        used = {node._operands[i] for node in nodes for i in node._signature.nodes}
+        self.cells = any(node.signature.mode in (CELL, UNRESOLVED) for node in nodes)  # or there may be
+        used = {node.operands[i] for node in nodes for i in node.signature.nodes}
         self.ends = [i for i, node in enumerate(nodes) if node not in used]
         self.back: dict[object, Back | None] = {}  # None: the interpreter's business
 
@@ -131,7 +131,7 @@ class Passage:
         resolved: dict[Node, Signature] = {}
         computed = iter(self.computed)
         for node in self.nodes:
-            signature, arguments = node._signature, arguments_of(node, node._signature, values)
+            signature, arguments = node.signature, arguments_of(node, node.signature, values)
             if signature.mode == UNRESOLVED:
                 resolved[node] = signature = resolve(node, arguments)
             if signature.mode == CELL:
@@ -231,7 +231,7 @@ def _entered(
     """As `loops.entered`, of values that have been computed."""
     inner: Values = dict(zip(template.inputs, arguments, strict=True))
     for x in template.nodes:
-        signature = x._signature
+        signature = x.signature
         if signature.mode == CELL:
             given = arguments_of(x, signature, inner)
             inner[x] = _entered(x, template_of(signature), given, inner, computed)

@@ -28,7 +28,7 @@ Alike = tuple[int, Signature, Signature]
 
 _ALIKE: Final = 8  # of as many nodes, with the same first and last one
 _MOST_COUNTS: Final = 4096
-_signature = attrgetter("_signature")
+_signature = attrgetter("signature")
 
 
 class Stretches:
@@ -62,7 +62,7 @@ class Stretches:
         """
         if not 0 < len(nodes) <= MOST:
             return None
-        key = len(nodes), nodes[0]._signature, nodes[-1]._signature
+        key = len(nodes), nodes[0].signature, nodes[-1].signature
         for stretch in self._made.of(key):
             found = stretch.passage(nodes, values)
             if found is not None:

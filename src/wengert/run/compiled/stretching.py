@@ -29,7 +29,7 @@ def made(
     """The programs of nodes, and the run that was traced for them; None where that fails, and nothing has changed."""
     make = program or Program
     inside = set(nodes)
-    operands = (node._operands[i] for node in nodes for i in node._signature.nodes)
+    operands = (node.operands[i] for node in nodes for i in node.signature.nodes)
     leaves = tuple(dict.fromkeys(x for x in operands if x not in inside))
     trace = Trace()
     scope = Scope(trace, {x: trace.input(values[x]) for x in leaves})

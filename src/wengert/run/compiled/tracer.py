@@ -15,7 +15,7 @@ from wengert.arrays import Float32, Value, dtype_of, is_array, one_like, shape_o
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
 from wengert.graph.products import zero_of
-from wengert.graph.store import Cell
+from wengert.graph.store import Ref
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, dense
 from wengert.run.compiled.layout import Roots, memory
@@ -63,7 +63,7 @@ class Tracer:
         """Of each input what it has in common with those that it may stand in one array with."""
         found: dict[Traced, Hashable] = {x: _form(x.value) for x in self.trace.inputs}
         for w in self.weights:
-            data, optimizer = self.table[w], w._optimizer
+            data, optimizer = self.table[w], w.optimizer
             found[data] = (Weight, _form(data.value), type(optimizer), id(optimizer.settings))
         return found
 
@@ -116,7 +116,7 @@ class _Weight:
 
     def __init__(self, weight: Weight, data: Traced) -> None:
         self._weight = weight
-        self._cell = Cell(data)
+        self.ref = Ref(data)
         self.data = data
 
     def __getattr__(self, name: str) -> Any:  # Any: whatever a weight has
@@ -138,7 +138,7 @@ class Updating:
 
     def step(self, weight: Weight, delta: Any) -> Any:  # Any: traced, lazy or constant; None: unknown
         """What is subtracted from one weight."""
-        optimizer = weight._optimizer
+        optimizer = weight.optimizer
         state = optimizer.state()
         if state is None or not all(is_array(v) or type(v) in NUMBERS for v in state.values()):
             return None

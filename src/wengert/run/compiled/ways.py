@@ -121,7 +121,7 @@ def path_of(evaluation: Evaluation, loss: Expression) -> Path | None:
             return None
     read_here = [x for x in weights if isinstance(x, Weight)]
     snapshot = evaluation.snapshot
-    if len(read_here) < len(weights) or any(w._cell.version > snapshot for w in read_here):
+    if len(read_here) < len(weights) or any(w.ref.version > snapshot for w in read_here):
         return None
-    keys += [(type(w._optimizer), id(w._settings)) for w in read_here]
+    keys += [(type(w.optimizer), id(w.settings)) for w in read_here]
     return Path(tuple(keys), steps, read_here)

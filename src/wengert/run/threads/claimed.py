@@ -99,8 +99,8 @@ class AheadOf(Ahead):
         """Count what these wait for; the ones that wait for nothing. For one who holds the lock."""
         values, ready = self._owner.values, []
         for node in nodes:
-            operands = node._operands
-            waits = {x for i in node._signature.nodes if (x := operands[i]) not in values}
+            operands = node.operands
+            waits = {x for i in node.signature.nodes if (x := operands[i]) not in values}
             self._missing[node] = len(waits)
             for x in waits:
                 self._users.setdefault(x, []).append(node)
@@ -114,12 +114,12 @@ class AheadOf(Ahead):
         while ready:
             short, done = [], []
             for node in ready:
-                if node._signature.mode == EXTERNAL:
+                if node.signature.mode == EXTERNAL:
                     self._open(node, works)
-                elif node._signature.mode == UNRESOLVED:
+                elif node.signature.mode == UNRESOLVED:
                     self._owner.compute(node)
                     done.append(node)
-                elif self._foreign(node._signature):
+                elif self._foreign(node.signature):
                     works.append(partial(self._alone, node))
                 else:
                     short.append(node)
@@ -158,7 +158,7 @@ class AheadOf(Ahead):
         for node in line:  # which grows
             for user in self._users.get(node, ()):
                 met[user] = met.get(user, 0) + 1
-                if met[user] == self._missing[user] and not self._apart(user._signature):
+                if met[user] == self._missing[user] and not self._apart(user.signature):
                     line.append(user)
         return line
 
@@ -205,4 +205,4 @@ class _Known:
 
 
 def _ready(node: Node, values: Container[object]) -> bool:
-    return all(node._operands[i] in values for i in node._signature.nodes)
+    return all(node.operands[i] in values for i in node.signature.nodes)

@@ -23,7 +23,7 @@ from wengert.run.threads.partition import Tasks, schedule
 _LONG, _HANDOFF, _SHORT = 1.0, 1e-3, 1e-9  # rules of others, changing threads, our own rules
 _MOST = 4096  # signatures that are remembered
 _position = itemgetter(0)
-_signature = attrgetter("_signature")
+_signature = attrgetter("signature")
 
 
 class Overlapping(Loops):
@@ -47,7 +47,7 @@ class Overlapping(Loops):
         """
         if len(nodes) < 2 or self._ours.issuperset(map(_signature, nodes)) or not self._several(nodes):
             return super().forward(nodes, values, failed, ends)
-        careful = next((i for i, n in enumerate(nodes) if n._signature.mode in _CAREFUL), len(nodes))
+        careful = next((i for i, n in enumerate(nodes) if n.signature.mode in _CAREFUL), len(nodes))
         first = nodes[:careful]
         tasks = self._tasks(first, _operands_of(first))
         if tasks is None:
@@ -88,7 +88,7 @@ class Overlapping(Loops):
                     for x, d in _sent(node, box.take(node), values):
                         box.send(x, i, d)
                 except Exception as failure:
-                    operands = arguments_of(node, node._signature, values)
+                    operands = arguments_of(node, node.signature, values)
                     met.append((i, noted(failure, node, operands, "backward of ")))
 
         self._crew.run([partial(work, part) for part in tasks.parts], tasks)
@@ -98,14 +98,14 @@ class Overlapping(Loops):
         return None
 
     def _several(self, nodes: Sequence[Node]) -> bool:
-        return sum(self.is_foreign(node._signature) for node in nodes) > 1
+        return sum(self.is_foreign(node.signature) for node in nodes) > 1
 
     def is_foreign(self, signature: Signature) -> bool:
         """Whether it is, or calls, a rule which is not Wengert's own."""
         known = self._foreign.get(signature)
         if known is None:
             if isinstance(signature, CellSignature):  # as deep as cells are nested
-                known = any(self.is_foreign(node._signature) for node in signature.template.nodes)
+                known = any(self.is_foreign(node.signature) for node in signature.template.nodes)
             else:
                 known = signature.mode not in _CAREFUL and not signature.pure
             if len(self._foreign) >= _MOST:
@@ -117,7 +117,7 @@ class Overlapping(Loops):
 
     def _tasks(self, nodes: Sequence[Node], before: Sequence[set[int]]) -> Tasks | None:
         """Tasks for the crew, or None where they would follow each other anyway."""
-        costs = [_LONG if self.is_foreign(node._signature) else _SHORT for node in nodes]
+        costs = [_LONG if self.is_foreign(node.signature) else _SHORT for node in nodes]
         tasks = schedule(before, costs, self._crew.threads, _HANDOFF)
         return tasks if tasks.span + _HANDOFF < sum(costs) else None
 
@@ -141,7 +141,7 @@ class _While(list[Node]):
 
 def _operands_of(nodes: Sequence[Node]) -> list[set[int]]:
     at = {node: i for i, node in enumerate(nodes)}
-    return [{at[x] for j in n._signature.nodes if (x := n._operands[j]) in at} for n in nodes]
+    return [{at[x] for j in n.signature.nodes if (x := n.operands[j]) in at} for n in nodes]
 
 
 def _consumers_of(order: Sequence[Node]) -> list[set[int]]:
@@ -155,7 +155,7 @@ def _consumers_of(order: Sequence[Node]) -> list[set[int]]:
 
 def _sent(node: Node, g: Value, values: Values) -> Iterator[tuple[Expression, Value]]:
     """The deltas of a node's operands, if anything has arrived at it."""
-    signature = node._signature
+    signature = node.signature
     if g is None:
         return
     if signature.mode == CELL:
@@ -163,7 +163,7 @@ def _sent(node: Node, g: Value, values: Values) -> Iterator[tuple[Expression, Va
         return
     arguments = arguments_of(node, signature, values)
     for index, pull in signature.pulls:
-        yield node._operands[index], pull(g, values[node], *arguments)
+        yield node.operands[index], pull(g, values[node], *arguments)
 
 
 class Deltas:

@@ -86,7 +86,7 @@ def _senders(order: Sequence[Node], targets: Targets) -> list[set[int]]:
     at = {node: i for i, node in enumerate(order)}
     senders: list[set[int]] = [set() for _ in order]
     for i, node in enumerate(order):
-        operands = [targets[node]] if node in targets else [node._operands[j] for j in node._signature.nodes]
+        operands = [targets[node]] if node in targets else [node.operands[j] for j in node.signature.nodes]
         for x in operands:
             if x in at:
                 senders[at[x]].add(i)
@@ -96,9 +96,9 @@ def _senders(order: Sequence[Node], targets: Targets) -> list[set[int]]:
 def _cost(of: Evaluation, node: Node, foreign: Callable[[Signature], bool]) -> float:
     if node in of.tapes:
         return _NODE
-    if foreign(node._signature):
+    if foreign(node.signature):
         return _LONG
-    values = (of.values[node], *arguments_of(node, node._signature, of.values))
+    values = (of.values[node], *arguments_of(node, node.signature, of.values))
     return _NODE + _ELEMENT * sum(getattr(value, "size", 1) for value in values)
 
 
@@ -118,13 +118,13 @@ def _pass_on(of: Evaluation, node: Node, place: int, targets: Targets, box: Delt
 
 def _sent(of: Evaluation, node: Node, g: Value, targets: Targets) -> Iterator[tuple[Expression, Value]]:
     """The deltas of a node's operands; a bind whose tape leads nowhere gets none."""
-    signature = of.resolved.get(node) or node._signature
+    signature = of.resolved.get(node) or node.signature
     if signature.mode == CELL:
         for x, delta in left(node, g, of.values):
             yield x, dense(delta) if x in targets else delta
         return
     arguments = arguments_of(node, signature, of.values)
     for index, pull in signature.pulls:
-        x = node._operands[index]
+        x = node.operands[index]
         if not (x in targets and targets[x] is None):
             yield x, pull(g, of.values[node], *arguments)

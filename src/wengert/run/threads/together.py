@@ -54,7 +54,7 @@ class Together(Evaluation):
     # -- ahead --------------------------------------------------------------------------------------
 
     def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
-        sources = [x._operands[0] for x in nodes if x._signature.mode == EXTERNAL] if len(nodes) > 1 else ()
+        sources = [x.operands[0] for x in nodes if x.signature.mode == EXTERNAL] if len(nodes) > 1 else ()
         if len(sources) > 1:
             of = made_of(sources)
             if self.habits.ahead(of):
@@ -68,7 +68,7 @@ class Together(Evaluation):
         """All binds among these, and what depends on them, as far as they go; then the rest in turn."""
         before = {*self.strands}
         try:
-            if len({_key(x) for x in nodes if x._signature.mode == EXTERNAL and not self._met(x)}) > 1:
+            if len({_key(x) for x in nodes if x.signature.mode == EXTERNAL and not self._met(x)}) > 1:
                 left = [node for node in nodes if node not in self.values and node not in self.failed]
                 with self._at_work(context.run) as ahead:
                     alone = ahead.over(self.crew, left)
@@ -104,14 +104,14 @@ class Together(Evaluation):
         return (
             any(node in found for found in known)
             or _key(node) in self.strands
-            or id(node._operands[0]) in self.opened
+            or id(node.operands[0]) in self.opened
         )
 
     def strand(self, node: Node, context: Context) -> Strand | None:
         """The strand of a bind; None if it has one, or its turn has come."""
         if self._met(node):
             return None
-        (source,) = node._operands
+        (source,) = node.operands
         # a user's `forward` is not called before it runs
         made = Strand(source if isinstance(source, Do) else Do.defer(partial(tape_of, node)), context, self)
         self.strands[_key(node)] = Begun(made)
@@ -120,7 +120,7 @@ class Together(Evaluation):
     def compute(self, node: Node) -> None:
         """The value of one node, or its failure."""
         try:
-            self._compute(node, node._signature)
+            self._compute(node, node.signature)
         except Exception as failure:
             self.failed[node] = (noted(failure, node, self._operands(node)),)
 
@@ -159,7 +159,7 @@ class Together(Evaluation):
                 yield from self._in_turn(late, context)
                 late = []
             self.early.discard(node)
-            if node._signature.mode == EXTERNAL:
+            if node.signature.mode == EXTERNAL:
                 self.values.pop(node, None)
                 yield from self._one(node, context)
             elif node in self.values:
@@ -193,7 +193,7 @@ class _Without:
 
 def _key(node: Node) -> object:
     """One for all binds that ask the same value of a user's (S2)."""
-    (source,) = node._operands
+    (source,) = node.operands
     return node if isinstance(source, Do) else id(source)
 
 
