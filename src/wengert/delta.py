@@ -18,7 +18,7 @@ D = TypeVar("D")
 
 @runtime_checkable
 class Additive(Protocol):
-    """What a user's Delta must have: `a + b`, associative and commutative, with `zero(data)` neutral."""
+    """Protocol of a user's delta: `a + b`, associative and commutative, with `zero(data)` neutral."""
 
     def __add__(self, other: Self, /) -> Self: ...
 

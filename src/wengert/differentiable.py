@@ -44,7 +44,7 @@ class Tape(Generic[Data_co, Delta_contra]):
 
 
 class Differentiable(Protocol[Data_co, Delta_contra]):
-    """What a function of expressions accepts: anything with a `Do` of its tape."""
+    """Protocol of operands of functions of expressions: anything with a `Do` of its tape."""
 
     @property
     def forward(self) -> Do[Tape[Data_co, Delta_contra]]: ...
@@ -81,7 +81,7 @@ def enrol(cls: type[object], rule: Callable[[Any], Do[Tape[Any, Any]]]) -> Imple
 
 
 def registered(x: object) -> bool:
-    """Whether somebody has registered the class of `x`, or a base of it."""
+    """Tell whether the class of `x`, or a base of it, is registered."""
     return implementation.dispatch(type(x)) is not implementation.dispatch(object)
 
 
@@ -102,7 +102,7 @@ def forward(x: object) -> Do[Tape[Any, Any]]:
 
 
 def refusal(x: object) -> str:
-    """What to write for a type that nobody has registered."""
+    """Advice on what to write for a type that nobody has registered."""
     name = type(x).__name__
     return (
         f"{name} is not differentiable: no implementation is registered for it, got {x!r:.60}; write\n"

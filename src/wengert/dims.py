@@ -26,7 +26,7 @@ B = TypeVar("B", bound=int)
 
 
 class _Computed(int):
-    """What the three share: they name a dimension and have no values."""
+    """Base of the three: names of computed dimensions, without values."""
 
     def __new__(cls) -> NoReturn:
         raise TypeError(f"{cls.__name__} names a dimension in a type and has no values; write the number")

@@ -47,7 +47,7 @@ class Requirement:
     use: str = ""
 
     def finding(self) -> Finding:
-        """What is here."""
+        """The installed version, as a finding."""
         try:
             found = metadata.version(self.name)
         except metadata.PackageNotFoundError:
@@ -56,7 +56,7 @@ class Requirement:
         return Finding(self.name, found, "" if self.fits(found) else self._advice())
 
     def fits(self, found: str) -> bool:
-        """Whether this version will do."""
+        """Tell whether this version will do."""
         return _numbers(self.least) <= _numbers(found) and (
             not self.below or _numbers(found) < _numbers(self.below)
         )
@@ -131,7 +131,7 @@ def _cupy() -> Finding:
 
 
 def _plugin(folder: Path) -> Finding:
-    """What mypy answers, asked with the configuration of this folder."""
+    """Answer of mypy under the configuration of this folder."""
     what = "mypy plugin"
     try:
         metadata.version("mypy")

@@ -24,13 +24,13 @@ class Term(Protocol):
         """The summand as an array."""
 
     def changes(self, buffer: Value, scale: float) -> list[Change]:
-        """What makes `buffer -= scale * self`, in place."""
+        """Changes that make `buffer -= scale * self`, in place."""
 
     def arrays(self) -> tuple[Value, ...]:
         """The arrays that it reads."""
 
     def read_only(self) -> Self:
-        """The same summand, of arrays that cannot be written to."""
+        """This summand, of arrays that cannot be written to."""
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Raise if it is no summand of a delta of this shape."""
@@ -144,7 +144,7 @@ class LazyDelta:
         carry_out(self.changes(buffer))
 
     def changes(self, buffer: Value) -> list[Change]:
-        """What makes `buffer -= self`, in place, term by term."""
+        """Changes that make `buffer -= self`, in place, term by term."""
         found: list[Change] = []
         if self.rest is not None:
             found += namespace_of(buffer).scaled_update(buffer, self.rest, self.factor)
@@ -153,7 +153,7 @@ class LazyDelta:
         return found
 
     def reads(self, buffers: Container[int]) -> bool:
-        """Whether a part is, or is a view of, an array whose identity is in `buffers`."""
+        """Tell whether a part is, or is a view of, an array whose identity is in `buffers`."""
         arrays = [x for term in self.terms for x in term.arrays()]
         if self.rest is not None:
             arrays.append(self.rest)
@@ -167,7 +167,7 @@ class LazyDelta:
             term.check(shape)
 
     def read_only(self) -> LazyDelta:
-        """The same sum, of arrays that cannot be written to."""
+        """This sum, of arrays that cannot be written to."""
         terms = [term.read_only() for term in self.terms]
         return self._sharing(terms, len(terms), self.factor, as_readonly(self.rest))
 

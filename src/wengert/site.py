@@ -1,4 +1,4 @@
-"""Where in the user's files something was written.
+"""Place in the user's files at which something was written.
 
 Knows: code objects and instruction offsets, which are cheap to record (two words) and exact to read back.
 Refuses to know: what was written there.
@@ -16,7 +16,7 @@ _MOST_FILES: Final = 4096  # beyond it the table starts afresh: each cell of a n
 
 
 class _Ours(dict[str, bool]):
-    """Whether a file is one of this package, by its name: a look-up, as every node asks."""
+    """Table of files by name, True for those of this package: a look-up, as every node asks."""
 
     def __missing__(self, file: str) -> bool:
         if len(self) >= _MOST_FILES:
@@ -40,7 +40,7 @@ def position(code: CodeType | str, offset: int) -> str:
 
 
 def is_ours(frame: FrameType) -> bool:
-    """Whether a frame runs this package's own code, or what `dataclass` has written."""
+    """Tell whether a frame runs this package's own code, or what `dataclass` has written."""
     file = frame.f_code.co_filename
     if file == "<string>":
         name: str = frame.f_globals.get("__name__", "")

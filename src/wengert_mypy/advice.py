@@ -1,4 +1,4 @@
-"""Where mypy alone accepts a layer that the run would refuse, and the canary.
+"""Advice where mypy alone accepts a layer that the run would refuse, and the canary.
 
 Knows: which functions ask for computed values; what numpy's stubs and typeshed let through.
 Refuses to know: shapes, registrations.

@@ -23,7 +23,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """What is left of a floor division that does not come out even."""
+    """Remainder of a floor division that does not come out even."""
 
     numerator: Dim
     denominator: Dim
@@ -62,7 +62,7 @@ class Dim:
 
     @property
     def named(self) -> bool:
-        """Whether it is one atom, not a number or a formula."""
+        """Tell whether this is one atom, not a number or a formula."""
         return len(self.terms) == 1 and len(self.terms[0][0]) == 1 and self.terms[0][1] == 1
 
     def sort_key(self) -> str:

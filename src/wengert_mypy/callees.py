@@ -1,4 +1,4 @@
-"""What the symbol table says of whatever is called.
+"""Entries of the symbol table for whatever is called.
 
 Knows: how mypy keeps functions, classes, decorated and overloaded ones.
 Refuses to know: calls and their arguments.
@@ -24,7 +24,7 @@ def type_of(symbol: SymbolTableNode | None) -> Type | None:
 
 
 def gives_computed(symbol: SymbolTableNode | None) -> bool:
-    """Whether a function's result mentions a dimension that is computed from its arguments'."""
+    """Tell whether a function's result mentions a dimension that is computed from its arguments'."""
     node = None if symbol is None else symbol.node
     if isinstance(node, Decorator):
         node = node.func

@@ -30,7 +30,7 @@ class Call:
         self.ctx = ctx
 
     def position(self, of: int | str) -> int:
-        """Where a parameter is; Unknown if this signature has none of that name."""
+        """Index of a parameter; Unknown if this signature has none of that name."""
         if isinstance(of, str) and of not in self.ctx.callee_arg_names:
             raise Unknown
         return of if isinstance(of, int) else self.ctx.callee_arg_names.index(of)
@@ -164,7 +164,7 @@ class Call:
         return [shape_of(self.ctx.api.get_expression_type(x)) for x in written.items]
 
     def array(self, of: int | str) -> Shape | None:
-        """What is known of an array of integers."""
+        """Shape of an array of integers, as far as it is known."""
         return gathered(self.ctx.api, self.expression(of)).shape
 
     def key(self, of: int | str) -> list[Part]:
@@ -175,7 +175,7 @@ class Call:
 
 
 def _shapeless(t: Type) -> bool:
-    """Whether values of this type take part in no shape: Python numbers, and None for an operand left out."""
+    """Tell whether a type takes part in no shape: Python numbers, and None for an operand left out."""
     return is_number(t) or isinstance(get_proper_type(t), NoneType)
 
 

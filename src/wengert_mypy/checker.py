@@ -125,7 +125,7 @@ def watched(api: CheckerPluginInterface, names: Iterator[str]) -> list[MypyFile]
 
 @contextmanager
 def outright(api: CheckerPluginInterface, where: Context) -> Iterator[None]:
-    """What fails in it is the answer, where mypy tries the method of an operator's left and then of its right side.
+    """Report errors at once where mypy tries the method of an operator's left and then of its right side.
 
     Held back as mypy holds such an error, it would leave Any for the result, and strict settings a second error.
     """
@@ -149,7 +149,7 @@ def opened(t: Type) -> ProperType | None:
 
 
 def accepts(formal: Type, t: Type) -> bool:
-    """Whether a parameter takes values of a type, whatever its type variables become."""
+    """Tell whether a parameter takes values of a type, whatever its type variables become."""
     proper = get_proper_type(formal)
     if isinstance(proper, UnionType):
         return any(accepts(item, t) for item in proper.items)
@@ -212,7 +212,7 @@ def inferred(
 
 
 def result_of(api: CheckerPluginInterface, callee: Type, given: Expression) -> Type:
-    """What calling a value with one argument gives, methods' hooks and errors included.
+    """Result of a call of a value with one argument, methods' hooks and errors included.
 
     Functions' hooks are left out: mypy finds them by the definition, which a type that comes from its cache has not.
     """
@@ -247,7 +247,7 @@ def shown(t: Type, options: Options) -> str:
 
 
 def formatted(call: Context) -> tuple[Expression, Expression] | None:
-    """What an f-string shows in a form, and the form: mypy reads `f"{x:.3f}"` as `"{:{}}".format(x, ".3f")`."""
+    """Value and form that an f-string shows: mypy reads `f"{x:.3f}"` as `"{:{}}".format(x, ".3f")`."""
     if not isinstance(call, CallExpr) or len(call.args) != 2 or not isinstance(call.callee, MemberExpr):
         return None
     text = call.callee.expr

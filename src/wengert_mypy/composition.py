@@ -28,7 +28,7 @@ def composed(plugin: Plugin, ctx: Context) -> Type:
 
 
 def followed(plugin: Plugin, ctx: Context) -> Type:
-    """What the layers of a `Sequential` make of its operand, each checked as if it had been called here."""
+    """Result type of the layers of a `Sequential`, each checked as if it had been called here."""
     assert isinstance(ctx, MethodContext), "a Sequential is called by its method"
     receiver = get_proper_type(ctx.type)
     layers = get_proper_type(receiver.args[2]) if isinstance(receiver, Instance) else None

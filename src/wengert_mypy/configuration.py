@@ -1,4 +1,4 @@
-"""What a project configures: modules whose registrations are visible everywhere.
+"""Configuration of a project: modules whose registrations are visible everywhere.
 
 Knows: `[tool.wengert_mypy] extensions` in pyproject.toml, `[wengert_mypy]` in mypy.ini and setup.cfg.
 Refuses to know: what is in those modules.

@@ -46,7 +46,7 @@ Named: TypeAlias = Callable[[str, list[Type]], Instance]
 
 
 class Unknown(Exception):
-    """What a rule needs is not known here; the answer of plain mypy stands."""
+    """Signal that a rule needs what is not known here; the answer of plain mypy stands."""
 
 
 def dim_of(t: Type) -> Size:
@@ -75,7 +75,7 @@ def computed(name: str, a: Size, b: Size) -> Size:
 
 
 def stated_dim(t: Type) -> Size:
-    """The same for an argument, which may also be the class or NewType itself."""
+    """Dimension of an argument, which may also be the class or NewType itself."""
     t = get_proper_type(t)
     if isinstance(t, FunctionLike) and t.is_type_obj():
         return dim_of(t.items[0].ret_type)
@@ -148,13 +148,13 @@ def _of_shape(formal: Type, shape: Type) -> Type:
 
 
 def _stated_shape(t: Instance) -> Type | None:
-    """What stands for the shape in the type of an array or a mask."""
+    """Type argument for the shape in the type of an array or a mask."""
     found = as_base(t, ARRAY_OPERAND) or as_base(t, MASK)
     return None if found is None else found.args[0]
 
 
 def is_number(t: Type) -> bool:
-    """Whether values of this type are Python numbers, which take part in no shape."""
+    """Tell whether values of this type are Python numbers, which take part in no shape."""
     t = get_proper_type(t)
     if isinstance(t, LiteralType):
         t = t.fallback
@@ -194,7 +194,7 @@ class Writer:
         return self._chain(ADD, [self._term(product, count) for product, count in dim.terms])
 
     def normalised(self, t: Type) -> Type:
-        """The same type with each Add, Mul and FloorDiv in it computed, or Any where it depends on what is unknown."""
+        """A type with each Add, Mul and FloorDiv in it computed, or Any where it depends on an unknown."""
         known = opened(t)
         if isinstance(known, Instance) and known.type.fullname in COMPUTED:
             return self.dim_type(dim_of(known))
@@ -236,7 +236,7 @@ class Writer:
 
 
 def has_computed(t: Type | None) -> bool:
-    """Whether a type mentions Add, Mul or FloorDiv where `normalised` finds them."""
+    """Tell whether a type mentions Add, Mul or FloorDiv where `normalised` finds them."""
     waiting: list[Type] = [] if t is None else [t]
     while waiting:
         next_type = opened(waiting.pop())

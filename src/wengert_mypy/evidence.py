@@ -49,7 +49,7 @@ class Found:
 
 
 class Registry:
-    """What is visible from the module that is being checked."""
+    """Registrations visible from the module that is being checked."""
 
     def __init__(self, plugin: Plugin, extensions: tuple[str, ...]) -> None:
         self._plugin = plugin
@@ -136,7 +136,7 @@ class Registry:
         return None
 
     def _registered(self, call: Expression, function: FuncDef) -> Type | None:
-        """What `register(X)` makes of a function, as the function's signature says."""
+        """Type that `register(X)` makes of a function, as the function's signature says."""
         if not isinstance(call, CallExpr) or len(call.args) != 1:
             return None
         callee, cls = call.callee, call.args[0]

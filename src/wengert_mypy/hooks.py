@@ -76,7 +76,7 @@ class WengertPlugin(Plugin):
         self._registry = Registry(self, self._extensions)
 
     def report_config_data(self, ctx: ReportConfigContext) -> list[str]:
-        """What a cached answer depends on besides the sources."""
+        """Dependencies of a cached answer besides the sources."""
         return [self._fingerprint, *self._extensions]
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:

@@ -82,7 +82,7 @@ def indexed(shape: Shape, parts: Sequence[Part]) -> Shape | None:
 
 
 def _together(parts: Sequence[Part]) -> bool:
-    """Whether the arrays and integers of a key stand side by side."""
+    """Tell whether the arrays and integers of a key stand side by side."""
     places = [i for i, part in enumerate(parts) if isinstance(part, At | Gather)]
     return places[-1] - places[0] == len(places) - 1
 
@@ -115,7 +115,7 @@ def _filled(parts: Sequence[Part], missing: int) -> list[Part]:
 
 
 def _taken(shape: Shape, axis: int, part: At | Cut | Gather) -> Shape:
-    """What one part leaves of one axis."""
+    """Axes that one part of a key leaves of one axis."""
     size = shape[axis]
     length = None if size is None else size.value
     if isinstance(part, At):

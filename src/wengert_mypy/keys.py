@@ -16,7 +16,7 @@ from wengert_mypy.names import NUMPY_SCALAR
 
 
 def part(api: CheckerPluginInterface, x: Expression) -> Part:
-    """What one part of an index takes."""
+    """Selection by one part of an index."""
     if isinstance(x, SliceExpr):
         return Cut(_bounds(api, x))
     if isinstance(x, EllipsisExpr):
@@ -32,7 +32,7 @@ def part(api: CheckerPluginInterface, x: Expression) -> Part:
 
 
 def gathered(api: CheckerPluginInterface, x: Expression) -> Gather:
-    """What is known of an array of integers."""
+    """Selection by an array of integers, as far as it is known."""
     if isinstance(x, ListExpr) and not any(isinstance(item, StarExpr | ListExpr) for item in x.items):
         return Gather((dim_of(LiteralType(len(x.items), api.named_generic_type("builtins.int", []))),))
     t = api.get_expression_type(x)

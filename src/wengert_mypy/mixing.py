@@ -57,14 +57,14 @@ _OPERATIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a type states of the element type and of the device."""
+    """Element type and device that a type states."""
 
     dtype: Trait = None
     device: Trait = None
 
 
 def traits_of(t: Instance) -> Traits:
-    """Those of an operand; a Python number has neither."""
+    """Traits of an operand; a Python number has none."""
     operand = as_base(t, ARRAY_OPERAND) or as_base(t, SCALAR_OPERAND) or as_base(t, MASK)
     if operand is not None:
         return _of_class(operand)
@@ -76,7 +76,7 @@ def traits_of(t: Instance) -> Traits:
 
 
 def _of_class(t: Instance) -> Traits:
-    """Those that the parameters of one of the library's own classes state."""
+    """Traits that the parameters of one of the library's own classes state."""
     if t.type.fullname == ARRAY_OPERAND:
         return Traits(_dtype(t.args[1]), _device(t.args[2]))
     if t.type.fullname == ARRAY_LITERAL:
@@ -89,7 +89,7 @@ def _of_class(t: Instance) -> Traits:
 
 
 def wanted(formal: Type) -> Traits:
-    """Those of the operands that a parameter takes; where it takes several, none is stated."""
+    """Traits of the operands that a parameter takes; where it takes several, none is stated."""
     found = [_of_class(t) for t in mentions(formal, *_STATING)]
     dtypes = {traits.dtype for traits in found} - {None}
     devices = {traits.device for traits in found} - {None}
@@ -116,7 +116,7 @@ def _device(t: Type) -> Trait:
 
 
 def agree(operands: Sequence[Instance]) -> bool:
-    """Whether no two of these state different element types or devices."""
+    """Tell whether no two of these state different element types or devices."""
     arrays = [array for t in operands if (array := as_base(t, ARRAY_OPERAND)) is not None]
     if len(arrays) == len(operands) and all(t.args[1:] == arrays[0].args[1:] for t in arrays):
         return True  # as in most calls
@@ -149,7 +149,7 @@ def mixed(
 
 
 def _would_take(item: CallableType, position: int, t: Instance) -> bool:
-    """Whether a parameter would take an operand like this one of some element type on some device."""
+    """Tell whether a parameter would take an operand like this one of some element type on some device."""
     if position >= len(item.arg_types):
         return False
     formal = item.arg_types[position]

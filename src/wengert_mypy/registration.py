@@ -45,7 +45,7 @@ SignatureContext: TypeAlias = FunctionSigContext | MethodSigContext
 
 
 def takes_expressions(callee: Type | None) -> bool:
-    """Whether some parameter of a function takes whatever is differentiable."""
+    """Tell whether some parameter of a function takes whatever is differentiable."""
     t = None if callee is None else get_proper_type(callee)
     if isinstance(t, Overloaded):
         return any(takes_expressions(item) for item in t.items)
@@ -61,7 +61,7 @@ def _is_operand(formal: Type) -> bool:
 
 
 def _is_foreign(t: Instance) -> bool:
-    """Whether values of a type are no expressions, so that somebody has to say what they are lifted to."""
+    """Tell whether values of a type are no expressions, so that lifting them takes a registration."""
     known = t.type.has_base(EXPRESSION) or t.type.is_protocol
     return not known and not t.type.fullname.startswith("builtins.")
 
@@ -151,7 +151,7 @@ class Signature:
         return signature if formals == signature.arg_types else changed(signature, arg_types=formals)
 
     def _agree(self, operands: Mapping[int, Instance]) -> bool:
-        """Whether operands and receiver state one element type and one device, as in most calls."""
+        """Tell whether operands and receiver state one element type and one device, as in most calls."""
         receiver = get_proper_type(self._ctx.type) if isinstance(self._ctx, MethodSigContext) else None
         types = [t for t in operands.values() if not t.type.fullname.startswith("builtins.")]
         if isinstance(receiver, Instance) and receiver.type.has_base(EXPRESSION):

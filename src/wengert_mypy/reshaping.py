@@ -26,7 +26,7 @@ def reshaped(old: Shape, new: Shape) -> Shape:
 
 
 def _cut(n: Dim, old: Shape, new: Shape) -> bool:
-    """Whether an axis that both shapes have begins elsewhere in each line: the run could not see it."""
+    """Tell whether an axis that both shapes have begins elsewhere in each line: the run could not see it."""
     if old.count(n) != 1 or new.count(n) != 1:
         return False
     left, right = known(old[: old.index(n)]), known(new[: new.index(n)])

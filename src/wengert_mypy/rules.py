@@ -30,7 +30,7 @@ def size_text(size: Size) -> str:
 
 
 def differ(a: Size, b: Size) -> bool:
-    """Whether two dimensions are known not to be equal."""
+    """Tell whether two dimensions are known not to be equal."""
     return a is not None and b is not None and a != b
 
 
@@ -107,7 +107,7 @@ def axes_in(axes: Sequence[int], shape: Shape) -> list[int]:
 
 
 def reduced(shape: Shape, axes: Sequence[int] | None, keepdims: bool) -> Shape:
-    """What a reduction over some or all axes leaves."""
+    """Shape that a reduction over some or all axes leaves."""
     gone = range(len(shape)) if axes is None else axes_in(axes, shape)
     if keepdims:
         return tuple(ONE if i in gone else n for i, n in enumerate(shape))

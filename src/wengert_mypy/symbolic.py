@@ -20,7 +20,7 @@ SignatureContext: TypeAlias = FunctionSigContext | MethodSigContext
 
 
 def takes_computed(callee: Type | None) -> bool:
-    """Whether a parameter has a dimension to compute; overloaded functions are left to mypy."""
+    """Tell whether a parameter has a dimension to compute; overloaded functions are left to mypy."""
     t = None if callee is None else get_proper_type(callee)
     return (
         isinstance(t, CallableType)

@@ -1,4 +1,4 @@
-"""Whether two ways to compute the same thing give the same bits: tried on the spot, with random elements.
+"""Bitwise agreement of two ways to compute one thing: tried on the spot, with random elements.
 
 Knows: that BLAS and numpy may round in another order where a shape or an order in memory is another.
 Refuses to know: who asks, and what becomes of a way that does not agree.
@@ -25,7 +25,7 @@ _EXACT: Final[Mapping[Function, int]] = {places: 1, picked: 1, minus_one_at: 1, 
 
 
 def adds_in_turn(count: int, shape: Shape, dtype: Value) -> bool:
-    """Whether `total` adds the branches one after the other, from the first on: tried, with random elements."""
+    """Test with random elements that `total` adds the branches one after the other, from the first on."""
     xs = np.random.default_rng(0).uniform(0.1, 1.0, (count, *shape)).astype(dtype)
     found = xs[0]
     for x in xs[1:]:
@@ -41,7 +41,7 @@ def agrees(
     options: Mapping[str, Any],  # Any: as in Case
     like: Value,
 ) -> bool:
-    """Whether a call of all branches gives the bits of their single calls: tried, with random elements.
+    """Test with random elements that a call of all branches gives the bits of their single calls.
 
     A column has the values that the branches give for one argument, one branch after the other; `gathers` says
     of which a stack is made by copying them. `like` is a result of a branch.
@@ -78,7 +78,7 @@ def _in_one(column: Sequence[Value], like: Value, copied: bool) -> Value:
 
 
 def bits_of(x: Value, /) -> Hashable:
-    """What is equal for two arrays with the same elements, bit for bit, in the same order in memory."""
+    """Key that is equal for two arrays with the same elements, bit for bit, in the same order in memory."""
     return x.shape, x.strides, x.dtype, x.tobytes()
 
 
@@ -101,6 +101,6 @@ def _drawn(chance: np.random.Generator, x: Value) -> Value:
 
 
 def same_bits(a: Value, b: Value) -> bool:
-    """Whether two values are of one type and equal in every bit."""
+    """Tell whether two values are of one type and equal in every bit."""
     x, y = np.asarray(a), np.asarray(b)
     return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()

@@ -1,4 +1,4 @@
-"""What numpy and cupy say of themselves: versions, the BLAS and its threads, the devices.
+"""Installed array libraries: versions of numpy and cupy, the BLAS and its threads, the devices.
 
 Knows: where each of them has it; that cupy may be absent, or there without a driver.
 Refuses to know: what would be right.
@@ -18,7 +18,7 @@ __all__ = ["Gpus", "blas", "gpus"]
 
 
 class Gpus(NamedTuple):
-    """What cupy sees; `failure` is what kept it from seeing anything."""
+    """The devices that cupy sees; `failure` is what kept it from seeing any."""
 
     version: str
     names: tuple[str, ...]

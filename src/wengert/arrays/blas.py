@@ -31,7 +31,7 @@ _at = ctypes.c_void_p.from_address
 
 
 def _address(x: Value) -> int:
-    """Where the elements of `x` begin: 0.1 us, where `x.ctypes.data` takes 0.75."""
+    """Address of the first element of `x`: 0.1 us, where `x.ctypes.data` takes 0.75."""
     return _at(id(x) + _HEADER).value or 0
 
 
@@ -106,7 +106,7 @@ def _layout(rows: int, columns: int, strides: tuple[int, int], item: int) -> tup
 
 
 def is_small(shape: Shape, /) -> bool:
-    """Whether the fused update of a weight of this shape is what `two_step_update` does, whatever is added."""
+    """Tell whether the fused update of a weight of this shape is `two_step_update`, whatever is added."""
     return math.prod(shape) < _SMALL
 
 
@@ -157,7 +157,7 @@ def _apart(a: int, a_size: int, b: int, b_size: int) -> bool:
 
 
 def two_step_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
-    """The same as `fused_update`, by a product and a subtraction of numpy's own."""
+    """The update of `fused_update` by a product and a subtraction of numpy's own."""
     step = np.dot(x.T, d)
     if step.shape != w.shape:
         raise ShapeError(

@@ -48,7 +48,7 @@ def einsum(spec: str, /, *xs: Value) -> Value:
 
 @lru_cache(maxsize=4096)
 def _plan(spec: str, shapes: tuple[Shape, ...]) -> tuple[list[Single], list[Pair]]:
-    """What to do to operands by themselves, and then to two at a time, the cheapest pair first."""
+    """Steps of a contraction: on single operands, then on pairs, the cheapest pair first."""
     left, _, out = spec.partition("->")
     given = left.split(",")
     sizes = {name: n for term, s in zip(given, shapes, strict=True) for name, n in zip(term, s, strict=True)}

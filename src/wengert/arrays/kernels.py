@@ -1,4 +1,4 @@
-"""What a compiled plan may do with numpy's functions: write into a buffer, and into which.
+"""Properties of numpy's functions for compiled plans: writing into a buffer, and into which.
 
 Knows: which functions take `out`, which work element by element (so that the result may lie where an operand
 lay), and which results share no memory with an operand.
@@ -106,7 +106,7 @@ def _total_into(x: Value, /, *, out: Value) -> Value:
 
 
 def branch(x: Value, at: int, /) -> Value:
-    """What one branch has of an array of all."""
+    """One branch's part of an array of all branches."""
     return x[at]
 
 
@@ -189,5 +189,5 @@ EFFECTS: Final[frozenset[Function]] = frozenset({host.fused_update, host.scaled_
 
 
 def kernel_of(function: Function) -> Kernel:
-    """What is known of a function."""
+    """The properties of a function."""
     return KERNELS.get(function, _UNKNOWN)

@@ -1,4 +1,4 @@
-"""What a rule of an operation may call: array API names, as a protocol that a module of functions satisfies.
+"""Functions for the rules of operations: array API names, as a protocol that a module satisfies.
 
 Knows: names and signatures.
 Refuses to know: numpy, cupy, and how anything is computed.
@@ -121,7 +121,7 @@ class Namespace(ScalarNamespace, Protocol):
         ...
 
     def windows(self, x: Value, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
-        """What windows that slide over the last two axes see, its places on an axis before these two."""
+        """Contents of windows that slide over the last two axes, their places on an axis before these two."""
         ...
 
     def unwindows(self, g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, /) -> Value:

@@ -52,12 +52,12 @@ def blank(like: np.ndarray) -> np.ndarray:
 
 
 def has_elements(value: Value) -> bool:
-    """Whether this is an array, and no blank."""
+    """Tell whether a value is an array, and no blank."""
     return isinstance(value, np.ndarray) and not isinstance(value.base, mmap)
 
 
 def _small(value: np.ndarray) -> np.ndarray:
-    """The same elements, in an array that keeps no larger one alive."""
+    """Copy of a view that would keep a larger array alive; any other array itself."""
     if value.base is None or getattr(value.base, "size", 0) <= SMALL:
         return value
     if value.flags.c_contiguous or value.flags.f_contiguous:

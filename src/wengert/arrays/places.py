@@ -83,7 +83,7 @@ def argsort(x: Places) -> Places:
 
 
 def ascending(x: Places) -> bool:
-    """Whether each element is greater than the one before.
+    """Tell whether each element is greater than the one before.
 
     >>> ascending(places([1, 3])), ascending(places([1, 1]))
     (True, False)
@@ -170,7 +170,7 @@ def repeating(x: Places, of: Places, size: int) -> set[int]:
 
 
 def starts_of_runs(ordered: Places) -> Places:
-    """Where runs of equal numbers begin.
+    """Start of each run of equal numbers.
 
     >>> starts_of_runs(places([2, 2, 4])).tolist()
     [0, 2]
@@ -210,12 +210,12 @@ def glance(x: Places) -> tuple[int, bytes]:
 
 
 def equal(x: Places, y: Places) -> bool:
-    """Whether all elements are the same."""
+    """Tell whether two arrays have the same elements."""
     return np.array_equal(x, y)
 
 
 def flags(size: int, value: bool | int = False) -> Places:
-    """The same truth value, or number, for each place."""
+    """An array of one truth value, or number, for each place."""
     made = np.empty(size, type(value))
     made.fill(value)
     return made

@@ -50,7 +50,7 @@ class _Limit:
         self._before = 1
 
     def needed(self) -> bool:
-        """Whether there may be more than one thread before somebody who begins now has ended."""
+        """Tell whether a second thread may run before one that begins now has ended."""
         return BLAS_THREADS is not None and (bool(self._users) or BLAS_THREADS[0]() != 1)
 
     def enter(self, user: object) -> None:
@@ -86,7 +86,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def on_one_blas_thread(steps: Generator[A, B, C]) -> Generator[A, B, C]:
-    """The same steps; as long as they go on, BLAS has one thread."""
+    """Run a generator with BLAS on one thread."""
     return _limited(steps) if _LIMIT.needed() else steps
 
 

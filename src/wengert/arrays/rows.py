@@ -66,7 +66,7 @@ def stacked(values: Sequence[Value], dtype: Value = None) -> Value:
 
 
 def constant(table: Value) -> bool:
-    """Whether all rows are one, bit by bit.
+    """Tell whether all rows are equal, bit by bit.
 
     >>> constant(np.array([0.0, -0.0])), constant(np.array([np.nan, np.nan]))
     (False, True)

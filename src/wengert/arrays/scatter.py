@@ -137,7 +137,7 @@ def pick(x: Value, labels: Value, /) -> Value:
 
 
 def within(indices: Value, count: int) -> bool:
-    """Whether all integers are at least 0 and less than `count`: one pass, negative ones read as huge.
+    """Tell whether all integers are at least 0 and less than `count`: one pass, negative ones read as huge.
 
     >>> within(np.array([0, 2]), 3), within(np.array([-1, 2]), 3)
     (True, False)
@@ -154,7 +154,7 @@ _UNSIGNED = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
 
 def places(labels: Value, classes: int) -> Value:
-    """Where the label of each line stands among all elements, row by row."""
+    """Flat index of the label of each line, row by row."""
     flat = labels.reshape(-1)
     if not within(flat, classes):
         raise IndexError(f"labels are 0 to {classes - 1}; got {flat.min()} to {flat.max()}")
@@ -165,7 +165,7 @@ def places(labels: Value, classes: int) -> Value:
 
 @lru_cache(maxsize=256)
 def starts(lines: int, classes: int) -> Value:
-    """Where each line of a matrix with so many columns begins among all elements."""
+    """Flat index of the first element of each line of a matrix with so many columns."""
     found = np.arange(0, lines * classes, classes) if classes else np.zeros(lines, np.intp)
     found.flags.writeable = False
     return found
@@ -191,7 +191,7 @@ def _is_basic(part: Value) -> bool:
 
 
 def _once(w: Value, key: Value, g: Value) -> list[Change]:
-    """Those of a key that meets no element twice."""
+    """Changes by a key that meets no element twice."""
     if isinstance(key, np.ndarray | bool | np.bool) and np.asarray(key).dtype.kind == "b":
         if not w.flags.c_contiguous:
             return [(np.subtract.at, w, key, g)]

@@ -37,7 +37,7 @@ Emit = Callable[..., Any]  # calls a function, or writes the call down; Any: as 
 
 
 class Operand(NamedTuple):
-    """What a call of several branches takes: an array with a value of each, or one value for all."""
+    """Argument of a call of several branches: an array with a value of each, or one value for all."""
 
     value: Value
     rank: int  # of a branch's value

@@ -27,7 +27,7 @@ _ITEMS: Final = {
 
 
 class Form(NamedTuple):
-    """What kind of value it is: all but the numbers."""
+    """Structure of a stored value: all but its numbers."""
 
     sort: Sort
     dtype: str

@@ -49,7 +49,7 @@ _SLICED: Final = _core() in _CORES
 
 
 def is_thin(a: Shape, b: Shape, /) -> bool:
-    """Whether matrices of these shapes are multiplied in slices.
+    """Tell whether matrices of these shapes are multiplied in slices.
 
     >>> is_thin((4, 64), (64, 64))
     False

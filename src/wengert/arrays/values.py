@@ -1,4 +1,4 @@
-"""What every module may ask of a value, or make like it, without knowing whose it is.
+"""Shape, element type and device of any value, and values made like it, whatever its array library.
 
 Knows: how numbers, arrays and annotations tell their shape, element type and device.
 Refuses to know: operations and graphs; which array library a value is of, which `dispatch` finds out.
@@ -78,7 +78,7 @@ def dtype_of(x: Value) -> np.dtype[np.generic]:
 
 
 def is_other_float(x: Value) -> bool:
-    """Whether `x` is a number of numpy's that is floating and of no element type of expressions.
+    """Tell whether `x` is a floating number of numpy's, of no element type of expressions.
 
     >>> is_other_float(np.float16(1)), is_other_float(np.float32(1)), is_other_float(1.0)
     (True, False, False)
@@ -178,7 +178,7 @@ def host_array(x: Value) -> Value:
 
 
 def within(indices: Value, count: int) -> bool:
-    """Whether all integers are at least 0 and less than `count`."""
+    """Tell whether all integers are at least 0 and less than `count`."""
     if is_host_array(indices):
         return host_within(indices, count)
     return bool(indices.size == 0 or (indices.max() < count and indices.min() >= 0))

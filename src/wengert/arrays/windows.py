@@ -29,7 +29,7 @@ def pad(x: Value, widths: tuple[Pair, ...], value: float, /) -> Value:
 
 
 def windows(x: Value, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
-    """What each window sees, its places on an axis before the last two.
+    """Contents of each window, their places on an axis before the last two.
 
     >>> windows(np.arange(4.0).reshape(1, 1, 1, 4), (1, 2), (1, 1), (1, 2))[0, 0].tolist()
     [[[0.0, 1.0]], [[2.0, 3.0]]]

@@ -83,11 +83,11 @@ def _absent(path: str, names: Sequence[str], there: Sequence[str]) -> DataError:
 
 
 class _Broken(Exception):
-    """What is wrong with an archive."""
+    """Reason why an archive is damaged."""
 
 
 class _TooLarge(Exception):
-    """What of an archive is beyond the bounds."""
+    """Part of an archive that exceeds a bound."""
 
 
 class _Inflated:
@@ -116,7 +116,7 @@ class _Inflated:
         return b""
 
     def next_piece(self) -> bool:
-        """Whether another one follows; zeros may stand between."""
+        """Tell whether another piece follows; zeros may stand between."""
         fed = self.machine.unused_data.lstrip(b"\0")
         while not fed and (read := self.file.read(_CHUNK)):
             fed = read.lstrip(b"\0")
@@ -228,7 +228,7 @@ def _described(block: bytes, size: int, told: dict[str, bytes]) -> tuple[str, in
 
 
 def _records(text: bytes) -> dict[str, bytes]:
-    """What is told of a file in lines of "length key=value": its name, its size, and whether it has holes."""
+    """Records "length key=value" of a file: its name, its size, and whether it has holes."""
     found: dict[str, bytes] = {}
     at = 0
     while at < len(text):

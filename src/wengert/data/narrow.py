@@ -36,7 +36,7 @@ class Refused(Exception):
 
 @final
 class ElementType:
-    """What stands for a dtype; its code is a kind and a size, as in "u1"."""
+    """Stand-in for a dtype; its code is a kind and a size, as in "u1"."""
 
     __slots__ = ("code",)
 
@@ -46,7 +46,7 @@ class ElementType:
 
 @final
 class PickledArray:
-    """What stands for an array: its shape, its element type and its bytes, of which nothing is believed yet."""
+    """Stand-in for an array: its shape, its element type and its bytes, none of them checked yet."""
 
     __slots__ = ("state",)
 
@@ -87,7 +87,7 @@ def _encoded(given: tuple[object, ...]) -> bytes:
 
 @final
 class _Name:
-    """What a pickle may ask for by name; nothing but a REDUCE makes use of it."""
+    """Name that a pickle may ask for; nothing but a REDUCE makes use of it."""
 
     __slots__ = ("made",)
 
@@ -351,7 +351,7 @@ _ACTIONS: Final = {code[0]: _pushing(value) for code, value in _VALUES.items()} 
 
 
 def unpickled(content: Buffer, place: str) -> object:
-    """What a pickle holds, read without running anything; DataError for a pickle that needs more, or is none."""
+    """Content of a pickle, read without running anything; DataError for one that needs more, or is none."""
     try:
         return _Reader(content).read()
     except (Refused, ValueError) as error:  # ValueError: a text that is none, such as UTF-8 that is broken

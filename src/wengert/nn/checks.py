@@ -1,4 +1,4 @@
-"""What layers ask of their operands before they build anything, so that an error names the layer.
+"""Checks of the operands of layers before anything is built, so that an error names the layer.
 
 Knows: the words, which are the mypy plugin's too.
 Refuses to know: any layer.

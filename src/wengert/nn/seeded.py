@@ -1,4 +1,4 @@
-"""What layers that draw random numbers have in common: a call with a seed trains, one without evaluates.
+"""Base of layers that draw random numbers: a call with a seed trains, one without evaluates.
 
 Knows: how one seed becomes many, so that no two layers of a network draw alike.
 Refuses to know: what is drawn.

@@ -55,7 +55,7 @@ def weights(model: object) -> Found:
 
 
 def _parts(x: object) -> Iterator[tuple[str, object]]:
-    """What a part of a model holds, by name; values of other libraries hold nothing."""
+    """Parts of a model's part, by name; values of other libraries have none."""
     if isinstance(x, Mapping):
         yield from ((str(key), part) for key, part in x.items())
     elif isinstance(x, list | tuple):

@@ -36,7 +36,7 @@ class Accumulating(Optimizer["Adagrad"], pure=True):
         return super().step(d / (root(self.squares) + self.settings.eps), weight)
 
     def _at(self, lines: Value, d: Value) -> LazyDelta:
-        """The same where d is 0 but in these lines: neither c nor the weight changes elsewhere."""
+        """A step where d is 0 but in these lines: neither c nor the weight changes elsewhere."""
         now = self.squares[lines] + d * d
         self._late = lines, now
         return LazyDelta([Rows(lines, d / (root(now) + self.settings.eps), self.squares.shape)])

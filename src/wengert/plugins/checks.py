@@ -1,4 +1,4 @@
-"""What is refused when plugins are put together, and when settings are called wrongly.
+"""Errors of plugins that do not fit together, and of settings that are called wrongly.
 
 Knows: members, abstract members and method resolution order.
 Refuses to know: how an instance is made, and what any plugin is for.

@@ -32,7 +32,7 @@ class Factory(Generic[P, A_co]):
         return self.make(*args, **kwargs)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> A_co:
-        """The same as `new_instance`, so that a factory goes where a function is wanted."""
+        """Call `new_instance`, so that a factory goes where a function is wanted."""
         return self.make(*args, **kwargs)
 
     def __repr__(self) -> str:

@@ -28,7 +28,7 @@ class Refusing(Optimizer, pure=True):
         super().admit(loss, delta, weight)
 
     def together(self, updates: Sequence[Update]) -> None:
-        """The same for weights of settings without this part, which nobody else asks for."""
+        """Check weights of settings without this part, which nobody else asks for."""
         for weight, delta, optimizer in updates:
             if not isinstance(optimizer, Refusing):
                 _check(delta, weight)

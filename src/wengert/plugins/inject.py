@@ -142,7 +142,7 @@ def _always(value: object) -> Callable[[], object]:
 
 
 def _fits(given: object, wanted: object) -> bool:
-    """The same type or, for classes, one that inherits the wanted one by name."""
+    """Tell whether a type is the wanted one or, for classes, inherits from it by name."""
     return given == wanted or (isinstance(given, type) and wanted is not object and wanted in given.__mro__)
 
 

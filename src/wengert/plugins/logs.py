@@ -42,7 +42,7 @@ class Logging(Plugin):
 
     @property
     def detailed(self) -> bool:
-        """Whether there are records of operations and updates now."""
+        """Tell whether there are records of operations and updates now."""
         return self.logger.isEnabledFor(DEBUG)
 
     @property

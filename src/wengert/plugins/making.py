@@ -115,7 +115,7 @@ class _OwnForward(Weight):
 
     @property
     def forward(self) -> Do[Tape[Any, Any]]:  # Any: of every kind of weight
-        """What the part to the left calls `super().forward`."""
+        """`super().forward` of the part to the left."""
         return asked("forward", stored(self))
 
 

@@ -53,7 +53,7 @@ class Member:
 
     @property
     def belongs_to_class(self) -> bool:
-        """Whether it is a `ClassVar`, which names a part or a rule and is no argument."""
+        """Tell whether this is a `ClassVar`, which names a part or a rule and is no argument."""
         if isinstance(self.hint, str):
             return _CLASS_VARIABLE.match(self.hint) is not None
         return self.hint is ClassVar or get_origin(self.hint) is ClassVar

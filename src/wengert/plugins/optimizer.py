@@ -1,4 +1,4 @@
-"""What every optimizer is: a chain of parts through which a weight's whole delta goes, leftmost plugin first.
+"""Optimizers as chains of parts through which a weight's whole delta goes, leftmost plugin first.
 
 Knows: that a part changes the delta and hands it to `super()`, and that its state is assigned, never changed
 in place, so that a copy can be stepped and thrown away (S6); that a commit asks one optimizer of each settings
@@ -62,7 +62,7 @@ class Optimizer(Generic[P]):
         return _restored, (self._settings, vars(self))
 
     def state(self) -> dict[str, Value] | None:
-        """What the steps so far have left, by name; None if a part has not promised to be `pure`.
+        """State after the steps so far, by name; None if a part has not promised to be `pure`.
 
         Such a part may look at more than the delta, the weight and its settings, or keep what it is given, so a
         plan does not reuse its steps; nor those of a part that looks at other weights, or does something besides.
@@ -74,7 +74,7 @@ class Optimizer(Generic[P]):
         return self.kept()
 
     def kept(self) -> dict[str, Value]:
-        """What a file of weights has of it, by name: what the steps so far have left."""
+        """State that a file of weights has, by name: `state` after the steps so far."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def admit(self, loss: Value, delta: Value, weight: Weight) -> None:
@@ -89,7 +89,7 @@ class Optimizer(Generic[P]):
         """
 
     def step(self, delta: Value, weight: Weight) -> Value:
-        """What is subtracted from the weight; `delta` may be lazy: `wengert.extend.dense` makes it an array.
+        """Amount to subtract from the weight; `delta` may be lazy: `wengert.extend.dense` makes it an array.
 
         A part that needs the weight's data asks `wengert.extend.data_of`.
         """

@@ -23,7 +23,7 @@ from wengert.plugins.parts import check_order
 
 
 class _CallSignature:
-    """What `inspect.signature` shows of a plugin class; an instance that is callable has its own."""
+    """Descriptor of a plugin class for `inspect.signature`; an instance that is callable has its own."""
 
     def __get__(self, instance: Plugin | None, owner: type[Plugin]) -> Signature:
         if instance is not None:

@@ -20,7 +20,7 @@ from wengert.plugins.ranges import check_number
 
 
 class Rated(Plugin):
-    """What a plugin inherits that needs "the rate now": exactly one other plugin has to say it (D63)."""
+    """Base of a plugin that needs the current rate: exactly one other plugin has to state it (D63)."""
 
     @property
     @abstractmethod

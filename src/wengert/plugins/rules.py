@@ -16,7 +16,7 @@ Function = Callable[..., Any]  # Any: operations and rules of every type
 
 
 def merged_rules(plugin: type[Plugin]) -> dict[Function, Function | Rules]:
-    """What the plugins of a settings class name by the class variable `rules`; of two rules the leftmost one's.
+    """Rules that the plugins of a settings class name by the class variable `rules`; the leftmost one wins.
 
     >>> import wengert as wg
     >>> class Leaky(Plugin):

@@ -88,7 +88,7 @@ class LearningRateSchedule(Rated):
         )
 
     def going_on(self, commits: int) -> list[Change]:
-        """What makes that there have been so many commits."""
+        """Changes that set the number of commits."""
         return [(self._rates.clear,), (setitem, vars(self), "_commits", commits)]
 
 

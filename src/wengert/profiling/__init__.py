@@ -1,4 +1,4 @@
-"""Where the time of runs goes: by operation and by the line that the user wrote.
+"""Time of runs, by operation and by the line that the user wrote.
 
 Knows: the public names.
 Refuses to know: how time is taken, summed and shown.

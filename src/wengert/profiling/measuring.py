@@ -22,7 +22,7 @@ _MOST_EVENTS: Final = 500_000  # the table counts what comes after them, too
 
 
 class Profile:
-    """What has been measured so far."""
+    """Measurements so far."""
 
     def __init__(self, record: Record, replacing: Replacing) -> None:
         self._record = record

@@ -1,4 +1,4 @@
-"""What has been measured: spans of time on each thread, summed by what was done and where it was written.
+"""Spans of time on each thread, summed by what was done and where it was written.
 
 Knows: that a span's own time is what its inner spans leave of it, so that own times add up; that every thread writes
 into tables of its own, without a lock; that events are kept up to a number, sums always.
@@ -54,7 +54,7 @@ class Sum:
 
 
 class Thread:
-    """What happened on one thread."""
+    """Spans and sums of one thread."""
 
     def __init__(self, number: int, name: str) -> None:
         self.number = number
@@ -117,7 +117,7 @@ class Record:
     def span(
         self, part: Part, name: str, origin: Origin = NOWHERE, signature: Signature | None = None
     ) -> AbstractContextManager[object]:
-        """What is entered for the time of something that begins and ends on one thread, within what it is in."""
+        """Context for the time of something that begins and ends on one thread, within the span it is in."""
         return _Span(self, part, name, origin, signature)
 
     def waiting(self, part: Part, name: str, origin: Origin) -> AbstractContextManager[object]:
@@ -126,7 +126,7 @@ class Record:
 
 
 def origin_of(x: Expression) -> Origin:
-    """Where an expression was written."""
+    """File and line of an expression."""
     return x.code, x.offset
 
 

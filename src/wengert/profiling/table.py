@@ -59,7 +59,7 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _near(line: str) -> str:
-    """The same `file:line`, as seen from the present folder where the file is in it."""
+    """Name a `file:line` as seen from the present folder where the file is in it."""
     here = os.getcwd() + os.sep
     return line.removeprefix(here)
 

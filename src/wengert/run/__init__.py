@@ -24,7 +24,7 @@ else:
     _LATER = {"Batched": "wengert.run.batching.executor", "Parallel": "wengert.run.threads.parallel"}
 
     def __getattr__(name: str) -> object:
-        """What is loaded when somebody first asks for it: a quarter of what importing Wengert would take."""
+        """Load a module when it is first asked for: a quarter of what importing Wengert would take."""
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(_LATER[name]), name)

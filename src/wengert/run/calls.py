@@ -1,4 +1,4 @@
-"""What a call of a cell runs, written as code: one function for each form of arguments, one for each template.
+"""Code of the calls of a cell: one function for each form of arguments, one for each template.
 
 Knows: that code of its own looks an attribute up where it was the last time, and code that serves many classes cannot
 (a node takes 0.13 us, not 0.21); that arguments which are taken apart by name need no loop.

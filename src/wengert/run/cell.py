@@ -117,7 +117,7 @@ class Cell(Generic[P, R]):
         return made
 
     def _make_of(self, signature: CellSignature) -> Make:
-        """What makes the nodes of a call."""
+        """Constructor of the nodes of a call."""
         found = self._makes.get(signature)
         if found is None:
             if len(self._makes) >= MOST:
@@ -167,7 +167,7 @@ class _Method(functools.partial[R]):
 
 
 def _maker(signature: CellSignature) -> Make:
-    """What makes a call's node, and one for each of several results."""
+    """Constructor of a call's node, and of one for each of several results."""
     template = signature.template
     read = (*map(lift_any, template.lifted), *template.captured)
     if template.single:

@@ -115,7 +115,7 @@ def _staged(weights: Sequence[tuple[Weight, Value]]) -> list[Update]:
 
 
 def _changes(updates: Sequence[Update], step: Stepped) -> list[tuple[Ref, Changing]]:
-    """What each step changes; all are tried, so that every failure is told."""
+    """Changes of each step; all are tried, so that every failure is told."""
     data = [weight.ref.data for weight, _, _ in updates]
     written = {id(x) for x in data} | {id(x.base) for x in data if is_array(x) and x.base is not None}
     changes: list[tuple[Ref, Changing]] = []
@@ -135,7 +135,7 @@ def _where(weight: Weight) -> str:
 
 
 def stepped(update: Update, written: set[int]) -> Changing:
-    """What a step of its optimizer changes a weight into, where the buffers `written` are going to change."""
+    """Change of a weight by a step of its optimizer, where the buffers `written` are going to change."""
     weight, delta, optimizer = update
     step = optimizer.step(delta, weight) if optimizer.pure else _step_apart(update)
     cls = _SCALARS.get(weight.kind.column)

@@ -55,7 +55,7 @@ class _Walk:
             self.deltas[self.at(loss)] = constant(1.0, _known(loss, "the loss").kind)
 
     def _lead(self, node: Node) -> None:
-        """Whether a delta of `node` goes on to a target, or may."""
+        """Decide whether a delta of `node` goes on to a target, or may."""
         signature = node.signature
         if _is_open(node):
             trainable = (i for i in signature.nodes if signature.kinds[i].trainable)
@@ -72,7 +72,7 @@ class _Walk:
 
     @cached_property
     def behind(self) -> set[Node]:
-        """What every target depends on: it cannot have one of them inside."""
+        """Nodes that every target depends on: it cannot have one of them inside."""
         return (
             set.intersection(*(set(below(x, frozenset())[0]) for x in self.targets))
             if self.targets
@@ -115,7 +115,7 @@ class _Walk:
         return found
 
     def found(self, target: Expression) -> Expression:
-        """What has arrived at one target, as a layer."""
+        """Sum of the deltas that have arrived at one target, as a layer."""
         delta = self.deltas.get(self.at(target))
         if delta is None:
             delta = constant(0.0, _known(target, "a target without a derivative").kind)
@@ -125,7 +125,7 @@ class _Walk:
 
 
 class _Before:
-    """What was made before a serial was given out, for `below`."""
+    """Collection of the nodes made before a serial was given out, for `below`."""
 
     def __init__(self, serial: int) -> None:
         self._serial = serial
@@ -135,7 +135,7 @@ class _Before:
 
 
 def _is_open(node: Node) -> bool:
-    """Whether only a run makes known how a node does; the parameter of a cell is known while it is traced."""
+    """Tell whether only a run resolves a node; a cell's parameter is known while it is traced."""
     mode = node.signature.mode
     return mode == UNRESOLVED or (mode == EXTERNAL and node.signature.operation is not PARAMETER)
 

@@ -246,7 +246,7 @@ class Evaluation(Tapes):
         self.order.append(node)
 
     def _blocked(self, node: Node, signature: Signature) -> bool:
-        """Whether an operand of `node` has failed, which then is its own failure."""
+        """Tell whether an operand of `node` has failed, which then is its own failure."""
         broken = [self.failed[x] for i in signature.nodes if (x := node.operands[i]) in self.failed]
         if broken:
             self.failed[node] = tuple(dict.fromkeys(e for several in broken for e in several))

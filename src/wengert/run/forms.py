@@ -1,4 +1,4 @@
-"""What calls of a cell have in common: their nesting, the kinds of operands, and what is no operand.
+"""Common parts of calls of a cell: their nesting, the kinds of operands, and arguments that are no operand.
 
 Knows: which arguments are operands; that calls of one form, on operands of the same kinds, are one template.
 Refuses to know: templates, and nodes that calls make.
@@ -14,7 +14,7 @@ from wengert.graph.products import is_product, parts_of
 
 
 def is_operand(x: object) -> bool:
-    """Whether a cell computes with `x`, so that calls may differ in it."""
+    """Tell whether a cell computes with `x`, so that calls may differ in it."""
     return (
         isinstance(x, Expression)
         or is_array(x)
@@ -24,7 +24,7 @@ def is_operand(x: object) -> bool:
 
 
 def form_of(x: object) -> object:
-    """What two calls have in common: the nesting, and every argument that is no operand, by type and value."""
+    """Key of calls alike: the nesting, and every argument that is no operand, by type and value."""
     items: list[object] = []
     todo: list[object] = [x]
     while todo:

@@ -56,7 +56,7 @@ class Inlined:
                 frame.stands[node] = made
 
     def of(self, x: Expression) -> Expression:
-        """What stands for `x`: of a call of a cell, or of a part of it, the node that makes that value."""
+        """Stand-in for `x`: of a call of a cell, or of a part of it, the node that makes that value."""
         found: Expression = self._stands.get(x, x)
         return found
 

@@ -231,11 +231,11 @@ class Loops:
         backward(nodes, values, deltas, failures)
 
     def meaning(self, signature: Signature) -> Signature:
-        """What stands for a signature in these runs, where a node is computed with care."""
+        """Replacement of a signature in these runs, where a node is computed with care."""
         return signature
 
     def around(self, part: Part, node: Node) -> AbstractContextManager[object]:
-        """What is entered while a node is computed, pulled or opened with care."""
+        """Context in which a node is computed, pulled or opened with care."""
         return _NOTHING
 
     def commit(
@@ -250,7 +250,7 @@ class Loops:
 
 
 class _Passing(Loops):
-    """What cells do in a run from which nothing goes back."""
+    """Loops of a run that has no backward pass."""
 
     goes_back = False
 
@@ -270,7 +270,7 @@ def arguments_of(node: Node, signature: Signature, values: Mapping[Expression, V
 
 
 def pulled(pull: Rule, node: Node, g: Value, y: Value, arguments: tuple[Value, ...]) -> Value:
-    """What the consumer `node` sends by one of its rules."""
+    """Delta that the consumer `node` sends by one of its rules."""
     try:
         with all_quiet():
             return pull(g, y, *arguments)
@@ -279,7 +279,7 @@ def pulled(pull: Rule, node: Node, g: Value, y: Value, arguments: tuple[Value, .
 
 
 def summed(thunks: list[Callable[[], Value]]) -> Value:
-    """What all consumers send."""
+    """Sum of the deltas of all consumers."""
     with all_quiet():
         total = thunks[0]()
         for thunk in thunks[1:]:

@@ -1,4 +1,4 @@
-"""Where infinity or NaN began, for a run that was refused because of it.
+"""Origin of infinity or NaN, for a run that was refused because of it.
 
 Knows: that the cause of a value lies among its operands, and of a delta among the derivatives before it; that
 this is asked after the run, of the values that it left, so that a good run pays nothing.
@@ -68,7 +68,7 @@ def _broken(value: Value) -> bool:
 
 
 def _origin(evaluation: Evaluation, loss: Expression) -> Expression | None:
-    """What is below the loss by a path of values that are not finite, and made first; None if the loss is finite."""
+    """First node below the loss on a path of values that are not finite; None if the loss is finite."""
     values = evaluation.values
     if loss not in values or not _broken(values[loss]):
         return None

@@ -1,4 +1,4 @@
-"""What a failure is told on its way out: which operation, on what, written where (S7).
+"""Notes of failures: which operation, on what operands, written where (S7).
 
 Knows: how a value and a node are described in one line.
 Refuses to know: what failed and why; the exception says that itself.
@@ -18,7 +18,7 @@ from wengert.graph.weights import Weight
 
 
 def noted(failure: Exception, node: Node, operands: Sequence[Value], part: str = "") -> Exception:
-    """The same exception with a note, unless it has that very note from another branch."""
+    """Add a note to an exception, unless it has that very note from another branch."""
     note = f"in {part}{located(node, operands)}"
     if note not in getattr(failure, "__notes__", ()):
         failure.add_note(note)

@@ -66,7 +66,7 @@ class RunsOwn(Evaluation):
 
 
 class WatchedOwn(Watched, RunsOwn):
-    """The same, which tells each node."""
+    """Evaluation of a run that tells its watchers of each node."""
 
     def finish(self) -> None:
         super().finish()

@@ -32,7 +32,7 @@ class Reach:
         self._enough = 1
 
     def held(self, nodes: list[Node]) -> list[Node]:
-        """Those of `nodes`, which are about to be computed, that others than the list and they themselves refer to."""
+        """Find the `nodes`, about to be computed, that others than the list and they themselves refer to."""
         uses = Counter(node.operands[i] for node in nodes for i in node.signature.nodes)
         found = [
             node
@@ -43,7 +43,7 @@ class Reach:
         return found
 
     def left(self, order: Sequence[Node]) -> list[Node]:
-        """Those of the nodes found so far that by now only computed nodes refer to; `order` has all of these.
+        """Nodes found so far that only computed nodes refer to by now; `order` has all of these.
 
         The caller has each in one table.
         """

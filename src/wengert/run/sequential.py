@@ -220,7 +220,7 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
 
 
 def _remainder(value: Value, loss: Expression, context: Context) -> Remainder:
-    """What is made of the loss, before weights change; once, should the interpreter have to train again."""
+    """Remainder of the loss, made before weights change; once, should the interpreter have to train again."""
     context.followed = False
     return Remainder(private(value, loss))
 

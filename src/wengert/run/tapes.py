@@ -71,7 +71,7 @@ class Tapes:
         return UnitContinuation.delay(lambda: self.pending.setdefault(x, []).append(delta))
 
     def _settled(self, context: Context, failures: list[Exception]) -> Steps[None]:
-        """What was sent to weights, after the turn of every node; then the failures of all."""
+        """Settle the deltas sent to weights, after the turn of every node; then raise the failures of all."""
         for weight in [x for x in self.pending if isinstance(x, Weight)]:
             try:
                 yield from self._collect(weight, context)
@@ -93,7 +93,7 @@ class Tapes:
             self.wanted[x] = self.deltas[x]
 
     def collected(self, x: Node, context: Context, failures: list[Exception]) -> Steps[None]:
-        """The same, for a node whose turn comes with that of others."""
+        """Collect the delta of a node whose turn comes with that of others."""
         try:
             yield from self._collect(x, context)
         except Exception as failure:

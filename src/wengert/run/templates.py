@@ -1,4 +1,4 @@
-"""What a cell is for operands of each combination of kinds: a template, made once.
+"""Templates of a cell: its program for operands of each combination of kinds, made once.
 
 Knows: that templates are kept by kinds and by what belongs to the trace; that where only the run tells the kinds of
 operands, a call is known by its results and captured weights until then, and gets its template in the run.
@@ -89,7 +89,7 @@ class _Open(CellSignature):
 
 
 def is_open(signature: Signature) -> bool:
-    """Whether it is that of a cell which gets its template in the run."""
+    """Tell whether a signature is that of a cell which gets its template in the run."""
     return isinstance(signature, _Open)
 
 
@@ -123,5 +123,5 @@ def _read(of: Template) -> str:
 
 
 def _weights(of: Template) -> list[object]:
-    """Those that its function reads without being given them."""
+    """Weights that a template's function reads without being given them."""
     return [*of.lifted, *of.captured]

@@ -26,7 +26,7 @@ from wengert.run.notes import located
 
 
 class Interpreting(Protocol):
-    """What an interpreter decides about its evaluations."""
+    """Decisions of an interpreter about its evaluations."""
 
     _plans: Plans | None
     _stretches: Stretches | None

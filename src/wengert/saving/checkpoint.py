@@ -33,7 +33,7 @@ _WANTED: Final[dict[type, str]] = {int: "an int", str: "a str"}
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a file says besides its weights: step, seed and note as `save` was given them, the version that saved."""
+    """Content of a file besides its weights: step, seed and note of `save`, and the version that saved."""
 
     step: int | None
     seed: int | None

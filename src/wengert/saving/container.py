@@ -29,7 +29,7 @@ _LONGEST: Final = 100_000_000  # bytes of a header that the package itself reads
 
 
 class _Package(Protocol):
-    """What is used of safetensors; its own stubs leave these without types."""
+    """The used part of safetensors; its own stubs leave these without types."""
 
     __version__: str
     SafetensorError: type[Exception]

@@ -87,7 +87,7 @@ def _before(place: str) -> os.stat_result | None:
 
 
 def _replaced(place: str, content: bytes, before: os.stat_result | None) -> bool:
-    """Whether it is done; not where the file beside it was taken for one that a killed process has left."""
+    """Replace a file; False where the file beside it was taken for one that a killed process has left."""
     folder, name = os.path.split(place)
     beside = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.partial")
     try:
@@ -112,7 +112,7 @@ def _replaced(place: str, content: bytes, before: os.stat_result | None) -> bool
 
 
 def _locked(handle: int, path: str) -> bool:
-    """Whether nobody removes this file from now on; it may have been removed between its creation and its lock."""
+    """Lock a file so that nobody removes it; False where it was removed between its creation and its lock."""
     if sys.platform == "win32":
         return True
     try:

@@ -45,7 +45,7 @@ class Saved(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a file says about its weights."""
+    """Description of a file's weights."""
 
     step: int | None
     seed: int | None
@@ -63,7 +63,7 @@ class Manifest(NamedTuple):
 
 
 def writable(x: int) -> bool:
-    """Whether an integer can be written as JSON, and read back."""
+    """Tell whether an integer can be written as JSON, and read back."""
     return -_BEYOND < x < _BEYOND
 
 

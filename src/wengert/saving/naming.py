@@ -17,7 +17,7 @@ from wengert.site import user_position
 
 
 def weights_by_name(given: object) -> dict[str, Weight]:
-    """What `save` and `load` take, by name: a model or mapping by place, an iterable of weights by their names."""
+    """Weights given to `save` or `load`, by name: a model or mapping by place, an iterable by their names."""
     if isinstance(given, Iterable) and not isinstance(given, Mapping | str | Weight):
         members = list(given)
         found = _by_own_names(members) if _are_weights(members) else weights_at(members)

@@ -36,7 +36,7 @@ def _steps(part: type) -> bool:
 
 
 def state_of(weight: Weight, name: str) -> dict[str, Value]:
-    """What the steps so far have left, by name; CheckpointError for what no file can have."""
+    """State of a weight's optimizer by name; CheckpointError for what no file can have."""
     found = weight.optimizer.kept()
     for key, value in found.items():
         if isinstance(value, int) and not writable(value):

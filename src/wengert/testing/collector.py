@@ -72,7 +72,7 @@ class _Item(pytest.Item):
         return known[by]
 
     def found(self) -> list[str]:
-        """What is wrong, a line each."""
+        """Problems of the case, a line each."""
         raise NotImplementedError
 
     def runtest(self) -> None:
@@ -99,7 +99,7 @@ class TypeCase(_Item):
         return problems(self.case, self.answers())
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the case stands."""
+        """Path and name of the case."""
         return self.path, self.case.first - 1, self.name
 
 

@@ -92,5 +92,5 @@ def cotangents_of(result: Value, seed: int) -> list[tuple[Value, str]]:
 
 
 def name_of(function: object) -> str:
-    """What messages call a function."""
+    """Name of a function in messages."""
     return getattr(function, "__name__", None) or repr(function)

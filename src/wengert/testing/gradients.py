@@ -1,4 +1,4 @@
-"""Whether the derivatives of a function of expressions are right: its full Jacobian against a numerical one.
+"""Check of the derivatives of a function of expressions: its full Jacobian against a numerical one.
 
 Knows: which operands and deltas make a whole Jacobian, and which numerical method a function allows.
 Refuses to know: any formula, and how deltas are got; the other side is made from values alone.
@@ -41,7 +41,7 @@ Pull = Callable[[Value], tuple[Value, ...]]  # from the delta of the result to t
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check found: by which method, how many elements, and the greatest relative error among them."""
+    """Outcome of a check: by which method, how many elements, and the greatest relative error among them."""
 
     method: Literal["complex step", "differences"]
     elements: int

@@ -1,4 +1,4 @@
-"""Whether a `Do` and a differentiable type keep their laws, on samples.
+"""Checks of the laws of a `Do` and of a differentiable type, on samples.
 
 Knows: which laws there are (`control.laws`, `delta.check_additive`) and how to compare data of any type.
 Refuses to know: how anything is made; everything is given.

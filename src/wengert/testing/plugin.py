@@ -10,7 +10,7 @@ from typing import Literal
 
 
 def plugin_active() -> Literal[False]:
-    """Whether shapes are checked here: `Literal[False]` to a checker, `Literal[True]` with `wengert_mypy`.
+    """Tell if shapes are checked here: `Literal[False]` to a checker, `Literal[True]` with `wengert_mypy`.
 
     Put `assert_type(plugin_active(), Literal[True])` into a project that relies on the plugin: where the
     plugin is switched off, the checker refuses that line. No plugin is there at run time.

@@ -55,7 +55,7 @@ def cases_in(path: Path) -> list[Case]:
 
 
 def check(files: Sequence[Path], root: Path, *options: str) -> dict[Path, list[Error]]:
-    """What one run of `mypy --strict` in `root` says of all the files; RuntimeError if mypy itself fails."""
+    """Run `mypy --strict` in `root` once over all the files; RuntimeError if mypy itself fails."""
     command = [sys.executable, "-m", "mypy", "--strict", "-O", "json"]
     done = subprocess.run(
         [*command, *options, *map(str, files)], capture_output=True, text=True, check=False, cwd=root
@@ -77,7 +77,7 @@ def blind(errors: Iterable[Error]) -> list[str]:
 
 
 def problems(case: Case, errors: Mapping[Path, Sequence[Error]]) -> list[str]:
-    """Where mypy's answer and the file's marks differ, one line each; none where the case holds."""
+    """Differences between mypy's answer and the file's marks, one line each; none where the case holds."""
     lines = case.path.read_text(encoding="utf-8").splitlines()
     here = errors[case.path]
     found = blind(here)
@@ -104,6 +104,6 @@ def outside(path: Path, errors: Mapping[Path, Sequence[Error]]) -> list[str]:
 
 
 def fits(expected: re.Match[str], error: Error) -> bool:
-    """Whether an error is the one that a mark asks for."""
+    """Tell whether an error is the one that a mark asks for."""
     code, text = expected["code"], expected["text"]
     return code in (None, error.code) and (not text or re.search(text, error.text) is not None)

@@ -1,4 +1,4 @@
-"""What a user gives to a training: a loss, metrics, data; and the batches of an epoch that come of it.
+"""Input of a training: a loss, metrics, data; and the batches of an epoch that come of it.
 
 Knows: their types, what is wrong with them, and that a function of the epoch makes its own batches.
 Refuses to know: what is done with a batch.

@@ -42,11 +42,11 @@ class Keeper:
             whole("every", self.every, 1)
 
     def due(self, step: Step) -> bool:
-        """Whether a checkpoint is to be written after this step; after the first, lest a full disk be found late."""
+        """Tell whether a checkpoint is due now; it is after the first step, lest a full disk be found late."""
         return step.number == 1 or (self.every is not None and step.number % self.every == 0)
 
     def begin(self, resume: bool) -> State:
-        """Where to begin: where the checkpoint is, if there is one and it is wanted, else at the start."""
+        """First state: that of the checkpoint, if there is one and it is wanted, else the start."""
         if self.best is not None:
             remove_partial(path_of("fit: best", self.best, CheckpointError))
         if self.checkpoint is None:

@@ -30,7 +30,7 @@ from wengert.training.state import State
 @final
 @dataclass(frozen=True)
 class Loop(Generic[B]):
-    """What is trained on what; where it is, is a `State`. `weights`, if known, must be all that the loss has."""
+    """Loss, data and settings of a training; `weights`, if known, must be all that the loss has."""
 
     loss: LossOf[B]
     data: Data[B]

@@ -37,7 +37,7 @@ Metrics: TypeAlias = Mapping[str, Callable[[Batch], Loss | SupportsFloat]]
 
 @dataclass(kw_only=True)
 class InferPlan(Generic[E]):
-    """What a block gives for each example, in order, by batches.
+    """Plan of inference: the results of a block for each example, in order, by batches.
 
     `run` raises BlockValueError for a field that is missing.
     >>> import wengert as wg

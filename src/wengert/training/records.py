@@ -1,4 +1,4 @@
-"""What a training tells of itself: a step, an epoch, and the history of all.
+"""Records of a training: a step, an epoch, and the history of all.
 
 Knows: which epoch was the best.
 Refuses to know: how it came about, and how it is drawn.
@@ -44,7 +44,7 @@ class Epoch:
 
     @property
     def watched(self) -> float:
-        """What should become small: the validation loss, or without one that of training."""
+        """Loss to make small: that of validation, or without one that of training."""
         return self.loss if self.validation is None else self.validation
 
 

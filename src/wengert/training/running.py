@@ -52,11 +52,11 @@ class Ending:
         return math.inf if self.steps is None else self.steps
 
     def early(self, state: State) -> bool:
-        """Whether patience is at its end."""
+        """Tell whether patience is at its end."""
         return self.patience is not None and stale(state.epochs, self.min_delta) >= self.patience
 
     def over(self, state: State) -> bool:
-        """Whether there is nothing left to do."""
+        """Tell whether there is nothing left to do."""
         last = math.inf if self.epochs is None else self.epochs
         return state.step >= self.until or state.epoch >= last or self.early(state)
 

@@ -1,4 +1,4 @@
-"""Where a training is, and that as text: what a checkpoint has besides weights.
+"""Progress of a training, and that as text: the part of a checkpoint besides weights.
 
 Knows: that with the seed this is all that the rest of a training depends on.
 Refuses to know: files.
@@ -73,7 +73,7 @@ class State:
         self.total = 0.0
 
     def history(self, *, stopped_early: bool) -> History:
-        """What has been told, frozen."""
+        """Records so far, frozen."""
         return History(tuple(self.epochs), tuple(self.losses), self.step, stopped_early, self.seconds)
 
     def text(self) -> str:
