@@ -12,7 +12,7 @@ from types import CodeType, FrameType
 from typing import Final
 
 _PACKAGE: Final = os.path.dirname(os.path.realpath(__file__)) + os.sep
-_MOST_FILES: Final = 4096  # beyond it the table starts afresh: each cell of a notebook is a file (S13)
+_MOST_FILES: Final = 4096  # beyond it the table starts afresh: each cell of a notebook is a file
 
 
 class _Ours(dict[str, bool]):

@@ -1,6 +1,6 @@
 """Trees written as s-expressions: `(3 (2 a) (4 film))`.
 
-Knows: leaves with a word, nodes with children, and where in a line something is wrong; no depth is too deep (S8).
+Knows: leaves with a word, nodes with children, and where in a line something is wrong; no depth is too deep.
 Refuses to know: files, and what labels mean.
 """
 

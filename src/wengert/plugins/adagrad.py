@@ -1,6 +1,6 @@
 """Adagrad: steps scaled by the root of all squares so far.
 
-Knows: D81, and that a learning rate to its left would have no effect.
+Knows: its formula, and that a learning rate to its left would have no effect.
 Refuses to know: the learning rate.
 """
 

@@ -1,6 +1,6 @@
 """Adam: steps scaled by running moments of the deltas, with bias correction.
 
-Knows: D83, and that a learning rate to its left would have no effect.
+Knows: its formula, and that a learning rate to its left would have no effect.
 Refuses to know: the learning rate.
 """
 

@@ -1,6 +1,6 @@
 """AdamW: Adam, and a weight decay that Adam does not scale.
 
-Knows: D84.
+Knows: that it is these two, and nothing else.
 Refuses to know: any formula; the two that it is made of have them.
 """
 

@@ -1,6 +1,6 @@
 """Weight decay: every weight shrinks by a share of itself, whatever happens to the delta.
 
-Knows: D78; that it needs "the rate now" and inherits it from nobody in particular (D63).
+Knows: its formula; that it needs the current rate, which exactly one other plugin has to state.
 Refuses to know: whether the rate is constant, and where in the chain it stands.
 """
 

@@ -1,6 +1,6 @@
 """L1 regularization: a constant pull towards zero.
 
-Knows: D76, and that a rate to its left would leave the pull without it.
+Knows: its formula, and that a rate to its left would leave the pull without it.
 Refuses to know: the loss.
 """
 

@@ -1,6 +1,6 @@
 """L2 regularization: a pull towards zero that grows with the weight.
 
-Knows: D77, and that a rate to its left would leave the pull without it.
+Knows: its formula, and that a rate to its left would leave the pull without it.
 Refuses to know: the loss.
 """
 

@@ -1,6 +1,7 @@
 """Logging: what runs do to weights, by the standard library's `logging`.
 
-Knows: D67; that a record is made only if its logger wants it, so that silence costs nothing.
+Knows: that a failure is an error and all else is for debugging; that a record is made only if its logger wants it,
+so that silence costs nothing.
 Refuses to know: handlers, levels and files, which are the program's.
 """
 

@@ -1,6 +1,6 @@
 """Weights from settings: the class that all `weight` parts of a settings class make with a kind of weight.
 
-Knows: that members a part declares are keywords where the weight is made (D61); that a part decides by `forward` what
+Knows: that members a part declares are keywords where the weight is made; that a part decides by `forward` what
 a weight is in a run, and by nothing else that has a second way to be asked.
 Refuses to know: optimizers' steps.
 """

@@ -1,6 +1,6 @@
 """Momentum: a step that remembers the steps before it.
 
-Knows: D79, and that a rate to its left would be remembered with the steps of its time.
+Knows: its formula, and that a rate to its left would be remembered with the steps of its time.
 Refuses to know: the learning rate.
 """
 

@@ -1,6 +1,6 @@
 """Nesterov's momentum: a step that looks ahead along the velocity.
 
-Knows: D80, and that a rate to its left would be remembered with the steps of its time.
+Knows: its formula, and that a rate to its left would be remembered with the steps of its time.
 Refuses to know: the learning rate.
 """
 

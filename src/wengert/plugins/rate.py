@@ -1,6 +1,6 @@
 """The learning rate: the last factor of a step.
 
-Knows: D74, and that others may ask what the rate is now, whoever says it.
+Knows: its formula, and that others may ask what the rate is now, whoever says it.
 Refuses to know: what stands to its left.
 """
 
@@ -20,7 +20,7 @@ from wengert.plugins.ranges import check_number
 
 
 class Rated(Plugin):
-    """Base of a plugin that needs the current rate: exactly one other plugin has to state it (D63)."""
+    """Base of a plugin that needs the current rate: exactly one other plugin has to state it."""
 
     @property
     @abstractmethod

@@ -1,6 +1,6 @@
 """RMSprop: steps scaled by the root of a running mean of squares.
 
-Knows: D82, and that a learning rate to its left would have no effect.
+Knows: its formula, and that a learning rate to its left would have no effect.
 Refuses to know: the learning rate.
 """
 

@@ -1,6 +1,6 @@
 """Rules of operations that plugins bring along.
 
-Knows: D72: that the leftmost plugin wins, and that rules hold where an executor was given them, nowhere else.
+Knows: that the leftmost plugin wins, and that rules hold where an executor was given them, nowhere else.
 Refuses to know: any operation.
 """
 

@@ -150,7 +150,7 @@ def stepped(update: Update, written: set[int]) -> Changing:
     if shape_of(step) != weight.kind.shape:
         raise ShapeError(f"the optimizer gave a step of shape {shape_of(step)} for {weight!r}")
     if dtype_of(step) != weight.kind.dtype:
-        step = step.astype(weight.kind.dtype)  # a weight keeps its dtype, whatever a rate's is (S12)
+        step = step.astype(weight.kind.dtype)  # a weight keeps its dtype, whatever a rate's is
     elif any(id(x) in written for x in owners(step)):
         step = step.copy()
     return partial(_densely, step)

@@ -1,7 +1,7 @@
 """The derivatives of a loss as expressions: the rules of all nodes below it, applied once to symbols.
 
-Knows: that reverse order of creation lets every node's rules be applied once, to its whole delta (S2); that only
-what leads to a target is walked (S4); that a call of a cell is what its nodes are; that what only a run makes
+Knows: that reverse order of creation lets every node's rules be applied once, to its whole delta; that only
+what leads to a target is walked; that a call of a cell is what its nodes are; that what only a run makes
 known, a `Do` or an open kind, has no derivative before it.
 Refuses to know: operations by name, formulas, and who runs what comes out.
 """

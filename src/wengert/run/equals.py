@@ -1,6 +1,6 @@
 """Cells that do the same with the same weights are one, however often they were written: their calls run together.
 
-Knows: when two templates are equal, exactly; that what is remembered dies with the cells (S13); that cells without
+Knows: when two templates are equal, exactly; that what is remembered dies with the cells; that cells without
 weights stay apart: as one they tie other cells into circles, which costs more launches than it saves.
 Refuses to know: how a template is made, and how it is run.
 """

@@ -2,7 +2,7 @@
 
 Knows: how values and deltas go from node to node; that binds suspend and resume; that every node is computed
 once and gets its whole delta once, in the reverse of the order of evaluation (S2, S3); that a failure stops
-only the nodes that need the failed one (D16).
+only the nodes that need the failed one.
 Refuses to know: formulas, weights' optimizers, and what the values are for.
 
 The loops of `loops`, and the programs of `passages`, do nearly all the work; the generators are for what is rare.
@@ -43,7 +43,7 @@ class Rest(list[Node]):
 
 
 class Evaluation(Tapes):
-    """The values and deltas of one prediction, training or run; nothing outlives it (S13)."""
+    """The values and deltas of one prediction, training or run; nothing outlives it."""
 
     __slots__ = (
         *("buffers", "gives_back", "goes_back", "held", "order", "passages", "reach", "resolved"),

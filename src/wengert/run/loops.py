@@ -2,7 +2,7 @@
 
 Knows: the fast cases of a node, and that the loops are plain functions over dictionaries because nothing in
 Python is faster; that the delta for a tape which came from a `Do` is a sum that is carried out only if
-somebody asks for it (D3).
+somebody asks for it.
 Refuses to know: binds, open kinds, who waits; a node that needs such care stops the forward loop.
 """
 

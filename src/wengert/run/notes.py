@@ -43,7 +43,7 @@ def _what(node: Node, operands: Sequence[Value]) -> str:
 def raise_all(failures: list[Exception]) -> None:
     """Raise what has been collected, if anything, and leave the list empty.
 
-    Their tracebacks hold the caller's frame, which holds the list: it would be a cycle (S13).
+    Their tracebacks hold the caller's frame, which holds the list: a cycle, which only the collector would free.
     """
     if failures:
         try:

@@ -57,7 +57,7 @@ class RunsOwn(Evaluation):
         self.loops.commit(self.deltas, self.snapshot)
 
     def may_train(self, run: Run) -> None:
-        """From now on to its end the run is alone (S10): a tape is asked for, or a training."""
+        """From now on to its end the run is alone: a tape is asked for, or a training."""
         if not self.trains:
             self.trains = self.passages.goes_back = True
             STORE.hold(run.on_close)
@@ -74,12 +74,12 @@ class WatchedOwn(Watched, RunsOwn):
 
 
 class Hold(AbstractContextManager["Hold"]):
-    """One living tape; what was sent to it is on its way when the last of a run's own is released (D5)."""
+    """One living tape; what was sent to it is on its way when the last of a run's own is released."""
 
     __slots__ = ("evaluation", "x")
 
     def __init__(self, evaluation: Evaluation, x: Expression) -> None:
-        self.evaluation: Evaluation | None = evaluation  # None: released; a kept tape keeps no run (S13)
+        self.evaluation: Evaluation | None = evaluation  # None: released; a kept tape keeps no run
         self.x = x
 
     def __enter__(self) -> Hold:

@@ -1,6 +1,6 @@
 """Values at the border: what comes in from a user's `Do`, and what goes out to the user.
 
-Knows: that what comes in has to be what the node's kind says (D47) and is kept as a private copy, and that
+Knows: that what comes in has to be what the node's kind says and is kept as a private copy, and that
 what goes out never aliases what an evaluation still needs (S11).
 Refuses to know: how values are computed.
 """
@@ -74,7 +74,7 @@ def _text(of: Kind) -> str:
 
 
 def checked_delta(delta: Value, x: Expression) -> Value:
-    """A delta that was sent by hand, if it is one of `x`: its data's shape and dtype, or a sparse form (D24)."""
+    """A delta that was sent by hand, if it is one of `x`: its data's shape and dtype, or a sparse form."""
     of = x.kind
     if of.column is Column.OTHER or of.shape is None:
         return delta
@@ -119,5 +119,5 @@ def handed_over(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
 
 
 def nowhere(delta: object) -> UnitContinuation[None]:
-    """The backward of a constant: the delta is never run (D3)."""
+    """The backward of a constant: the delta is never run."""
     return UnitContinuation.now(None)

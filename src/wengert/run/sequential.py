@@ -206,7 +206,7 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
         if context.followed:
             yield _remainder(value, loss, context)
         try:
-            context.run.settle(value)  # the last moment at which a run can stop with nothing changed (D18)
+            context.run.settle(value)  # the last moment at which a run can stop with nothing changed
         except Exception as refusal:
             explain(evaluation, loss, refusal)
             raise

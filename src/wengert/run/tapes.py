@@ -1,7 +1,7 @@
 """Tapes of an evaluation: those of binds, which it opens, and its own, which others send deltas to.
 
 Knows: that the value of a user's is asked once, and waits for nobody twice; that a delta on its way through a tape is
-a `Do`, which runs when no more can come to where it was sent, and only if somebody asks for it (D2, D3).
+a `Do`, which runs when no more can come to where it was sent, and only if somebody asks for it.
 Refuses to know: the order of nodes, and what is computed between tapes.
 """
 
@@ -45,7 +45,7 @@ class Tapes:
         self.lazy: dict[Node, list[Callable[[], Value]]] = {}  # deltas of external nodes, run if asked for
 
     def _open(self, node: Node, context: Context) -> Steps[None]:
-        """Run what makes a node's tape; a user's value that stands in two places is asked once (S2)."""
+        """Run what makes a node's tape; a user's value that stands in two places is asked once."""
         (source,) = node.operands
         first = node if isinstance(source, Do) else self.opened.setdefault(id(source), node)
         if first in self.failed:
@@ -67,7 +67,7 @@ class Tapes:
         return tape_of(node)
 
     def receive(self, x: Expression, delta: Do[Any]) -> UnitContinuation[None]:  # Any: deltas of every type
-        """The accumulator of `x`: nothing happens until the continuation runs; then the delta waits (D2)."""
+        """The accumulator of `x`: nothing happens until the continuation runs; then the delta waits."""
         return UnitContinuation.delay(lambda: self.pending.setdefault(x, []).append(delta))
 
     def _settled(self, context: Context, failures: list[Exception]) -> Steps[None]:
@@ -105,7 +105,7 @@ class Tapes:
         return () if signature.mode == EXTERNAL else arguments_of(node, signature, self.values)
 
     def _send(self, node: Node) -> None:
-        """Hand an external node's delta, still a `Do`, to the tape that its source gave (D2, D3)."""
+        """Hand an external node's delta, still a `Do`, to the tape that its source gave."""
         sent = self.lazy.pop(node, [])
         if node in self.deltas:
             g = self.deltas.pop(node)

@@ -19,13 +19,13 @@ from wengert.graph.template import CellSignature, Template, traced
 from wengert.run.equals import one_of_equals
 from wengert.site import user_position
 
-MOST: Final = 1024  # templates of one cell; beyond it they are made afresh, so that they cannot grow (S13)
+MOST: Final = 1024  # templates of one cell; beyond it they are made afresh, so that they cannot grow
 
 
 class Templates:
     """All that one function has been traced for.
 
-    It holds the signatures: an operation that did would be in a cycle with them (S13).
+    It holds the signatures: an operation that did would be in a cycle with them.
     """
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:  # Any: structures of expressions
