@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from wengert import doctor
-from wengert.arrays import backends
+from wengert.arrays import dispatch
 from wengert.doctor import REQUIREMENTS, Finding, Requirement, configured
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -161,11 +161,11 @@ def test_cupy_is_told_with_its_devices_and_its_failures(monkeypatch: pytest.Monk
 
     def cupy(runtime: object) -> None:
         made = SimpleNamespace(__version__="13.3.0", cuda=SimpleNamespace(runtime=runtime))
-        monkeypatch.setattr(backends, "find_spec", lambda name: made)
-        monkeypatch.setattr(backends, "import_module", lambda name: made)
+        monkeypatch.setattr(dispatch, "find_spec", lambda name: made)
+        monkeypatch.setattr(dispatch, "import_module", lambda name: made)
 
     cupy(devices(2))
-    assert backends.gpus() == ("13.3.0", ("GPU 0", "GPU 1"), "")
+    assert dispatch.gpus() == ("13.3.0", ("GPU 0", "GPU 1"), "")
     assert doctor._cupy() == Finding("cupy", "13.3.0 on GPU 0, GPU 1")
     cupy(devices(0))
     assert doctor._cupy() == Finding("cupy", "13.3.0, no device to be used: none is visible")
@@ -175,8 +175,8 @@ def test_cupy_is_told_with_its_devices_and_its_failures(monkeypatch: pytest.Monk
     cupy(SimpleNamespace())
     assert "AttributeError" in doctor._cupy().found
     assert doctor._cupy().advice
-    monkeypatch.setattr(backends, "find_spec", lambda name: None)
-    assert backends.gpus() is None
+    monkeypatch.setattr(dispatch, "find_spec", lambda name: None)
+    assert dispatch.gpus() is None
     assert not doctor._cupy().advice
 
 

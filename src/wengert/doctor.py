@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from wengert.arrays.backends import blas, gpus
+from wengert.arrays.dispatch import blas, gpus
 from wengert.version import __version__
 
 __all__ = ["Finding", "Requirement", "examined", "main"]

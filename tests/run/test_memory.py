@@ -17,7 +17,7 @@ from wengert.extend import elementwise
 from wengert.graph.order import last_readers
 from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
-from wengert.run.reach import Reach
+from wengert.run.evaluation import Reach
 
 SIZE = 200_000
 Layer = wg.ArrayLayer[Any, Any, Any]  # Any: the shape is the operand's

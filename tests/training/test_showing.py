@@ -11,7 +11,7 @@ import pytest
 
 from tests.training.models import Model, points
 from wengert.errors import PackageError
-from wengert.training import Event, History, Step, fit, showing
+from wengert.training import Event, History, Step, fit, records
 
 
 def history(**options: Any) -> History:
@@ -155,7 +155,7 @@ def test_the_bar_is_drawn_to_its_end(monkeypatch: pytest.MonkeyPatch, how: dict[
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(showing, "_OFTEN", 0.0)
+    monkeypatch.setattr(records, "_OFTEN", 0.0)
     found = history(**how)
     text = terminal.getvalue()
     assert f"loss {found.losses[0]:.4f}" in text, "before the first epoch is over"
@@ -167,7 +167,7 @@ def test_the_bar_is_not_drawn_for_each_step(monkeypatch: pytest.MonkeyPatch) -> 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(showing, "_OFTEN", 1e9)
+    monkeypatch.setattr(records, "_OFTEN", 1e9)
     found = history(validation=None, metrics=None)
     text = terminal.getvalue()
     assert f"loss {found.losses[0]:.4f}" in text and f"loss {found.losses[1]:.4f}" not in text
@@ -178,6 +178,6 @@ def test_the_bar_can_be_left_out_and_rich_too(monkeypatch: pytest.MonkeyPatch) -
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     history(show=False)
-    monkeypatch.setattr(showing, "find_spec", lambda name: None)
+    monkeypatch.setattr(records, "find_spec", lambda name: None)
     history()
     assert terminal.getvalue() == ""

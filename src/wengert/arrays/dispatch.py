@@ -1,22 +1,24 @@
-"""Which array library serves a value, or values that are not there yet.
+"""The array libraries: the one that serves a value, or values that are not there yet, and those that are installed.
 
 Knows: that a value is a Python number, an array or scalar of numpy, or an array of cupy; that a device is
-"cpu" or one of cupy's.
+"cpu" or one of cupy's; that cupy may be absent, or there without a driver.
 Refuses to know: operations and graphs; cupy, until one of its arrays is met.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
+from importlib import import_module
+from importlib.util import find_spec
 from numbers import Real
-from typing import TYPE_CHECKING, SupportsIndex, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeGuard, cast
 
 import numpy as np
 from typing_extensions import TypeIs
 
 from wengert.arrays import host, scalar
 from wengert.arrays.namespace import Namespace, ScalarNamespace
+from wengert.arrays.pools import BLAS_THREADS
 from wengert.arrays.types import Cpu, Float32, Gpu
 
 __all__ = [
@@ -84,7 +86,7 @@ def namespace_for(device: Cpu | Gpu, arrays: bool) -> Namespace:
 
 
 def _gpu() -> Namespace:
-    return cast(Namespace, importlib.import_module("wengert.arrays.gpu"))
+    return cast(Namespace, import_module("wengert.arrays.gpu"))
 
 
 def _find(kind: type) -> Namespace:
@@ -149,3 +151,38 @@ def plain(x: object) -> object:
 def is_float32(x: object) -> TypeIs[Float32]:
     """True for numpy's float32 scalars."""
     return isinstance(x, np.float32)
+
+
+class Gpus(NamedTuple):
+    """The devices that cupy sees; `failure` is what kept it from seeing any."""
+
+    version: str
+    names: tuple[str, ...]
+    failure: str = ""
+
+
+def blas() -> str:
+    """numpy's BLAS as it was built in, and its threads now."""
+    built: Any = np.show_config(mode="dicts")  # Any: of numpy's own making, without a type
+    found = (built or {}).get("Build Dependencies", {}).get("blas", {})
+    name = f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
+    return f"{name}, {_count(BLAS_THREADS[0](), 'thread') if BLAS_THREADS else 'its threads are not known'}"
+
+
+def gpus() -> Gpus | None:
+    """The devices; None where there is no cupy."""
+    if find_spec("cupy") is None:
+        return None
+    version = ""
+    try:
+        cupy = import_module("cupy")  # an optional dependency
+        version = cupy.__version__
+        runtime = cupy.cuda.runtime
+        names = [runtime.getDeviceProperties(i)["name"] for i in range(runtime.getDeviceCount())]
+    except Exception as failure:  # cupy's own classes: they are known where cupy could be imported
+        return Gpus(version, (), f"{type(failure).__name__}: {str(failure).strip().splitlines()[0]}")
+    return Gpus(version, tuple(x.decode() if isinstance(x, bytes) else str(x) for x in names))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,7 +1,8 @@
 """The functions of `Namespace` over cupy. Imported when the first of its arrays is met, and not before.
 
-Knows: cupy, and that its arrays have no read-only flag.
-Refuses to know: graphs, operations, numpy's arrays; only `to_host` makes one, and `from_host` takes one.
+Knows: cupy; that its arrays have no read-only flag, that it wants indices on the device, has no `subtract.at`, and
+reports no index out of range.
+Refuses to know: graphs, operations, numpy's arrays; only `to_host` makes one, `from_host` and indices take them.
 """
 
 from __future__ import annotations
@@ -10,20 +11,12 @@ import operator
 from collections.abc import Callable, Sequence
 
 import cupy as cp
+import numpy as np
 
 from wengert.arrays.axes import broadcast_axes, expanded, taps
 from wengert.arrays.chance import dropout_mask as host_dropout_mask
 from wengert.arrays.chance import dropout_masks as host_dropout_masks
 from wengert.arrays.changes import Change
-from wengert.arrays.gpu_indexing import add_at as add_at
-from wengert.arrays.gpu_indexing import getitem as getitem
-from wengert.arrays.gpu_indexing import labels as labels
-from wengert.arrays.gpu_indexing import mesh as mesh
-from wengert.arrays.gpu_indexing import one_hot as one_hot
-from wengert.arrays.gpu_indexing import pick as pick
-from wengert.arrays.gpu_indexing import subtract_at as subtract_at
-from wengert.arrays.gpu_indexing import take as take
-from wengert.arrays.gpu_indexing import take_along_axis as take_along_axis
 from wengert.arrays.namespace import Axis, Pair, Shape, Value
 from wengert.arrays.shaping import expand_dims as expand_dims
 from wengert.arrays.shaping import permute_dims as permute_dims
@@ -229,3 +222,52 @@ def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
 
 def scaled_update(w: Value, d: Value, scale: float, /) -> list[Change]:
     return [(cp.subtract, w, d if scale == 1.0 else scale * d, w)]
+
+
+def take(x: Value, indices: Value, /, axis: int) -> Value:
+    return cp.take(x, cp.asarray(indices), axis)
+
+
+def take_along_axis(x: Value, indices: Value, /, axis: int) -> Value:
+    return cp.take_along_axis(x, cp.asarray(indices), axis)
+
+
+def mesh(shape: Shape, /) -> tuple[Value, ...]:
+    return cp.ix_(*map(cp.arange, shape))
+
+
+def _on_device(key: Value) -> Value:
+    """`key` with numpy's index arrays moved to the device, where cupy wants them."""
+    if isinstance(key, tuple):
+        return tuple(map(_on_device, key))
+    return cp.asarray(key) if isinstance(key, np.ndarray | list) else key
+
+
+def getitem(x: Value, key: Value, /) -> Value:
+    return x[_on_device(key)]
+
+
+def add_at(shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
+    out = cp.zeros(shape, dtype)
+    cp.add.at(out, _on_device(key), g)
+    return out
+
+
+def subtract_at(w: Value, key: Value, g: Value, /) -> list[Change]:
+    return [(cp.add.at, w, _on_device(key), -g)]  # cupy has no subtract.at
+
+
+def pick(x: Value, labels: Value, /) -> Value:
+    return take_along_axis(x, labels[..., None], -1)[..., 0]
+
+
+def labels(labels: Value, classes: int, /) -> Value:
+    if not bool(((labels >= 0) & (labels < classes)).all()):
+        raise IndexError(f"labels are 0 to {classes - 1}")
+    return labels
+
+
+def one_hot(at: Value, classes: int, dtype: Value, /) -> Value:
+    # A device does not report an index out of range, so a wrong label would leave a line of zeros.
+    at = labels(cp.asarray(at), classes)
+    return cp.equal(at[..., None], cp.arange(classes)).astype(dtype)

@@ -1,7 +1,7 @@
 """Properties of numpy's functions for compiled plans: writing into a buffer, and into which.
 
 Knows: which functions take `out`, which work element by element (so that the result may lie where an operand
-lay), and which results share no memory with an operand.
+lay), which results share no memory with an operand, and shorter calls of some for known shapes and element types.
 Refuses to know: graphs, plans, and who reuses what.
 """
 
@@ -17,12 +17,13 @@ from wengert.arrays import host, reductions, thin
 from wengert.arrays.changes import Change
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array as new_buffer
-from wengert.arrays.scatter import places
+from wengert.arrays.scatter import places, starts
 
 __all__ = [
     "EFFECTS",
     "FOR_ANY_ROWS",
     "KERNELS",
+    "SPELLED",
     "VIEWS",
     "Kernel",
     "constant_beside",
@@ -191,3 +192,21 @@ EFFECTS: Final[frozenset[Function]] = frozenset({host.fused_update, host.scaled_
 def kernel_of(function: Function) -> Kernel:
     """The properties of a function."""
     return KERNELS.get(function, _UNKNOWN)
+
+
+Flat = Callable[[Value], Value]  # the elements of an array as one axis
+Spelled = tuple[Function, tuple[Any, ...]] | None  # Any: arguments of every kind; None: no shorter call
+
+
+def _places(flat: Flat, labels: Value, classes: int) -> Spelled:
+    # no look at the labels: they are literals, and whoever built the node has looked
+    if labels.ndim != 1 or labels.dtype != np.intp:
+        return None
+    return np.add, (starts(labels.shape[0], classes), labels)
+
+
+def _picked(flat: Flat, x: Value, at: Value, shape: Shape) -> Spelled:
+    return (operator.getitem, (flat(x), at)) if len(shape) == 1 else None
+
+
+SPELLED: Final[Mapping[Function, Callable[..., Spelled]]] = {places: _places, picked: _picked}

@@ -1,22 +1,27 @@
-"""`profile`: a scope in which runs are timed, and what is known of them afterwards.
+"""`profile`: a scope in which runs are timed, and its measurements as rows, as a table and as a trace.
 
-Knows: that a profile is a scope of the whole process, restored at its end.
-Refuses to know: how time is taken, and how a table and a trace are written.
+Knows: that a profile is a scope of the whole process, restored at its end; the Trace Event Format: complete events
+(`X`), which nest on a thread by their times, and pairs (`b`, `e`) for what may overlap.
+Refuses to know: how time is taken.
+
+Source: "Trace Event Format", the Chromium project.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from os import PathLike
-from typing import Final
+from typing import Final, TypeAlias
 
 from wengert.control import replace_executors
-from wengert.profiling.record import Record
-from wengert.profiling.rows import Row, rows_of
-from wengert.profiling.table import table
+from wengert.graph.operation import CELL
+from wengert.profiling.record import Event, Record, Thread, plain
+from wengert.profiling.rows import Column, Row, rows_of
 from wengert.profiling.timed import Replacing
-from wengert.profiling.trace import write
 
 _MOST_EVENTS: Final = 500_000  # the table counts what comes after them, too
 
@@ -45,7 +50,7 @@ class Profile:
 
     def table(self, most: int | None = 30) -> str:
         """The first `most` rows as text, and the sums of all."""
-        return table(
+        return _table(
             self.rows, self.seconds, len(self._record.threads), self.missed, self._replacing.compiled, most
         )
 
@@ -55,7 +60,79 @@ class Profile:
         Operations nest in loops and cells on the thread that computed them; runs and binds, which may wait, are on
         lines of their own. Raises OSError where the file cannot be written.
         """
-        write(self._record, path)
+        _write(self._record, path)
+
+
+_COLUMNS: Final[tuple[Column, ...]] = ("forward", "backward", "update", "plan")
+
+
+def _table(
+    rows: Sequence[Row],
+    seconds: float,
+    threads: int,
+    missed: Mapping[str, int],
+    compiled: bool,
+    most: int | None,
+) -> str:
+    """The rows under their heads, longest first, and the sums."""
+    total = sum(row.seconds for row in rows)
+    columns = [c for c in _COLUMNS if any(row.costs[c].calls for row in rows)]
+    shown = rows if most is None else rows[:most]
+    lines = [_head(columns), *([_line(row.operation, row, columns, total) for row in shown])]
+    cells = [list(column) for column in zip(*lines, strict=True)]
+    widths = [max(map(len, column)) for column in cells]
+    text = [_aligned(line, widths) for line in lines]
+    if len(shown) < len(rows):
+        rest = sum(row.seconds for row in rows[len(shown) :])
+        text.append(f"... and {len(rows) - len(shown)} rows of {rest * 1e3:.3f} ms together")
+    return "\n".join([*text, *_notes(total, seconds, threads, missed, compiled)])
+
+
+def _head(columns: Sequence[Column]) -> list[str]:
+    return ["operation", "line", *(word for c in columns for word in (c, "ms")), "total ms", "share"]
+
+
+def _line(operation: str, row: Row, columns: Sequence[Column], total: float) -> list[str]:
+    numbers = []
+    for column in columns:
+        cost = row.costs[column]
+        numbers += [f"{cost.calls:,}", f"{cost.seconds * 1e3:,.3f}"] if cost.calls else ["", ""]
+    share = row.seconds / total if total else 0.0
+    return [operation, _near(row.line), *numbers, f"{row.seconds * 1e3:,.3f}", f"{share:.1%}"]
+
+
+def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
+    words = [
+        f"{word:{width}}" if i < 2 else f"{word:>{width}}"
+        for i, (word, width) in enumerate(zip(line, widths, strict=True))
+    ]
+    return "  ".join(words).rstrip()
+
+
+def _near(line: str) -> str:
+    """Name a `file:line` as seen from the present folder where the file is in it."""
+    here = os.getcwd() + os.sep
+    return line.removeprefix(here)
+
+
+def _notes(
+    total: float, seconds: float, threads: int, missed: Mapping[str, int], compiled: bool
+) -> list[str]:
+    share = f" ({total / seconds:.0%})" if threads <= 1 and seconds else f" on {threads} threads"
+    notes = [
+        f"{total * 1e3:,.3f} ms in these rows, of {seconds * 1e3:,.3f} ms{share}; the rest builds expressions, runs "
+        "binds and the program, and measures.",
+    ]
+    if compiled:
+        notes.append("Structures that came back ran by their plans, a row for each; others ran node by node.")
+    elif total:
+        notes.append(
+            "Every run went node by node on the interpreter; by itself a structure that comes back runs by a plan."
+        )
+    for executor, runs in missed.items():
+        own = "; print its `report`" if executor == "Batched" else ""
+        notes.append(f"{runs:,} runs by {executor} were not timed{own}.")
+    return notes
 
 
 @contextmanager
@@ -85,3 +162,54 @@ def profile(*, compiled: bool = False, most_events: int = _MOST_EVENTS) -> Itera
     finally:
         replace_executors(before)
         record.end()
+
+
+_Json: TypeAlias = dict[str, object]
+_Arguments: TypeAlias = dict[tuple[int, int, int], _Json]  # of the events with one signature and origin
+_start = attrgetter("start")
+
+
+def _write(record: Record, path: str | os.PathLike[str]) -> None:
+    """The trace as a file, an event a line; times are in microseconds."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
+        for event in _events(record):
+            file.write(json.dumps(event) + ",\n")
+        file.write(json.dumps(_named("process_name", 0, "wengert")))
+        file.write(f'\n], "otherData": {{"events left out": {record.dropped}}}}}\n')
+
+
+def _events(record: Record) -> Iterator[_Json]:
+    for thread in tuple(record.threads):
+        yield _named("thread_name", thread.number, thread.name)
+        known: _Arguments = {}
+        for event in sorted(thread.events, key=_start):
+            key = (id(event.signature), id(event.origin[0]), event.origin[1])  # the events keep both alive
+            if key not in known:
+                known[key] = _arguments(event)
+            yield from _written(event, thread, known[key])
+
+
+def _named(what: str, thread: int, name: str) -> _Json:
+    return {"ph": "M", "name": what, "pid": os.getpid(), "tid": thread, "args": {"name": name}}
+
+
+def _written(event: Event, thread: Thread, arguments: _Json) -> Iterator[_Json]:
+    common = {"name": plain(event.name), "cat": event.part, "pid": os.getpid(), "tid": thread.number}
+    start, elapsed = event.start / 1e3, event.elapsed / 1e3
+    if event.number is None:
+        yield {**common, "ph": "X", "ts": start, "dur": elapsed, "args": arguments}
+    else:
+        yield {**common, "ph": "b", "id": event.number, "ts": start, "args": arguments}
+        yield {**common, "ph": "e", "id": event.number, "ts": start + elapsed}
+
+
+def _arguments(event: Event) -> _Json:
+    arguments: _Json = {"line": event.line} if event.line else {}
+    signature = event.signature
+    if signature is not None:
+        arguments["operands"] = [kind.text() for kind in signature.kinds]
+        arguments["result"] = signature.kind.text()
+        if signature.mode != CELL:  # whose arguments are a whole structure
+            arguments |= {name: repr(value) for name, value in signature.attributes}
+    return arguments

@@ -2,7 +2,8 @@
 
 Knows: how values and deltas go from node to node; that binds suspend and resume; that every node is computed
 once and gets its whole delta once, in the reverse of the order of evaluation (S2, S3); that a failure stops
-only the nodes that need the failed one.
+only the nodes that need the failed one; that a node on which others may still build keeps its value, so that nothing
+is computed twice: Python's counts of references tell these nodes.
 Refuses to know: formulas, weights' optimizers, and what the values are for.
 
 The loops of `loops`, and the programs of `passages`, do nearly all the work; the generators are for what is rare.
@@ -10,9 +11,12 @@ The loops of `loops`, and the programs of `passages`, do nearly all the work; th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Self
+from sys import getrefcount
+from typing import Final, Self
+from weakref import getweakrefcount
 
 from wengert.arrays import Value, all_quiet, give_back, keep_heap, one_like, shape_of
 from wengert.control import Context, Do, Run, Steps
@@ -30,7 +34,6 @@ from wengert.run.compiled.length import parts_of
 from wengert.run.compiled.passages import Passages
 from wengert.run.loops import ONE_THREAD, PASSING, Ends, Loops, arguments_of, entered, left, pulled
 from wengert.run.notes import noted, raise_all
-from wengert.run.reach import Reach
 from wengert.run.tapes import Tapes
 
 
@@ -326,3 +329,68 @@ class Evaluation(Tapes):
             else:
                 with all_quiet():
                     self.add(x, pull(g, self.values[node], *arguments))
+
+
+class Reach:
+    """The nodes of one evaluation that others than its computed nodes referred to when they were computed.
+
+    Between two looks the number of such nodes grows by half, so that all looks together take linear time.
+    """
+
+    __slots__ = ("_counted", "_enough", "_met", "_readers", "_times")
+
+    def __init__(self) -> None:
+        self._times: dict[Node, int] = {}  # how often a node stands in the order of evaluation
+        self._readers: Counter[Expression] = Counter()  # the operands of the nodes in that order
+        self._met: set[Node] = set()  # of that order
+        self._counted = 0  # so many of these
+        self._enough = 1
+
+    def held(self, nodes: list[Node]) -> list[Node]:
+        """Find the `nodes`, about to be computed, that others than the list and they themselves refer to."""
+        uses = Counter(node.operands[i] for node in nodes for i in node.signature.nodes)
+        found = [
+            node
+            for node, count in zip(nodes, _references(nodes), strict=True)
+            if count > _ALONE + uses[node] + (node in uses) or getweakrefcount(node)
+        ]
+        self._times.update(dict.fromkeys(found, 0))
+        return found
+
+    def left(self, order: Sequence[Node]) -> list[Node]:
+        """Nodes found so far that only computed nodes refer to by now; `order` has all of these.
+
+        The caller has each in one table.
+        """
+        times, readers = self._times, self._readers
+        if len(times) < self._enough:
+            return []
+        self._count(order)
+        nodes = list(times)
+        found = [
+            x
+            for x, count in zip(nodes, _references(nodes), strict=True)
+            if times[x]
+            and count <= _ALONE + 3 + times[x] + readers[x] + (x in readers)
+            and not getweakrefcount(x)
+        ]
+        for x in found:
+            del times[x]
+        self._enough = len(times) + len(times) // 2 + 1
+        return found
+
+    def _count(self, order: Sequence[Node]) -> None:
+        for node in order[self._counted :]:
+            if node in self._times:
+                self._times[node] += 1
+            if node not in self._met:
+                self._met.add(node)
+                self._readers.update(node.operands[i] for i in node.signature.nodes)
+        self._counted = len(order)
+
+
+def _references(nodes: list[Node]) -> list[int]:
+    return list(map(getrefcount, nodes))
+
+
+_ALONE: Final = _references([object()])[0]  # type: ignore[list-item] # any object: it differs between Pythons

@@ -1,7 +1,9 @@
 """Templates of a cell: its program for operands of each combination of kinds, made once.
 
 Knows: that templates are kept by kinds and by what belongs to the trace; that where only the run tells the kinds of
-operands, a call is known by its results and captured weights until then, and gets its template in the run.
+operands, a call is known by its results and captured weights until then, and gets its template in the run; that equal
+templates with the same weights are one, so that calls of cells written apart run together, while cells without weights
+stay apart: as one they tie others into circles, which costs more launches than it saves.
 Refuses to know: how calls are made, and how a template is run.
 """
 
@@ -9,14 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
+from wengert.arrays import dtype_of, is_array, shape_of
 from wengert.errors import ArgumentError
 from wengert.graph.kinds import Kind
+from wengert.graph.node import Expression
 from wengert.graph.operand import shown
 from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
 from wengert.graph.products import Rebuild
 from wengert.graph.template import CellSignature, Template, traced
-from wengert.run.equals import one_of_equals
 from wengert.site import user_position
 
 MOST: Final = 1024  # templates of one cell; beyond it they are made afresh, so that they cannot grow
@@ -54,7 +58,7 @@ class Templates:
                 return _Open(_Later(self, template, form, filled), kinds, template, attributes)
             if len(self._made) >= MOST:
                 self._made.clear()
-            found = self._made[key] = one_of_equals(
+            found = self._made[key] = _one_of_equals(
                 CellSignature(self.operation, kinds, template, attributes)
             )
         return found
@@ -125,3 +129,57 @@ def _read(of: Template) -> str:
 def _weights(of: Template) -> list[object]:
     """Weights that a template's function reads without being given them."""
     return [*of.lifted, *of.captured]
+
+
+_LARGEST: Final = 1024  # bytes of an array that is compared; a larger one is equal to itself only
+
+_met: Final[WeakValueDictionary[object, CellSignature]] = WeakValueDictionary()
+
+
+def _one_of_equals(signature: CellSignature) -> CellSignature:
+    """The first of all signatures that are equal to this one and in use."""
+    return _met.setdefault(_key(signature), signature) if signature.template.captured else signature
+
+
+def _key(signature: CellSignature) -> tuple[object, ...]:
+    """All that a call depends on, and the lines that an error names; not the name, which blocks give to one function.
+
+    What is known by its identity is held by the signature, so nobody else has that identity while the key is kept.
+    """
+    template = signature.template
+    places = {id(x): i for i, x in enumerate((*template.parameters, *template.nodes))}
+    met = {(x.code, x.offset) for x in template.parameters[:1]}  # whoever happened to call first
+    rows = [
+        (
+            node.signature,
+            tuple([_operand(x, places) for x in node.operands]),
+            None if (node.code, node.offset) in met else (node.code, node.offset),
+        )
+        for node in template.nodes
+    ]
+    return (
+        (signature.kinds, signature.attributes, *map(id, template.lifted)),
+        tuple(rows),
+        tuple([_operand(x, places) for x in template.results]),
+        None if template.single else _nesting(template.rebuild(template.results)),
+    )
+
+
+def _nesting(made: object) -> object:
+    """How tuples lie in each other; what else is returned equals nothing."""
+    if type(made) is tuple:
+        return tuple(map(_nesting, made))
+    return None if isinstance(made, Expression) else object()
+
+
+def _operand(
+    x: Any, places: dict[int, int]
+) -> tuple[object, ...]:  # Any: expressions, and data of every type
+    if isinstance(x, Expression):
+        place = places.get(id(x))
+        return ("weight", id(x)) if place is None else ("node", place)
+    if isinstance(x, float):
+        return ("number", x.hex())  # 0.0 and -0.0 are equal, and not the same
+    if is_array(x) and x.nbytes <= _LARGEST:
+        return ("array", dtype_of(x), shape_of(x), x.tobytes())
+    return ("data", id(x))

@@ -17,7 +17,6 @@ from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any
 from wengert.ops import multiply
 from wengert.run import gradients
-from wengert.testing.comparing import check_form, compared, error_of
 from wengert.testing.deltas import (
     cotangents_of,
     deltas_at_layers,
@@ -27,8 +26,7 @@ from wengert.testing.deltas import (
     value_of,
     weights_of,
 )
-from wengert.testing.numerical import complex_step, differences
-from wengert.testing.replay import Replay
+from wengert.testing.numerical import Replay, check_form, compared, complex_step, differences, error_of
 
 COMPLEX_RTOL: Final = 1e-12
 DIFFERENCES_RTOL: Final = 1e-9

@@ -15,11 +15,10 @@ from typing import Any, TypeAlias, final
 
 from wengert.errors import ArgumentError
 from wengert.site import user_position
-from wengert.training import showing
 from wengert.training.given import whole
 from wengert.training.keeping import Keeper, Path
 from wengert.training.looping import Loop
-from wengert.training.records import Event, History, stale
+from wengert.training.records import Event, History, progress, stale, tensorboard_curves
 from wengert.training.state import State
 
 Told: TypeAlias = Sequence[Callable[[Event], object]]
@@ -80,8 +79,8 @@ def run(
     with ExitStack() as scopes:
         told = list(callbacks)
         if tensorboard is not None:
-            told.append(scopes.enter_context(showing.tensorboard(tensorboard, state.step)))
-        if show and (bar := scopes.enter_context(showing.progress(ending.epochs, ending.steps))) is not None:
+            told.append(scopes.enter_context(tensorboard_curves(tensorboard, state.step)))
+        if show and (bar := scopes.enter_context(progress(ending.epochs, ending.steps))) is not None:
             told.append(bar)
         while not ending.over(state):
             _epoch(loop, keeper, state, ending.until, told)

@@ -20,13 +20,13 @@ from weakref import WeakValueDictionary
 from wengert.arrays import HOST, Generic0d, Value, is_array, is_host_array
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.kernels import (
+    SPELLED,
     constant_beside,
     kernel_of,
     new_buffer,
     subtract_into,
     transposed,
 )
-from wengert.arrays.spelled import SPELLED
 from wengert.run.compiled.cache import LINE
 from wengert.run.compiled.layout import Layout
 from wengert.run.compiled.siblings import known_by
