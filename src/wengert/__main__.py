@@ -1,27 +1,94 @@
-"""`python -m wengert COMMAND`: what can be asked of Wengert in a shell.
+"""`python -m wengert COMMAND`: the commands for a shell.
 
-Knows: the commands, and which module has each.
-Refuses to know: what they do.
+Knows: their names; how a script or a module becomes the main program under `profile`, with its arguments, so that one
+which fails or exits is shown too, and ends as it would have without a profile.
+Refuses to know: what is measured, and what `doctor` looks at.
 """
 
 from __future__ import annotations
 
+import runpy
 import sys
-from importlib import import_module
+from argparse import REMAINDER, ArgumentParser, Namespace
+from pathlib import Path
 from typing import Final
 
+from wengert import doctor
+from wengert.profiling.measuring import profile
+
+
+def _profiled(arguments: list[str]) -> int:
+    """Run a program under a profile; 0 unless it ends otherwise."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if not options.module and not Path(options.program).exists():
+        parser.error(f"there is no file {options.program!r}; for a module write -m {options.program}")
+    if options.trace is not None:
+        try:
+            options.trace.open(
+                "a"
+            ).close()  # lest the program has run when it turns out that nothing can be written
+        except OSError as error:
+            print(
+                f"python -m wengert profile: cannot write {options.trace}: {error.strerror}", file=sys.stderr
+            )
+            return 2
+    with profile(compiled=options.compiled) as measured:
+        try:
+            _run(options)
+        finally:
+            print(measured.table(options.rows), file=sys.stderr)
+            if options.trace is not None:
+                measured.trace(options.trace)
+                print(
+                    f"trace: {options.trace}, for https://ui.perfetto.dev or chrome://tracing",
+                    file=sys.stderr,
+                )
+    return 0
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="python -m wengert profile",
+        usage="%(prog)s [--trace FILE] [--compiled] [--rows N] SCRIPT|-m MODULE [ARGS ...]",
+        description="Run a program; then show on the standard error where the time of its runs went, by operation and "
+        "line. What follows SCRIPT or MODULE is the program's.",
+    )
+    parser.add_argument(
+        "--trace", type=Path, metavar="FILE", help="write a trace for chrome://tracing or Perfetto"
+    )
+    parser.add_argument("--compiled", action="store_true", help="let plans run, and show each as one row")
+    parser.add_argument(
+        "--rows", type=int, default=30, metavar="N", help="how many rows to show; 30 by itself"
+    )
+    parser.add_argument("-m", dest="module", action="store_true", help="the program is a module")
+    parser.add_argument("program", metavar="SCRIPT")
+    parser.add_argument("arguments", nargs=REMAINDER, metavar="ARGS")
+    return parser
+
+
+def _run(options: Namespace) -> None:
+    sys.argv = [options.program, *options.arguments]
+    if options.module:
+        runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0] = str(
+            Path(options.program).resolve().parent
+        )  # as Python does; before, it was the present folder
+        runpy.run_path(options.program, run_name="__main__")
+
+
 COMMANDS: Final = {
-    "doctor": ("wengert.doctor", "show what is installed here, and what of it is wrong"),
-    "profile": ("wengert.profiling.command", "run a program and show where the time of its runs goes"),
+    "doctor": (doctor.main, "show what is installed here, and what of it is wrong"),
+    "profile": (_profiled, "run a program and show where the time of its runs goes"),
 }
 
 
 def main(arguments: list[str]) -> int:
     """Run one command; the exit status."""
     if arguments and arguments[0] in COMMANDS:
-        name, _ = COMMANDS[arguments[0]]
-        status: int = import_module(name).main(arguments[1:])  # not before it is asked for
-        return status
+        run, _ = COMMANDS[arguments[0]]
+        return run(arguments[1:])
     asked_for_help = arguments in ([], ["-h"], ["--help"])
     out = sys.stdout if asked_for_help else sys.stderr
     if not asked_for_help:

@@ -86,6 +86,7 @@ def namespace_for(device: Cpu | Gpu, arrays: bool) -> Namespace:
 
 
 def _gpu() -> Namespace:
+    # by name: it imports cupy, which is optional
     return cast(Namespace, import_module("wengert.arrays.gpu"))
 
 

@@ -8,7 +8,6 @@ Refuses to know: who answers; the executor of the run does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any, Generic, Protocol, cast, overload
 
 from typing_extensions import TypeVar
@@ -77,8 +76,10 @@ class Gradients(Question[D_co], Generic[D_co, L_co]):
         Raises NotDifferentiableError where only a run tells what lies between the loss and what is asked for.
         """
         if self._layers is None:
-            later = import_module("wengert.run.derivatives")  # few programs ask, and all import this module
-            self._layers = later.derivatives(lift_any(self._loss), self._targets)
+            # at the top it would take a twentieth of what importing Wengert takes, and few programs ask
+            from wengert.run.derivatives import derivatives
+
+            self._layers = derivatives(lift_any(self._loss), self._targets)
         return cast(L_co, self._layers)
 
     def __reduce__(self) -> tuple[type[Gradients[Any, Any]], tuple[object, ...]]:  # Any: of every type
