@@ -1,16 +1,31 @@
 """The table of hooks: what mypy asks the plugin about, and who answers.
 
-Knows: which question about which name is whose.
+Knows: which question about which name is whose; how mypy keeps the functions and classes that are called; the entries
+`[tool.wengert_mypy] extensions` of pyproject.toml and `[wengert_mypy]` of mypy.ini and setup.cfg.
 Refuses to know: rules, and how types are computed.
 """
 
 from __future__ import annotations
 
+import configparser
+import tomllib
 from collections.abc import Callable
 from functools import partial
+from hashlib import sha256
+from pathlib import Path
 from typing import Final
 
-from mypy.nodes import CallExpr, MypyFile, RefExpr, SymbolTableNode, TypeInfo, Var
+from mypy.nodes import (
+    CallExpr,
+    Decorator,
+    FuncDef,
+    MypyFile,
+    OverloadedFuncDef,
+    RefExpr,
+    SymbolTableNode,
+    TypeInfo,
+    Var,
+)
 from mypy.options import Options
 from mypy.plugin import (
     AnalyzeTypeContext,
@@ -22,7 +37,7 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
-from mypy.types import AnyType, CallableType, FunctionLike, Overloaded, Type, TypeOfAny
+from mypy.types import AnyType, CallableType, FunctionLike, Overloaded, Type, TypeOfAny, get_proper_type
 
 from wengert_mypy.advice import (
     EQUALITIES,
@@ -32,10 +47,8 @@ from wengert_mypy.advice import (
     checked_format,
     checked_lazy,
 )
-from wengert_mypy.callees import gives_computed, type_of
 from wengert_mypy.calls import Context, Rule
 from wengert_mypy.checker import imported
-from wengert_mypy.configuration import extensions, fingerprint
 from wengert_mypy.dimensions import Writer, computed, dim_of, has_computed
 from wengert_mypy.evidence import Registry
 from wengert_mypy.mixing import checked_array
@@ -56,8 +69,7 @@ from wengert_mypy.names import (
 from wengert_mypy.networks import NETWORKS
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
-from wengert_mypy.results import called, sharpened
-from wengert_mypy.splitting import split
+from wengert_mypy.results import called, sharpened, split
 from wengert_mypy.symbolic import solved, takes_computed
 
 _NO_EXPRESSIONS: Final = frozenset(
@@ -235,3 +247,53 @@ class WengertPlugin(Plugin):
 def _family_rule(info: TypeInfo) -> Rule | None:
     """The rule of the family that a class belongs to."""
     return next((r for b in info.mro if (r := FAMILY_RULES.get(b.fullname))), None)
+
+
+def type_of(symbol: SymbolTableNode | None) -> Type | None:
+    """Its type, where it is stated; of a class that of `__init__`."""
+    if symbol is not None and isinstance(symbol.node, TypeInfo):
+        symbol = symbol.node.get("__init__")
+    node = None if symbol is None else symbol.node
+    if isinstance(node, Decorator):
+        node = node.var
+    found = node.type if isinstance(node, FuncDef | OverloadedFuncDef | Var) else None
+    return None if found is None else get_proper_type(found)
+
+
+def gives_computed(symbol: SymbolTableNode | None) -> bool:
+    """Tell whether a function's result mentions a dimension that is computed from its arguments'."""
+    node = None if symbol is None else symbol.node
+    if isinstance(node, Decorator):
+        node = node.func
+    return (
+        isinstance(node, FuncDef) and isinstance(node.type, CallableType) and has_computed(node.type.ret_type)
+    )
+
+
+SECTION = "wengert_mypy"
+
+
+def fingerprint() -> str:
+    """The plugin's own sources in short: mypy looks at one file of a plugin only, and would keep old answers."""
+    made = sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        made.update(path.read_bytes())
+    return made.hexdigest()[:16]
+
+
+def extensions(config_file: str | None) -> tuple[str, ...]:
+    """The configured extension modules; ValueError where the entry is no list of names."""
+    if not config_file or not Path(config_file).is_file():
+        return ()
+    if config_file.endswith(".toml"):
+        with Path(config_file).open("rb") as file:
+            given = tomllib.load(file).get("tool", {}).get(SECTION, {}).get("extensions", [])
+    else:
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read(config_file, encoding="utf-8")
+        given = parser.get(SECTION, "extensions", fallback="").replace(",", " ").split()
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise ValueError(
+            f'{config_file}: `extensions` of [{SECTION}] is a list of modules, as ["a.b"]; got {given!r}'
+        )
+    return tuple(given)

@@ -19,7 +19,6 @@ from wengert_mypy.calls import Call, Rule
 from wengert_mypy.dimensions import Unknown, rank_of_array
 from wengert_mypy.index import indexed
 from wengert_mypy.names import ALONG_AXIS, FAMILIES, LITERAL, REDUCTION
-from wengert_mypy.reshaping import reshaped
 from wengert_mypy.rules import Misfit, Shape
 
 _ONES: Final = (ONE, ONE)
@@ -63,7 +62,7 @@ def _matmul(call: Call) -> Shape:
 
 
 def _reshape(call: Call) -> Shape:
-    return reshaped(call.shape_or(0, (None,)), call.dims("shape"))
+    return arrangement.reshaped(call.shape_or(0, (None,)), call.dims("shape"))
 
 
 def _axes(call: Call, of: str) -> tuple[int, ...]:
