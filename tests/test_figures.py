@@ -16,7 +16,7 @@ BOUNDS = {
     "exec": 5,  # places that run text as code
     "loaders": 7,  # loads by a string of the house's own modules, or of a name that is computed
     "fragments": 15,  # modules of less than 90 lines that one other module imports
-    "private": 63,  # private names used outside of what defines them
+    "private": 50,  # private names used outside of what defines them
     "twins": 40,  # names of classes that two modules of a package define
     "riddles": 220,  # docstrings that begin with What, Where, Those, The same; or with Whether, and give no bool
 }

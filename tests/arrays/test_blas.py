@@ -24,7 +24,7 @@ from .samples import LAYOUTS, Sample, arrays, dtypes, laid_out
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 foreign = pytest.mark.skipif(
-    blas._GEMMS[FLOAT32] is None, reason="numpy's BLAS offers no gemm by a known name"
+    blas.GEMMS[FLOAT32] is None, reason="numpy's BLAS offers no gemm by a known name"
 )
 
 
@@ -35,7 +35,7 @@ def forced(way: str) -> Iterator[None]:
         if way == "foreign":
             patch.setattr(blas, "_SMALL", 0)
         if way == "two steps":
-            patch.setattr(blas, "_GEMMS", {})
+            patch.setattr(blas, "GEMMS", {})
         yield
 
 
@@ -153,7 +153,7 @@ def test_shapes_that_do_not_fit(way: str, x_shape: tuple[int, ...]) -> None:
 @foreign
 def test_a_product_that_does_not_agree_is_not_taken() -> None:
     assert not blas._agrees(lambda *_: None, "d")
-    gemm = blas._GEMMS[FLOAT64]
+    gemm = blas.GEMMS[FLOAT64]
     assert gemm is not None
     assert blas._agrees(gemm, "d")
 

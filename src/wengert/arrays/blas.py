@@ -19,18 +19,21 @@ from wengert.arrays.changes import Change
 from wengert.arrays.namespace import Shape, Value
 from wengert.errors import ShapeError
 
-__all__ = ["fused_update", "is_small", "own_library", "two_step_update"]
+__all__ = [
+    *("GEMMS", "PLAIN", "ROW_MAJOR", "TRANSPOSED"),
+    *("address_of", "fused_update", "is_small", "own_library", "two_step_update"),
+]
 
 _SMALL = 8192  # elements of w below which two calls of numpy cost less than one through ctypes
-_ROW_MAJOR = 101
-_PLAIN, _TRANSPOSED = 111, 112
+ROW_MAJOR = 101  # these three are CBLAS's numbers
+PLAIN, TRANSPOSED = 111, 112
 _HEADER = object.__basicsize__  # where CPython ends and numpy's first field, the data pointer, begins
 
 _Gemm = Callable[..., Any]  # reason for Any: a foreign function
 _at = ctypes.c_void_p.from_address
 
 
-def _address(x: Value) -> int:
+def address_of(x: Value) -> int:
     """Address of the first element of `x`: 0.1 us, where `x.ctypes.data` takes 0.75."""
     return _at(id(x) + _HEADER).value or 0
 
@@ -76,13 +79,15 @@ def _agrees(gemm: _Gemm, letter: str) -> bool:
     x = np.arange(6.0).astype(letter.replace("s", "f")).reshape(2, 3)
     d = np.arange(8.0).astype(x.dtype).reshape(2, 4)
     w = np.ones((3, 4), x.dtype)
-    if any(_address(a) != a.ctypes.data for a in (w, x, d)):
+    if any(address_of(a) != a.ctypes.data for a in (w, x, d)):
         return False
-    gemm(_ROW_MAJOR, _TRANSPOSED, _PLAIN, 3, 4, 2, -2.0, _address(x), 3, _address(d), 4, 1.0, _address(w), 4)
+    gemm(
+        ROW_MAJOR, TRANSPOSED, PLAIN, 3, 4, 2, -2.0, address_of(x), 3, address_of(d), 4, 1.0, address_of(w), 4
+    )
     return bool((w == 1.0 - 2.0 * (x.T @ d)).all())
 
 
-_GEMMS: dict[Any, _Gemm | None] = {  # reason for Any: any dtype is looked up, these two are found
+GEMMS: dict[Any, _Gemm | None] = {  # reason for Any: any dtype is looked up, these two are found
     np.dtype(np.float32): _find("s", ctypes.c_float),
     np.dtype(np.float64): _find("d", ctypes.c_double),
 }
@@ -97,11 +102,11 @@ def _layout(rows: int, columns: int, strides: tuple[int, int], item: int) -> tup
     if across == item or columns == 1:
         lead = down // item if rows > 1 else columns
         if lead >= columns and (rows == 1 or lead * item == down):
-            return _PLAIN, lead, (lead * (rows - 1) + columns) * item
+            return PLAIN, lead, (lead * (rows - 1) + columns) * item
     if down == item or rows == 1:
         lead = across // item if columns > 1 else rows
         if lead >= rows and (columns == 1 or lead * item == across):
-            return _TRANSPOSED, lead, (lead * (columns - 1) + rows) * item
+            return TRANSPOSED, lead, (lead * (columns - 1) + rows) * item
     return 0, 0, 0
 
 
@@ -120,7 +125,7 @@ def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
     array([[0.5, 0. ]])
     """
     dtype = w.dtype
-    gemm = _GEMMS.get(dtype) if w.size >= _SMALL else None
+    gemm = GEMMS.get(dtype) if w.size >= _SMALL else None
     if gemm is None or x.dtype != dtype or d.dtype != dtype or not w.flags.writeable:
         return two_step_update(w, x, d, scale)
     if not (x.ndim == d.ndim == w.ndim == 2):
@@ -132,11 +137,11 @@ def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
         return []  # nothing to add, and BLAS refuses a leading dimension of 0
     item = w.itemsize
     order, w_lead, w_size = _layout(k, m, w.strides, item)
-    if order == _TRANSPOSED:
+    if order == TRANSPOSED:
         return fused_update(w.T, d, x, scale)
     x_order, x_lead, x_size = _layout(n, k, x.strides, item)
     d_order, d_lead, d_size = _layout(n, m, d.strides, item)
-    to, left, right = _address(w), _address(x), _address(d)
+    to, left, right = address_of(w), address_of(x), address_of(d)
     if (
         not (order and x_order and d_order)
         or (to | left | right) % item
@@ -144,9 +149,9 @@ def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
         or not _apart(to, w_size, right, d_size)
     ):
         return two_step_update(w, x, d, scale)
-    x_order = _PLAIN + _TRANSPOSED - x_order  # the product is of x.T
+    x_order = PLAIN + TRANSPOSED - x_order  # the product is of x.T
     return [
-        (gemm, _ROW_MAJOR, x_order, d_order, k, m, n, -scale, left, x_lead, right, d_lead, 1.0, to, w_lead),
+        (gemm, ROW_MAJOR, x_order, d_order, k, m, n, -scale, left, x_lead, right, d_lead, 1.0, to, w_lead),
         (is_, x, d),  # does nothing: they have to live as long as their addresses count
     ]
 

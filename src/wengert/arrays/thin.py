@@ -78,7 +78,7 @@ def dot(a: Value, b: Value, /, out: Value = None) -> Value:
     >>> dot(a, b).tolist() == np.dot(a, b).tolist()
     True
     """
-    gemm = blas._GEMMS.get(a.dtype)
+    gemm = blas.GEMMS.get(a.dtype)
     (rows, lines), columns = a.shape, b.shape[1]
     back = b.T
     transposed = 1 < rows <= _ROWS_BY_TRANSPOSED and _plain(back)
@@ -89,12 +89,12 @@ def dot(a: Value, b: Value, /, out: Value = None) -> Value:
     if out is None:
         out = np.empty((rows, columns), a.dtype)
     size, item = _slice(rows, lines, columns), a.itemsize
-    left, right, to = blas._address(a), blas._address(b), blas._address(out)
+    left, right, to = blas.address_of(a), blas.address_of(b), blas.address_of(out)
     for begin in range(0, lines, size):
         count = min(size, lines - begin)
         x, w = left + item * begin, right + item * columns * begin
         gemm(
-            *(blas._ROW_MAJOR, blas._PLAIN, blas._PLAIN, rows, columns, count, 1.0, x, lines, w, columns),
+            *(blas.ROW_MAJOR, blas.PLAIN, blas.PLAIN, rows, columns, count, 1.0, x, lines, w, columns),
             *(0.0 if begin == 0 else 1.0, to, columns),
         )
     return out
@@ -105,12 +105,12 @@ def _by_columns(
 ) -> Value:  # Any: a foreign function
     """`a` times the transpose of `back`, some columns of the result at once: each is a sum of its own."""
     (rows, lines), columns, item = a.shape, len(back), a.itemsize
-    left, right, to = blas._address(a), blas._address(back), blas._address(out)
+    left, right, to = blas.address_of(a), blas.address_of(back), blas.address_of(out)
     size = max(_WITHOUT_COPIES // (rows * lines), 1)
     for begin in range(0, columns, size):
         count, w = min(size, columns - begin), right + item * lines * begin
         gemm(
-            *(blas._ROW_MAJOR, blas._PLAIN, blas._TRANSPOSED, rows, count, lines, 1.0, left, lines, w, lines),
+            *(blas.ROW_MAJOR, blas.PLAIN, blas.TRANSPOSED, rows, count, lines, 1.0, left, lines, w, lines),
             *(0.0, to + item * begin, columns),
         )
     return out
