@@ -1,4 +1,4 @@
-"""How the derivatives of a type add, and what their zero is.
+"""Addition of the derivatives of a type, and their zero.
 
 Knows: a delta is whatever adds with `+` and keeps the laws of `check_additive`; Python floats, numpy scalars
 and arrays do by themselves.

@@ -58,7 +58,7 @@ class DeepLearning(Protocol[X_contra, Data_co, Delta_contra]):
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """How the values of one registered class become tapes, and what their Data is declared to be."""
+    """Conversion of the values of one registered class to tapes, and their declared Data."""
 
     rule: Callable[[Any], Do[Tape[Any, Any]]]  # Any: one table holds every registered type
     data: object = Any

@@ -1,4 +1,4 @@
-"""Which version of the library this is.
+"""Version of the library.
 
 Knows: the number that `pyproject.toml` has, too.
 Refuses to know: everything else, so that every floor may ask.

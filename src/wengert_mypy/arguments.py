@@ -51,7 +51,7 @@ def _several(call: Call, t: Type, written: Expression) -> Integers | None:
 
 
 def pairs_of_axes(call: Call, of: int | str, default: int) -> int | tuple[Sequence[int], Sequence[int]]:
-    """How many axes, or which ones of the left and of the right operand."""
+    """Number of axes, or the axes of the left and of the right operand."""
     t = call.type(of)
     if t is None:
         return default

@@ -136,7 +136,7 @@ def mixed(
     where: Context,
     reflected: bool,
 ) -> Mix | None:
-    """Why no overload takes these operands together; None where one does, or where that is not the reason.
+    """Reason why no overload takes these operands together; None where one does, or for another reason.
 
     `signature` is the one in hand: where it fits, the others are not looked at, and most calls fit.
     """

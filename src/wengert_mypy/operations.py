@@ -1,4 +1,4 @@
-"""Which rule belongs to which operation: families by their class, irregular operations by their name.
+"""Shape rules of operations: families by their class, irregular operations by their name.
 
 Knows: the parameters of the library's operations.
 Refuses to know: the rules, and how a call is read.

@@ -1,4 +1,4 @@
-"""Why a value is no expression, and what to write instead.
+"""Reasons why a value is no expression, and what to write instead.
 
 Knows: the texts and their error codes.
 Refuses to know: calls.

@@ -28,7 +28,7 @@ def broadcast_axes(shape: Shape, target: Shape) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def count(shape: Shape, axis: Axis) -> int:
-    """How many elements a reduction of `axis` joins into one.
+    """Number of elements that a reduction of `axis` joins into one.
 
     >>> count((4, 5, 6), (0, -1))
     24
@@ -60,7 +60,7 @@ def expanded(shape: Shape, axis: int | tuple[int, ...]) -> Shape:
 
 
 def window_counts(shape: Shape, size: Pair, stride: Pair, dilation: Pair) -> Pair:
-    """How many windows fit along each of the last two axes.
+    """Number of windows that fit along each of the last two axes.
 
     >>> window_counts((1, 7, 6), (3, 2), (2, 1), (1, 2))
     (3, 4)

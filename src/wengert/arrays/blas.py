@@ -94,7 +94,7 @@ GEMMS: dict[Any, _Gemm | None] = {  # reason for Any: any dtype is looked up, th
 
 
 def _layout(rows: int, columns: int, strides: tuple[int, int], item: int) -> tuple[int, int, int]:
-    """How BLAS is told `strides`: (order, leading dimension, bytes from the first element to the last).
+    """`strides` in the terms of BLAS: (order, leading dimension, bytes from the first element to the last).
 
     The order is 0 where it cannot be told.
     """

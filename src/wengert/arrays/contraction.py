@@ -75,7 +75,7 @@ def _needed(letters: str, others: Sequence[str]) -> str:
 
 
 def _alone(term: str, kept: str, x: Value) -> Value:
-    """Of one operand: the diagonal of letters that it has twice, the sum over letters that nobody else has."""
+    """Step on one operand: the diagonal of letters that it has twice, the sum over letters of its own."""
     letters = "".join(dict.fromkeys(term))
     if letters != term:
         x = np.einsum(f"{term}->{letters}", x)

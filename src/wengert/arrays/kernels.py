@@ -36,7 +36,7 @@ Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host
 
 
 class Kernel(NamedTuple):
-    """How a function can be called by a plan; the default is what may be said of any function."""
+    """Properties of a function that is called by a plan; the default is true of any function."""
 
     into: Function | None = None  # the same, with the buffer for the result as `out`
     elementwise: bool = False  # the buffer may be an operand's

@@ -1,4 +1,4 @@
-"""Who may write to an array of numpy: private copies, those that nobody can write to, and read-only views.
+"""Ownership of numpy's arrays: private copies, arrays that nobody can write to, and read-only views.
 
 Knows: numpy's flags, and that memory of `bytes` can never be made writeable.
 Refuses to know: whose array it is, and when a copy is needed.

@@ -97,7 +97,7 @@ def concatenate(parts: Sequence[Places]) -> Places:
 
 
 def counted(x: Places, size: int) -> Places:
-    """How often each integer below `size` occurs."""
+    """Count of each integer below `size`."""
     return np.bincount(x, minlength=size)
 
 
@@ -148,7 +148,7 @@ def occurring(x: Places, size: int) -> Places:
 
 
 def repeating(x: Places, of: Places, size: int) -> set[int]:
-    """Which of the owners have an element more than once; `of` is of each the owner, and all of one stand together.
+    """Owners that have an element more than once; `of` has the owner of each, and all of one stand together.
 
     >>> repeating(places([4, 2, 4, 2, 2]), places([0, 0, 1, 3, 3]), 5)
     {3}
@@ -182,7 +182,7 @@ def starts_of_runs(ordered: Places) -> Places:
 
 
 def lengths(starts: Places, end: int) -> Places:
-    """How long runs are, given where each begins, and where the last one ends."""
+    """Lengths of runs, given the start of each and the end of the last one."""
     ends = np.empty(len(starts), np.intp)
     ends[:-1] = starts[1:]
     ends[-1:] = end
@@ -253,7 +253,7 @@ def sums(x: Places | Flags, starts: Places) -> Places:
 
 
 def jumps(x: Places, starts: Places) -> Places:
-    """Of runs of elements, each from its start to that of the next, how many are not one more than what is before.
+    """Number of elements in each run, between its start and the next, that are not one more than the one before.
 
     >>> jumps(places([5, 6, 7, 2, 4, 4]), places([0, 3])).tolist()
     [0, 2]

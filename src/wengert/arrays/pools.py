@@ -42,7 +42,7 @@ BLAS_THREADS: Final = _find()  # how to read and to set their number, where that
 
 
 class _Limit:
-    """Who needs one thread now, and how many there were before."""
+    """Users that need one thread now, and the number of threads before."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -66,7 +66,7 @@ class _Limit:
                 put(1)
 
     def leave(self, user: object) -> None:
-        """As many as before when the last user leaves."""
+        """Restore the number of before when the last user leaves."""
         with self._lock:
             if user in self._users:
                 self._users.remove(user)

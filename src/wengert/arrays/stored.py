@@ -35,7 +35,7 @@ class Form(NamedTuple):
 
     @property
     def size(self) -> int | None:
-        """How many bytes it has; None for an element type that a file may not have."""
+        """Number of bytes; None for an element type that a file may not have."""
         item = _ITEMS.get(self.dtype)
         return None if item is None else math.prod(self.shape) * item.itemsize
 

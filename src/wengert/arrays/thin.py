@@ -59,7 +59,7 @@ def is_thin(a: Shape, b: Shape, /) -> bool:
 
 @lru_cache(maxsize=1024)
 def _slice(rows: int, lines: int, columns: int) -> int:
-    """How many lines are multiplied at once."""
+    """Number of lines that are multiplied at once."""
     most = _WITHOUT_COPIES // (rows * columns)
     even = -(-lines // -(-lines // max(most, 1)))  # slices of about the same size
     return min(-(-even // 16) * 16, most)

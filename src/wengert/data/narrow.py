@@ -31,7 +31,7 @@ Buffer: TypeAlias = bytes | mmap.mmap
 
 
 class Refused(Exception):
-    """Why a pickle is not read further."""
+    """Reason not to read a pickle further."""
 
 
 @final

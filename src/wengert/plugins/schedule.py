@@ -69,7 +69,7 @@ class LearningRateSchedule(Rated):
 
     @property
     def commits(self) -> int:
-        """How many commits there have been."""
+        """Number of commits so far."""
         return self._commits
 
     @property

@@ -45,7 +45,7 @@ class Profile:
 
     @property
     def missed(self) -> dict[str, int]:
-        """How many runs were not timed, by the class of their executor: `Batched`, and those of others."""
+        """Number of runs that were not timed, by the class of their executor: `Batched`, and those of others."""
         return dict(self._replacing.missed)
 
     def table(self, most: int | None = 30) -> str:

@@ -31,7 +31,7 @@ _seconds = attrgetter("seconds")
 
 @dataclass(frozen=True)
 class Cost:
-    """How often something was done, and how long that took by itself."""
+    """Number of times something was done, and the time of its own that it took."""
 
     calls: int = 0
     seconds: float = 0.0

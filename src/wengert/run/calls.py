@@ -48,7 +48,7 @@ def unmet(*args: object) -> Any:  # Any: as in `Make`
 
 
 def pattern_of(args: tuple[object, ...]) -> Pattern:
-    """Which arguments are expressions, other operands, and products of these, of which classes."""
+    """Pattern of arguments: expressions, other operands, and products of these, of which classes."""
     found: list[Item] = [(tuple, len(args))]
     todo = [*args[::-1]]
     while todo:

@@ -166,7 +166,7 @@ def _key(signature: CellSignature) -> tuple[object, ...]:
 
 
 def _nesting(made: object) -> object:
-    """How tuples lie in each other; what else is returned equals nothing."""
+    """Nesting of tuples; any other result equals nothing."""
     if type(made) is tuple:
         return tuple(map(_nesting, made))
     return None if isinstance(made, Expression) else object()

@@ -33,7 +33,7 @@ _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxlong = 2, 120, 60
 
 
 class Broken(Exception):
-    """Why a file cannot be loaded; whoever knows its path makes a `CheckpointError` of it."""
+    """Reason why a file cannot be loaded; whoever knows its path makes a `CheckpointError` of it."""
 
 
 class Saved(NamedTuple):

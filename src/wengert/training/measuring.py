@@ -1,4 +1,4 @@
-"""How good a model is on data that it does not learn from.
+"""Quality of a model on data that it does not learn from.
 
 Knows: means over batches, each weighed by its number of examples, without an update and without chance.
 Refuses to know: training.

@@ -63,7 +63,7 @@ def best_of(epochs: Sequence[Epoch]) -> Epoch | None:
 
 
 def stale(epochs: Sequence[Epoch], min_delta: float) -> int:
-    """How many epochs have passed since one was better than all before it by more than `min_delta`.
+    """Number of epochs since one was better than all before it by more than `min_delta`.
 
     >>> stale([Epoch(i, i, loss) for i, loss in enumerate([1.0, 0.5, 0.45, 0.6])], 0.1)
     2
@@ -97,7 +97,7 @@ class History:
 
     @property
     def steps_per_second(self) -> float:
-        """How fast it went, without the time for measuring and saving; 0 before the first step."""
+        """Speed without the time for measuring and saving; 0 before the first step."""
         return self.steps / self.seconds if self.seconds else 0.0
 
     def plot(self, path: str | os.PathLike[str]) -> None:
@@ -163,7 +163,7 @@ def progress(epochs: int | None, steps: int | None) -> Generator[Tell | None]:
 
 
 def _epochs(event: Event) -> float:
-    """How many epochs are done, with a fraction."""
+    """Number of epochs that are done, with a fraction."""
     return event.number + 1 if isinstance(event, Epoch) else event.epoch + (event.batch + 1) / event.batches
 
 

@@ -27,7 +27,7 @@ Told: TypeAlias = Sequence[Callable[[Event], object]]
 @final
 @dataclass(frozen=True)
 class Ending:
-    """When it is enough: after so many epochs or steps, or when so many epochs have brought nothing."""
+    """End of a training: after so many epochs or steps, or when so many epochs have brought nothing."""
 
     epochs: int | None
     steps: int | None
