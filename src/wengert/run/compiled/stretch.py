@@ -19,8 +19,7 @@ from wengert.arrays import ARRAY_CLASS, Value, all_quiet, is_array
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, UNRESOLVED, Signature
-from wengert.graph.template import Template, template_of
-from wengert.run.cell import Parts
+from wengert.graph.template import Parts, Template, template_of
 from wengert.run.compiled.binder import matcher
 from wengert.run.compiled.cache import Item, grown
 from wengert.run.compiled.interrupted import Interrupted

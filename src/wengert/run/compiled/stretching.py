@@ -13,9 +13,9 @@ from typing import Any
 
 from wengert.arrays import Value, all_quiet
 from wengert.graph.node import Expression, Node
+from wengert.graph.template import Parts
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta
-from wengert.run.cell import Parts
 from wengert.run.compiled.layout import memory
 from wengert.run.compiled.program import Program, needed
 from wengert.run.compiled.scope import Scope, leaving
