@@ -13,8 +13,9 @@ import numpy as np
 
 import wengert as wg
 from wengert.run import Sequential
+from wengert.run.compiled.backward import BackwardPrograms
 from wengert.run.compiled.plans import Plans
-from wengert.run.compiled.stretches import Stretches
+from wengert.run.compiled.segment import Segments
 
 
 class Watched(Plans):
@@ -36,7 +37,8 @@ class Watched(Plans):
 def eager(worth: int = 1) -> tuple[Sequential, Watched]:
     """An interpreter whose plans come after `worth` runs, and its plans."""
     executor, plans = Sequential(), Watched(worth)
-    executor._plans, executor._stretches = plans, Stretches(worth)
+    executor._plans, executor._segments = plans, Segments(worth)
+    executor._backward = BackwardPrograms(worth)
     return executor, plans
 
 

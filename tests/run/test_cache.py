@@ -96,12 +96,12 @@ def waiting(rows: int) -> Any:  # Any: an expression
 def test_programs_between_binds_count_too() -> None:
     with limited(1 << 20):
         executor, _ = eager()
-        stretches: Any = executor._stretches
+        segments: Any = executor._segments
         for rows in range(20, 40):
             for _ in range(3):
                 waiting(rows).train().run(executor)
                 assert cache.held() <= 1 << 20
-        assert 0 < len(stretches._made.items()) < 40
+        assert 0 < len(segments._made.items()) < 40
 
 
 def test_what_was_used_last_stays() -> None:

@@ -16,8 +16,8 @@ from tests.optimizers import WithAdam
 from tests.run.planned import eager, plain, same
 from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
-from wengert.run.compiled import length, plans, stretches, stretching
-from wengert.run.compiled.stretch import Passage, Stretch
+from wengert.run.compiled import compiler, length, plans, segment
+from wengert.run.compiled.segment import Segment, SegmentRun
 
 # Any: settings, weights and expressions of every column
 
@@ -38,12 +38,12 @@ def short(most: int = 40, part: int = 12) -> Iterator[Counter[str]]:
     with (
         patch.object(length, "MOST", most),
         patch.object(plans, "MOST", most),
-        patch.object(stretches, "MOST", most),
+        patch.object(segment, "MOST", most),
         patch.object(length, "_PART", part),
-        patch.object(stretching, "made", counted("made", stretching.made)),
-        patch.object(stretching, "sending", counted("made", stretching.sending)),
-        patch.object(Stretch, "passage", counted("forward", Stretch.passage)),
-        patch.object(Passage, "send", counted("backward", Passage.send)),
+        patch.object(compiler, "traced_segment", counted("made", compiler.traced_segment)),
+        patch.object(compiler, "traced_backward", counted("made", compiler.traced_backward)),
+        patch.object(Segment, "evaluate", counted("forward", Segment.evaluate)),
+        patch.object(SegmentRun, "send", counted("backward", SegmentRun.send)),
     ):
         yield counts
 
@@ -167,7 +167,7 @@ def test_a_failure_in_a_part_changes_nothing_and_says_where() -> None:
             net.loss(i).train().run(executor)
         assert counts["backward"] > 0
         before = [w.data for w in net.weights]
-        failing = patch.object(Passage, "send", side_effect=MemoryError("none left"))
+        failing = patch.object(SegmentRun, "send", side_effect=MemoryError("none left"))
         with failing, pytest.raises(MemoryError):
             net.loss(0).train().run(executor)
         assert [w.data for w in net.weights] == before

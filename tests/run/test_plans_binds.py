@@ -31,7 +31,7 @@ from wengert import ArrayLayer, Do, nn
 from wengert.graph.order import below
 from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
-from wengert.run.compiled.stretch import Back
+from wengert.run.compiled.segment import SegmentBackward
 
 
 def both_ways(seed: int, steps: int, makers: Callable[[Counted], Sequence[Maker]]) -> dict[str, int]:
@@ -79,12 +79,12 @@ def test_random_graphs_have_the_same_gradients_and_data(seed: int) -> None:
 
 
 def test_the_comparison_finds_a_difference() -> None:
-    usual = Back.run
+    usual = SegmentBackward.run
 
-    def doubled(self: Back, *arguments: Any) -> Any:  # Any: as the usual one
+    def doubled(self: SegmentBackward, *arguments: Any) -> Any:  # Any: as the usual one
         return [(x, delta + delta) for x, delta in usual(self, *arguments)]
 
-    with patch.object(Back, "run", doubled), pytest.raises(AssertionError, match="Not equal"):
+    with patch.object(SegmentBackward, "run", doubled), pytest.raises(AssertionError, match="Not equal"):
         both_ways(0, 5, lambda counted: (*MAKERS, *[bind] * 5, counting_maker(counted)))
 
 

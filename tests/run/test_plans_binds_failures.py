@@ -17,12 +17,12 @@ from tests.run.waiting import Gated, programs_counted
 from wengert import Do
 from wengert.graph.operand import external
 from wengert.plugins import SGD, FailOnNonFinite
-from wengert.run.compiled import stretch, stretches, ways
-from wengert.run.compiled.homeward import Way
+from wengert.run.compiled import backward, segment
+from wengert.run.compiled.backward import BackwardPrograms
+from wengert.run.compiled.compiler import PathProgram
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.scope import Scope
-from wengert.run.compiled.stretch import Back, Stretch
-from wengert.run.compiled.ways import Ways
+from wengert.run.compiled.segment import Segment, SegmentBackward
 
 
 def told(net: Gated, executor: Any, i: int) -> tuple[type[BaseException], str, list[str]]:
@@ -52,7 +52,7 @@ def test_a_users_failure_is_told_as_by_the_interpreter(where: str, which: str, r
 
 
 def test_a_failure_in_a_later_stretch_changes_nothing() -> None:
-    """S6: the first stretch has run by a program when data make another one fail."""
+    """S6: the first segment has run by a program when data make another one fail."""
     said = []
     for executor in (eager(worth=2)[0], plain()):
         net = Gated()
@@ -71,12 +71,21 @@ def test_a_failure_in_a_later_stretch_changes_nothing() -> None:
 @pytest.mark.parametrize("part", ["forward", "backward", "way"])
 def test_a_program_that_fails_is_made_good(part: str) -> None:
     ours, theirs, executor = Gated(), Gated(), eager(worth=2)[0]
-    failing = {"forward": (Stretch, "passage"), "backward": (Back, "run"), "way": (Way, "back")}[part]
-    others = patch.object(Ways, "back", lambda *arguments: None) if part == "backward" else nullcontext()
+    programs = {
+        "forward": (Segment, Segment.evaluate),
+        "backward": (SegmentBackward, SegmentBackward.run),
+        "way": (PathProgram, PathProgram.back),
+    }
+    of, method = programs[part]
+    others = (
+        patch.object(BackwardPrograms, "back", lambda *arguments: None)
+        if part == "backward"
+        else nullcontext()
+    )
     with others:
         for i in range(8):
             same([ours.step(i, executor)], [theirs.step(i, plain())])
-        with patch.object(*failing, side_effect=Interrupted) as patched:
+        with patch.object(of, method.__name__, side_effect=Interrupted) as patched:
             same([ours.step(8, executor)], [theirs.step(8, plain())])
         assert patched.called
         same([ours.step(9, executor)], [theirs.step(9, plain())])
@@ -95,9 +104,9 @@ def test_a_derivative_that_cannot_be_traced_is_left_to_the_interpreter() -> None
 
 
 BOUNDS: dict[str, dict[Any, dict[str, int]]] = {  # Any: modules
-    "counts": {stretches: {"_MOST_COUNTS": 2}, ways: {"_MOST_COUNTS": 0}},
-    "programs": {stretch: {"_MOST_BACK": 1}},
-    "steps of a way": {ways: {"_MOST_STEPS": 3}},
+    "counts": {segment: {"_MOST_COUNTS": 2}, backward: {"_MOST_COUNTS": 0}},
+    "programs": {segment: {"_MOST_BACK": 1}},
+    "steps of a way": {backward: {"_MOST_STEPS": 3}},
 }
 
 
@@ -115,10 +124,11 @@ def test_what_is_remembered_has_bounds(bounds: str) -> None:
                 same([ours.step(i, executor)], [theirs.step(i, plain())])
     for ours, theirs in pairs:
         same(ours.data(), theirs.data())
-    found = executor._stretches
+    found, back = executor._segments, executor._backward
     assert found is not None
+    assert back is not None
     assert len(found._made.items()) <= 8
-    assert len(found.ways._made.items()) <= {"steps of a way": 0}.get(bounds, 4)
+    assert len(back._made.items()) <= {"steps of a way": 0}.get(bounds, 4)
 
 
 def test_another_sharing_is_another_structure() -> None:

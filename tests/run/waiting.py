@@ -16,16 +16,16 @@ from tests.run.drawn import Draw, Layer, Maker
 from wengert import ArrayLayer, Do, Tape
 from wengert.graph.operand import external
 from wengert.plugins import SGD
-from wengert.run.compiled.homeward import Way
-from wengert.run.compiled.passages import Passages
-from wengert.run.compiled.stretch import Back, Stretch
+from wengert.run.compiled.compiler import PathProgram
+from wengert.run.compiled.segment import Segment, SegmentBackward
+from wengert.run.evaluation import SegmentRuns
 
 NAMES = sorted(OPTIMIZERS)
 
 
 @contextmanager
 def programs_counted() -> Iterator[dict[str, int]]:
-    """How often programs ran inside: of stretches, each way, and of whole ways back; how often they were given up."""
+    """How often programs ran inside: of segments, each way, and of whole ways back; how often they were given up."""
     calls = {"forward": 0, "backward": 0, "way": 0, "opened": 0}
 
     def counting(owner: type, name: str, what: str) -> Any:  # Any: a patch
@@ -39,10 +39,10 @@ def programs_counted() -> Iterator[dict[str, int]]:
         return patch.object(owner, name, method)
 
     with (
-        counting(Stretch, "passage", "forward"),
-        counting(Back, "run", "backward"),
-        counting(Way, "back", "way"),
-        counting(Passages, "open", "opened"),
+        counting(Segment, "evaluate", "forward"),
+        counting(SegmentBackward, "run", "backward"),
+        counting(PathProgram, "back", "way"),
+        counting(SegmentRuns, "open", "opened"),
     ):
         yield calls
 

@@ -62,13 +62,13 @@ def _sum(xp: Recorder, x: Value, /, axis: Axis = None, keepdims: bool = False) -
         and x.dtype.kind == "f"
         and x.shape[0] <= reductions.SHORT
     ):
-        return xp.call(np.dot, x, reductions.ones_of(x.shape[0], x.dtype))
+        return xp.call(np.dot, x, xp.call(reductions.ones_of, x.shape[0], x.dtype))
     if axis is not None and not keepdims and x.ndim == 2 and x.dtype.kind == "f":
         rows, columns = x.shape
         if axis in (0, -2) and rows <= reductions.SHORT:
-            return xp.call(np.dot, reductions.ones_of(rows, x.dtype), x)
+            return xp.call(np.dot, xp.call(reductions.ones_of, rows, x.dtype), x)
         if axis in (1, -1) and columns <= reductions.SHORT:
-            return xp.call(np.dot, x, reductions.ones_of(columns, x.dtype))
+            return xp.call(np.dot, x, xp.call(reductions.ones_of, columns, x.dtype))
     return xp.call(reductions.add_reduce, x, axis=axis, keepdims=keepdims)
 
 
@@ -135,7 +135,16 @@ def _scaled_update(xp: Recorder, w: Value, d: Value, scale: float, /) -> list[Ch
     return xp.effect(subtract_into, w, d if scale == 1.0 else scale * d)
 
 
+def _mesh(xp: Recorder, shape: Shape, /) -> tuple[Value, ...]:
+    rank = len(shape)
+    return tuple(
+        xp.reshape(xp.call(np.arange, n), tuple(n if i == axis else 1 for i in range(rank)))
+        for axis, n in enumerate(shape)
+    )
+
+
 PIECES: Final[Mapping[str, Function]] = {
+    "mesh": _mesh,
     "relu": _relu,
     "sigmoid": _sigmoid,
     "matmul": _matmul,

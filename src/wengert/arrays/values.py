@@ -14,6 +14,7 @@ import numpy as np
 from numpy import asarray
 from numpy import ndarray as array
 
+from wengert.arrays.abstract import OpenIndices, indexed_sizes, is_open
 from wengert.arrays.dispatch import is_array, is_host_array, namespace_of
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import ALONE, unshared
@@ -196,7 +197,7 @@ def is_finite(x: Value) -> bool:
 
 def zeros_of(shape: Shape) -> Value:
     """Indices of `shape`, all 0: they stand for an index array of which only the shape is known."""
-    return np.zeros(shape, np.intp)
+    return OpenIndices(shape) if is_open(shape) else np.zeros(shape, np.intp)
 
 
 def indexed_shape(shape: Shape, key: Value) -> Shape:
@@ -206,6 +207,9 @@ def indexed_shape(shape: Shape, key: Value) -> Shape:
     (2, 3, 6)
     """
     parts = key if isinstance(key, tuple) else (key,)
+    if is_open(shape) or any(isinstance(part, OpenIndices) for part in parts):
+        open_shape: Value = indexed_sizes(shape, parts)
+        return cast(Shape, open_shape)
     taken = sum(part is not None and part is not Ellipsis for part in parts)
     if taken > len(shape):
         raise IndexError(f"too many indices: the array has {len(shape)} axes, {taken} were indexed")

@@ -19,7 +19,7 @@ from wengert.fold.calls import Calls, Direct
 from wengert.fold.machine import Frames, Within, by_stack, explain
 from wengert.fold.solver import Use
 from wengert.fold.structures import tuple_text
-from wengert.run.written import Constants
+from wengert.program.emit import Constants
 
 _FILE: Final = "<string>"  # with our name in its globals, no code that a person wrote
 

@@ -26,8 +26,8 @@ from wengert.fold.types import ResultType, TensorType, Value
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operand import external, tape_do
+from wengert.graph.template import PART, Parts
 from wengert.run.ask import predict
-from wengert.run.cell import PART, Parts
 
 
 def made(plan: Plan, x: Value, example: Example) -> Value:

@@ -26,6 +26,33 @@ from wengert.site import user_frame, user_position
 PARAMETER: Final = Operation("parameter", Rules(lambda kinds: kinds[0], lambda case, x: x, external=True))
 
 
+class Parts:
+    """The delta of a cell that returned several expressions: what has arrived at some of them."""
+
+    __slots__ = ("arrived",)
+
+    def __init__(self, arrived: dict[int, Any]) -> None:  # Any: deltas of every type
+        self.arrived = arrived
+
+    def __add__(self, other: Parts) -> Parts:
+        both = dict(self.arrived)
+        for index, delta in other.arrived.items():
+            both[index] = both[index] + delta if index in both else delta
+        return Parts(both)
+
+
+# the expression of one result of a cell that returned several
+PART: Final = Operation(
+    "part",
+    Rules(
+        lambda kinds, *, index, of: of,
+        lambda case, x, *, index, of: x[index],
+        (lambda case, g, y, x, *, index, of: Parts({index: g}),),
+        pure=True,
+    ),
+)
+
+
 def _no_value() -> NoReturn:
     raise LazyError(
         "inside a cell an operand has no value, because the cell is traced once for all its calls; compute with the "

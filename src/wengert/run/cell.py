@@ -15,9 +15,8 @@ from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
 
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.operand import lift_any, operand, shown
-from wengert.graph.operation import Operation, Rules
 from wengert.graph.products import is_product, leaves_of
-from wengert.graph.template import CellSignature
+from wengert.graph.template import PART, CellSignature
 from wengert.run.calls import Form, Make, Pattern, Site, form_for, maker_of, pattern_of, unmet
 from wengert.run.forms import form_of, is_operand
 from wengert.run.templates import MOST, Templates, is_open
@@ -27,32 +26,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 # of arguments of another form, or of kinds that have not been met
 _UNMET: Final = (AttributeError, KeyError, TypeError, ValueError, WengertError)
-
-
-class Parts:
-    """The delta of a cell that returned several expressions: what has arrived at some of them."""
-
-    __slots__ = ("arrived",)
-
-    def __init__(self, arrived: dict[int, Any]) -> None:  # Any: deltas of every type
-        self.arrived = arrived
-
-    def __add__(self, other: Parts) -> Parts:
-        both = dict(self.arrived)
-        for index, delta in other.arrived.items():
-            both[index] = both[index] + delta if index in both else delta
-        return Parts(both)
-
-
-PART: Final = Operation(
-    "part",
-    Rules(
-        lambda kinds, *, index, of: of,
-        lambda case, x, *, index, of: x[index],
-        (lambda case, g, y, x, *, index, of: Parts({index: g}),),
-        pure=True,
-    ),
-)
 
 
 class Cell(Generic[P, R]):

@@ -6,34 +6,38 @@ only the nodes that need the failed one; that a node on which others may still b
 is computed twice: Python's counts of references tell these nodes.
 Refuses to know: formulas, weights' optimizers, and what the values are for.
 
-The loops of `loops`, and the programs of `passages`, do nearly all the work; the generators are for what is rare.
+The loops of `loops`, and the programs of `segments`, do nearly all the work; the generators are for what is rare.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from sys import getrefcount
-from typing import Final, Self
+from typing import Any, Final, Self
 from weakref import getweakrefcount
 
 from wengert.arrays import Value, all_quiet, give_back, keep_heap, one_like, shape_of
 from wengert.control import Context, Do, Run, Steps
+from wengert.differentiable import Tape
 from wengert.errors import ShapeError, combine
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
-from wengert.graph.order import below, is_bulky, last_readers
+from wengert.graph.order import PORTION, below, is_bulky, last_readers
 from wengert.graph.store import Ref
 from wengert.graph.template import template_of
 from wengert.graph.watchers import WATCHERS, watchers_of
 from wengert.graph.weights import Weight
-from wengert.lazy import dense
+from wengert.lazy import LazyDelta, dense
+from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.length import parts_of
-from wengert.run.compiled.passages import Passages
+from wengert.run.compiled.segment import SegmentRun, Segments
 from wengert.run.loops import ONE_THREAD, PASSING, Ends, Loops, arguments_of, entered, left, pulled
 from wengert.run.notes import noted, raise_all
+from wengert.run.received import OwnTape, nowhere
 from wengert.run.tapes import Tapes
 
 
@@ -49,7 +53,7 @@ class Evaluation(Tapes):
     """The values and deltas of one prediction, training or run; nothing outlives it."""
 
     __slots__ = (
-        *("buffers", "gives_back", "goes_back", "held", "order", "passages", "reach", "resolved"),
+        *("buffers", "gives_back", "goes_back", "held", "order", "segments", "reach", "resolved"),
         *("snapshot", "trains", "update"),
     )
 
@@ -64,7 +68,7 @@ class Evaluation(Tapes):
         self.gives_back = False  # whether it takes more memory than the runs that are like it
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
         self.resolved: dict[Node, Signature] = {}
-        self.passages = Passages(None)
+        self.segments = SegmentRuns(None)
         self.update: Callable[[], Value] | None = None  # what is left of a program that goes back and commits
 
     def __enter__(self) -> Self:
@@ -76,7 +80,7 @@ class Evaluation(Tapes):
             release()
         for table in (self.failed, self.tapes, self.pending, self.lazy):
             table.clear()
-        self.passages.close()
+        self.segments.close()
         self.update = None
         if len(failure) == 3 and isinstance(failure[1], Exception):
             self.tell(failure[1])
@@ -127,7 +131,7 @@ class Evaluation(Tapes):
 
     def advance(self, nodes: list[Node], run: Run, whole: bool = False, ends: Ends | None = None) -> int:
         """Compute nodes up to the first one that needs care; how many. The `whole` may be a plan's business."""
-        if self.passages.in_parts:
+        if self.segments.in_parts:
             return self._advance_in_parts(nodes, run, ends)
         return self._advance(nodes, run, whole, ends)
 
@@ -142,7 +146,7 @@ class Evaluation(Tapes):
         return done
 
     def _advance(self, nodes: list[Node], run: Run, whole: bool, ends: Ends | None) -> int:
-        done = self.passages.forward(nodes, self, whole)
+        done = self.segments.forward(nodes, self, whole)
         if done:
             for node in nodes[:done] if ends else ():
                 self._over(node, ends)
@@ -223,12 +227,12 @@ class Evaluation(Tapes):
         ends = nodes.ends if isinstance(nodes, Rest) else None
         while at < end:
             bind = next((i for i in range(at, end) if nodes[i].signature.mode == EXTERNAL), end)
-            stretch = [x for x in nodes[at:bind] if x not in self.values and x not in self.failed]
-            if stretch and not self.failed:
-                del stretch[
-                    : self.advance(stretch, context.run, False, ends if self.goes_back else ends or {})
+            segment = [x for x in nodes[at:bind] if x not in self.values and x not in self.failed]
+            if segment and not self.failed:
+                del segment[
+                    : self.advance(segment, context.run, False, ends if self.goes_back else ends or {})
                 ]
-            for node in (*stretch, *nodes[bind : bind + 1]):
+            for node in (*segment, *nodes[bind : bind + 1]):
                 yield from self._one(node, context)
                 self._over(node, ends)
             at = bind + 1
@@ -272,7 +276,7 @@ class Evaluation(Tapes):
 
     def backward(self, context: Context) -> Steps[None]:
         """Send every delta on its way, last evaluated first, until only weights hold any."""
-        if self.tapes or self.pending or self.wanted or self.resolved or self.passages:
+        if self.tapes or self.pending or self.wanted or self.resolved or self.segments:
             yield from self._backward_carefully(context)
         else:
             order = self.order[:]
@@ -289,15 +293,15 @@ class Evaluation(Tapes):
         failures: list[Exception] = []
         order = self.order[:]
         while order:
-            passage = self.passages.that_ends(order[-1])
-            if passage is None:
-                yield from self._back(order.pop(), context, failures)
+            segment_run = self.segments.that_ends(order[-1])
+            if segment_run is None:
+                yield from self.back_through(order.pop(), context, failures)
             else:
-                del order[-len(passage.nodes) :]
-                yield from self.passages.back(passage, self, context, failures)
+                del order[-len(segment_run.nodes) :]
+                yield from self.segments.back(segment_run, self, context, failures)
         yield from self._settled(context, failures)
 
-    def _back(self, node: Node, context: Context, failures: list[Exception]) -> Steps[None]:
+    def back_through(self, node: Node, context: Context, failures: list[Exception]) -> Steps[None]:
         """The turn of one node."""
         try:
             yield from self._collect(node, context)
@@ -394,3 +398,137 @@ def _references(nodes: list[Node]) -> list[int]:
 
 
 _ALONE: Final = _references([object()])[0]  # type: ignore[list-item] # any object: it differs between Pythons
+
+
+# nodes of open kinds, without which a program that nobody goes back by takes 1.1 to 1.2 of the interpreter's time
+_OPEN: Final = 3
+_AT_ONCE: Final = (
+    1  # programs of parts made in a run; one takes 5 times as long as 20,000 operations by the interpreter
+)
+
+
+class SegmentRuns:
+    """Those that have run forward; false if there are none."""
+
+    __slots__ = ("_last", "_making", "_segments", "goes_back", "in_parts")
+
+    def __init__(self, segments: Segments | None, goes_back: bool = True) -> None:
+        self._segments = segments
+        self.goes_back = goes_back  # whether deltas are likely to go back
+        self.in_parts = False  # an expression too long for a plan: its parts are segments
+        self._making = _AT_ONCE  # how many programs of parts may still be made in this run
+        self._last: dict[Node, SegmentRun] = {}  # by the last node
+
+    def __bool__(self) -> bool:
+        return len(self._last) > 0
+
+    def close(self) -> None:
+        """Let go of all; there will be no more."""
+        self._last.clear()
+        self._segments = None
+
+    def forward(self, nodes: list[Node], evaluation: Evaluation, whole: bool) -> int:
+        """How many of the nodes, the first ones, have got their values; none if they have to be run one by one.
+
+        A `whole` expression without a bind is not a segment.
+        """
+        if self._segments is None or evaluation.failed:
+            return 0
+        modes = [node.signature.mode for node in nodes]
+        bind = modes.index(EXTERNAL) if EXTERNAL in modes else len(nodes)
+        if whole and bind == len(nodes) and not self.in_parts:
+            return 0
+        nodes, modes = nodes[:bind], modes[:bind]  # a list of its own: the caller's will be emptied
+        if not self.goes_back and not self.in_parts and modes.count(UNRESOLVED) < _OPEN:
+            return 0
+        if not evaluation.goes_back and _reads_much(nodes, evaluation):
+            return 0  # a program gives the values of all nodes, the interpreter lets go of them
+        with suppress(Interrupted):
+            allowed = self._may_make if self.in_parts else None
+            segment_run = self._segments.evaluate(nodes, evaluation.values, allowed)
+            if segment_run is not None:
+                evaluation.values.update(segment_run.found)
+                if evaluation.goes_back:
+                    self._last[segment_run.nodes[-1]] = segment_run
+                return len(segment_run.nodes)
+        return 0
+
+    def _may_make(self) -> bool:
+        self._making -= 1
+        return self._making >= 0
+
+    def that_ends(self, node: Node) -> SegmentRun | None:
+        """The one whose last node this is."""
+        return self._last.get(node)
+
+    def open_all(self, evaluation: Evaluation) -> None:
+        """Leave all of them to the interpreter from now on."""
+        for segment_run in [*self._last.values()]:
+            self.open(segment_run, evaluation)
+
+    def open(self, segment_run: SegmentRun, evaluation: Evaluation) -> None:
+        """Leave one of them to it."""
+        del self._last[segment_run.nodes[-1]]
+        evaluation.resolved |= segment_run.open(evaluation.values)
+
+    def back(
+        self, segment_run: SegmentRun, evaluation: Evaluation, context: Context, failures: list[Exception]
+    ) -> Steps[None]:
+        """The turn of its nodes."""
+        pending = evaluation.pending
+        late = [x for x in reversed(segment_run.nodes) if x in pending] if pending else []
+        by_program = segment_run.ends.issuperset(late) if late else True
+        for x in late if by_program else ():
+            yield from evaluation.collected(x, context, failures)
+        if not by_program or not self._sent(segment_run, evaluation):
+            self.open(segment_run, evaluation)
+            for node in reversed(segment_run.nodes):
+                yield from evaluation.back_through(node, context, failures)
+        context.run.check()
+
+    def _sent(self, segment_run: SegmentRun, evaluation: Evaluation) -> bool:
+        """Send all deltas on their way by a program; False where the interpreter has to."""
+        deltas = evaluation.deltas
+        # Any: asked for any expression; of every type
+        tapes: dict[Any, Tape[Any, Any]] = evaluation.tapes
+        lazy: dict[Any, Any] = evaluation.lazy
+        arrived = {i: deltas[x] for i, x in enumerate(segment_run.nodes) if x in deltas}
+        if not arrived:
+            return True
+        binds = [x for x in segment_run.given if x in tapes]
+        if any(not isinstance(tapes[x], OwnTape) for x in binds):
+            return False
+        unwanted = [x for x in binds if tapes[x].backward is nowhere]
+        joined: dict[Any, Value] | None = None  # Any: leaves, of every type
+        if self.in_parts:  # what has arrived at leaves is added up in the program, in the same order
+            joined = {
+                x: deltas.get(x)
+                for x in segment_run.leaves
+                if x not in tapes and not isinstance(deltas.get(x), LazyDelta)
+            }
+        may_make = self._may_make if self.in_parts else None
+        try:
+            sent = segment_run.send(arrived, frozenset(unwanted), joined, may_make)
+        except Interrupted:
+            return False
+        if sent is None:
+            return False
+        for i in arrived:
+            del deltas[segment_run.nodes[i]]
+        with all_quiet():
+            for x, delta in sent:
+                if joined is not None and x in joined:
+                    deltas[x] = delta
+                elif x in tapes:
+                    lazy.setdefault(x, []).append(partial(dense, delta))
+                else:
+                    evaluation.add(x, delta)
+        return True
+
+
+def _reads_much(nodes: Sequence[Node], evaluation: Evaluation) -> bool:
+    """Whether their values are likely to take much memory: kinds that are open do not tell."""
+    known = evaluation.values
+    given = (x for node in nodes for i in node.signature.nodes if (x := node.operands[i]) in known)
+    most = max((getattr(known[x], "nbytes", 0) for x in given if isinstance(x, Node)), default=0)
+    return most * len(nodes) > PORTION

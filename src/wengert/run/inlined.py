@@ -16,8 +16,7 @@ from wengert.graph.kinds import Role, with_role
 from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import CELL
-from wengert.graph.template import template_of
-from wengert.run.cell import PART
+from wengert.graph.template import PART, template_of
 
 
 @dataclass(slots=True)

@@ -47,7 +47,7 @@ def explain(evaluation: Evaluation, loss: Expression, refusal: Exception) -> Non
 def _complete(evaluation: Evaluation, loss: Expression) -> Evaluation:
     """An evaluation with every node's value, which one that made a plan, or ran in batches, does not keep."""
     if evaluation.order:
-        evaluation.passages.open_all(evaluation)
+        evaluation.segments.open_all(evaluation)
         return evaluation
     again = Evaluation(evaluation.snapshot)
     with suppress(Exception):  # a bind asks its function once more; the refusal is told in any case

@@ -23,9 +23,8 @@ from wengert.graph.products import zero_of
 from wengert.graph.store import STORE
 from wengert.lazy import dense
 from wengert.run.commit import admitted
-from wengert.run.compiled.passages import Passages
-from wengert.run.compiled.stretches import Stretches
-from wengert.run.evaluation import Evaluation
+from wengert.run.compiled.segment import Segments
+from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.loops import Loops
 from wengert.run.nonfinite import explain
 from wengert.run.received import handed_over
@@ -39,12 +38,12 @@ class RunsOwn(Evaluation):
 
     __slots__ = ("executor", "live")
 
-    def __init__(self, run: Run, loops: Loops, stretches: Stretches | None = None) -> None:
+    def __init__(self, run: Run, loops: Loops, segments: Segments | None = None) -> None:
         run.on_close(partial(STORE.end, self))
         super().__init__(STORE.begin(self), loops)
         run.on_close(self.__exit__)
         run.on_success(self.finish)
-        self.passages = Passages(stretches, goes_back=False)
+        self.segments = SegmentRuns(segments, goes_back=False)
         self.executor = run.executor
         self.live = 0
         if run.source is not None and any(x.method == "train" for x in questions(run.source)):
@@ -59,7 +58,7 @@ class RunsOwn(Evaluation):
     def may_train(self, run: Run) -> None:
         """From now on to its end the run is alone: a tape is asked for, or a training."""
         if not self.trains:
-            self.trains = self.passages.goes_back = True
+            self.trains = self.segments.goes_back = True
             STORE.hold(run.on_close)
             if not self.buffers:  # no weight has been read: begin where the training before this one ended
                 self.snapshot = STORE.begin(self)

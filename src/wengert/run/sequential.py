@@ -23,11 +23,11 @@ from wengert.graph.store import STORE
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.changed import Changed, Changes
+from wengert.run.compiled.backward import BackwardPrograms
 from wengert.run.compiled.interrupted import Interrupted
-from wengert.run.compiled.passages import Passages
 from wengert.run.compiled.plans import WORTH, Plans, answer
-from wengert.run.compiled.stretches import Stretches
-from wengert.run.evaluation import Evaluation
+from wengert.run.compiled.segment import Segments
+from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.nonfinite import explain
 from wengert.run.own import (
@@ -74,7 +74,8 @@ class Sequential:
     ) -> None:
         changed = rules is not None or arrays is not None
         self._plans = Plans(stacked=stacked, in_steps=True) if compiled and not changed else None
-        self._stretches = Stretches(WORTH) if compiled and not changed else None
+        self._segments = Segments(WORTH) if compiled and not changed else None
+        self._backward = BackwardPrograms(WORTH) if compiled and not changed else None
         self._loops = Changed(rules, arrays) if changed else ONE_THREAD
         self._evaluations: Callable[[int, Loops], Evaluation] = Evaluation
 
@@ -163,7 +164,7 @@ def _gradients(
         if known is not True:
             evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
             if evaluation.wanted:  # the deltas of single nodes
-                evaluation.passages = Passages(None)
+                evaluation.segments = SegmentRuns(None)
             yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
         found: list[Any] = []  # Any: deltas of every type
         seen: set[int] = set()  # their identities
@@ -198,10 +199,10 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
                     yield _remainder(value, loss, context)
                 return change()
         if known is not True:
-            in_parts = evaluation.passages.in_parts
+            in_parts = evaluation.segments.in_parts
             rest = nodes if in_parts else evaluation.there_and_back(loss, context.run, nodes)
             if rest:  # a scope for what it opens, left before the commit
-                yield Do.program(partial(_rest_and_back, evaluation, loss, rest)).nested()
+                yield Do.program(partial(_rest_and_back, evaluation, loss, rest, executor._backward)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         if context.followed:
             yield _remainder(value, loss, context)
@@ -226,11 +227,16 @@ def _remainder(value: Value, loss: Expression, context: Context) -> Remainder:
 
 
 def _rest_and_back(
-    evaluation: Evaluation, loss: Expression, rest: list[Node], context: Context
+    evaluation: Evaluation,
+    loss: Expression,
+    rest: list[Node],
+    backward: BackwardPrograms | None,
+    context: Context,
 ) -> Steps[None]:
     yield from evaluation.carefully(rest, context)
     evaluation.seed(loss)
-    evaluation.update = evaluation.passages.way(evaluation, loss, context.run)
+    if backward is not None and not evaluation.segments.in_parts:
+        evaluation.update = backward.back(evaluation, loss, context.run)
     if evaluation.update is None:
         yield from evaluation.backward(context)
 
@@ -245,7 +251,7 @@ def _there_and_back(
 
 def _begun(executor: Sequential, snapshot: int, goes_back: bool = True) -> Evaluation:
     evaluation = executor._evaluations(snapshot, executor._loops)
-    evaluation.passages = Passages(executor._stretches, goes_back)
+    evaluation.segments = SegmentRuns(executor._segments, goes_back)
     evaluation.goes_back = goes_back
     return evaluation
 
@@ -264,4 +270,4 @@ def _evaluation(context: Context, executor: Sequential, goes_back: bool = False)
 def _own(run: Run, executor: Sequential) -> RunsOwn:
     telling = watched(executor)
     made = RunsOwn if telling is executor else WatchedOwn
-    return made(run, telling._loops, telling._stretches)
+    return made(run, telling._loops, telling._segments)

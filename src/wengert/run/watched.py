@@ -18,8 +18,9 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
 from wengert.graph.watchers import WATCHERS, Watcher, present, watchers_of
 from wengert.graph.weights import Weight
+from wengert.run.compiled.backward import BackwardPrograms
 from wengert.run.compiled.plans import Plans
-from wengert.run.compiled.stretches import Stretches
+from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import Ends, Failure, Loops, Part, Values, arguments_of
 from wengert.run.notes import located
@@ -29,7 +30,8 @@ class Interpreting(Protocol):
     """Decisions of an interpreter about its evaluations."""
 
     _plans: Plans | None
-    _stretches: Stretches | None
+    _segments: Segments | None
+    _backward: BackwardPrograms | None
     _loops: Loops
     _evaluations: Callable[[int, Loops], Evaluation]
 
@@ -42,7 +44,7 @@ def watched(executor: E) -> E:
     if not WATCHERS or not any(watcher.detailed for watcher in present()):
         return executor
     executor = copy(executor)
-    executor._plans = executor._stretches = None
+    executor._plans = executor._segments = executor._backward = None
     executor._loops = _Careful(executor._loops)
     executor._evaluations = Watched
     return executor

@@ -13,8 +13,8 @@ from wengert.arrays import all_quiet
 from wengert.lazy import dense
 from wengert.plugins import SGD
 from wengert.run.batching.launch import Launch
-from wengert.run.batching.rooms import Room
 from wengert.run.batching.rowwise import Rowwise
+from wengert.run.batching.workspace import Workspace
 
 SHAPES = ((3,), (2, 3), (3, 3), (), (4, 1, 3))
 WIDTHS = (5, 1, 6)
@@ -55,7 +55,7 @@ class Cell:
 def agrees(seed: int) -> None:
     cell = Cell(seed)
     launch, definition = Launch(cell.signature, cell.shared), Rowwise(cell.signature, cell.shared)
-    room = Room(sum(WIDTHS))
+    room = Workspace(sum(WIDTHS))
     done = []
     found: dict[int, Any] = {}  # Any: sums of deltas of weights
     wanted: dict[int, Any] = {}

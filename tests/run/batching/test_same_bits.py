@@ -20,7 +20,7 @@ from wengert import run
 from wengert.control import Executor
 from wengert.graph.operation import OPERATIONS
 from wengert.plugins import SGD
-from wengert.run.batching.compiled import Kept
+from wengert.run.batching.kernel import Residuals
 from wengert.run.batching.launch import Launch
 from wengert.training import Event, Step, fit
 
@@ -210,7 +210,7 @@ def test_threads_that_meet_a_launch_at_once_have_one_program() -> None:
         return launch.forward(2, (np.ones((2, 3)),))[1]
 
     with ThreadPoolExecutor(4) as pool:
-        assert all(isinstance(kept, Kept) for kept in pool.map(forward, range(4)))
+        assert all(isinstance(kept, Residuals) for kept in pool.map(forward, range(4)))
 
 
 @pytest.mark.parametrize("seed", [8, 40, 54])  # where the way back brings rows into an order with other bits

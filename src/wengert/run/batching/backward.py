@@ -79,10 +79,10 @@ class Backward:
         return {x: joined(deltas) for x, deltas in self._sent.items()}
 
     def _take_products(self) -> None:
-        """What lies in rooms for all launches of an entry."""
-        for (entry, launch), room in self.region.rooms.items():
-            deltas = room.deltas(len(launch.shared))
-            room.products.clear()
+        """What lies in workspaces for all launches of an entry."""
+        for (entry, launch), workspace in self.region.workspaces.items():
+            deltas = workspace.deltas(len(launch.shared))
+            workspace.products.clear()
             for i, weight in self.region.bound.bindings[entry].weights:
                 if deltas[i] is not None:
                     self._sent.setdefault(weight, []).append(deltas[i])

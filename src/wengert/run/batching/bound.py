@@ -50,7 +50,7 @@ class Bound:
             _binding(entry, order, record) for entry, order in zip(record.entries, layout.orders, strict=True)
         ]
         self.launches = [self._launch(step) for step in layout.steps]
-        self.rows: dict[tuple[int, Launch], int] = {}  # of all launches that have one room
+        self.rows: dict[tuple[int, Launch], int] = {}  # of all launches that have one workspace
         for step, launch in zip(layout.steps, self.launches, strict=True):
             if launch is not None:
                 self.rows[step.entry, launch] = self.rows.get((step.entry, launch), 0) + step.width

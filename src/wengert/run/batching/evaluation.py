@@ -223,7 +223,7 @@ class Batching(Evaluation):
                 continue
             for item in items:
                 if isinstance(item, Node):
-                    yield from self._back(item, context, failures)
+                    yield from self.back_through(item, context, failures)
                 else:
                     for x in [x for x in self.pending if item.place(x) is not None]:
                         yield from self._collect(x, context)

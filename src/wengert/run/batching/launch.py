@@ -18,17 +18,16 @@ from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.operation import Signature
 from wengert.lazy import LazyDelta, dense
-from wengert.run.batching.compiled import Compiled, Kept
-from wengert.run.batching.listing import NotGeneral
-from wengert.run.batching.rooms import Room
+from wengert.run.batching.kernel import BatchedKernel, NoKernel, Residuals
 from wengert.run.batching.rowwise import Rowwise, result_kinds
 from wengert.run.batching.rules import Batched, Unbatched, batched
+from wengert.run.batching.workspace import Workspace
 from wengert.run.loops import Failure, Values, backward, forward
 from wengert.run.notes import raise_all
 
 _MOST_GRAPHS: Final = 8  # one for each number of rows met lately
-_MOST_ROOMS: Final = 2  # kept for later runs
-_MOST_SPARE: Final = 4  # times as many rows as needed: what a kept room may have
+_MOST_WORKSPACES: Final = 2  # kept for later runs
+_MOST_SPARE: Final = 4  # times as many rows as needed: what a kept workspace may have
 _BEFORE: Final = 0
 
 
@@ -60,10 +59,10 @@ class Launch:
         self.reason: str | None = None
         self.note: str | None = None
         self._rowwise: Rowwise | None = None
-        self._compiled: Compiled | None = None
+        self._kernel: BatchedKernel | None = None
         self._compiling = Lock()
         self._graphs: dict[int, Batched] = {}
-        self._rooms: list[Room] = []
+        self._workspaces: list[Workspace] = []
         try:
             self._graph(2)
         except Unbatched as refusal:
@@ -76,18 +75,18 @@ class Launch:
         rows: int,
         operands: Sequence[Value],
         out: Sequence[Value | None] | None = None,
-        room: Room | None = None,
+        workspace: Workspace | None = None,
         keep: bool = True,
     ) -> tuple[tuple[Value, ...], object]:
         """The results, each with a leading axis of rows and written into `out[i]` if that is given; and what
         `backward` needs, which reads operands and results once more.
 
-        In a `room` the launches of a run lie side by side; without `keep` nothing is left for backward.
+        In a `workspace` the launches of a run lie side by side; without `keep` nothing is left for backward.
         """
         if self._asks:
             self._compile()
-        if self._compiled is not None:
-            return self._compiled.forward(rows, operands, out, room, keep)
+        if self._kernel is not None:
+            return self._kernel.forward(rows, operands, out, workspace, keep)
         if self._rowwise is not None:
             results, kept = self._rowwise.forward(rows, operands)
             return _into(results, out), kept
@@ -103,12 +102,12 @@ class Launch:
     ) -> list[Value | LazyDelta | None]:
         """The delta of each operand: of rows, or summed over them where the operand is shared; None where none goes.
 
-        With a room, the deltas of rows lie in it until the next launch, and products that are deltas of shared
-        matrices are left to `Room.deltas`.
+        With a workspace, the deltas of rows lie in it until the next launch, and products that are deltas of shared
+        matrices are left to `Workspace.deltas`.
         """
-        if isinstance(kept, Kept):
-            assert self._compiled is not None, "it has kept this"
-            return self._compiled.backward(rows, kept, deltas)
+        if isinstance(kept, Residuals):
+            assert self._kernel is not None, "it has kept this"
+            return self._kernel.backward(rows, kept, deltas)
         if self._rowwise is not None:
             assert isinstance(kept, list), "rows one by one have kept this"
             return self._rowwise.backward(kept, deltas)
@@ -126,27 +125,29 @@ class Launch:
             for x, one in zip(graph.parameters, self.shared, strict=True)
         ]
 
-    def room(self, rows: int) -> Room:
-        """A room for so many rows that no other run uses now; `give_back` when the run is over."""
-        for _ in range(len(self._rooms)):
+    def workspace(self, rows: int) -> Workspace:
+        """A workspace for so many rows that no other run uses now; `give_back` when the run is over."""
+        for _ in range(len(self._workspaces)):
             try:
-                room = self._rooms.pop()
+                workspace = self._workspaces.pop()
             except IndexError:  # another thread was faster
                 break
-            if rows <= room.capacity <= _MOST_SPARE * rows:
-                room.begin(rows)
-                return room
-        return Room(rows)
+            if rows <= workspace.capacity <= _MOST_SPARE * rows:
+                workspace.begin(rows)
+                return workspace
+        return Workspace(rows)
 
-    def give_back(self, room: Room) -> None:
-        """Nothing in the room is needed any more."""
-        room.begin(0)
-        if len(self._rooms) < _MOST_ROOMS:
-            self._rooms.append(room)
+    def give_back(self, workspace: Workspace) -> None:
+        """Nothing in the workspace is needed any more."""
+        workspace.begin(0)
+        if len(self._workspaces) < _MOST_WORKSPACES:
+            self._workspaces.append(workspace)
 
-    def homes(self, rows: int, room: Room) -> Mapping[int, Value]:
-        """Where operands of the next launch in a room may be put, so that they need not be brought there."""
-        return {} if self._compiled is None or rows == room.expected else self._compiled.homes(rows, room)
+    def homes(self, rows: int, workspace: Workspace) -> Mapping[int, Value]:
+        """Where operands of the next launch in a workspace may be put, so that they need not be brought there."""
+        return (
+            {} if self._kernel is None or rows == workspace.expected else self._kernel.homes(rows, workspace)
+        )
 
     def _compile(self) -> None:
         with self._compiling:  # whoever comes meanwhile waits: by its graph the bits might be others
@@ -154,9 +155,9 @@ class Launch:
                 return
             able = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(self.signature))
             try:
-                self._compiled = Compiled(self.signature, self.shared, able)
+                self._kernel = BatchedKernel(self.signature, self.shared, able)
                 self._graphs.clear()
-            except NotGeneral as refusal:
+            except NoKernel as refusal:
                 self.note = str(refusal)
             except Exception as failure:  # of a rule, on the numbers that a program is made with
                 self.note = f"{type(failure).__name__}: {failure}"

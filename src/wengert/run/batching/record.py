@@ -16,9 +16,9 @@ from wengert.arrays.rows import taken
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
+from wengert.graph.template import PART
 from wengert.run.batching.form import Form
 from wengert.run.batching.literals import Literals, Shared, column_of
-from wengert.run.cell import PART
 from wengert.site import position
 
 if TYPE_CHECKING:

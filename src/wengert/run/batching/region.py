@@ -19,8 +19,8 @@ from wengert.run.batching.bound import Binding, Bound
 from wengert.run.batching.form import Way
 from wengert.run.batching.launch import Launch
 from wengert.run.batching.layout import Read, Step
-from wengert.run.batching.rooms import Room
 from wengert.run.batching.rowwise import row_of
+from wengert.run.batching.workspace import Workspace
 
 
 class Values(Protocol):
@@ -42,7 +42,7 @@ class Region:
         self.keeps = keeps
         self.tables: list[Any] = [None] * len(bound.layout.tables)  # Any: arrays of rows, and lists
         self.kept: list[Any] = [None] * len(bound.layout.steps)  # Any: what a launch needs for its backward
-        self.rooms: dict[tuple[int, Launch], Room] = {}  # by entry and launch
+        self.workspaces: dict[tuple[int, Launch], Workspace] = {}  # by entry and launch
         self.alone = Alone()
 
     # -- forward ------------------------------------------------------------------------------------
@@ -75,10 +75,12 @@ class Region:
     def _launch(self, number: int, step: Step, binding: Binding) -> None:
         launch = self.bound.launches[number]
         assert launch is not None and binding.signature is not None
-        room = self.rooms.get((step.entry, launch))
-        if room is None:
-            room = self.rooms[step.entry, launch] = launch.room(self.bound.rows[step.entry, launch])
-        homes = launch.homes(step.width, room) if self.keeps else {}
+        workspace = self.workspaces.get((step.entry, launch))
+        if workspace is None:
+            workspace = self.workspaces[step.entry, launch] = launch.workspace(
+                self.bound.rows[step.entry, launch]
+            )
+        homes = launch.homes(step.width, workspace) if self.keeps else {}
         operands: list[Value] = [None] * len(binding.signature.kinds)
         for i, read in zip(binding.form.rows, step.reads, strict=True):
             operands[i] = self._read(read, homes.get(i))
@@ -87,7 +89,7 @@ class Region:
         for i, (one, literals) in binding.columns.items():
             operands[i] = literals if one else literals[step.start : step.stop]
         out = [self.place(step, at) for at in step.writes]
-        results, kept = launch.forward(step.width, operands, out, room, self.keeps)
+        results, kept = launch.forward(step.width, operands, out, workspace, self.keeps)
         for (table, _), buffer, result in zip(step.writes, out, results, strict=True):
             if buffer is None:
                 self.tables[table] = result
@@ -129,10 +131,10 @@ class Region:
                 self.tables[table][first : first + step.width] = result
 
     def release(self) -> None:
-        """The run is over: deltas that lie in rooms have been used."""
-        while self.rooms:
-            (_, launch), room = self.rooms.popitem()
-            launch.give_back(room)
+        """The run is over: deltas that lie in workspaces have been used."""
+        while self.workspaces:
+            (_, launch), workspace = self.workspaces.popitem()
+            launch.give_back(workspace)
 
     def value(self, place: tuple[int, int]) -> Value:
         """The value of a node, which no later run changes."""

@@ -15,9 +15,9 @@ from wengert.arrays.places import argsort, places
 from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
+from wengert.graph.template import PART
 from wengert.run.batching.record import Record
 from wengert.run.batching.region import Region
-from wengert.run.cell import PART
 
 serial = attrgetter("serial")
 Place = tuple[int, int]  # of a row: its table, and where in that

@@ -14,9 +14,8 @@ from wengert.graph.kinds import Column, Kind
 from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import Signature
-from wengert.graph.template import CellSignature
+from wengert.graph.template import CellSignature, Parts
 from wengert.lazy import dense
-from wengert.run.cell import Parts
 from wengert.run.loops import Failure, Values, backward, forward
 from wengert.run.notes import raise_all
 

@@ -20,9 +20,8 @@ from wengert.graph.node import CLASSES, Expression, Node, new_node
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below
-from wengert.graph.template import PARAMETER, CellSignature
+from wengert.graph.template import PARAMETER, PART, CellSignature
 from wengert.ops.batching import repeated
-from wengert.run.cell import PART
 
 _NUMBERS: Final = frozenset({Column.NUMBER, Column.DOUBLE, Column.FLOAT})
 _PARAMETER: Final = PARAMETER.signature((NUMBER,), ())

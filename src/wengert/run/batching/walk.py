@@ -16,12 +16,11 @@ from wengert.graph.kinds import Kind
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import LITERAL, found_kind
 from wengert.graph.operation import UNRESOLVED, Signature
-from wengert.graph.template import CellSignature
+from wengert.graph.template import PART, CellSignature
 from wengert.run.batching.form import Form, Way, form_of
 from wengert.run.batching.record import BITS, MASK
 from wengert.run.batching.resolving import resolved
 from wengert.run.batching.rowwise import result_kinds
-from wengert.run.cell import PART
 from wengert.run.templates import is_open
 
 _NOTHING: Final = Form(Way.GIVEN, (), (), (), (), ())

@@ -9,7 +9,6 @@ Refuses to know: how a plan is made and run, and how many bytes all of them may 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -17,6 +16,7 @@ from wengert.control import without_collector
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.run.compiled.cache import Cache, clock, grown
+from wengert.run.compiled.interrupted import compiler
 from wengert.run.compiled.length import MOST, has_cells, is_light, is_short
 from wengert.run.evaluation import Evaluation
 
@@ -195,8 +195,7 @@ class Plans:
 
         False where that fails: nothing has changed then, and the interpreter has to tell why.
         """
-        # loaded with the first plan: a tenth of what importing Wengert would take
-        made: Made = import_module("wengert.run.compiled.making").made
+        made: Made = compiler().traced_plan
         at_once = not self._in_steps or len(nodes) < _TINY or not is_light(nodes)
         with (
             without_collector()
@@ -228,7 +227,7 @@ def answer(
         return False
     if plans.earned(key, nodes, mode):
         return plans.make(key, evaluation, nodes, mode, targets)
-    evaluation.passages.in_parts = plans.long(key)
+    evaluation.segments.in_parts = plans.long(key)
     return False
 
 

@@ -27,11 +27,11 @@ from wengert.arrays.kernels import (
     subtract_into,
     transposed,
 )
+from wengert.program.emit import SIGNS, Constants
 from wengert.run.compiled.cache import LINE
 from wengert.run.compiled.layout import Layout
 from wengert.run.compiled.siblings import known_by
 from wengert.run.compiled.tracing import Call, Trace, Traced, traced_in
-from wengert.run.written import SIGNS, Constants
 
 _MANY: Final = 100  # lines that are not compiled at once
 _NAME: Final = re.compile(r"\b[pbuvt]\d+\b")  # of a value, not of a constant

@@ -21,7 +21,7 @@ from wengert.errors import ArgumentError
 from wengert.graph.node import Node
 from wengert.graph.operand import lift_any
 from wengert.run.compiled.plans import WORTH, Mode, Plans
-from wengert.run.compiled.stretches import Stretches
+from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
 from wengert.run.own import OWN, RunsOwn
 from wengert.run.sequential import Sequential
@@ -71,7 +71,7 @@ class Parallel:
             self._inner._evaluations = partial(Together, crew, self._habits)
         if compiled and count > 1:
             self._inner._plans = _Plans(loops, crew, stacked=stacked)
-            self._inner._stretches = Stretches(WORTH, admits=lambda nodes: not loops.overlap(nodes))
+            self._inner._segments = Segments(WORTH, admits=lambda nodes: not loops.overlap(nodes))
 
     # Any in the answers: an expression's Data is known to its own type, not here
 
@@ -160,7 +160,7 @@ class _Own(Together, RunsOwn):
     """Of a run that nobody trains."""
 
     def __init__(self, executor: Parallel, run: Run) -> None:
-        RunsOwn.__init__(self, run, executor._inner._loops, executor._inner._stretches)
+        RunsOwn.__init__(self, run, executor._inner._loops, executor._inner._segments)
         self.goes_together(executor._crew, executor._habits)
 
 

@@ -41,7 +41,7 @@ def sent_together(of: Evaluation, run: Run, crew: Crew, foreign: Callable[[Signa
     tasks = schedule(_senders(order, targets), costs, crew.threads, _HANDOFF)
     if tasks.span + 2 * _HANDOFF >= sum(costs):
         return False
-    of.passages.open_all(of)
+    of.segments.open_all(of)
     box, failed = Deltas(of.deltas), list[int]()
 
     def work(part: Sequence[int]) -> None:

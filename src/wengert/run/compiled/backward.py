@@ -1,32 +1,27 @@
-"""Whole ways back: where an evaluation went the same way often, its deltas and updates are one program.
+"""Backward programs: where an evaluation came the same way often, its deltas and updates are one program.
 
-Knows: that when all values are known no bind is in the way any more, so that what is left of a training is a plan
-whose literals are those values; that a way is told by its stretches, by what they read of each other, through binds
-too, and by the optimizers of its weights.
-Refuses to know: what a plan does, and how stretches went forward.
+Knows: that a path is told by its segments, by what they read of each other, through binds too, and by the optimizers of
+its weights.
+Refuses to know: what the program does, and how segments went forward.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from wengert.arrays import Value
 from wengert.control import Run
 from wengert.graph.node import Expression, Node
 from wengert.graph.weights import Weight
-from wengert.run.compiled.cache import Cache
-from wengert.run.compiled.interrupted import Interrupted
+from wengert.run.compiled.cache import Cache, Item
+from wengert.run.compiled.interrupted import Interrupted, compiler
+from wengert.run.compiled.segment import SegmentRun
+from wengert.run.evaluation import Evaluation
 from wengert.run.received import OwnTape, nowhere
 
-if TYPE_CHECKING:
-    from wengert.run.compiled.homeward import Way
-    from wengert.run.compiled.stretch import Passage
-    from wengert.run.evaluation import Evaluation
-
-_MOST_STEPS: Final = 256  # stretches and binds; a longer way seldom comes back
+_MOST_STEPS: Final = 256  # segments and binds; a longer way seldom comes back
 _MOST_COUNTS: Final = 1024
 
 
@@ -42,18 +37,26 @@ class Path(NamedTuple):
     """The way that an evaluation went."""
 
     key: object
-    steps: list[Passage | Bind]  # last first
+    steps: list[SegmentRun | Bind]  # last first
     weights: list[Weight]
 
 
-class Ways:
+class BackwardProgram(Item):
+    """The program of one path."""
+
+    def back(self, path: Path, snapshot: int, run: Run) -> Callable[[], Value]:
+        """What makes the changes of weights, which are computed here. Raises Interrupted where the program fails."""
+        raise NotImplementedError
+
+
+class BackwardPrograms:
     """All that one interpreter has."""
 
-    def __init__(self, worth: int, program: Any = None) -> None:  # Any: as `Stretches`
+    def __init__(self, worth: int, program: Any = None) -> None:  # Any: as `Segments`
         self._worth = worth
         self._program = program
-        self._counts: dict[object, tuple[int, int]] = {}  # as in `Stretches`
-        self._made: Cache[object, Way] = Cache()
+        self._counts: dict[object, tuple[int, int]] = {}  # as in `Segments`
+        self._made: Cache[object, BackwardProgram] = Cache()
 
     def back(self, evaluation: Evaluation, loss: Expression, run: Run) -> Callable[[], Value] | None:
         """The way back of a loss with a delta of 1: it has been gone, and what is left makes the changes.
@@ -69,10 +72,7 @@ class Ways:
                 return way.back(path, evaluation.snapshot, run)
             return None
         if self._earned(path.key):
-            # loaded with the first program: see `Stretches`
-            made, early = import_module("wengert.run.compiled.homeward").made(
-                path, evaluation, loss, self._program
-            )
+            made, early = compiler().traced_path(path, evaluation, loss, self._program)
             if early:
                 self._counts[path.key] = self._worth - 1, self._worth  # the next run may tell
             elif made is not None:
@@ -82,7 +82,7 @@ class Ways:
     def _earned(self, key: object) -> bool:
         runs, needed = self._counts.get(key, (0, self._worth))
         earned = runs + 1 >= needed
-        self._counts[key] = (0, 2 * needed) if earned else (runs + 1, needed)  # as in `Stretches`
+        self._counts[key] = (0, 2 * needed) if earned else (runs + 1, needed)  # as in `Segments`
         if len(self._counts) > _MOST_COUNTS:
             self._counts.pop(next(iter(self._counts)), None)
         return earned
@@ -90,8 +90,8 @@ class Ways:
 
 def path_of(evaluation: Evaluation, loss: Expression) -> Path | None:
     """The way that an evaluation went, if nothing but programs and binds without tapes of users' was on it."""
-    order, passages, tapes = evaluation.order, evaluation.passages, evaluation.tapes
-    if not passages or evaluation.failed or evaluation.pending or evaluation.resolved:
+    order, segments, tapes = evaluation.order, evaluation.segments, evaluation.tapes
+    if not segments or evaluation.failed or evaluation.pending or evaluation.resolved:
         return None
     places: dict[Expression, int] = {x: i for i, x in enumerate(order)}
     weights: dict[Expression, int] = {}
@@ -100,15 +100,15 @@ def path_of(evaluation: Evaluation, loss: Expression) -> Path | None:
         return places[x] if x in places else weights.setdefault(x, -2 - len(weights))
 
     keys: list[object] = [places.get(loss)]
-    steps: list[Passage | Bind] = []
+    steps: list[SegmentRun | Bind] = []
     at = len(order)
     while at:
         node = order[at - 1]
-        passage = passages.that_ends(node)
-        if passage is not None:
-            at -= len(passage.nodes)
-            keys.append((passage.stretch.number, *map(place, passage.leaves)))
-            steps.append(passage)
+        segment_run = segments.that_ends(node)
+        if segment_run is not None:
+            at -= len(segment_run.nodes)
+            keys.append((segment_run.segment.number, *map(place, segment_run.leaves)))
+            steps.append(segment_run)
         else:
             at -= 1
             tape = tapes.get(node)

@@ -1,4 +1,4 @@
-"""Programs of launches, and the room in which the launches of one run lie side by side."""
+"""Programs of launches, and the workspace in which the launches of one run lie side by side."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from wengert.arrays import all_quiet
 from wengert.graph.operation import Signature
 from wengert.lazy import LazyDelta, Product, Rows, dense
 from wengert.run.batching.launch import Launch, launch_of
-from wengert.run.batching.rooms import Room, joined
 from wengert.run.batching.rowwise import Rowwise
+from wengert.run.batching.workspace import Workspace, joined
 
 from .agreement import near
 from .test_launch import CELLS, CHANCE, SETTINGS, Layer, layer, signature
@@ -34,16 +34,18 @@ def operands(of: Signature, rows: int) -> list[Any]:  # Any: data of every colum
 Done = list[tuple[int, list[Any], tuple[Any, ...], object]]  # Any: as above
 
 
-def forward(launch: Launch, room: Room, widths: Sequence[int]) -> Done:
+def forward(launch: Launch, workspace: Workspace, widths: Sequence[int]) -> Done:
     done: Done = []
     for rows in widths:
         given = operands(launch.signature, rows)
-        results, kept = launch.forward(rows, given, None, room)
+        results, kept = launch.forward(rows, given, None, workspace)
         done.append((rows, given, results, kept))
     return done
 
 
-def backward(launch: Launch, room: Room, done: Done, pattern: Sequence[bool] = (True, True)) -> None:
+def backward(
+    launch: Launch, workspace: Workspace, done: Done, pattern: Sequence[bool] = (True, True)
+) -> None:
     """Each launch against its rows one by one; then the joined products against the sum over all."""
     definition = Rowwise(launch.signature, launch.shared)
     total: list[Any] = [None] * len(launch.shared)
@@ -66,7 +68,7 @@ def backward(launch: Launch, room: Room, done: Done, pattern: Sequence[bool] = (
                 total[i] = dense(a) if total[i] is None else total[i] + dense(a)
             if launch.shared[i] and b is not None:
                 sums[i] = sums.get(i, 0.0) + dense(b)
-    for i, found in enumerate(room.deltas(len(total))):
+    for i, found in enumerate(workspace.deltas(len(total))):
         if found is not None:
             total[i] = dense(found) if total[i] is None else total[i] + dense(found)
     for i, expected_sum in sums.items():
@@ -79,13 +81,13 @@ sums: dict[int, Any] = {}  # Any: as above
 
 def test_launches_of_one_run_share_one_product() -> None:
     launch = Launch(CELLS["tree"](), SHARED)
-    room = Room(12)
+    workspace = Workspace(12)
     with all_quiet():
-        for widths in ((7, 4, 1), (1, 2), (12,)):  # three runs in the same room
-            room.begin(sum(widths))
-            done = forward(launch, room, widths)
-            backward(launch, room, done)
-            (found,) = [x for x in room.deltas(6) if x is not None]
+        for widths in ((7, 4, 1), (1, 2), (12,)):  # three runs in the same workspace
+            workspace.begin(sum(widths))
+            done = forward(launch, workspace, widths)
+            backward(launch, workspace, done)
+            (found,) = [x for x in workspace.deltas(6) if x is not None]
             (term,) = found.terms
             assert isinstance(term, Product)
             assert len(term.left) == len(term.right) == sum(widths)
@@ -93,11 +95,11 @@ def test_launches_of_one_run_share_one_product() -> None:
 
 def test_a_launch_without_deltas_is_left_out_of_the_product() -> None:
     launch = Launch(CELLS["tree"](), SHARED)
-    room = Room(9)
+    workspace = Workspace(9)
     with all_quiet():
-        done = forward(launch, room, (3, 2, 4))
-        backward(launch, room, [done[0], done[2]])
-    (found,) = [x for x in room.deltas(6) if x is not None]
+        done = forward(launch, workspace, (3, 2, 4))
+        backward(launch, workspace, [done[0], done[2]])
+    (found,) = [x for x in workspace.deltas(6) if x is not None]
     assert [len(term.left) for term in found.terms if isinstance(term, Product)] == [3, 4]
 
 
@@ -105,23 +107,23 @@ def test_a_launch_without_deltas_is_left_out_of_the_product() -> None:
 def test_deltas_of_some_results_only(pattern: tuple[bool, bool]) -> None:
     launch = Launch(CELLS["tree"](), SHARED)
     with all_quiet():
-        room = Room(6)
-        backward(launch, room, forward(launch, room, (4, 2)), pattern)
+        workspace = Workspace(6)
+        backward(launch, workspace, forward(launch, workspace, (4, 2)), pattern)
 
 
 def test_an_operand_that_is_one_side_of_a_product_gets_a_place_too() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, room = Launch(node.signature, (False, True)), Room(6)
+    launch, workspace = Launch(node.signature, (False, True)), Workspace(6)
     xs = [CHANCE.uniform(-1, 1, (n, 3)) for n in (4, 2)]
     with all_quiet():
-        kept = [launch.forward(len(x), (x, weight.ref.data), None, room)[1] for x in xs]
+        kept = [launch.forward(len(x), (x, weight.ref.data), None, workspace)[1] for x in xs]
         deltas = [CHANCE.uniform(-1, 1, (len(x), 5)) for x in xs]
         for x, k, d in zip(xs, kept, deltas, strict=True):
             given, none = launch.backward(len(x), k, [d])
             assert none is None
             near(given, d @ weight.ref.data.T)
-    _, found = room.deltas(2)
+    _, found = workspace.deltas(2)
     assert isinstance(found, LazyDelta)
     assert len(found.terms) == 1
     near(found.dense(), np.concatenate(xs).T @ np.concatenate(deltas))
@@ -130,37 +132,37 @@ def test_an_operand_that_is_one_side_of_a_product_gets_a_place_too() -> None:
 def test_the_values_of_a_single_launch_stay_where_they_are() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, room = Launch(node.signature, (False, True)), Room(6)
+    launch, workspace = Launch(node.signature, (False, True)), Workspace(6)
     x = CHANCE.uniform(-1, 1, (4, 3))
-    room.begin(len(x))
+    workspace.begin(len(x))
     with all_quiet():
-        _, kept = launch.forward(len(x), (x, weight.ref.data), None, room)
+        _, kept = launch.forward(len(x), (x, weight.ref.data), None, workspace)
         launch.backward(len(x), kept, [np.ones((len(x), 5))])
-    _, found = room.deltas(2)
+    _, found = workspace.deltas(2)
     assert found is not None
     (term,) = found.terms
     assert isinstance(term, Product)
     assert term.left is x
-    launch.give_back(room)
-    assert not room.lent  # or an idle room would hold the values of a run that is over
+    launch.give_back(workspace)
+    assert not workspace.lent  # or an idle workspace would hold the values of a run that is over
 
 
 def test_an_operand_may_be_put_into_its_place_at_once() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, room = Launch(node.signature, (False, True)), Room(6)
+    launch, workspace = Launch(node.signature, (False, True)), Workspace(6)
     xs = [CHANCE.uniform(-1, 1, (n, 3)) for n in (4, 2)]
     launch.forward(1, (xs[0][:1], weight.ref.data))  # the program is made now
     with all_quiet():
         kept = []
         for x in xs:
-            homes = launch.homes(len(x), room)
+            homes = launch.homes(len(x), workspace)
             assert [*homes] == [0]
             homes[0][...] = x
-            kept.append(launch.forward(len(x), (homes[0], weight.ref.data), None, room)[1])
+            kept.append(launch.forward(len(x), (homes[0], weight.ref.data), None, workspace)[1])
         for x, k in zip(xs, kept, strict=True):
             launch.backward(len(x), k, [np.ones((len(x), 5))])
-    _, found = room.deltas(2)
+    _, found = workspace.deltas(2)
     assert found is not None
     (term,) = found.terms
     assert isinstance(term, Product)
@@ -171,13 +173,13 @@ def test_an_operand_may_be_put_into_its_place_at_once() -> None:
 def test_several_lines_a_row() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(2, 3) @ weight  # Any: has a signature
-    launch, room = Launch(node.signature, (False, True)), Room(6)
+    launch, workspace = Launch(node.signature, (False, True)), Workspace(6)
     xs = [CHANCE.uniform(-1, 1, (n, 2, 3)) for n in (4, 2)]
     with all_quiet():
-        kept = [launch.forward(len(x), (x, weight.ref.data), None, room)[1] for x in xs]
+        kept = [launch.forward(len(x), (x, weight.ref.data), None, workspace)[1] for x in xs]
         for x, k in zip(xs, kept, strict=True):
             launch.backward(len(x), k, [np.ones((len(x), 2, 5))])
-    _, found = room.deltas(2)
+    _, found = workspace.deltas(2)
     assert found is not None
     (term,) = found.terms
     assert isinstance(term, Product)
@@ -188,8 +190,8 @@ def test_several_lines_a_row() -> None:
 def test_rows_of_a_table_are_given_back_at_once() -> None:
     table = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (9, 3)))
     node: Any = wg.take(table, np.array(0))  # Any: has a signature
-    launch, room = Launch(node.signature, (True, False)), Room(4)
-    _, kept = launch.forward(4, (table.ref.data, np.array([3, 1, 3, 0])), None, room)
+    launch, workspace = Launch(node.signature, (True, False)), Workspace(4)
+    _, kept = launch.forward(4, (table.ref.data, np.array([3, 1, 3, 0])), None, workspace)
     found, none = launch.backward(4, kept, [np.ones((4, 3))])
     assert none is None
     assert isinstance(found, LazyDelta)
@@ -208,14 +210,14 @@ def test_what_outlives_a_launch_is_not_written_over() -> None:
     of = signature(looked_up, layer(3), layer(3))
     shared = (False, False, *(True,) * len(of.template.captured))  # type: ignore[attr-defined] # of a cell
     captured = [w.ref.data for w in of.template.captured]  # type: ignore[attr-defined] # of a cell
-    launch, room = Launch(of, shared), Room(6)
+    launch, workspace = Launch(of, shared), Workspace(6)
     definition = Rowwise(of, shared)
     found, wanted = [], []
     with all_quiet():
         for rows in (4, 2):
             given = [*(CHANCE.uniform(-1, 1, (rows, 3)) for _ in range(2)), *captured]
             g = CHANCE.uniform(-1, 1, (rows, 3))
-            found.append(launch.backward(rows, launch.forward(rows, given, None, room)[1], [g]))
+            found.append(launch.backward(rows, launch.forward(rows, given, None, workspace)[1], [g]))
             wanted.append(definition.backward(definition.forward(rows, given)[1], [g]))
     for sent, expected in zip(found, wanted, strict=True):
         for a, b in zip(sent[2:], expected[2:], strict=True):
@@ -226,17 +228,17 @@ def test_threads_share_a_launch() -> None:
     launch = Launch(CELLS["tree"](), SHARED)
     given = operands(launch.signature, 40)
 
-    def run(room: Room | None) -> list[Any]:  # Any: arrays
+    def run(workspace: Workspace | None) -> list[Any]:  # Any: arrays
         with all_quiet():
-            if room is not None:
-                room.begin(40)
-            results, kept = launch.forward(40, given, None, room)
+            if workspace is not None:
+                workspace.begin(40)
+            results, kept = launch.forward(40, given, None, workspace)
             sent = launch.backward(40, kept, [np.ones_like(y) for y in results])
             return [*map(np.copy, results), *(np.copy(dense(x)) for x in sent[:4])]
 
     expected = run(None)
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda i: run(Room(40) if i % 2 else None), range(40)):
+        for found in pool.map(lambda i: run(Workspace(40) if i % 2 else None), range(40)):
             for y, z in zip(found, expected, strict=True):
                 np.testing.assert_array_equal(y, z)
 
@@ -249,7 +251,7 @@ def test_a_launch_dies_with_its_signature() -> None:
     gone = weakref.ref(launch)
     with all_quiet():
         for _ in range(4):
-            (h, c), kept = launch.forward(5, operands(of, 5), None, Room(5))
+            (h, c), kept = launch.forward(5, operands(of, 5), None, Workspace(5))
             launch.backward(5, kept, [h, None])
             launch.backward(5, launch.forward(5, operands(of, 5))[1], [h, c])
     assert launch.note is None
@@ -320,15 +322,15 @@ def test_spans_that_follow_each_other_are_one() -> None:
     assert joined([]) == []
 
 
-def test_rooms_are_used_again() -> None:
+def test_workspaces_are_used_again() -> None:
     launch = Launch(CELLS["tree"](), SHARED)
-    room = launch.room(10)
-    assert launch.room(10) is not room, "it is in use"
-    launch.give_back(room)
-    assert launch.room(20) is not room, "it is too small"
-    launch.give_back(room)
-    assert launch.room(1) is not room, "it would be a waste"
-    launch.give_back(room)
-    room.claim(7)
-    assert launch.room(8) is room
-    assert room.used == 0
+    workspace = launch.workspace(10)
+    assert launch.workspace(10) is not workspace, "it is in use"
+    launch.give_back(workspace)
+    assert launch.workspace(20) is not workspace, "it is too small"
+    launch.give_back(workspace)
+    assert launch.workspace(1) is not workspace, "it would be a waste"
+    launch.give_back(workspace)
+    workspace.claim(7)
+    assert launch.workspace(8) is workspace
+    assert workspace.used == 0

@@ -1,39 +1,39 @@
-"""A stretch: nodes between binds as two programs, one that gives their values and one that sends their deltas on.
+"""Segments: nodes between binds as two programs, one for their values and one for the deltas of what they read.
 
-Knows: that whoever comes later may read the value of any node, so that the first program gives all of them; that
-only the run tells which nodes a delta arrives at, so that there is a second program for each case; that deltas
-leave one by one, in the interpreter's order, to be added to what has arrived from elsewhere (S9).
-Refuses to know: how programs are made, when they are run, who sends and gets deltas, and weights: they are values
-that it reads.
+Knows: that whoever comes later may read the value of any node, so that the first program gives all of them; that only
+the run tells which nodes a delta arrives at, so that there is a backward program for each case; that deltas leave one
+by one, in the interpreter's order, to be added to what has arrived from elsewhere.
+Refuses to know: who sends and gets deltas, and weights: they are values that a segment reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
 from itertools import count
-from operator import itemgetter
-from typing import Any, Final
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, Final
 
 from wengert.arrays import ARRAY_CLASS, Value, all_quiet, is_array
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, UNRESOLVED, Signature
-from wengert.graph.template import Template, template_of
-from wengert.run.cell import Parts
+from wengert.graph.template import Parts, Template, template_of
 from wengert.run.compiled.binder import matcher
-from wengert.run.compiled.cache import Item, grown
-from wengert.run.compiled.interrupted import Interrupted
-from wengert.run.compiled.program import Program
+from wengert.run.compiled.cache import Cache, Item, grown
+from wengert.run.compiled.interrupted import Interrupted, compiler
+from wengert.run.compiled.length import MOST, is_short
 from wengert.run.loops import Inside, Values, arguments_of
 
+if TYPE_CHECKING:  # loaded with the first program
+    from wengert.run.compiled.program import Program
+
 Form = tuple[object, ...]
-_NUMBERS: Final = count()  # a stretch is named by one where it must not be held
+_NUMBERS: Final = count()  # a segment is named by one where it must not be held
 _PLAIN: Final = frozenset((float, int, type(None)))  # of which the class tells all
 _MOST_BACK: Final = 16  # programs that send deltas; more cases are left to the interpreter
 
 
-class Stretch(Item):
+class Segment(Item):
     """The programs of one structure."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Stretch(Item):
         self.cells = any(node.signature.mode in (CELL, UNRESOLVED) for node in nodes)  # or there may be
         used = {node.operands[i] for node in nodes for i in node.signature.nodes}
         self.ends = [i for i, node in enumerate(nodes) if node not in used]
-        self.back: dict[object, Back | None] = {}  # None: the interpreter's business
+        self.back: dict[object, SegmentBackward | None] = {}  # None: the interpreter's business
 
     def size(self) -> int:
         back = [x.program for x in [*self.back.values()] if x is not None]
@@ -64,7 +64,7 @@ class Stretch(Item):
         self.program.forget()
         self.back.clear()
 
-    def passage(self, nodes: Sequence[Node], values: Mapping[Expression, Value]) -> Passage | None:
+    def evaluate(self, nodes: Sequence[Node], values: Mapping[Expression, Value]) -> SegmentRun | None:
         """The values of nodes; None if they are others than those that the programs were made for."""
         found = self.match(nodes)
         if found is None:
@@ -84,23 +84,23 @@ class Stretch(Item):
         except Exception as failure:
             raise Interrupted from failure
         self.program.give(buffers)
-        return Passage(self, nodes, leaves, (*data, *literals), outputs)
+        return SegmentRun(self, nodes, leaves, (*data, *literals), outputs)
 
 
-class Passage:
-    """One run of a stretch; nothing of it outlives the evaluation that it is part of."""
+class SegmentRun:
+    """One run of a segment; nothing of it outlives the evaluation that it is part of."""
 
-    __slots__ = ("inputs", "leaves", "nodes", "outputs", "stretch")
+    __slots__ = ("inputs", "leaves", "nodes", "outputs", "segment")
 
     def __init__(
         self,
-        stretch: Stretch,
+        segment: Segment,
         nodes: Sequence[Node],
         leaves: tuple[Expression, ...],
         inputs: tuple[Value, ...],
         outputs: tuple[Value, ...],
     ) -> None:
-        self.stretch = stretch
+        self.segment = segment
         self.nodes = nodes
         self.leaves = leaves
         self.inputs = inputs
@@ -114,17 +114,17 @@ class Passage:
     @property
     def given(self) -> list[Expression]:
         """The leaves that are no weights."""
-        return [self.leaves[i] for i in self.stretch.forms]
+        return [self.leaves[i] for i in self.segment.forms]
 
     @property
     def ends(self) -> set[Node]:
         """The nodes that no other one of them reads."""
-        return {self.nodes[i] for i in self.stretch.ends}
+        return {self.nodes[i] for i in self.segment.ends}
 
     @property
     def computed(self) -> tuple[Value, ...]:
         """In the order of `Scope.computed`."""
-        return self.outputs[len(self.nodes) :] if self.stretch.cells else self.outputs
+        return self.outputs[len(self.nodes) :] if self.segment.cells else self.outputs
 
     def open(self, values: Values) -> dict[Node, Signature]:
         """Put what the interpreter would have found on its way among `values`; the kinds that were open, found."""
@@ -136,7 +136,7 @@ class Passage:
                 resolved[node] = signature = resolve(node, arguments)
             if signature.mode == CELL:
                 _entered(node, template_of(signature), arguments, values, computed)
-            elif self.stretch.cells:
+            elif self.segment.cells:
                 next(computed)
         return resolved
 
@@ -159,13 +159,11 @@ class Passage:
         if joined is not None:
             apart = tuple([i for i, x in enumerate(self.leaves) if x not in joined])
             key = key, apart, tuple(map(form_of, joined.values()))
-        back = self.stretch.back
+        back = self.segment.back
         if key not in back:
             if len(back) >= _MOST_BACK or (allowed is not None and not allowed()):
                 return None
-            made = import_module("wengert.run.compiled.stretching").sending(
-                self, deltas, unwanted, joined or {}
-            )
+            made = compiler().traced_backward(self, deltas, unwanted, joined or {})
             back[key] = None if made is None else made[0]
             grown(0 if made is None else made[0].program.size())
             return None if made is None else made[1]
@@ -176,19 +174,21 @@ class Passage:
 Sent = list[tuple[Expression, Value]]
 
 
-class Back:
+class SegmentBackward:
     """A program that sends deltas."""
 
     def __init__(self, program: Program, reads: Sequence[int], leaves: Sequence[int]) -> None:
         self.program = program
-        # of the inputs and values of a passage, and the deltas that have arrived, the ones it needs
+        # of the inputs and values of a segment_run, and the deltas that have arrived, the ones it needs
         self.reads: Callable[[Sequence[Value]], Sequence[Value]] = itemgetter(0, 0, *reads)
         self.leaves = leaves  # where each output goes
 
-    def run(self, passage: Passage, deltas: Mapping[int, Value], joined: Mapping[Expression, Value]) -> Sent:
+    def run(
+        self, segment_run: SegmentRun, deltas: Mapping[int, Value], joined: Mapping[Expression, Value]
+    ) -> Sent:
         """What is sent in one run."""
         before = [x for x in joined.values() if x is not None]
-        everything = [None, *passage.inputs, *passage.computed, *parts_of(deltas.values()), *before]
+        everything = [None, *segment_run.inputs, *segment_run.computed, *parts_of(deltas.values()), *before]
         buffers = self.program.take()
         try:
             with all_quiet():
@@ -196,7 +196,7 @@ class Back:
         except Exception as failure:
             raise Interrupted from failure
         self.program.give(buffers)
-        leaves = passage.leaves
+        leaves = segment_run.leaves
         return [(leaves[i], delta) for i, delta in zip(self.leaves, outputs, strict=True)]
 
 
@@ -239,3 +239,72 @@ def _entered(
             inner[x] = next(computed)
     values[Inside(node)] = template, inner
     return inner[template.results[0]] if template.single else tuple(inner[x] for x in template.results)
+
+
+Alike = tuple[int, Signature, Signature]
+
+_ALIKE: Final = 8  # of as many nodes, with the same first and last one
+_MOST_COUNTS: Final = 4096
+_signature = attrgetter("signature")
+
+
+class Segments:
+    """All that one interpreter has."""
+
+    def __init__(
+        self,
+        worth: int,
+        program: Callable[..., Program] | None = None,
+        admits: Callable[[Sequence[Node]], bool] | None = None,
+    ) -> None:
+        self._worth = worth
+        self._program = program
+        self._admits = admits  # what else a segment has to be, if it is anything
+        self._counts: dict[int, tuple[int, int]] = {}  # runs of the interpreter, and how many a program needs
+        self._made: Cache[Alike, Segment] = Cache(_ALIKE)
+
+    def evaluate(
+        self,
+        nodes: Sequence[Node],
+        values: Mapping[Expression, Value],
+        allowed: Callable[[], bool] | None = None,
+    ) -> SegmentRun | None:
+        """One run of a segment, forward: the values of `nodes`, which read the others' `values`.
+
+        `allowed`: whether programs may be made now, where something else has counted the runs.
+
+        None where the interpreter has to run them: they have not come back often, or something fails in them.
+        Raises Interrupted where programs fail that had been made.
+        """
+        if not 0 < len(nodes) <= MOST:
+            return None
+        key = len(nodes), nodes[0].signature, nodes[-1].signature
+        for segment in self._made.of(key):
+            found = segment.evaluate(nodes, values)
+            if found is not None:
+                self._made.use(key, segment)
+                return found
+        if not (self._earned(nodes) if allowed is None else self._admitted(nodes) and allowed()):
+            return None
+        made = compiler().traced_segment(nodes, values, self._program)
+        if made is None:
+            return None
+        self._made.keep(key, made[0])
+        segment_run: SegmentRun = made[1]
+        return segment_run
+
+    def _earned(self, nodes: Sequence[Node]) -> bool:
+        """Count a run; whether it should be traced this time."""
+        key = hash(tuple(map(_signature, nodes)))
+        runs, needed = self._counts.get(key, (0, self._worth))
+        earned = runs + 1 >= needed
+        # should the programs have to go for others, or be none, it takes twice as many runs until the next ones
+        self._counts[key] = (0, 2 * needed) if earned else (runs + 1, needed)
+        if len(self._counts) > _MOST_COUNTS:
+            self._counts.pop(next(iter(self._counts)), None)
+        if not earned:
+            return False
+        return self._admitted(nodes)
+
+    def _admitted(self, nodes: Sequence[Node]) -> bool:
+        return is_short(nodes) and (self._admits is None or self._admits(nodes))

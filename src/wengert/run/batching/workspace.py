@@ -7,19 +7,19 @@ Refuses to know: what is computed, and in which order.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from wengert.arrays import Value
+from wengert.arrays.abstract import RowCount, sizes_for
 from wengert.arrays.kernels import new_buffer
 from wengert.lazy import LazyDelta, Product
-from wengert.run.batching.listing import Count, Dims, of_rows
-from wengert.run.batching.placing import Buffer
-from wengert.run.batching.writing import Function
+from wengert.program.emit import Kernel
+from wengert.program.memory import Buffer
 
 _MOST_FRAMES: Final = 512
 
 
-class Room:
+class Workspace:
     """Buffers for so many rows. What a launch has given lies in it until the run is over, or, of backward, until
     the next launch.
     """
@@ -30,9 +30,9 @@ class Room:
         self.used = 0
         self.shares: dict[object, Value] = {}  # of all rows, by what they are for
         self.lent: dict[object, Value] = {}  # the same, of a run with one launch, where it lies anyway
-        self._wholes: dict[Function, list[Value | None]] = {}  # what its buffers are parts of
+        self._wholes: dict[Kernel, list[Value | None]] = {}  # what its buffers are parts of
         self._widest = 0
-        self._frames: dict[tuple[Function, int, int], tuple[Value, ...]] = {}
+        self._frames: dict[tuple[Kernel, int, int], tuple[Value, ...]] = {}
         self.products: dict[
             tuple[int, object, object], list[tuple[int, int]]
         ] = {}  # rows that have been there
@@ -49,7 +49,7 @@ class Room:
         start, self.used = self.used, self.used + rows
         return start
 
-    def frame(self, function: Function, start: int, rows: int) -> tuple[Value, ...]:
+    def frame(self, function: Kernel, start: int, rows: int) -> tuple[Value, ...]:
         """The buffers of one launch, and the views of them."""
         key = (function, start, rows)
         found = self._frames.get(key)
@@ -68,7 +68,7 @@ class Room:
 
     def part(self, home: Buffer, start: int, rows: int) -> Value:
         """Where these rows of what has a key lie."""
-        times = of_rows(home.dims) or 1
+        times = _lines_a_row(home) or 1
         return self._share(home)[start * times : (start + rows) * times]
 
     def bring(self, home: Buffer, x: Value, start: int, rows: int) -> None:
@@ -81,14 +81,14 @@ class Room:
     def _whole(self, buffer: Buffer) -> Value | None:
         """What a buffer is a part of; None where each launch has its own."""
         if buffer.key is None:
-            return new_buffer(shape_for(buffer.dims, self._widest), buffer.dtype)
-        return None if of_rows(buffer.dims) is None else self._share(buffer)
+            return new_buffer(sizes_for(buffer.shape, self._widest), buffer.dtype)
+        return None if _lines_a_row(buffer) is None else self._share(buffer)
 
     def _share(self, buffer: Buffer) -> Value:
         """What has room for all rows of what has a key."""
         found = self.shares.get(buffer.key)
         if found is None:
-            found = new_buffer(shape_for(buffer.dims, self.capacity), buffer.dtype)
+            found = new_buffer(sizes_for(buffer.shape, self.capacity), buffer.dtype)
             self.shares[buffer.key] = found
         return found
 
@@ -130,9 +130,7 @@ def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def shape_for(dims: Dims, rows: int) -> tuple[int, ...]:
-    """The shape for so many rows."""
-    return tuple(n.times * rows if isinstance(n, Count) else n for n in dims)
-
-
-Frame = tuple[Any, ...]  # Any: arrays
+def _lines_a_row(buffer: Buffer) -> int | None:
+    """The lines of a buffer that belong to a row; None where its first axis is not of rows."""
+    size = buffer.shape[0]
+    return size.times if isinstance(size, RowCount) else None

@@ -1,0 +1,163 @@
+"""Operations as equations: their rules applied to tracers, forward, and in reverse for derivatives.
+
+Knows: that rules which promise to be pure are written down, and any other is called as it is in each run.
+Refuses to know: where inputs come from, optimizers, buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from wengert.arrays.abstract import UNKNOWN, Aval
+from wengert.graph.kinds import Column, Kind, Role, kind
+from wengert.graph.operation import Case, Rule, Signature
+from wengert.lazy import LazyDelta, Product, Rows, Term
+from wengert.program.build import Builder, RecordingNamespace, Tracer
+from wengert.program.capture import Op, Operand, Operations, Slot
+from wengert.program.program import Function, at_rows, mentions_rows
+
+_MOST_RULES: Final = 64  # one for each number of rows met lately
+Bound = tuple[Rule, tuple[tuple[int, Rule], ...]]
+
+
+class AtRows:
+    """A rule of a signature whose kinds mention the number of rows: `rule(rows, *operands)`.
+
+    `index` is the operand whose delta it gives, None for the value.
+    """
+
+    def __init__(self, signature: Signature, index: int | None) -> None:
+        self._signature, self._index = signature, index
+        self._rules: dict[int, Rule] = {}
+
+    def __call__(self, rows: int, *operands: Any) -> Any:  # Any: as in Rule
+        rule = self._rules.get(rows)
+        if rule is None:
+            if len(self._rules) >= _MOST_RULES:
+                self._rules.clear()
+            rule = self._rules[rows] = self._rule(rows)
+        return rule(*operands)
+
+    def _rule(self, rows: int) -> Rule:
+        of = self._signature
+        kinds = tuple(
+            k if k.shape is None else kind(k.column, at_rows(k.shape, rows), k.dtype, k.device, k.role)
+            for k in of.kinds
+        )
+        found = of.operation.signature(kinds, at_rows(of.attributes, rows))
+        return found.value if self._index is None else dict(found.pulls)[self._index]
+
+
+def as_called(rule: Rule, signature: Signature, index: int | None) -> Function:
+    """A rule as it is; one for any number of rows where the kinds of its signature mention them."""
+    shapes = tuple(k.shape for k in (*signature.kinds, signature.kind))
+    return AtRows(signature, index) if mentions_rows((shapes, signature.attributes)) else rule
+
+
+def aval_of_kind(of: Kind) -> Aval:
+    """The abstract value of data of a kind."""
+    if of.column in (Column.NUMBER, Column.DOUBLE):
+        return Aval((), float, "number")
+    if of.column is Column.OTHER or of.shape is None:
+        return UNKNOWN
+    if of.column is Column.MASK and of.shape == ():
+        return Aval((), bool, "number")
+    return Aval(of.shape, of.dtype, "array" if of.shape else "scalar")
+
+
+def _aval_of_rule(signature: Signature, index: int | None) -> Aval:
+    """The abstract value of what a rule gives that promises nothing: of any layout; a weight's delta may be lazy."""
+    of = signature.kind if index is None else signature.kinds[index]
+    found = aval_of_kind(of)
+    if index is not None and of.role is Role.WEIGHT:
+        return Aval(found.shape, found.dtype, "other", "other")
+    return Aval(found.shape, found.dtype, found.form, "other")
+
+
+class Lowering:
+    """The equations of a list of operations, written down by a builder; `values` begins with those of the inputs."""
+
+    def __init__(
+        self, operations: Operations, builder: Builder, values: Mapping[Slot, Any]
+    ) -> None:  # Any: tracers
+        self.operations = operations
+        self.builder = builder
+        self.values: dict[Slot, Any] = dict(values)  # Any: tracers and constants
+        self._rules: dict[Signature, Bound | None] = {}  # None: of somebody who promises nothing
+
+    @property
+    def foreign(self) -> bool:
+        """Whether a rule is called that promises nothing."""
+        return None in self._rules.values()
+
+    def forward(self) -> None:
+        """Find the value of each operation."""
+        for op in self.operations.ops:
+            rules = self._rules_of(op.signature)
+            self.values[op.out] = self._applied(
+                rules and rules[0], op.signature.value, op.signature, None, self._inputs(op)
+            )
+
+    def backward(
+        self, deltas: dict[Slot, Any], passed: dict[Slot, Any]
+    ) -> None:  # Any: tracers and lazy deltas
+        """Send each delta to the operands of its operation, in reverse; keep those of the slots in `passed`."""
+        for op in reversed(self.operations.ops):
+            g = deltas.pop(op.out, None)
+            if g is None:
+                continue
+            if op.out in passed:
+                passed[op.out] = g
+            rules, arguments = self._rules_of(op.signature), [g, self.values[op.out], *self._inputs(op)]
+            for at, (index, pull) in enumerate(op.signature.pulls):
+                delta = self._applied(rules and rules[1][at][1], pull, op.signature, index, arguments)
+                to = op.inputs[index]
+                deltas[to] = self._sum(deltas[to], delta) if to in deltas else delta
+
+    def _inputs(self, op: Op) -> list[Operand]:
+        return [self.values[x] if isinstance(x, Slot) else x for x in op.inputs]
+
+    def _sum(self, a: Any, b: Any) -> Any:  # Any: as in `backward`
+        if any(isinstance(x, Tracer) and x.var.aval.form == "other" for x in (a, b)):
+            return self.builder.opaque(_add, UNKNOWN, leaving(self.builder, a), leaving(self.builder, b))
+        return a + b
+
+    def _rules_of(self, signature: Signature) -> Bound | None:
+        if signature not in self._rules:
+            case = Case(signature.kinds, signature.kind)
+            case.xp = RecordingNamespace(self.builder, case.xp)
+            self._rules[signature] = signature.bound_to(case) if signature.pure else None
+        return self._rules[signature]
+
+    def _applied(
+        self, rule: Rule | None, plain: Rule, signature: Signature, index: int | None, arguments: list[Any]
+    ) -> Any:  # Any: tracers and constants
+        if rule is not None:
+            try:
+                return rule(*arguments)
+            except (TypeError, AttributeError):  # it decides by a value, or goes round its namespace
+                pass
+        return self.builder.opaque(
+            as_called(plain, signature, index), _aval_of_rule(signature, index), *arguments
+        )
+
+
+def _add(a: Any, b: Any) -> Any:  # Any: deltas
+    return a + b
+
+
+def leaving(builder: Builder, delta: Any) -> Any:  # Any: a tracer, a constant or a lazy delta
+    """A delta as one value of the program."""
+    if not isinstance(delta, LazyDelta):
+        return delta
+    terms = tuple(builder.opaque(type(term), UNKNOWN, *parts_of_term(term)) for term in delta.terms)
+    return builder.opaque(LazyDelta, UNKNOWN, terms, delta.factor, delta.rest)
+
+
+def parts_of_term(term: Term) -> tuple[Any, ...]:  # Any: tracers, variables and constants
+    """The arguments that make a term."""
+    if isinstance(term, Product):
+        return term.left, term.right
+    assert isinstance(term, Rows), "the rules of operations make these two"
+    return term.key, term.values, term.shape

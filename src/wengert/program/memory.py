@@ -1,0 +1,171 @@
+"""The memory of a program: which values share it, how long each is needed, and in which buffer a result lies.
+
+Knows: that a result may lie in an array that is given for it, in one that outlives the program and has a key, in a
+piece of another result, or in a buffer that is used again and again.
+Refuses to know: how many rows there are, who owns a buffer, and text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from wengert.arrays import HOST
+from wengert.arrays.abstract import Sizes
+from wengert.arrays.kernels import VIEWS, kernel_of
+from wengert.program.program import Argument, Eqn, Var, vars_in
+from wengert.program.simplify import Pieces
+
+Roots = frozenset[Var]
+_BASIC: Final = (int, slice, type(None), type(Ellipsis))
+
+
+class Buffer(NamedTuple):
+    """One array. Buffers of one key are one array; without a key it is used again and again."""
+
+    shape: Sizes
+    dtype: Any  # Any: numpy's
+    key: object
+
+
+@dataclass(slots=True)
+class Placement:
+    """For each result of a program where it lies; `early` are views of buffers and constants, made with the buffers."""
+
+    buffers: list[Buffer] = field(default_factory=list)
+    place: dict[Var, int] = field(default_factory=dict)  # the number of its buffer
+    outputs: dict[Var, int] = field(default_factory=dict)  # the number of the array that is given for it
+    pieces: dict[Var, tuple[Var, int]] = field(default_factory=dict)  # it is written as a piece of another
+    early: list[Eqn] = field(default_factory=list)
+
+
+def aliases(eqns: Iterable[Eqn]) -> dict[Var, Roots]:
+    """For each result the values whose memory it may be: itself where it is new, else those of what it was made of."""
+    roots: dict[Var, Roots] = {}
+    for e in eqns:
+        own = isinstance(e.function, Pieces) or kernel_of(e.function).fresh or e.result.aval.form == "number"
+        shared = [(e.result,)] if own else [roots.get(x, (x,)) for x in e.reads]
+        roots[e.result] = frozenset().union(*shared)
+    return roots
+
+
+def placed(
+    eqns: Sequence[Eqn], outputs: Sequence[Argument], wanted: Iterable[Var], kept: Mapping[Var, object]
+) -> Placement:
+    """Find a place for each result: `outputs` in what is given where that can be, `kept` in buffers with their keys.
+
+    Nothing is written over what is `wanted` or kept, or what a function has that may keep what it is given.
+    """
+    return _Placing(eqns, outputs, wanted, kept).placement
+
+
+def can_be_placed(e: Eqn) -> bool:
+    """Whether an equation can write its result into a buffer."""
+    if isinstance(e.function, Pieces) or not e.result.compact or e.constant:
+        return False
+    return kernel_of(e.function).into is not None
+
+
+class _Placing:
+    def __init__(
+        self,
+        eqns: Sequence[Eqn],
+        outputs: Sequence[Argument],
+        wanted: Iterable[Var],
+        kept: Mapping[Var, object],
+    ) -> None:
+        self.eqns = eqns
+        self.placement = Placement()
+        self.roots = aliases(eqns)
+        self.kept: dict[Var, object] = {}
+        for x, key in kept.items():
+            roots = self.roots.get(x, (x,))
+            for i, root in enumerate(roots):  # of several that it may be, each needs memory of its own
+                self.kept[root] = key if len(roots) == 1 else (key, i)
+        foreign = [x for e in eqns if not e.pure for x in e.reads]
+        self.lasting = {root for x in (*wanted, *kept, *foreign) for root in self.roots.get(x, (x,))}
+        self.able = {e.result for e in eqns if can_be_placed(e)}
+        for i, x in enumerate(outputs):
+            if isinstance(x, Var) and x in self.able and x not in self.placement.outputs:
+                self.placement.outputs[x] = i
+        self._assemble()
+        self._allot()
+        self._look()
+
+    def _assemble(self) -> None:
+        """Have each piece that nothing else reads computed where it belongs."""
+        used: dict[Var, int] = {}
+        for x in [x for e in self.eqns for x in vars_in((e.arguments, *e.options.values()))]:
+            used[x] = used.get(x, 0) + 1
+        outputs, pieces = self.placement.outputs, self.placement.pieces
+        for e in self.eqns:
+            if isinstance(e.function, Pieces):
+                for i, x in enumerate(e.arguments):
+                    own = x in self.able and used[x] == 1 and x not in self.lasting
+                    if own and x not in outputs and x not in pieces:
+                        pieces[x] = e.result, i
+
+    def _allot(self) -> None:
+        """Give buffers to results, and take them back after the last use of whatever shares their memory."""
+        free: dict[tuple[Sizes, Any], list[int]] = {}
+        last = self._last_uses()
+        for at, e in enumerate(self.eqns):
+            dying = [x for x in last.get(at, ()) if x in self.placement.place]
+            elementwise = not isinstance(e.function, Pieces) and kernel_of(e.function).elementwise
+            if elementwise:  # before the result's buffer is chosen: it may be an operand's
+                self._release(dying, free)
+            self._settle(e, free)
+            if not elementwise:
+                self._release(dying, free)
+
+    def _last_uses(self) -> dict[int, list[Var]]:
+        final: dict[Var, int] = {}
+        for at, e in enumerate(self.eqns):
+            for x in (*e.reads, e.result):
+                for root in self.roots.get(x, ()):
+                    final[root] = at
+        last: dict[int, list[Var]] = {}
+        for root, at in final.items():
+            last.setdefault(at, []).append(root)
+        return last
+
+    def _settle(self, e: Eqn, free: dict[tuple[Sizes, Any], list[int]]) -> None:
+        x, found = e.result, self.placement
+        pieces = isinstance(e.function, Pieces)
+        if x in found.outputs or x in found.pieces or not (pieces or x in self.able):
+            return
+        key, form = self.kept.get(x), (x.shape, x.dtype)
+        if key is None and not pieces and free.get(form):
+            found.place[x] = free[form].pop()
+            return
+        found.place[x] = len(found.buffers)
+        found.buffers.append(Buffer(*form, key))
+
+    def _release(self, dying: Iterable[Var], free: dict[tuple[Sizes, Any], list[int]]) -> None:
+        wholes = {whole for whole, _ in self.placement.pieces.values()}
+        for root in dying:
+            at = self.placement.place[root]
+            buffer = self.placement.buffers[at]
+            if root not in self.lasting and root not in wholes:
+                free.setdefault((buffer.shape, buffer.dtype), []).append(at)
+
+    def _look(self) -> None:
+        """Find constants, views of buffers, and views of these."""
+        known = set(self.placement.place)
+        for e in self.eqns:
+            if e.constant and e.pure:
+                self.placement.early.append(e)
+            elif len(e.reads) == 1 and e.arguments[0] is e.reads[0] in known and _is_view(e):
+                self.placement.early.append(e)
+                known.add(e.result)
+
+
+def _is_view(e: Eqn) -> bool:
+    x, *others = e.arguments
+    if e.result.aval.form != "array":  # a number, which is a copy
+        return False
+    if e.function is HOST.getitem:
+        parts = others[0] if isinstance(others[0], tuple) else (others[0],)
+        return all(isinstance(part, _BASIC) for part in parts)
+    return e.function in VIEWS and x.compact

@@ -1,0 +1,119 @@
+"""Passes over equations: what nobody reads goes, and sums of slices become one array that is written piece by piece.
+
+Knows: variables and calls.
+Refuses to know: where values lie, and text.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from wengert.arrays import HOST
+from wengert.arrays.abstract import RowCount
+from wengert.arrays.kernels import FOR_ANY_ROWS
+from wengert.program.program import Argument, Eqn, Var, vars_in
+
+Key = tuple[slice, ...]
+
+
+def needed(eqns: Sequence[Eqn], outputs: Argument) -> list[Eqn]:
+    """The equations that lead to the outputs."""
+    wanted = set(vars_in(outputs))
+    kept = []
+    for e in reversed(eqns):
+        if e.result in wanted:
+            wanted.update(e.reads)
+            kept.append(e)
+    return kept[::-1]
+
+
+def for_any_rows(eqns: Sequence[Eqn]) -> list[Eqn]:
+    """The equations with functions that choose their way by the sizes of each call."""
+    return [replace(e, function=FOR_ANY_ROWS[e.function]) if e.function in FOR_ANY_ROWS else e for e in eqns]
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The function of an equation that gives an array of which `keys` are written, and the rest is zero."""
+
+    keys: tuple[Key, ...]
+    whole: bool  # the keys leave nothing out
+
+    def __call__(self, *parts: Any) -> Any:  # Any: arrays
+        raise AssertionError("pieces are written one by one")
+
+
+def assembled(eqns: Sequence[Eqn], outputs: Argument) -> list[Eqn]:
+    """The equations with sums of parts as one equation each, where the parts do not overlap.
+
+    The deltas of the parts of a split are arrays that are zero but for a slice each: four sums and five fills with
+    zeros can be left out, and each part may be computed where it belongs.
+    """
+    uses: dict[Var, int] = {}
+    for x in [*vars_in(outputs), *(x for e in eqns for x in vars_in((e.arguments, *e.options.values())))]:
+        uses[x] = uses.get(x, 0) + 1
+    made = {e.result: e for e in eqns}
+    replaced: dict[Eqn, Eqn | None] = {}
+    for e in reversed(eqns):
+        if e in replaced:
+            continue
+        leaves, inner = _leaves(e, made, uses)
+        pieces = _pieces(leaves)
+        if pieces is not None:
+            replaced |= dict.fromkeys(inner)
+            replaced[e] = Eqn(pieces, tuple(leaf.arguments[3] for leaf in leaves), {}, e.result)
+    return [found for e in eqns if (found := replaced.get(e, e)) is not None]
+
+
+def _leaves(e: Eqn, made: Mapping[Var, Eqn], uses: Mapping[Var, int]) -> tuple[list[Eqn], list[Eqn]]:
+    """The summands of a sum that nobody else reads, and the equations that it is made of."""
+    leaves, inner, todo = [], [], [e]
+    while todo:
+        found = todo.pop()
+        inner.append(found)
+        parts = [made.get(x) for x in found.arguments if isinstance(x, Var)]
+        known = [x for x in parts if x is not None and uses[x.result] == 1]
+        if found.function is operator.add and len(known) == len(found.arguments):
+            todo += known
+        else:
+            leaves.append(found)
+    return leaves, inner
+
+
+def _pieces(leaves: Sequence[Eqn]) -> Pieces | None:
+    """What the leaves write, if all of them write slices of one axis of one shape."""
+    if any(leaf.function is not HOST.add_at for leaf in leaves):
+        return None
+    shape = leaves[0].arguments[0]
+    if not shape:
+        return None
+    keys = [_as_slices(leaf.arguments[2], shape) for leaf in leaves]
+    known = [key for key in keys if key is not None]
+    if len(known) < len(keys):
+        return None
+    axes = {axis for key in known for axis, part in enumerate(key) if part != slice(None)}
+    if len(axes) > 1:
+        return None
+    (axis,) = axes or {0}
+    size = shape[axis]
+    if isinstance(size, RowCount):
+        return Pieces((known[0],), True) if known == [(slice(None),) * len(shape)] else None
+    spans = sorted(part.indices(size)[:2] for part in (key[axis] for key in known))
+    if any(end > begin for (_, end), (begin, _) in pairwise(spans)):
+        return None
+    return Pieces(tuple(known), sum(end - begin for begin, end in spans) == size)
+
+
+def _as_slices(key: Argument, shape: Sequence[Any]) -> Key | None:  # Any: sizes
+    """A key of slices without steps, one for each axis; None for any other."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if not all(isinstance(part, slice) and part.step in (None, 1) for part in parts):
+        return None
+    parts = tuple(slice(None) if part == slice(0, n) else part for part, n in zip(parts, shape, strict=False))
+    if any(part != slice(None) and isinstance(n, RowCount) for part, n in zip(parts, shape, strict=False)):
+        return None
+    return (*parts, *(slice(None),) * (len(shape) - len(parts)))

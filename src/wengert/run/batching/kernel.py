@@ -1,0 +1,335 @@
+"""The batched kernel of an operation or cell: programs for any number of rows, forward and backward.
+
+Knows: which values backward reads, and where they lie until it does; that both sides of a weight's product lie where
+the rows of all launches follow each other; which deltas outlive a launch.
+Refuses to know: batching rules, when a kernel is worth making, and how a weight uses its delta.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+from wengert.arrays import Value
+from wengert.arrays.abstract import Aval, RowCount, sizes_for
+from wengert.arrays.kernels import new_buffer
+from wengert.graph.kinds import Column
+from wengert.graph.operation import Signature
+from wengert.lazy import LazyDelta, Product, Term
+from wengert.program.build import Builder, bare
+from wengert.program.capture import capture
+from wengert.program.derive import Lowering, aval_of_kind, parts_of_term
+from wengert.program.emit import Kernel
+from wengert.program.memory import Buffer, can_be_placed
+from wengert.program.program import Argument, Eqn, Var, at_rows, mapped, vars_in
+from wengert.program.simplify import Pieces, assembled, for_any_rows
+from wengert.run.batching.rules import batched
+from wengert.run.batching.workspace import Workspace
+
+Pattern = tuple[bool, ...]  # which results a delta arrives at
+
+
+class NoKernel(Exception):
+    """Why there is no program for any number of rows."""
+
+
+@dataclass(slots=True, eq=False)
+class SumOfTerms:
+    """A delta that stays a sum: terms as their class and arguments, and a dense rest."""
+
+    terms: list[tuple[type[Term], tuple[Argument, ...]]]
+    rest: Var | None
+
+    def vars(self) -> list[Var]:
+        """The variables in it."""
+        return [*vars_in(tuple(parts for _, parts in self.terms)), *vars_in(self.rest)]
+
+
+Delta = SumOfTerms | Argument  # or a variable, a constant, or None
+
+
+def _vars_of(delta: Delta) -> list[Var]:
+    return delta.vars() if isinstance(delta, SumOfTerms) else [*vars_in(delta)]
+
+
+class Lowered:
+    """The equations of a signature on rows: forward once, backward for each set of deltas that arrive."""
+
+    def __init__(self, signature: Signature, shared: Sequence[bool]) -> None:
+        graph = self._graph = batched(
+            signature, shared, cast(int, RowCount())
+        )  # sizes are symbols: no rule looks at one
+        if any(x.kind.device != "cpu" for x in graph.parameters):
+            raise NoKernel("its arrays are on a device")
+        self._builder = Builder()
+        self._operations = operations = capture(graph.nodes, graph.parameters, literals=False)
+        inputs = [self._builder.input(aval_of_kind(x.kind)) for x in graph.parameters]
+        slots = [operations.slots[x] for x in graph.parameters]
+        lowering = Lowering(operations, self._builder, dict(zip(slots, inputs, strict=True)))
+        lowering.forward()
+        self.inputs: list[Var] = [x.var for x in inputs]
+        self.eqns = for_any_rows(self._builder.eqns)
+        self._values = {slot: bare(x) for slot, x in lowering.values.items()}
+        self.results: list[Argument] = [self._values[operations.slots[x]] for x in graph.results]
+        if not all(isinstance(x, Var) and x.shape for x in self.results):
+            raise NoKernel("a result is no array of rows")
+
+    def backward(self, pattern: Pattern) -> tuple[list[Var], list[Eqn], list[Delta]]:
+        """The deltas that arrive, the equations, and the deltas of operands."""
+        builder, slots = self._builder.continued(), self._operations.slots
+        values = {slot: builder.tracer(x) for slot, x in self._values.items()}
+        arriving: list[Var] = []
+        deltas: dict[Any, Any] = {}  # Any: slots, and tracers
+        for x, given in zip(self._graph.results, pattern, strict=True):
+            if given:
+                g = builder.input(aval_of_kind(x.kind))
+                arriving.append(g.var)
+                slot = slots[x]
+                deltas[slot] = deltas[slot] + g if slot in deltas else g
+        Lowering(self._operations, builder, values).backward(deltas, {})
+        sent = [_as_delta(deltas.get(slots[x])) for x in self._graph.parameters]
+        read = tuple(x for delta in sent for x in _vars_of(delta))
+        return arriving, for_any_rows(assembled(builder.eqns, read)), sent
+
+
+def _as_delta(delta: Any) -> Delta:  # Any: a tracer, a constant, a lazy delta or None
+    if not isinstance(delta, LazyDelta):
+        return bare(delta)
+    if delta.factor != 1.0:
+        raise NoKernel("a delta is a sum times a factor")
+    terms = [(type(term), tuple(map(bare, parts_of_term(term)))) for term in delta.terms]
+    return SumOfTerms(terms, bare(delta.rest))
+
+
+@dataclass(slots=True, eq=False)
+class Residuals:
+    """What one launch has left for backward, in a workspace, which is its own if no other launch uses it."""
+
+    workspace: Workspace
+    own: bool
+    start: int
+    values: tuple[Value, ...]
+
+
+class BatchedKernel:
+    """The programs of one signature; `shared[i]`: all rows have one operand `i`."""
+
+    def __init__(self, signature: Signature, shared: tuple[bool, ...], pattern: Pattern) -> None:
+        self._lowered = lowered = Lowered(signature, shared)
+        self._shared = shared
+        arriving, eqns, deltas = lowered.backward(pattern)
+        self._forward = ForwardKernel(lowered, eqns, deltas)
+        self._backward = {pattern: BackwardKernel(self._forward, arriving, eqns, deltas, shared)}
+        self._forms = [(x.shape, x.dtype) for x in lowered.results]
+        homes = self._forward.homes
+        self._brought = [(self._forward.kept.index(x), home) for x, home in homes.items()]
+        self._homes = [(lowered.inputs.index(x), homes[x]) for x in homes if x in lowered.inputs]
+        self._numbers = [  # given as doubles, which take on the dtype of what they meet
+            (i, x.dtype)
+            for i, (x, k) in enumerate(zip(lowered.inputs, signature.kinds, strict=True))
+            if k.column is Column.NUMBER and x.aval.form == "array"
+        ]
+
+    def forward(
+        self,
+        rows: int,
+        operands: Sequence[Value],
+        out: Sequence[Value | None] | None,
+        workspace: Workspace | None,
+        keep: bool,
+    ) -> tuple[tuple[Value, ...], Residuals | None]:
+        """The results, and what backward needs."""
+        if self._numbers:
+            operands = list(operands)
+            for i, dtype in self._numbers:
+                operands[i] = operands[i].astype(dtype, copy=False)
+        given = out or (None,) * len(self._forms)
+        results = tuple(
+            new_buffer(sizes_for(shape, rows), dtype) if x is None else x
+            for x, (shape, dtype) in zip(given, self._forms, strict=True)
+        )
+        own = workspace is None
+        if workspace is None:
+            workspace = Workspace(rows)
+        if not keep:
+            kernel = self._forward.predict
+            kernel.run(rows, *operands, *results, *workspace.frame(kernel, 0, rows))
+            return results, None
+        kernel, start = self._forward.train, workspace.claim(rows)
+        values = kernel.run(rows, *operands, *results, *workspace.frame(kernel, start, rows))
+        for at, home in self._brought:
+            workspace.bring(home, values[at], start, rows)
+        return results, Residuals(workspace, own, start, values)
+
+    def homes(self, rows: int, workspace: Workspace) -> dict[int, Value]:
+        """As `Launch.homes`."""
+        return {i: workspace.part(home, workspace.used, rows) for i, home in self._homes}
+
+    def backward(
+        self, rows: int, kept: Residuals, deltas: Sequence[Value | None]
+    ) -> list[Value | LazyDelta | None]:
+        """The deltas of operands; the products that the workspace joins are left to it, unless it is this launch's."""
+        pattern = tuple(x is not None for x in deltas)
+        kernel = self._backward.get(pattern)
+        if kernel is None:
+            kernel = BackwardKernel(self._forward, *self._lowered.backward(pattern), self._shared)
+            self._backward[pattern] = kernel
+        arrived = [x for x in deltas if x is not None]
+        sent = kernel.run(rows, kept.workspace, kept.start, kept.values, arrived)
+        if kept.own and kernel.joined:
+            for i, delta in enumerate(kept.workspace.deltas(len(sent))):
+                if delta is not None:
+                    sent[i] = delta if sent[i] is None else sent[i] + delta
+        return sent
+
+
+class ForwardKernel:
+    """Forward, leaving what backward reads: `kept`, in that order; or leaving nothing."""
+
+    def __init__(self, lowered: Lowered, backward: Sequence[Eqn], deltas: Sequence[Delta]) -> None:
+        self.lowered = lowered
+        self.made = {*lowered.inputs, *(e.result for e in lowered.eqns)}
+        read = [*(x for e in backward for x in e.reads), *(x for delta in deltas for x in _vars_of(delta))]
+        self.kept = [x for x in dict.fromkeys(read) if x in self.made]
+        keys: dict[Var, object] = {x: ("kept", i) for i, x in enumerate(self.kept)}
+        self.train = Kernel(lowered.inputs, lowered.eqns, lowered.results, self.kept, keys)
+        sides = dict.fromkeys(x for pair in _products(deltas) for x in pair)
+        apart = [x for x in sides if x in self.made and x not in self.train.place]
+        # Of what is to be brought; keys of their own, as what such a value is a view of may have its key in `train`.
+        self.homes = {x: Buffer(x.shape, x.dtype, ("side", i)) for i, x in enumerate(apart)}
+
+    @cached_property
+    def predict(self) -> Kernel:
+        """The one that leaves nothing: written when asked for, as text takes half of the time that a launch takes."""
+        return Kernel(self.lowered.inputs, self.lowered.eqns, self.lowered.results, (), {})
+
+    def key(self, x: Var) -> object:
+        """What the place of one side of a product is known by."""
+        home = self.homes.get(x)
+        return self.train.buffers[self.train.place[x]].key if home is None else home.key
+
+
+def _products(deltas: Sequence[Delta]) -> list[tuple[Var, Var]]:
+    """Both sides of each product that is a delta, and has lines for each row."""
+    terms = [term for x in deltas if isinstance(x, SumOfTerms) for term in x.terms]
+    pairs = [(parts[0], parts[1]) for cls, parts in terms if cls is Product]
+    return [pair for pair in pairs if _by_rows(*pair)]
+
+
+def _by_rows(left: Argument, right: Argument) -> bool:
+    """Whether both sides of a product have lines for each row, as many."""
+    if not isinstance(left, Var) or not isinstance(right, Var):
+        return False
+    return left.rows is not None and left.rows == right.rows
+
+
+class BackwardKernel:
+    """From the deltas that arrive at some of the results to those of the operands."""
+
+    def __init__(
+        self,
+        forward: ForwardKernel,
+        arriving: Sequence[Var],
+        eqns: Sequence[Eqn],
+        deltas: Sequence[Delta],
+        shared: Sequence[bool],
+    ) -> None:
+        self._forward = forward
+        self._eqns = list(eqns)
+        self._made = {e.result: e for e in eqns}
+        self._keys: dict[Var, object] = {}
+        self._check()
+        sides: list[tuple[int, Var, Var]] = []
+        self._deltas = [
+            self._lasting(self._without_products(i, x, sides) if isinstance(x, SumOfTerms) else x, one)
+            for i, (x, one) in enumerate(zip(deltas, shared, strict=True))
+        ]
+        for e in self._eqns:
+            if not e.pure:  # it may have kept what it was given
+                self._outlives(e.reads)
+        wanted = [x for delta in self._deltas for x in _vars_of(delta)] + [
+            x for _, *pair in sides for x in pair
+        ]
+        self._wanted = list(dict.fromkeys(wanted))
+        at = {x: i for i, x in enumerate(self._wanted)}
+        # of operands: the number of a value, None, or what is made of values
+        self._made_of = [at[x] if isinstance(x, Var) else x for x in self._deltas]
+        self.kernel = Kernel([*forward.kept, *arriving], self._eqns, (), self._wanted, self._keys)
+        self.joined = [(i, self._key(a), self._key(b)) for i, a, b in sides]
+
+    def _check(self) -> None:
+        known = set(self._forward.kept)
+        if any(x in self._forward.made and x not in known for e in self._eqns for x in e.reads):
+            raise NoKernel("backward needs what forward does not keep")
+
+    def run(
+        self, rows: int, workspace: Workspace, start: int, kept: Sequence[Value], arrived: Sequence[Value]
+    ) -> list[Value | LazyDelta | None]:
+        """The deltas of operands, without the products that the workspace joins."""
+        values = self.kernel.run(rows, *kept, *arrived, *workspace.frame(self.kernel, start, rows))
+        for operand, left, right in self.joined:
+            workspace.note(operand, left, right, start, rows)
+        return [values[x] if type(x) is int else self._sent(x, values, rows) for x in self._made_of]
+
+    def _sent(self, x: Delta, values: tuple[Value, ...], rows: int) -> Any:  # Any: a delta
+        if x is None:
+            return None
+        found = dict(zip(self._wanted, values, strict=True))
+
+        def given(y: Argument) -> Any:  # Any: data
+            return at_rows(mapped(lambda part: found[part] if isinstance(part, Var) else part, y), rows)
+
+        if not isinstance(x, SumOfTerms):
+            return given(x)
+        return LazyDelta([cls(*given(parts)) for cls, parts in x.terms], 1.0, given(x.rest))
+
+    # -- what outlives a launch -------------------------------------------------------------------------
+
+    def _without_products(
+        self, index: int, delta: SumOfTerms, sides: list[tuple[int, Var, Var]]
+    ) -> SumOfTerms | None:
+        rest: list[tuple[type[Term], tuple[Argument, ...]]] = []
+        for cls, parts in delta.terms:
+            if cls is Product and _by_rows(*parts):
+                at = index, len(sides)
+                left, right = (self._home(x, (*at, side, x.shape, x.dtype)) for side, x in enumerate(parts))
+                sides.append((index, left, right))
+            else:
+                rest.append((cls, parts))
+        return SumOfTerms(rest, delta.rest) if rest or delta.rest is not None else None
+
+    def _home(self, x: Var, key: object) -> Var:
+        """One side of a product, in a place that the rows of all launches share."""
+        if x in self._forward.made:
+            return x
+        e = self._made.get(x)
+        if e is None or not (isinstance(e.function, Pieces) or can_be_placed(e)):
+            x = self._copied(x, Aval(x.shape, x.dtype))
+        self._keys.setdefault(x, key)
+        return x
+
+    def _lasting(self, delta: Delta, shared: bool) -> Delta:
+        if isinstance(delta, SumOfTerms):
+            self._outlives(delta.vars())
+        elif shared and isinstance(delta, Var) and delta.aval.form == "array":
+            return self._copied(
+                delta, Aval(delta.shape, delta.dtype, "array", "other")
+            )  # in memory of its own
+        return delta
+
+    def _outlives(self, xs: Sequence[Var]) -> None:
+        for x in xs:
+            if x not in self._forward.made:
+                self._keys.setdefault(x, object())
+
+    def _copied(self, x: Var, aval: Aval) -> Var:
+        copy = Var(aval)
+        self._eqns.append(Eqn(operator.pos, (x,), {}, copy))
+        return copy
+
+    def _key(self, x: Var) -> object:
+        at = self.kernel.place.get(x)
+        return self._forward.key(x) if at is None else self.kernel.buffers[at].key

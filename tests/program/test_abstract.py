@@ -1,0 +1,132 @@
+"""Abstract values: what is said of a result before it is there is what the function gives."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from tests.run.batching.test_rules import EXAMPLES, FLOATS, drawn, drawn_numbers
+from wengert.arrays import HOST
+from wengert.arrays.abstract import UNKNOWN, Aval, RowCount, broadcast_sizes, indexed_sizes
+from wengert.arrays.infer import aval_of, infer, infers
+
+from .drawn import lowered
+
+N = RowCount()
+# The functions that equations call without a rule: those that put lazy deltas together, which a weight may get.
+LAZY = {"LazyDelta", "Product", "Rows", "_add"}
+
+
+def agrees(name: str, aval: Aval, found: Any) -> None:
+    """P3: shape, element type, form and layout."""
+    if aval.form == "other" or aval is UNKNOWN:
+        return
+    real = aval_of(found)
+    assert (aval.shape, aval.form) == (real.shape, real.form), name
+    assert aval.dtype == real.dtype, name
+    if aval.form == "array" and found.size > 1:
+        known = {"compact": ("compact",), "gaps": ("compact", "gaps"), "other": ("compact", "gaps", "other")}
+        assert real.order in known[aval.order], f"{name}: said to be {aval.order}, strides {found.strides}"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_every_equation_gives_what_was_inferred(name: str, data: st.DataObject) -> None:
+    x = drawn(name, data)
+    for root in x if isinstance(x, tuple) else (x,):
+        program = lowered(root)
+        assert program.opaque <= LAZY, f"called as they are: {program.opaque}"
+        for function, aval, found in program.steps():
+            agrees(function, aval, found)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@settings(max_examples=5, deadline=None)
+@given(data=st.data())
+def test_every_equation_of_numbers_gives_what_was_inferred(name: str, data: st.DataObject) -> None:
+    program = lowered(drawn_numbers(name, data))
+    assert not program.opaque
+    for function, aval, found in program.steps():
+        agrees(function, aval, found)
+
+
+@settings(max_examples=300, deadline=None)
+@given(x=npst.arrays(np.float32, npst.array_shapes(max_dims=4, max_side=4)), data=st.data())
+def test_indexing(x: np.ndarray[Any, Any], data: st.DataObject) -> None:
+    """Basic keys of every sort, on arrays in C order, with gaps, and transposed."""
+    x = data.draw(st.sampled_from((x, x[..., ::2], x.T, x[::-1])))
+    key = data.draw(npst.basic_indices(x.shape, allow_newaxis=True))
+    agrees("getitem", infer(operator.getitem, (aval_of(x), key), {}), x[key])
+
+
+@settings(max_examples=200, deadline=None)
+@given(shapes=npst.mutually_broadcastable_shapes(num_shapes=2, min_dims=1, max_dims=3), data=st.data())
+def test_layouts_that_meet(shapes: npst.BroadcastableShapes, data: st.DataObject) -> None:
+    """Results made element by element lie as numpy lays them, whatever lies how."""
+    first, second = (
+        np.ones(shape[::-1], np.float32).T if data.draw(st.booleans()) else np.ones(shape, np.float32)
+        for shape in shapes.input_shapes
+    )
+    agrees("add", infer(operator.add, (aval_of(first), aval_of(second)), {}), first + second)
+    agrees("exp", infer(np.exp, (aval_of(first),), {}), np.exp(first))
+
+
+def test_a_wrong_rule_is_found() -> None:
+    """The check itself: a function whose rule forgets that the sizes change places."""
+
+    def swapped(x: Any) -> Any:
+        return x.T
+
+    infers(swapped)(lambda f, x: x)
+    x = np.ones((2, 3))
+    with pytest.raises(AssertionError, match="swapped"):
+        agrees("swapped", infer(swapped, (aval_of(x),), {}), swapped(x))
+
+
+def test_a_wrong_layout_is_found() -> None:
+    with pytest.raises(AssertionError, match="said to be compact"):
+        agrees("transposed", Aval((3, 2), np.dtype(np.float64)), np.ones((2, 3)).T)
+
+
+def test_no_rule_no_guess() -> None:
+    with pytest.raises(TypeError, match="no shape is known of what len gives"):
+        infer(len, (Aval((2,), np.dtype(np.float32)),), {})
+    assert infer(len, (UNKNOWN,), {}) is UNKNOWN
+
+
+class TestRowCount:
+    def test_sizes_of_results(self) -> None:
+        assert infer(HOST.reshape, (Aval((N, 2, 3), np.dtype("f4")), (N, 6)), {}).shape == (N, 6)
+        assert infer(HOST.reshape, (Aval((N, 2, 3), np.dtype("f4")), (-1, 3)), {}).shape == (2 * N, 3)
+        assert infer(np.dot, (Aval((N, 2), np.dtype("f4")), Aval((2, 5), np.dtype("f4"))), {}).shape == (N, 5)
+        assert broadcast_sizes((N, 1, 3), (4, 1)) == (N, 4, 3)
+        assert indexed_sizes((N, 4), (slice(None), 1)) == (N,)
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda: N + 1,
+            lambda: 3 * N // 2,
+            lambda: N % 2,
+            lambda: indexed_sizes((N, 4), (slice(1, None),)),
+            lambda: broadcast_sizes((N,), (3,)),
+            lambda: range(N),  # type: ignore[call-overload] # what is refused
+        ],
+    )
+    def test_what_depends_on_the_number_of_rows_is_refused(self, function: Any) -> None:
+        with pytest.raises(TypeError):
+            function()
+
+    def test_arithmetic(self) -> None:
+        assert (N + N, 2 * N * 3, 6 * N // 3, 4 * N % 2) == (2 * N, 6 * N, 2 * N, 0)
+        assert sum([N, N, N]) == 3 * N
+        assert N > 100
+        assert not N > 101
+        assert N <= 2 * N

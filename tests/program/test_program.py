@@ -1,0 +1,233 @@
+"""Programs: what makes them well formed, what they mean, and how they read."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.arrays import all_quiet
+from wengert.arrays.abstract import Aval, RowCount
+from wengert.plugins import SGD
+from wengert.program.program import Eqn, Program, Var, check, evaluate
+from wengert.run.batching.kernel import BatchedKernel, Lowered
+
+F32 = np.dtype(np.float32)
+SETTINGS = SGD(learning_rate=0.1)
+
+
+def vector() -> Var:
+    return Var(Aval((3,), F32))
+
+
+def plus(a: Var, b: Var) -> Eqn:
+    return Eqn(operator.add, (a, b), {}, vector())
+
+
+class TestCheck:
+    def test_a_value_is_assigned_before_its_uses(self) -> None:
+        x, y = vector(), vector()
+        with pytest.raises(AssertionError, match="reads what is not assigned yet"):
+            check(Program([x], [plus(x, y)], []))
+
+    def test_a_value_is_assigned_once(self) -> None:
+        x = vector()
+        e = plus(x, x)
+        with pytest.raises(AssertionError, match="assigns again"):
+            check(Program([x], [e, e], [e.result]))
+
+    def test_outputs_are_assigned(self) -> None:
+        with pytest.raises(AssertionError, match="an output is never assigned"):
+            check(Program([], [], [vector()]))
+
+
+def test_evaluate() -> None:
+    n, x = RowCount(), Var(Aval((RowCount(), 2), F32))
+    flat = Eqn(np.reshape, (x, (2 * n,)), {}, Var(Aval((2 * n,), F32)))
+    total = Eqn(np.sum, (flat.result,), {"keepdims": True}, Var(Aval((1,), F32)))
+    p = Program([x], [flat, total], [(total.result, n)])
+    check(p)
+    ((found, rows),) = evaluate(p, [np.ones((4, 2), F32)], rows=4)
+    assert (found.tolist(), rows) == ([8.0], 4)
+
+
+W = SETTINGS.array_weight(np.ones((3, 3), np.float32), name="w")
+B = SETTINGS.array_weight(np.ones(3, np.float32), name="b")
+ROW = np.ones((1, 3), np.float32)
+
+
+def recurrent(h: wg.ArrayLayer) -> wg.ArrayLayer:
+    return wg.tanh(h @ W + B)
+
+
+def gated(h: wg.ArrayLayer, c: wg.ArrayLayer) -> wg.ArrayLayer:
+    z = h @ W
+    return wg.sigmoid(z) * c + (1.0 - wg.sigmoid(z)) * h
+
+
+def split(h: wg.ArrayLayer) -> wg.ArrayLayer:
+    return h[:, :1] * h[:, 1:2]
+
+
+def normalized(h: wg.ArrayLayer) -> wg.ArrayLayer:
+    return h - wg.mean(h, axis=-1, keepdims=True)
+
+
+CELLS: dict[str, tuple[Any, int]] = {
+    "recurrent": (recurrent, 1),
+    "gated": (gated, 2),
+    "split": (split, 1),
+    "normalized": (normalized, 1),
+    "softmax": (lambda h: wg.softmax(h), 1),
+    "cross entropy": (lambda h: wg.cross_entropy(h, np.array([1])), 1),
+    "joined": (lambda h, c: wg.concat([h, c], axis=-1), 2),
+    "a square": (lambda h: h * h, 1),
+    "a sum of one value": (lambda h: h + h, 1),
+    "a transpose": (lambda h: wg.permute_dims(h, (1, 0)) @ h, 1),
+}
+TEXTS = {
+    "recurrent": """\
+in  v0: float32[n,1,3]
+in  v1: float32[3]
+in  v2: float32[3,3]
+    v3: float32[n,3] = reshape(v0, (n, 3))
+    v4: float32[n,3] = product(v3, v2)
+    v5: float32[n,1,3] = reshape(v4, (n, 1, 3))
+    v6: float32[n,1,3] = add(v5, v1)
+    v7: float32[n,1,3] = tanh(v6)
+out v7""",
+    "gated": """\
+in  v0: float32[n,1,3]
+in  v1: float32[n,1,3]
+in  v2: float32[3,3]
+    v3: float32[n,3] = reshape(v0, (n, 3))
+    v4: float32[n,3] = product(v3, v2)
+    v5: float32[n,1,3] = reshape(v4, (n, 1, 3))
+    v6: float32[n,1,3] = neg(v5)
+    v7: float32[n,1,3] = exp(v6)
+    v8: float32[n,1,3] = add(v7, 1.0)
+    v9: float32[n,1,3] = reciprocal(v8)
+    v10: float32[n,1,3] = mul(v9, v1)
+    v11: float32[n,1,3] = sub(1.0, v9)
+    v12: float32[n,1,3] = mul(v11, v0)
+    v13: float32[n,1,3] = add(v10, v12)
+out v13""",
+    "split": """\
+in  v0: float32[n,1,3]
+    v1: float32[n,1,1] = getitem(v0, (:, :, :1))
+    v2: float32[n,1,1] = getitem(v0, (:, :, 1:2))
+    v3: float32[n,1,1] = mul(v1, v2)
+out v3""",
+    "normalized": """\
+in  v0: float32[n,1,3]
+    v1: float32[n,1,1] = add.reduce(v0, axis=2, keepdims=True)
+    v2: float32[n,1,1] = divide(v1, 3)
+    v3: float32[n,1,3] = sub(v0, v2)
+out v3""",
+    "softmax": """\
+in  v0: float32[n,1,3]
+    v1: float32[n,1,1] = maximum.reduce(v0, axis=-1, keepdims=True, initial=-inf)
+    v2: float32[n,1,3] = sub(v0, v1)
+    v3: float32[n,1,3] = exp(v2)
+    v4: float32[n,1] = add.reduce(v3, axis=-1, keepdims=False)
+    v5: float32[n,1,1] = expand_dims(v4, axis=-1)
+    v6: float32[n,1,3] = truediv(v3, v5)
+out v6""",
+    "cross entropy": """\
+in  v0: float32[n,1,3]
+    v1: int64[n,1] = broadcast_to(<int64[1]>, (n, 1))
+    v2: int64[n,1] = labels(v1, 3)
+    v3: float32[n,1,1] = maximum.reduce(v0, axis=-1, keepdims=True, initial=-inf)
+    v4: float32[n,1,3] = sub(v0, v3)
+    v5: float32[n,1,3] = exp(v4)
+    v6: float32[n,1] = add.reduce(v5, axis=-1, keepdims=False)
+    v7: float32[n,1] = squeeze(v3, axis=-1)
+    v8: float32[n,1] = log(v6)
+    v9: float32[n,1] = add(v8, v7)
+    v10: float32[n,1] = fmax(v9, v7)
+    v11: int64[n] = places(v2, 3)
+    v12: float32[n,1] = picked(v0, v11, (n, 1))
+    v13: float32[n,1] = sub(v10, v12)
+    v14: float32[n] = product(v13, <float32[1]>)
+    v15: float32[n] = divide(v14, 1)
+out v15""",
+    "joined": """\
+in  v0: float32[n,1,3]
+in  v1: float32[n,1,3]
+    v2: float32[n,1,6] = joined((v0, v1), -1)
+out v2""",
+    "a square": """\
+in  v0: float32[n,1,3]
+    v1: float32[n,1,3] = mul(v0, v0)
+out v1""",
+    "a sum of one value": """\
+in  v0: float32[n,1,3]
+    v1: float32[n,1,3] = add(v0, v0)
+out v1""",
+    "a transpose": """\
+in  v0: float32[n,1,3]
+    v1: float32[n,3,1] = permute_dims(v0, (0, 2, 1))
+    v2: float32[n,3,3] = matmul(v1, v0)
+out v2""",
+}
+
+
+def lowered(name: str) -> tuple[Lowered, Any]:
+    function, operands = CELLS[name]
+    call = wg.cell(function)(*[wg.lift(ROW)] * operands)
+    shared = tuple(i >= operands for i in range(len(call.signature.kinds)))
+    return Lowered(call.signature, shared), call
+
+
+def page(name: str) -> str:
+    found, _ = lowered(name)
+    arriving, eqns, _ = found.backward((True,))
+    forward = Program(found.inputs, found.eqns, found.results)
+    backward = Program([*found.inputs, *(e.result for e in found.eqns), *arriving], eqns, [])
+    check(forward)
+    check(backward)
+    return f"{forward}"
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_program_reads_as_a_page(name: str) -> None:
+    assert page(name) == TEXTS[name]
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_text_is_a_function_of_the_structure(name: str) -> None:
+    """P9: no address, no time, no name of a file."""
+    assert page(name) == page(name)
+    assert "0x" not in page(name)
+
+
+@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("rows", [1, 2, 31, 32, 33, 200])
+def test_a_kernel_is_what_its_program_means(name: str, rows: int) -> None:
+    """P2 and P8: the text that is run has the bits of equation after equation, for every number of rows."""
+    _, call = lowered(name)
+    operands = CELLS[name][1]
+    shared = tuple(i >= operands for i in range(len(call.signature.kinds)))
+    kernel, found = BatchedKernel(call.signature, shared, (True,)), Lowered(call.signature, shared)
+    chance = np.random.default_rng(rows)
+    given = [
+        chance.standard_normal((rows, *k.shape) if not one else k.shape).astype(np.float32)
+        for k, one in zip(call.signature.kinds, shared, strict=True)
+    ]
+    with all_quiet():
+        wanted = evaluate(Program(found.inputs, found.eqns, found.results), given, rows)
+        (result,), kept = kernel.forward(rows, given, None, None, True)
+        np.testing.assert_array_equal(result, wanted[0])
+        assert kept is not None
+        g = chance.standard_normal(result.shape).astype(np.float32)
+        arriving, eqns, deltas = found.backward((True,))
+        every = Program(
+            [*found.inputs, *arriving], [*found.eqns, *eqns], [x for x in deltas if isinstance(x, Var)]
+        )
+        expected = iter(evaluate(every, [*given, g], rows))
+        for delta, of_operand in zip(kernel.backward(rows, kept, [g]), deltas, strict=True):
+            if isinstance(of_operand, Var):
+                np.testing.assert_array_equal(delta, next(expected))
