@@ -10,7 +10,7 @@ import pytest
 import wengert as wg
 from tests.fold.made import EXECUTORS, F, Id, S, V, made, plain
 from wengert.errors import DTypeError
-from wengert.fold.integers import of_integers
+from wengert.fold.functions import of_integers
 
 NUMBERS: Any = made.Map(S("int32"))
 CASES = {

@@ -12,7 +12,7 @@ from tests.fold.made import Unchecked, made
 from wengert import fold as td
 from wengert.errors import BlockError
 from wengert.fold.convert import type_of
-from wengert.fold.unification import Mismatch, Unknown, known, unify
+from wengert.fold.inference import Mismatch, Unknown, known, unify
 from wengert.graph import lift
 
 FLOAT = td.TensorType(())

@@ -1,31 +1,29 @@
-"""What every block is: a typed function from data to layers, as a value.
+"""The block: a typed function from data to layers, as a value; the wires between blocks; what is short for a block.
 
-Knows: how blocks are joined by `>>`, asked for their types, built and run.
+Knows: how blocks are joined by `>>` and by wires, declared, built and run; that tuples, dicts, lists and constants
+are blocks.
 Refuses to know: any single block.
 """
 
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Final, Generic, Literal, Self, TypeAlias, overload
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, Literal, Self, TypeAlias, overload
 
 from typing_extensions import TypeVar
 
+from wengert.arrays import Float32, HostArray, is_array, is_float32
 from wengert.control import Executor
-from wengert.errors import BlockError
-from wengert.fold.calls import Calls
+from wengert.errors import BlockUseError, BlockValueError
 from wengert.fold.convert import canonicalize_type, convert_to_type
-from wengert.fold.machine import Example, Kept, Seeds, seeds
-from wengert.fold.naming import Named
-from wengert.fold.plan import Plan, planned
-from wengert.fold.results import depth_of, evaluated, made
-from wengert.fold.solver import Solver, Use
-from wengert.fold.types import ResultType
-from wengert.fold.unification import known
-from wengert.fold.wires import Scope, Wire
+from wengert.fold.inference import Classes, Inferred, Sides
+from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, depth_of, evaluated, made, planned, seeds
+from wengert.fold.types import ResultType, error_here
 from wengert.graph import ArrayLayer
+from wengert.graph.node import Expression
+from wengert.graph.operand import shown
 from wengert.run.ask import Predictable
 
 A = TypeVar("A", contravariant=True)
@@ -45,14 +43,81 @@ Several: TypeAlias = Iterable[X]
 Tensors: TypeAlias = ArrayLayer[Any, Any, Any]
 
 Alone: TypeAlias = Literal[False] | None
-Sides: TypeAlias = tuple[ResultType | None, ResultType | None]
-Classes: TypeAlias = tuple[type[ResultType], ...]  # of one side: what its type has to be; none says nothing
+
+# which block of the scope, 0 for the input, and the places in its output
+Source: TypeAlias = tuple[int, *tuple[int | slice, ...]]
+Read: TypeAlias = tuple[Inferred, tuple[Source, ...]]
+
+
+class Wire(Generic[B]):
+    """The output of a block in a composition; blocks are applied to it."""
+
+    __slots__ = ("scope", "source")
+
+    def __init__(self, scope: WireScope, source: Source) -> None:
+        self.scope = scope
+        self.source = source
+
+    # Any: the parts after the one that is asked for
+    @overload
+    def __getitem__(self: Wire[tuple[X, *tuple[Any, ...]]], place: Literal[0], /) -> Wire[X]: ...
+    @overload
+    def __getitem__(self: Wire[tuple[Any, X, *tuple[Any, ...]]], place: Literal[1], /) -> Wire[X]: ...
+    @overload
+    def __getitem__(self: Wire[tuple[Any, Any, X, *tuple[Any, ...]]], place: Literal[2], /) -> Wire[X]: ...
+    def __getitem__(self, place: int, /) -> Wire[Any]:
+        """The wire of one part of a tuple."""
+        if not isinstance(place, int):
+            raise error_here(
+                f"a part of a wire is asked for by its place; got {shown(place)}", BlockValueError
+            )
+        return Wire(self.scope, (*self.source, place))
+
+    __iter__ = None  # with `__getitem__` alone Python would count upwards without an end
+
+    def __repr__(self) -> str:
+        return f"<wire {'.'.join(map(str, self.source))}>"
+
+
+@dataclass(eq=False)
+class WireScope:
+    """The blocks of one composition with what they read."""
+
+    blocks: list[Read] = field(default_factory=list)
+    open: bool = True
+
+    @staticmethod
+    def of(wires: Sequence[Wire[Any]], block: object) -> WireScope:
+        """The scope in which all wires lie."""
+        for wire in wires:
+            if not isinstance(wire, Wire):
+                raise error_here(
+                    f"{block!r} was called with {shown(wire)}: inside a td.composition blocks are applied to "
+                    f"wires; for data write block.eval(x) or block.build(x)",
+                    BlockUseError,
+                )
+            if not wire.scope.open or wire.scope is not wires[0].scope:
+                raise error_here(f"{wire!r} belongs to another composition", BlockUseError)
+        if not wires:
+            raise error_here(f"{block!r} was called without a wire", BlockUseError)
+        return wires[0].scope
+
+    def read(self, block: Inferred, wires: Sequence[Wire[Any]]) -> Wire[Any]:
+        """The wire that leaves `block` when these enter it."""
+        self.blocks.append((block, tuple(wire.source for wire in wires)))
+        return Wire(self, (len(self.blocks),))
+
+    @property
+    def input(self) -> Wire[Any]:
+        """The wire that enters the composition."""
+        return Wire(self, (0,))
+
 
 # entered by the modules of the blocks: the chain of two, what a tuple or dict is, what a constant is
 CONVERSIONS: Final[dict[str, Callable[..., Any]]] = {}  # Any: blocks of every type
 
 
-class Block(Named, ABC, Generic[A, B]):
+class Block(Inferred, Generic[A, B]):
     """A typed function from data to layers.
 
     `build` computes nothing: its result runs under any executor. A block is never changed once it is made, has
@@ -67,84 +132,42 @@ class Block(Named, ABC, Generic[A, B]):
 
     def __init__(self, name: str | None = None, /, **arguments: object) -> None:
         super().__init__(name, arguments)
-        self.declared: Sides = (None, None)
-        self.classes: tuple[Classes, Classes] = ((), ())
-        self.known_input: ResultType | None = None
-        self.known_output: ResultType | None = None
-        self._plans: dict[ResultType | None, Plan] = {}
-
-    waits: ClassVar[bool] = False  # for the data of layers, while it builds
-    inlined: ClassVar[bool] = False  # its code stands in that of whoever asks it
-
-    @abstractmethod
-    def constrain(self, solver: Solver, use: Use) -> None:
-        """Say what is known of the types of one use, and use the blocks inside."""
-
-    @abstractmethod
-    def compile(self, use: Use, calls: Calls) -> None:
-        """Give one use, whose types are known, its function, or what asks its parts."""
-
-    def same_input(self) -> Iterable[AnyBlock]:
-        """The blocks inside that always get the very input of this one."""
-        return ()
+        self._plans: dict[ResultType | None, BlockPlan] = {}
 
     def __getstate__(self) -> dict[str, Any]:  # Any: whatever the blocks keep
-        return {**super().__getstate__(), "_plans": {}}  # plans are made anew
+        return {**super().__getstate__(), "_plans": {}}  # plans are made anew, also of a copy
 
     # types
 
-    def settled(self) -> Self:
-        """Find out what is known of the types now; raises BlockError where blocks inside do not fit."""
-        solver = Solver(whole=False)
-        use = Use(self)
-        for side, of in zip((use.input, use.output), self.declared, strict=True):
-            if of is not None:
-                solver.equal(use, "the type", side, "the declared type", of)
-        solver.of_classes(use)
-        self.constrain(solver, use)
-        solver.solve()
-        self.known_input, self.known_output = known(use.input), known(use.output)
-        return self
-
-    @property
-    def input_type(self) -> ResultType | None:
-        """The type of what it takes, None while that depends on where it is used."""
-        return self.known_input or self.settled().known_input
-
-    @property
-    def output_type(self) -> ResultType | None:
-        """The type of what it gives, None while that depends on where it is used."""
-        return self.known_output or self.settled().known_output
-
     def set_input_type(self, of: object) -> Self:
-        """The same block with an input of this type. Raises BlockError if it has another."""
+        """This block with an input of this type. Raises BlockError if it has another."""
         return self._with(canonicalize_type(convert_to_type(of)), None)
 
     def set_output_type(self, of: object) -> Self:
-        """The same block with an output of this type. Raises BlockError if it has another."""
+        """This block with an output of this type. Raises BlockError if it has another."""
         return self._with(None, canonicalize_type(convert_to_type(of)))
 
     def set_io_types(self, other: AnyBlock) -> Self:
-        """The same block with the types of another one."""
+        """This block with the types of another one."""
         return self._with(other.input_type, other.output_type)
 
     def _with(self, given: ResultType | None, result: ResultType | None) -> Self:
         for what, new, old in (("input", given, self.input_type), ("output", result, self.output_type)):
             if new is not None and old is not None and new != old:
-                raise BlockError(self.fault(f"the {what} is {old}, and cannot be declared as {new}"))
+                raise self.error(f"the {what} is {old}, and cannot be declared as {new}")
         return self._declaring((given or self.declared[0], result or self.declared[1]), self.classes)
 
     def set_input_type_classes(self, *classes: type[ResultType]) -> Self:
-        """The same block with an input whose type is of one of these classes. Raises BlockError if it is not."""
+        """This block with an input whose type is of one of these classes. Raises BlockError if it is not."""
         return self._declaring(self.declared, (classes, self.classes[1]))
 
     def set_output_type_classes(self, *classes: type[ResultType]) -> Self:
-        """The same block with an output whose type is of one of these classes. Raises BlockError if it is not."""
+        """This block with an output whose type is of one of these classes. Raises BlockError if it is not."""
         return self._declaring(self.declared, (self.classes[0], classes))
 
     def _declaring(self, declared: Sides, classes: tuple[Classes, Classes]) -> Self:
         made = copy.copy(self)
-        made.declared, made.classes, made._plans = declared, classes, {}
+        made.declared, made.classes = declared, classes
         made.known_input = made.known_output = None
         return made.settled()
 
@@ -188,7 +211,7 @@ class Block(Named, ABC, Generic[A, B]):
     def __call__(self: Block[tuple[X, Y, Z], C], a: Wire[X], b: Wire[Y], c: Wire[Z], /) -> Wire[C]: ...
     def __call__(self, *wires: Wire[Any]) -> Wire[Any]:  # Any: typed by the overloads
         """In a `td.composition`: the wire that leaves this block when these enter it; several are a tuple."""
-        return Scope.of(wires, self).read(self, wires)
+        return WireScope.of(wires, self).read(self, wires)
 
     def reads(self, *sources: object) -> Self:
         """In the scope of a `td.Composition`: connect these to this block; gives the block."""
@@ -260,3 +283,37 @@ class Block(Named, ABC, Generic[A, B]):
 
 
 AnyBlock: TypeAlias = Block[Any, Any]  # Any: a block of every type
+
+
+# Any: blocks, and what is convertible, of every type; arrays of every shape and element type
+Convertible: TypeAlias = (
+    AnyBlock
+    | dict[Any, Any]
+    | list[Any]
+    | tuple[Any, ...]
+    | float
+    | Float32
+    | HostArray[Any, Any]
+    | Expression
+)
+
+
+def convert_to_block(x: object) -> AnyBlock:
+    """The block that `x` is short for.
+
+    A block is itself; a dict, a list of pairs or a tuple is a `Record`; a float, an array, a weight or a layer is
+    a `FromTensor`. Raises BlockError for anything else.
+    >>> from wengert import fold as td
+    >>> td.convert_to_block((td.Scalar(), td.Vector(2)))
+    <td.Record children=(<td.Scalar>, <td.Vector>)>
+    """
+    if isinstance(x, Block):
+        return x
+    if isinstance(x, (dict, list, tuple)):
+        made: AnyBlock = CONVERSIONS["record"](x)
+        return made
+    if isinstance(x, (float, Expression)) or is_float32(x) or is_array(x):
+        constant: AnyBlock = CONVERSIONS["constant"](x)
+        return constant
+    advice = "; write td.Function(f), or td.InputTransform(f) for data" * callable(x)
+    raise error_here(f"{shown(x)} is no block{advice}")

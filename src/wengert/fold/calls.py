@@ -1,6 +1,6 @@
-"""What is done with the functions that compute: they are called, and counted where somebody asks how deep cells lie.
+"""Calls of the functions of layers: as they are, counted for depth, or written down by others.
 
-Knows: one function for each block that computes, given when the block is compiled, and the leaves of nested values.
+Knows: one function for each block that computes, given when the block is compiled; the leaves of nested values.
 Refuses to know: any single block, and what a layer computes.
 """
 
@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from wengert.fold.structures import Endless, TupleType
-from wengert.fold.types import ResultType, Value
+from wengert.fold.types import Endless, ResultType, TupleType, Value
 
 Direct: TypeAlias = Callable[[Value], Value]  # what a block makes of one value, without asking another block
 
@@ -29,7 +28,7 @@ class Calls:
         return function
 
     def constant(self, x: Value, of: ResultType) -> Value:
-        """What is the same for all examples."""
+        """A value that is the same for all examples."""
         return x
 
 
@@ -69,7 +68,7 @@ class Depths(Calls):
 
 
 def leaves(x: Value) -> list[Value]:
-    """What is in tuples, lists and endless repetitions, in order."""
+    """The values in tuples, lists and endless repetitions, in order."""
     found: list[Value] = []
     todo: list[Value] = [x]
     while todo:

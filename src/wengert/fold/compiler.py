@@ -1,41 +1,324 @@
-"""What many examples give together: their tensors and their metrics as batches, which are ordinary layers.
+"""Batches: the tensors and metrics of many examples as ordinary layers; examples as flat arrays, also in processes.
 
-Knows: which blocks have a batch, and the order of examples.
-Refuses to know: how a batch is run.
+Knows: which blocks have a batch; the cells and constants of a plan by number, and how a call of one is written down and
+read; that a pool's processes are sent the block once; how examples are cut into groups and shuffled.
+Refuses to know: how a batch is run, and what a cell computes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import importlib
+import itertools
+import multiprocessing
+import pickle
+import random
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast, final
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import chain, count, islice, repeat
+from types import TracebackType
+from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, cast, final
 
+from wengert.arrays import is_array, is_integer
 from wengert.arrays.stated import stated_array
-from wengert.errors import BlockError, BlockValueError
-from wengert.fold.batching import group_by_batches
-from wengert.fold.block import Block, Tensors
-from wengert.fold.convert import OBJECT, VOID
-from wengert.fold.machine import Example, Kept, Seeds, seeds
-from wengert.fold.plan import Plan, plan
-from wengert.fold.pool import Pool
-from wengert.fold.results import made
-from wengert.fold.structures import SequenceType
-from wengert.fold.types import ResultType, StackedType, TensorType, Value
-from wengert.fold.unification import known
-from wengert.fold.wiring import LoomInput, Writer
-from wengert.fold.zeros import zeros_of_type
-from wengert.graph.operand import shown
+from wengert.errors import BlockStateError, BlockValueError
+from wengert.fold.block import AnyBlock, Block, Tensors
+from wengert.fold.calls import Calls, Direct
+from wengert.fold.convert import OBJECT, VOID, zeros_of_type
+from wengert.fold.inference import known
+from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, building, built, made, plan, seeds
+from wengert.fold.types import (
+    ResultType,
+    SequenceType,
+    StackedType,
+    TensorType,
+    TupleType,
+    Value,
+    error_here,
+    leaf_texts,
+    tuple_text,
+    value_text,
+)
+from wengert.graph.node import Node
+from wengert.graph.operand import LITERAL, lift_any, shown
 from wengert.ops import stack
-from wengert.site import user_position
+from wengert.program.text import function_of
 
 E = TypeVar("E")
+X = TypeVar("X")
+
+# adds the results of one call to the values, given the operands of all calls that are left and the lengths of lists
+Replay: TypeAlias = Callable[[Iterator[Value], Iterator[int], list[Value]], None]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LoomInput:
+    """One example: its calls in order, the places of what they read, its data, and the places of what it gives.
+
+    Places count the constants of the block, then the data, then the results of all calls.
+    """
+
+    block: str
+    calls: array[int]
+    operands: array[int]
+    lengths: array[int]  # of the lists that calls read
+    data: list[Value]
+    outputs: array[int]
+    metrics: dict[str, tuple[array[int], list[object]]]
+
+
+@final
+class Made(int):
+    """A layer while an example is written down: the number of a call's result, or ~ of a constant's."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class _WrittenExample:
+    """An example while it is written down."""
+
+    calls: array[int] = field(default_factory=lambda: array("i"))
+    operands: list[Value] = field(default_factory=list)
+    lengths: array[int] = field(default_factory=lambda: array("i"))
+    results: int = 0
+
+
+_written: Final[ContextVar[_WrittenExample]] = ContextVar("the example that is written down")
+
+
+class Writer(Calls):
+    """The cells and constants of one block by number; two writers of one block have the same numbers."""
+
+    def __init__(self, root: AnyBlock) -> None:
+        self._cells: list[Replay] = []
+        self._constants: list[Value] = []
+        self._plan = plan(root, OBJECT, self)
+        self._root = root
+        self._shown = repr(root)
+        if self._plan.waits is not None:
+            raise root.error(
+                f"{self._plan.waits!r} in it waits for computed values: no wiring is known before a run"
+            )
+
+    def cell(
+        self, function: Callable[..., Value], given: ResultType, made: ResultType
+    ) -> Callable[..., Value]:
+        parts = given.parts if isinstance(given, TupleType) else (given,)
+        arguments = ", ".join(value_text(of, repeat("next(terminals)")) for of in parts)
+        results = leaf_texts(made, "made")
+        operands = [text for i, of in enumerate(parts) for text in leaf_texts(of, f"x{i}")]
+        replay = [
+            "def replay(terminals, lengths, values):",
+            f" made = called({arguments})",
+            f" values += {tuple_text(results)}",
+        ]
+        number = self._enter(function_of(replay, {"called": function}, __name__))
+        write = [
+            f"def write({', '.join(f'x{i}' for i in range(len(parts)))}):",
+            " example = written()",
+            f" example.calls.append({number})",
+            f" example.operands += {tuple_text(operands)}",
+            " first = example.results",
+            f" example.results = first + {len(results)}",
+            f" return {value_text(made, (f'Made(first + {i})' for i in count()))}",
+        ]
+        direct: Callable[..., Value] = function_of(write, {"written": _written.get, "Made": Made}, __name__)
+        return direct
+
+    def rows(self, function: Callable[[Sequence[Value]], Value], made: ResultType) -> Direct:
+        def replay(terminals: Iterator[Value], lengths: Iterator[int], values: list[Value]) -> None:
+            values.append(function(tuple(islice(terminals, next(lengths)))))
+
+        number = self._enter(replay)
+
+        def write(x: Sequence[Value]) -> Made:
+            example = _written.get()
+            example.lengths.append(len(x))
+            example.calls.append(number)
+            example.operands += x
+            example.results += 1
+            return Made(example.results - 1)
+
+        return write
+
+    def constant(self, x: Value, of: ResultType) -> Value:
+        first = len(self._constants)
+        self._constants.extend(of.flatten(x))
+        return of.unflatten((Made(~i) for i in range(first, len(self._constants))), x)
+
+    def _enter(self, replay: Replay) -> int:
+        self._cells.append(replay)
+        return len(self._cells) - 1
+
+    def written(self, x: Value) -> LoomInput:
+        """An example as flat arrays."""
+        example, kept = _WrittenExample(), Kept()
+        token = _written.set(example)
+        try:
+            with building(Example(kept)):
+                result = built(self._plan.root, x)
+        finally:
+            _written.reset(token)
+        outputs = self._plan.root.output.flatten(result)
+        tensors = {name: [tensor for tensor, _ in values] for name, values in kept.items()}
+        given = chain(example.operands, outputs, *tensors.values())
+        data = {id(value): value for value in given if type(value) is not Made}
+        places = {key: len(self._constants) + i for i, key in enumerate(data)}
+        first = len(self._constants) + len(data)
+
+        def placed(values: Iterable[Value]) -> array[int]:
+            return array(
+                "i", [places[id(x)] if type(x) is not Made else first + x if x >= 0 else ~x for x in values]
+            )
+
+        return LoomInput(
+            self._shown,
+            example.calls,
+            placed(example.operands),
+            example.lengths,
+            [_data(value) for value in data.values()],
+            placed(outputs),
+            {name: (placed(tensors[name]), [label for _, label in values]) for name, values in kept.items()},
+        )
+
+    def read(self, x: LoomInput, example: Example) -> list[Value]:
+        """The layers that an example gives."""
+        cells = self._cells
+        if x.block != self._shown or max(x.calls, default=-1) >= len(cells):
+            raise error_here(
+                f"{self._root!r}: {shown(x.block)} has wired these inputs; build them with the block that did",
+                BlockValueError,
+            )
+        values = [*self._constants, *map(_layer, x.data)]
+        terminals, lengths = map(values.__getitem__, x.operands), iter(x.lengths)
+        with building(example):
+            for call in x.calls:
+                cells[call](terminals, lengths, values)
+        for name, (places, labels) in x.metrics.items():
+            if example.kept is not None:
+                tensors = [values[place] for place in places]
+                example.kept.setdefault(name, []).extend(zip(tensors, labels, strict=True))
+        return [values[place] for place in x.outputs]
+
+
+def _data(x: Value) -> Value:
+    """The array of a layer that was made of data."""
+    return x.operands[0] if isinstance(x, Node) and x.signature.operation is LITERAL else x
+
+
+def _layer(x: Value) -> Value:
+    return lift_any(x) if is_array(x) and x.dtype.kind == "f" else x
+
+
+def group_by_batches(examples: Iterable[X], batch_size: int, truncate: bool = False) -> Iterator[list[X]]:
+    """Lists of `batch_size` examples; the last one is shorter, or, with `truncate`, left out if it would be.
+
+    Raises BlockValueError, at the call, for a size below 1.
+    >>> list(group_by_batches("abcde", 2)), list(group_by_batches("abcde", 2, truncate=True))
+    ([['a', 'b'], ['c', 'd'], ['e']], [['a', 'b'], ['c', 'd']])
+
+    Source: TensorFlow Fold, `td.group_by_batches`.
+    """
+    if not is_integer(batch_size) or int(batch_size) < 1:
+        raise error_here(
+            f"td.group_by_batches: a batch has at least one example, not {shown(batch_size)}", BlockValueError
+        )
+    return _groups(iter(examples), int(batch_size), truncate)
+
+
+def _groups(examples: Iterator[X], size: int, truncate: bool) -> Iterator[list[X]]:
+    while batch := list(itertools.islice(examples, size)):
+        if len(batch) == size or not truncate:
+            yield batch
+
+
+def epochs(
+    examples: Iterable[X], n: int | None = None, shuffle: bool = True, prng: random.Random | None = None
+) -> Iterator[list[X]]:
+    """All examples n times, or without an end: first in their order, then, with `shuffle`, in a new one each time.
+
+    The order comes from `prng`, without one from a generator with the seed 0; each epoch is a list of its own.
+    >>> import random
+    >>> [sorted(epoch) for epoch in epochs(iter("abc"), 2)], next(epochs("abc", prng=random.Random(1)))
+    ([['a', 'b', 'c'], ['a', 'b', 'c']], ['a', 'b', 'c'])
+
+    Source: TensorFlow Fold, `td.epochs`, which shuffles without a seed.
+    """
+    chance = random.Random(0) if prng is None else prng
+    remembered = list(examples)
+    for turn in itertools.count() if n is None else range(n):
+        if turn and shuffle:
+            chance.shuffle(remembered)
+        yield list(remembered)
+
+
+_writer: Final[list[Writer]] = []  # of a process of a pool: the only one
+
+
+@final
+class Pool(Generic[E]):
+    """Processes that make loom inputs, while the context lasts.
+
+    Each begins as a new interpreter that is sent the block, by `pickle`, or by `cloudpickle` if that is installed
+    and functions without a name of their own are in the block.
+    """
+
+    def __init__(self, root: Block[E, object], processes: int) -> None:
+        if not is_integer(processes) or int(processes) < 1:
+            raise error_here(
+                f"td.Compiler: a pool has at least one process, not {shown(processes)}", BlockValueError
+            )
+        self._processes = ProcessPoolExecutor(
+            int(processes), multiprocessing.get_context("spawn"), _begin, (_pickled(root),)
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._processes.shutdown(cancel_futures=True)
+
+    def build_loom_inputs(self, examples: Iterable[E], batch_size: int = 100) -> list[LoomInput]:
+        """As the compiler's own; `batch_size` examples go to a process at a time."""
+        return list(self._processes.map(_wired, examples, chunksize=batch_size))
+
+
+def _begin(root: bytes) -> None:
+    _writer[:] = [Writer(pickle.loads(root))]  # what the parent has sent
+
+
+def _wired(x: Any) -> LoomInput:  # Any: an example
+    return _writer[0].written(x)
+
+
+def _pickled(root: Block[E, object]) -> bytes:
+    refused = pickle.PicklingError, AttributeError, TypeError
+    try:
+        return pickle.dumps(root)
+    except refused as plain:
+        advice = "name its functions, or install cloudpickle"
+        try:
+            data: bytes = importlib.import_module("cloudpickle").dumps(root)
+        except ImportError:
+            cause: Exception = plain
+        except refused as error:
+            cause, advice = error, "make in its functions what they need"
+        else:
+            return data
+        raise root.error(f"it cannot be sent to a process: {cause}; {advice}", BlockStateError) from cause
 
 
 @final
 @dataclass(frozen=True)
 class Batch:
-    """What a list of examples gave: in each tensor the first axis counts examples, or kept values.
+    """The results of a list of examples: in each tensor the first axis counts examples, or kept values.
 
     Integers make no layer: where a block gives them they are an array.
     """
@@ -61,7 +344,7 @@ class Compiler(Generic[E]):
     Source: TensorFlow Fold, `td.Compiler`.
     """
 
-    def __init__(self, root: Block[E, object], compiled: Plan) -> None:
+    def __init__(self, root: Block[E, object], compiled: BlockPlan) -> None:
         self._root, self._plan = root, compiled
         self._writer: Writer | None = None
 
@@ -72,21 +355,19 @@ class Compiler(Generic[E]):
         Raises BlockError where it reads no data, gives objects or lists, or neither a tensor nor a metric.
         """
         if not isinstance(root, Block):
-            raise BlockError(f"td.Compiler: {shown(root)} is no block\n  at {user_position()}")
+            raise error_here(f"td.Compiler: {shown(root)} is no block")
         compiled = plan(root, OBJECT)
         given, result = compiled.root.input, compiled.root.output
         if given not in (OBJECT, VOID):
-            raise BlockError(root.fault(f"its input is {given}; a compiler's block begins with data"))
+            raise root.error(f"its input is {given}; a compiler's block begins with data")
         if not _is_batched(result):
-            raise BlockError(root.fault(f"its output is {result}, which has objects or lists in it"))
+            raise root.error(f"its output is {result}, which has objects or lists in it")
         if not compiled.metrics and not list(result.terminal_types()):
-            raise BlockError(root.fault("it has neither a tensor nor a metric"))
+            raise root.error("it has neither a tensor nor a metric")
         if compiled.metrics and compiled.waits is not None:
-            raise BlockError(
-                root.fault(
-                    f"{compiled.waits!r} in it waits for computed values, so only a run knows how many metrics there "
-                    f"are; block.eval(x) has those of one example"
-                )
+            raise root.error(
+                f"{compiled.waits!r} in it waits for computed values, so only a run knows how many metrics there "
+                f"are; block.eval(x) has those of one example"
             )
         return cls(root, compiled)
 
@@ -115,7 +396,7 @@ class Compiler(Generic[E]):
             for i, x in enumerate(self._listed(examples, batch_size))
         ]
         if not rows:
-            raise BlockValueError(self._root.fault("a batch has at least one example"))
+            raise self._root.error("a batch has at least one example", BlockValueError)
         outputs = tuple(_stacked(list(column)) for column in zip(*rows, strict=True))
         tensors = {
             name: _stacked([x for x, _ in values]) if values else self._none(name)
@@ -165,7 +446,7 @@ class Compiler(Generic[E]):
         if batch_size is not None:
             return (x for group in group_by_batches(cast(Any, examples), batch_size) for x in group)
         if not isinstance(examples, (list, tuple)):
-            raise BlockError(self._root.fault(f"examples are a list, not {shown(examples)}"))
+            raise self._root.error(f"examples are a list, not {shown(examples)}")
         return examples
 
 

@@ -1,23 +1,34 @@
-"""From what a person writes for a type, and from a value, to a type.
+"""Types of values, from their short forms and from data; and zeros of a type.
 
-Knows: the short forms, and that tuples and lists of nothing but objects are objects.
+Knows: the short forms; that tuples and lists of nothing but objects are objects; which structure of layers is zero.
 Refuses to know: blocks.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Final
 
 from wengert.arrays import Generic0d, dtype_of, is_array, is_integer, shape_of
-from wengert.arrays.stated import dtype_name
+from wengert.arrays.stated import dtype_name, stated_array
 from wengert.errors import BlockError
-from wengert.fold.structures import BroadcastSequenceType, Endless, SequenceType, TupleType
-from wengert.fold.types import PyObjectType, ResultType, TensorType, VoidType
+from wengert.fold.types import (
+    BroadcastSequenceType,
+    Endless,
+    PyObjectType,
+    ResultType,
+    SequenceType,
+    StackedType,
+    TensorType,
+    TupleType,
+    Value,
+    VoidType,
+    error_here,
+)
 from wengert.graph.kinds import Kind
 from wengert.graph.node import Expression
-from wengert.graph.operand import shown
-from wengert.site import user_position
+from wengert.graph.operand import lift_any, shown
 
 OBJECT: Final = PyObjectType()
 VOID: Final = VoidType()
@@ -45,14 +56,14 @@ def convert_to_type(x: object) -> ResultType:
     name = dtype_name(x)
     if name is not None:
         return TensorType((), name)
-    raise BlockError(
+    raise error_here(
         f"a type is a type of wengert.fold, a tuple of them, a list of sizes, a size or a dtype; "
-        f"got {shown(x)}\n  at {user_position()}"
+        f"got {shown(x)}"
     )
 
 
 def canonicalize_type(x: object) -> ResultType:
-    """The same type, where a non-empty tuple, or a list, of nothing but objects is an object itself.
+    """The canonical form of a type: a non-empty tuple, or a list, of nothing but objects is an object itself.
 
     >>> canonicalize_type(TupleType(PyObjectType(), SequenceType(PyObjectType())))
     PyObjectType()
@@ -79,7 +90,7 @@ def tensor_type(x: object) -> TensorType | None:
     if isinstance(x, Expression):
         found = _of_kind(x.kind)
         if found is None:
-            raise BlockError(f"{x!r} has a shape that only the run knows\n  at {user_position()}")
+            raise error_here(f"{x!r} has a shape that only the run knows")
         return found
     if is_array(x) or isinstance(x, Generic0d):  # numpy gives its scalars where a result has shape ()
         return TensorType(shape_of(x), dtype_of(x))
@@ -105,3 +116,23 @@ def _form(x: object, depth: int) -> ResultType:
     if isinstance(x, Endless):
         return BroadcastSequenceType(_form(next(x), depth + 1))
     return OBJECT
+
+
+def zero_array(of: TensorType) -> Value:
+    """An array of zeros of a type."""
+    row: Value = 0
+    for n in reversed(of.shape):
+        row = [row] * n
+    array = stated_array(row, of.dtype)
+    return array.reshape(of.shape)
+
+
+def zeros_of_type(of: ResultType, fault: Callable[[str], str]) -> Value:
+    """Zeros in the structure of a type; recursive over the type, which a person has written."""
+    if isinstance(of, TensorType):
+        return lift_any(zero_array(of)) if of.floating else zero_array(of)
+    if isinstance(of, TupleType):
+        return tuple(zeros_of_type(t, fault) for t in of.parts)
+    if isinstance(of, (BroadcastSequenceType, PyObjectType, StackedType)):
+        raise BlockError(fault(f"there are no zeros of {of}"))
+    return [] if isinstance(of, SequenceType) else None

@@ -1,30 +1,34 @@
-"""Blocks that begin with data: numbers become tensors, anything becomes what a function makes of it.
+"""Blocks that begin with data: numbers become tensors or basis vectors, anything what a function makes of it.
 
-Knows: which data fit a stated shape and element type.
+Knows: which data fit a stated shape and element type, and which place of a basis vector is 1.
 Refuses to know: what is computed with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, SupportsFloat, TypeAlias, overload
+import functools
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Final, Literal, Protocol, SupportsFloat, TypeAlias, overload
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import Float32, Float64, IntegerArray
+from wengert.arrays import Float32, Float64, IntegerArray, is_integer
 from wengert.arrays.stated import stating
 from wengert.errors import (
-    BlockError,
+    BlockIndexError,
+    BlockKeyError,
+    BlockUseError,
+    BlockValueError,
     DTypeError,
     ShapeError,
 )
 from wengert.fold.block import A, AnyBlock, B
 from wengert.fold.calls import Calls, Direct
-from wengert.fold.convert import OBJECT
-from wengert.fold.kinds import Leaf
-from wengert.fold.solver import Solver, Use
+from wengert.fold.convert import OBJECT, zero_array
+from wengert.fold.inference import Solver, Use
+from wengert.fold.kinds import Primitive
 from wengert.fold.types import TensorType, Value
-from wengert.fold.zeros import zero_array
 from wengert.graph import ArrayLayer
 from wengert.graph.node import new_node
 from wengert.graph.operand import LITERAL, array_kind, shown
@@ -55,9 +59,9 @@ def reader(of: TensorType, block: AnyBlock) -> Direct:
     def read(data: Value) -> Value:
         array = state(data)
         if array is None:
-            raise DTypeError(block.fault(f"expected {of}; {shown(data)} is not of such numbers"))
+            raise block.error(f"expected {of}; {shown(data)} is not of such numbers", DTypeError)
         if array.shape != shape:
-            raise ShapeError(block.fault(f"expected {of}; {shown(data)} has shape {array.shape}"))
+            raise block.error(f"expected {of}; {shown(data)} has shape {array.shape}", ShapeError)
         if signature is None:
             return array
         return new_node(signature.cls, signature.kind, signature, (array,), code, offset)
@@ -65,8 +69,8 @@ def reader(of: TensorType, block: AnyBlock) -> Direct:
     return read
 
 
-class Data(Leaf[A, R]):
-    """What the blocks have in common that read one tensor from an object."""
+class Data(Primitive[A, R]):
+    """The base of blocks that read one tensor from an object."""
 
     of: TensorType
 
@@ -126,9 +130,7 @@ class Scalar(Data[SupportsFloat, R]):
 
     @overload
     def __init__(
-        self: Scalar[ArrayLayer[tuple[()], Float32]],
-        dtype: Float32Name = "float32",
-        name: str | None = None,
+        self: Scalar[ArrayLayer[tuple[()], Float32]], dtype: Float32Name = "float32", name: str | None = None
     ) -> None: ...
     @overload
     def __init__(
@@ -174,7 +176,7 @@ class Vector(Data[Row, R]):
         self.settled()
 
 
-class InputTransform(Leaf[A, B]):
+class InputTransform(Primitive[A, B]):
     """A Python function of data, called when an example is built.
 
     Raises BlockError if it is not callable, and whatever it raises.
@@ -188,7 +190,7 @@ class InputTransform(Leaf[A, B]):
     def __init__(self, function: Callable[[A], B], name: str | None = None) -> None:
         super().__init__(name, function=function)
         if not callable(function):
-            raise BlockError(self.fault("it takes a function of data"))
+            raise self.error("it takes a function of data")
         self._function = function
         self.settled()
 
@@ -198,3 +200,101 @@ class InputTransform(Leaf[A, B]):
 
     def direct(self, use: Use, calls: Calls) -> Direct:
         return self._function
+
+
+_KEPT: Final = 256  # vectors of a block: more would be a matrix
+
+
+class _Basis(Data[A, ArrayLayer[tuple[Any]]]):  # Any: the size
+    """A vector that is 1 at the place of the input, and 0 elsewhere."""
+
+    @abstractmethod
+    def place(self, x: Value) -> int | None:
+        """The place of the 1 for an input; None for nowhere."""
+
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        read = reader(self.of, self)
+
+        @functools.lru_cache(_KEPT)  # what is equal is one layer, and is not made again
+        def vector(place: int | None) -> Value:
+            row = [0] * self.of.shape[0]
+            if place is not None:
+                row[place] = 1
+            return read(row)
+
+        return lambda x: vector(self.place(x))
+
+
+class OneHot(_Basis[int]):
+    """The basis vector of an integer from 0 to `start`, or from `start` to `stop`, the last one left out.
+
+    Raises BlockIndexError where no integer lies between them, BlockError for what is no integer, BlockKeyError, when
+    built, for what is no integer between them.
+    >>> from wengert import fold as td
+    >>> td.OneHot(100, 103).eval(101).tolist()
+    [0.0, 1.0, 0.0]
+
+    Source: TensorFlow Fold, `td.OneHot`; there a `stop` of 0 is taken for none.
+    """
+
+    def __init__(
+        self, start: int, stop: int | None = None, dtype: object = "float32", name: str | None = None
+    ) -> None:
+        super().__init__(name, start=start, stop=stop)
+        first, last = (0, start) if stop is None else (start, stop)
+        if not is_integer(first) or not is_integer(last):
+            raise self.error("it is from one integer to another")
+        self._first, last = int(first), int(last)
+        if last <= self._first:
+            raise self.error(f"no integer lies from {self._first} to {last}", BlockIndexError)
+        self.of = TensorType((last - self._first,), dtype)
+        self.settled()
+
+    def place(self, x: Value) -> int | None:
+        last = self._first + self.of.shape[0]
+        if not (isinstance(x, int) or is_integer(x)) or not self._first <= int(x) < last:
+            raise self.error(f"{shown(x)} is no integer from {self._first} to {last - 1}", BlockKeyError)
+        return int(x) - self._first
+
+
+class OneHotFromList(_Basis[Hashable]):
+    """The basis vector of an element of a list, by its place; not strict, 0 for what is not in it.
+
+    Raises BlockUseError for duplicates in the list, BlockValueError if it is empty, BlockError for what has no hash,
+    BlockKeyError, if strict and when built, for what is not in it.
+    >>> from wengert import fold as td
+    >>> td.OneHotFromList("abc").eval("b").tolist()
+    [0.0, 1.0, 0.0]
+
+    Source: TensorFlow Fold, `td.OneHotFromList`.
+    """
+
+    def __init__(
+        self,
+        elements: Iterable[Hashable],
+        dtype: object = "float32",
+        strict: bool = True,
+        name: str | None = None,
+    ) -> None:
+        listed = list(elements)
+        super().__init__(name, elements=listed)
+        try:
+            self._places = {x: i for i, x in enumerate(listed)}
+        except TypeError as error:
+            raise self.error(f"what stands in the list is looked up: {error}") from None
+        if len(self._places) < len(listed):
+            raise self.error("an element is in the list twice", BlockUseError)
+        if not listed:
+            raise self.error("the list is empty", BlockValueError)
+        self._strict = strict
+        self.of = TensorType((len(listed),), dtype)
+        self.settled()
+
+    def place(self, x: Value) -> int | None:
+        try:
+            place = self._places.get(x)
+        except TypeError:  # it has no hash, so it is not in the list
+            place = None
+        if place is None and self._strict:
+            raise self.error(f"{shown(x)} is not in the list; strict=False gives 0 for it", BlockKeyError)
+        return place

@@ -12,22 +12,18 @@ from typing import TypeAlias
 
 from wengert.arrays import is_integer
 from wengert.errors import BlockValueError
-from wengert.fold.block import AnyBlock, Block, Tensors
+from wengert.fold.block import AnyBlock, Block, Tensors, convert_to_block
 from wengert.fold.calls import Calls
-from wengert.fold.conversion import convert_to_block
+from wengert.fold.inference import Frames, Solver, Steps, Use
 from wengert.fold.kinds import Composite
-from wengert.fold.machine import Frames, Steps, drawn_seed
-from wengert.fold.solver import Solver, Use
-from wengert.fold.structures import TupleType
-from wengert.fold.types import Value
+from wengert.fold.plan import drawn_seed
+from wengert.fold.types import TupleType, Value
 from wengert.graph.operand import shown
 
-Place: TypeAlias = tuple[
-    int, ...
-]  # which block, then at each level the first or the second half of the long path
-Taken: TypeAlias = Callable[
-    [Place, int], tuple[bool, bool]
-]  # at a place and a depth: the short path, the long one
+# which block, then at each level the first or the second half of the long path
+Place: TypeAlias = tuple[int, ...]
+# at a place and a depth: the short path, the long one
+Taken: TypeAlias = Callable[[Place, int], tuple[bool, bool]]
 
 
 def average(a: Tensors, b: Tensors) -> Tensors:
@@ -71,11 +67,11 @@ class FractalNet(Composite[Tensors, Tensors]):
         super().__init__(name, num_fractal_blocks=num_fractal_blocks, fractal_block_depth=fractal_block_depth)
         for what, n, least in (("blocks", num_fractal_blocks, 1), ("levels", fractal_block_depth, 0)):
             if not is_integer(n) or int(n) < least:
-                raise BlockValueError(self.fault(f"the number of {what} is at least {least}, not {shown(n)}"))
+                raise self.error(f"the number of {what} is at least {least}, not {shown(n)}", BlockValueError)
         chances = (p_local_drop_path, p_drop_base_case, p_drop_recursive_case)
         for chance in chances:
             if not 0.0 <= chance <= 1.0:
-                raise BlockValueError(self.fault(f"a probability is from 0 to 1, not {shown(chance)}"))
+                raise self.error(f"a probability is from 0 to 1, not {shown(chance)}", BlockValueError)
         self._blocks, self._depth = int(num_fractal_blocks), int(fractal_block_depth)
         self._chances = chances if drop_path else None
         self._mix = self.cell(mixer)
@@ -90,8 +86,7 @@ class FractalNet(Composite[Tensors, Tensors]):
     def constrain(self, solver: Solver, use: Use) -> None:
         solver.equal(use, "its input", use.input, "its output", use.output)
         for block in self._layers.values():
-            part = solver.use(block)
-            use.parts.append(part)
+            part = solver.part(use, block)
             solver.equal(use, "its input", use.input, f"the input of {block!r}", part.input)
             solver.link(use, "its input", use.input, f"the output of {block!r}", part.output)
 

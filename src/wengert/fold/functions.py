@@ -1,27 +1,144 @@
-"""Functions of layers as blocks: traced for their types, called as cells.
+"""Functions of layers as blocks: traced for their types, called as cells; operations on integers, which make no layers.
 
-Knows: what a function takes and gives, from a trace that computes nothing.
-Refuses to know: formulas.
+Knows: what a function takes and gives, from a trace of sample layers that computes nothing; which operations of the
+library have an integer result, computed while an example is built.
+Refuses to know: formulas, and what has a derivative.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import operator
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, overload
+from typing import Any, Final, overload
 
-from wengert.errors import BlockError
+from wengert.arrays import namespace_of
+from wengert.arrays.stated import stated_array
+from wengert.errors import BlockError, DTypeError
 from wengert.fold.block import A, B, C, Tensors, X, Y, Z
-from wengert.fold.code import Code, Written
-from wengert.fold.integers import of_integers
-from wengert.fold.solver import Solver, Use
-from wengert.fold.structures import TupleType
-from wengert.fold.traces import floating, traced_type
-from wengert.fold.types import ResultType, StackedType, TensorType, Value
+from wengert.fold.convert import tensor_type, zero_array
+from wengert.fold.inference import Solver, Use
+from wengert.fold.kinds import Code, Written
+from wengert.fold.types import ResultType, SequenceType, StackedType, TensorType, TupleType, Value
 from wengert.graph import ArrayLayer
-from wengert.graph.operand import shown
-from wengert.ops import reshape
+from wengert.graph.kinds import Column, Role, kind
+from wengert.graph.operand import external, shown
+from wengert.ops import abs, add, maximum, minimum, multiply, negative, reshape, sign, square, subtract
 from wengert.ops.families import Broadcasting, Elementwise, Reduction
+
+
+def _of_one_dtype(function: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
+    def of_two(a: Value, b: Value) -> Value:
+        if a.dtype != b.dtype:
+            raise DTypeError(f"dtypes {a.dtype} and {b.dtype} do not mix")
+        return function(a, b)
+
+    return of_two
+
+
+# Any: operations are typed for layers
+_OF_INTEGERS: Final[dict[Any, Callable[..., Value]]] = {
+    abs: operator.abs,
+    add: _of_one_dtype(operator.add),
+    maximum: _of_one_dtype(lambda a, b: namespace_of(a).maximum(a, b)),
+    minimum: _of_one_dtype(lambda a, b: namespace_of(a).minimum(a, b)),
+    multiply: _of_one_dtype(operator.mul),
+    negative: operator.neg,
+    sign: lambda x: namespace_of(x).sign(x),
+    square: lambda x: x * x,
+    subtract: _of_one_dtype(operator.sub),
+}
+
+
+def of_integers(function: Callable[..., Value]) -> Callable[..., Value]:
+    """A function of integer arrays: of an operation its own rule, any other one itself."""
+    return next((rule for operation, rule in _OF_INTEGERS.items() if operation is function), function)
+
+
+def joined(parts: tuple[Value, ...], axis: int) -> Value:
+    """Arrays of integers joined along one axis; scalars count as vectors of one element."""
+    return namespace_of(parts[0]).concat([x if x.shape else x.reshape((1,)) for x in parts], axis=axis)
+
+
+Fault = Callable[[str], str]
+_ROWS = (5, 7)  # sizes of a stack to trace with: what is as long as the stack differs between them
+
+
+def floating(of: ResultType) -> bool:
+    """Whether all tensors in a type are of floating numbers."""
+    return all(isinstance(t, (TensorType, StackedType)) and t.floating for t in of.terminal_types())
+
+
+def traced_type(function: Callable[..., Value], of: ResultType, fault: Fault) -> ResultType:
+    """The type of what the function gives; of a stack, from two samples with different numbers of rows."""
+    parts = list(of.terminal_types())
+    if not parts or not all(isinstance(t, (TensorType, StackedType)) for t in parts) or _has_list(of):
+        raise BlockError(fault(f"its input is {of}; a function takes a tensor, or a tuple of tensors"))
+    sizes = _ROWS if any(isinstance(t, StackedType) for t in parts) else _ROWS[:1]
+    results = []
+    for rows in sizes:
+        sample = _sample(of, rows)
+        arguments = sample if isinstance(of, TupleType) else (sample,)
+        _check_takes(function, arguments, of, fault)
+        results.append(_type_of(function(*arguments), fault))
+    return _common(results[0], results[-1], fault)
+
+
+def _check_takes(
+    function: Callable[..., Value], given: Sequence[Value], of: ResultType, fault: Fault
+) -> None:
+    """Refuse another number of arguments than the function has; what says nothing of that is called."""
+    try:
+        takes = inspect.signature(function)
+    except ValueError:
+        return
+    try:
+        takes.bind(*given)
+    except TypeError as error:
+        raise BlockError(
+            fault(f"its input is {of}, and a function of {takes} does not take that: {error}")
+        ) from None
+
+
+def _has_list(of: ResultType) -> bool:
+    return isinstance(of, SequenceType) or any(map(_has_list, of.parts))
+
+
+def _sample(of: ResultType, rows: int) -> Value:
+    """A value that has a type and is never computed."""
+    if isinstance(of, StackedType):
+        return _sample(of.of(rows), rows)
+    if isinstance(of, TensorType):
+        role = kind(Column.ARRAY, of.shape, stated_array(0, of.dtype).dtype, "cpu", Role.CONSTANT)
+        return external(None, role) if of.floating else zero_array(of)
+    return tuple([_sample(t, rows) for t in of.parts]) if isinstance(of, TupleType) else None
+
+
+def _type_of(x: Value, fault: Fault) -> ResultType:
+    if isinstance(x, tuple) and x:
+        return TupleType([_type_of(part, fault) for part in x])
+    found = tensor_type(x)
+    if found is None:
+        raise BlockError(fault(f"it gave {shown(x)}; a function gives a layer, or a tuple of layers"))
+    return found
+
+
+def _common(a: ResultType, b: ResultType, fault: Fault) -> ResultType:
+    """The type of two results that may differ in the number of rows."""
+    if a == b:
+        return a
+    if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a) == len(b):
+        return TupleType([_common(x, y, fault) for x, y in zip(a, b, strict=True)])
+    if isinstance(a, TensorType) and isinstance(b, TensorType) and a.ndim:
+        rows = StackedType(TensorType(a.shape[1:], a.dtype))
+        if (a, b) == (rows.of(_ROWS[0]), rows.of(_ROWS[1])):
+            return rows
+    raise BlockError(
+        fault(
+            f"of {_ROWS[0]} rows it makes {a}, and of {_ROWS[1]} rows {b}: only the first axis may be as long as a list"
+        )
+    )
 
 
 class Function(Written[A, B]):
@@ -88,7 +205,7 @@ class Function(Written[A, B]):
     ) -> None:  # Any: typed by the overloads
         super().__init__(name, function=function)
         if not callable(function):
-            raise BlockError(self.fault("it takes a function of layers"))
+            raise self.error("it takes a function of layers")
         self._function = partial(_of_one, function, self.fault) if batched else function
         self._cell = self.cell(self._function)
         self._traced: dict[ResultType, ResultType] = {}

@@ -12,17 +12,14 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from wengert.arrays import is_integer, plain
-from wengert.errors import BlockError, BlockIndexError, BlockKeyError, BlockValueError
+from wengert.errors import BlockIndexError, BlockKeyError, BlockValueError
 from wengert.fold.block import AnyBlock, K, Q, Several, X
 from wengert.fold.calls import Calls, Direct
-from wengert.fold.code import Code, Written
 from wengert.fold.convert import OBJECT
 from wengert.fold.data import reader
-from wengert.fold.kinds import Leaf
-from wengert.fold.solver import Solver, Use, sequence_of
-from wengert.fold.structures import BroadcastSequenceType, SequenceType, TupleType
-from wengert.fold.types import ResultType, TensorType, Value
-from wengert.fold.unification import Unknown, resolved
+from wengert.fold.inference import Solver, Unknown, Use, resolved, sequence_of
+from wengert.fold.kinds import Code, Primitive, Written
+from wengert.fold.types import BroadcastSequenceType, ResultType, SequenceType, TensorType, TupleType, Value
 from wengert.graph import ArrayLayer
 from wengert.graph.operand import shown
 
@@ -34,11 +31,11 @@ def element(block: AnyBlock, x: Value, key: Any) -> Value:  # Any: whatever the 
     try:
         return x[key]
     except KeyError:
-        raise BlockKeyError(block.fault(f"{shown(x)} has nothing under {shown(key)}")) from None
+        raise block.error(f"{shown(x)} has nothing under {shown(key)}", BlockKeyError) from None
     except IndexError:
-        raise BlockIndexError(block.fault(f"{shown(x)} has no element {shown(key)}")) from None
+        raise block.error(f"{shown(x)} has no element {shown(key)}", BlockIndexError) from None
     except TypeError:
-        raise BlockError(block.fault(f"{shown(x)} is not indexed by {shown(key)}")) from None
+        raise block.error(f"{shown(x)} is not indexed by {shown(key)}") from None
 
 
 def taken(block: AnyBlock, code: Code, x: str, key: object) -> str:
@@ -58,7 +55,7 @@ def listed(block: AnyBlock, code: Code, x: str) -> str:
 
 @contextmanager
 def each(block: AnyBlock, code: Code, x: str) -> Generator[str, None, None]:
-    """What is done with each element."""
+    """Begin the code of a loop over the elements; gives the name of one."""
     name = code.new()
     with code.under(f"for {name} in {code.name(partial(elements, block))}({x}):"):
         yield name
@@ -69,12 +66,10 @@ def elements(block: AnyBlock, x: Value) -> Iterator[Value]:
     try:
         return iter(x)
     except TypeError:
-        raise BlockError(
-            block.fault(f"its input is {shown(x)}; it takes a list, or a tuple of one type")
-        ) from None
+        raise block.error(f"its input is {shown(x)}; it takes a list, or a tuple of one type") from None
 
 
-class Nth(Leaf["tuple[Several[X], int]", X]):
+class Nth(Primitive["tuple[Several[X], int]", X]):
     """The element of a list at a place that the data say; negative places count from the end.
 
     Raises BlockError for another input, BlockIndexError, when built, where the list has no such element.
@@ -93,7 +88,7 @@ class Nth(Leaf["tuple[Several[X], int]", X]):
         sequence = Unknown()
         sequence_of(solver, use, "the list", sequence, use.output)
         solver.equal(use, "its input", use.input, "a list and a place", TupleType(sequence, OBJECT))
-        solver.input_otherwise(use, OBJECT)
+        solver.assume(use.input, OBJECT)
 
     def direct(self, use: Use, calls: Calls) -> Direct:
         return self._at
@@ -101,13 +96,13 @@ class Nth(Leaf["tuple[Several[X], int]", X]):
     def _at(self, x: Value) -> Value:
         pair = tuple(elements(self, x))
         if len(pair) != 2:
-            raise BlockError(self.fault(f"its input is {shown(x)}; it takes a list and a place"))
+            raise self.error(f"its input is {shown(x)}; it takes a list and a place")
         place, listed = pair[1], list(elements(self, pair[0]))
         if not is_integer(place):
-            raise BlockError(self.fault(f"a place is an integer, not {shown(place)}"))
+            raise self.error(f"a place is an integer, not {shown(place)}")
         if not -len(listed) <= int(place) < len(listed):
             size = f"a list of {len(listed)} elements" if listed else "an empty list"
-            raise BlockIndexError(self.fault(f"{size} has no element {place}"))
+            raise self.error(f"{size} has no element {place}", BlockIndexError)
         return listed[int(place)]
 
 
@@ -127,7 +122,7 @@ class GetItem(Written[K, Q]):
     def __init__(self, key: object, name: str | None = None) -> None:
         super().__init__(name, key=key)
         if isinstance(key, slice) and key.step == 0:
-            raise BlockValueError(self.fault("the step of a slice is not 0"))
+            raise self.error("the step of a slice is not 0", BlockValueError)
         self._item_of = plain(key)
         self.settled()
 
@@ -135,8 +130,8 @@ class GetItem(Written[K, Q]):
         def take(of: ResultType) -> None:
             solver.equal(use, "its output", use.output, "what is taken", self._taken(of))
 
-        solver.input_otherwise(use, OBJECT)
-        solver.when_begun(use, use.input, take)
+        solver.assume(use.input, OBJECT)
+        solver.when_begun(use.input, take)
 
     def _taken(self, of: ResultType) -> ResultType:
         key = self._item_of
@@ -146,14 +141,14 @@ class GetItem(Written[K, Q]):
             return of[key]
         if isinstance(of, TupleType) and isinstance(key, int):
             if not -len(of) <= key < len(of):
-                raise BlockIndexError(self.fault(f"its input is {resolved(of)}, which has no part {key}"))
+                raise self.error(f"its input is {resolved(of)}, which has no part {key}", BlockIndexError)
             return of[key]
         if isinstance(of, SequenceType) and not isinstance(of, BroadcastSequenceType):
             if isinstance(key, slice):
                 return of
             if isinstance(key, int):
                 return of.item
-        raise BlockError(self.fault(f"its input is {resolved(of)}, of which {shown(key)} takes nothing"))
+        raise self.error(f"its input is {resolved(of)}, of which {shown(key)} takes nothing")
 
     def write(self, use: Use, code: Code, x: str) -> str:
         return taken(self, code, x, self._item_of)
@@ -180,7 +175,7 @@ class Slice(GetItem[X, X]):
         super().__init__(slice(start, stop, step), name)
 
 
-class Length(Leaf[Several[Any], Scalars]):
+class Length(Primitive[Several[Any], Scalars]):
     """How many elements a list has, as a scalar; no cell.
 
     Raises BlockError for an endless sequence.
@@ -199,7 +194,7 @@ class Length(Leaf[Several[Any], Scalars]):
     def constrain(self, solver: Solver, use: Use) -> None:
         sequence_of(solver, use, "its input", use.input, Unknown())
         solver.equal(use, "its output", use.output, "the length", self._of)
-        solver.input_otherwise(use, OBJECT)
+        solver.assume(use.input, OBJECT)
 
     def direct(self, use: Use, calls: Calls) -> Direct:
         read = reader(self._of, self)

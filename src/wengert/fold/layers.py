@@ -1,28 +1,34 @@
-"""What blocks with weights of their own have in common.
+"""Blocks with weights of their own: their base, rows of a table, a fully connected layer.
 
-Knows: how their weights begin, that they are drawn when the type of the input is known, and that all uses of one
-layer share them.
+Knows: how weights begin, that they are drawn when the type of the input is known, and that all uses of one layer
+share them; which row an integer reads; what stands around the product of a fully connected layer.
 Refuses to know: optimizers, which settings bring.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-from wengert.arrays import FLOATS, Value, is_array, shape_of
-from wengert.arrays.draws import Generator, generator
+from wengert.arrays import FLOAT32, FLOATS, IntegerArray, Value, is_array, is_integer, shape_of
+from wengert.arrays.draws import Generator, generator, truncated, uniform
 from wengert.arrays.stated import stated_array
-from wengert.errors import BlockError, BlockStateError, BlockValueError, DTypeError
+from wengert.errors import BlockStateError, BlockValueError, DTypeError
 from wengert.fold.block import A, Tensors
-from wengert.fold.kinds import Leaf
-from wengert.fold.solver import Solver, Use
+from wengert.fold.calls import Calls, Direct
+from wengert.fold.convert import zero_array
+from wengert.fold.inference import Solver, Use
+from wengert.fold.kinds import Primitive
+from wengert.fold.plan import drawn_seed
 from wengert.fold.types import ResultType, TensorType
 from wengert.graph import ArrayWeight
 from wengert.graph.kinds import refused_dtype
-from wengert.graph.operand import shown
+from wengert.graph.operand import lift_any, shown
+from wengert.ops import divide, dropout, matmul, relu, sqrt, square, sum, take, tanh
 from wengert.plugins import SGD, Plugin
 
 # Any: shapes and dtypes that are known when the program runs
@@ -33,7 +39,7 @@ Activation: TypeAlias = Callable[[Any], Any] | None
 _unnamed: Final = itertools.count(1)
 
 
-class Layer(Leaf[A, Tensors]):
+class Layer(Primitive[A, Tensors]):
     """The base of blocks with weights.
 
     They are drawn when the type of the input is known, from `seed` and the name, whatever is drawn before. A layer
@@ -57,9 +63,9 @@ class Layer(Leaf[A, Tensors]):
 
     def _typed(self, of: ResultType) -> TensorType:
         if not isinstance(of, TensorType):
-            raise BlockError(self.fault(f"its input is {of}, which is no tensor"))
+            raise self.error(f"its input is {of}, which is no tensor")
         if self._types and self._types[0] != of:
-            raise BlockError(self.fault(f"its weights are for {self._types[0]}, and its input is {of}"))
+            raise self.error(f"its weights are for {self._types[0]}, and its input is {of}")
         result = self.made(of)
         self._types[:] = [of]
         return result
@@ -76,18 +82,206 @@ class Layer(Leaf[A, Tensors]):
         return generator(int.from_bytes(f"{self._seed} {self._called} {part}".encode(), "big"))
 
     def begun(self, given: Initializer, shape: tuple[int, ...], dtype: str) -> Value:
-        """What an initializer gives: an array, or a function of the shape."""
+        """The array of an initializer, which is one, or a function of the shape."""
         array = given(shape) if callable(given) else given
         if is_array(array) and array.dtype.kind == "f" and array.dtype not in FLOATS:
-            raise DTypeError(self.fault(f"an initial array of {refused_dtype(array.dtype)}"))
+            raise self.error(f"an initial array of {refused_dtype(array.dtype)}", DTypeError)
         found = stated_array(array, dtype) if is_array(array) else None
         if found is None or shape_of(found) != shape:
-            raise BlockValueError(
-                self.fault(f"expected initial numbers of shape {shape}, got {shown(array)}")
+            raise self.error(
+                f"expected initial numbers of shape {shape}, got {shown(array)}", BlockValueError
             )
         return found
 
     def _drawn(self, part: str) -> Weight:
         if part not in self._weights:
-            raise BlockStateError(self.fault("it has no weights before the type of its input is known"))
+            raise self.error("it has no weights before the type of its input is known", BlockStateError)
         return self._weights[part]
+
+
+class Embedding(Layer[IntegerArray]):
+    """A row of a table for an integer: row |x| mod `num_buckets`.
+
+    The table begins uniform up to √(3 / n), for n numbers a row, or with `initializer`. Not trainable, it is a
+    constant; with `mod_inputs=False` an integer outside is a BlockValueError, when built.
+    Raises BlockError for an input that is no integer, BlockValueError for an array of another shape.
+    >>> import numpy as np
+    >>> from wengert import fold as td
+    >>> table = td.Embedding(2, 2, initializer=np.float32([[1, 2], [3, 4]]))
+    >>> (td.Scalar("int32") >> table).eval(7).tolist()
+    [3.0, 4.0]
+
+    Source: TensorFlow Fold, `td.Embedding`.
+    """
+
+    def __init__(
+        self,
+        num_buckets: int,
+        num_units_out: int,
+        initializer: Initializer | None = None,
+        trainable: bool = True,
+        mod_inputs: bool = True,
+        *,
+        settings: Plugin | None = None,
+        seed: int = 0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name, settings, seed, num_buckets=num_buckets, num_units_out=num_units_out)
+        shape = TensorType((num_buckets, num_units_out)).shape
+        if min(shape) < 1:
+            raise self.error("a table has at least one row and one column", BlockValueError)
+        chance = self.chance("weights")
+        if initializer is None:
+            table = uniform(chance, shape, math.sqrt(3.0 / shape[1]), FLOAT32)
+        else:
+            table = self.begun(initializer, shape, "float32")
+        self._shape = shape
+        self._table: Any = (
+            self.weight("weights", lambda: table) if trainable else lift_any(table)
+        )  # Any: either
+        self._mod = mod_inputs
+        self._rows: dict[int, Value] = {}  # the layers of rows, at most one for each
+        self.settled()
+
+    def made(self, of: TensorType) -> TensorType:
+        if of.ndim or of.floating:
+            raise self.error(f"its input is {of}; it takes an integer")
+        return TensorType(self._shape[1:])
+
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        return calls.cell(self._row, use.input, use.output)
+
+    def _row(self, x: Value) -> Value:
+        """A row is one layer for all who read it: it is computed once a run, and found in a tenth of the time."""
+        place, rows = int(x), self._shape[0]
+        if not self._mod and not 0 <= place < rows:
+            raise self.error(f"a table of {rows} rows has none at {place}", BlockValueError)
+        place = abs(place) % rows
+        found = self._rows.get(place)
+        if found is None:
+            found = self._rows[place] = take(self._table, stated_array(place, "int64"))
+        return found
+
+    @property
+    def weights(self) -> Weight:
+        """The table. Raises BlockStateError if it is a constant."""
+        return self._drawn("weights")
+
+
+_FACTORS: Final[dict[object, float]] = {
+    None: 1.0,
+    relu: 1.43,
+    tanh: 1.15,
+}  # Fold's, which keep variances alike
+
+
+def dropped(rate: float, x: Tensors) -> Tensors:
+    """Numbers are dropped where the example is for training."""
+    seed = drawn_seed() if rate else None
+    return x if seed is None else dropout(x, rate, seed=seed)
+
+
+class FC(Layer[Tensors]):
+    """A fully connected layer: activation(x W + b) of a vector of n numbers.
+
+    W begins uniform up to factor √(3 / n), with the factor 1.43 for relu, 1.15 for tanh and 1 for no activation;
+    else with a truncated normal distribution of deviation 0.01. b begins with 0. With `weight_norm` the columns of W
+    have length 1, times a weight `scales` that begins with 1.
+    In training, which is `build` with a seed, numbers of the input and of the result are kept with a probability
+    and divided by it, else 0. `normalization_fn` stands before the activation, if there is one.
+    Raises BlockError for an input that is no vector of floating numbers, BlockValueError for what is no probability.
+    >>> import numpy as np
+    >>> from wengert import fold as td
+    >>> layer = td.FC(1, activation=None, initializer=np.full((2, 1), 2.0, np.float32))
+    >>> (td.Vector(2) >> layer).eval([1, 1]).tolist(), layer.weights.shape
+    ([4.0], (2, 1))
+
+    Source: TensorFlow Fold, `td.FC`; weight normalization: Salimans and Kingma 2016, equation 2.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Activation = relu,
+        initializer: Initializer | None = None,
+        input_keep_prob: float | None = None,
+        output_keep_prob: float | None = None,
+        normalization_fn: Callable[[Tensors], Tensors] | None = None,
+        weight_norm: bool = False,
+        *,
+        settings: Plugin | None = None,
+        seed: int = 0,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name, settings, seed, num_units=num_units)
+        if not is_integer(num_units) or int(num_units) < 1:
+            raise self.error("a layer has at least one unit", BlockValueError)
+        self.output_size: Final = int(num_units)
+        self._activation = activation
+        self._initializer = initializer
+        self._normal = normalization_fn
+        self._rates = [1.0 - self._kept(p) for p in (input_keep_prob, output_keep_prob)]
+        self._norm = weight_norm
+        self._cell = self.cell(self._computed)
+        self.settled()
+
+    def made(self, of: TensorType) -> TensorType:
+        if of.ndim != 1 or not of.floating:
+            raise self.error(f"its input is {of}; it takes a vector of floating numbers")
+        n, m = of.size, self.output_size
+        self.weight("weights", lambda: self._begin((n, m), of.dtype))
+        self.weight("bias", lambda: zero_array(TensorType((m,), of.dtype)))
+        if self._norm:
+            self.weight("scales", lambda: stated_array([1.0] * m, of.dtype))
+        return TensorType((m,), of.dtype)
+
+    def _begin(self, shape: tuple[int, int], dtype: str) -> Value:
+        if self._initializer is not None:
+            return self.begun(self._initializer, shape, dtype)
+        chance, element = self.chance("weights"), stated_array(0.0, dtype).dtype
+        factor = _FACTORS.get(self._activation)
+        if factor is None:
+            return truncated(chance, shape, 0.01, element)
+        return uniform(chance, shape, factor * math.sqrt(3.0 / shape[0]), element)
+
+    def _computed(self, x: Tensors) -> Tensors:
+        w: Tensors | Weight = self.weights
+        if self._norm:
+            w = divide(w, sqrt(sum(square(w), axis=0))) * self.scales
+        y = matmul(x, w) + self.bias
+        if self._activation is None:
+            return y
+        result: Tensors = self._activation(y if self._normal is None else self._normal(y))
+        return result
+
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        computed = calls.cell(self._cell, use.input, use.output)
+        if not any(self._rates):
+            return computed
+        before, after = (
+            calls.cell(partial(dropped, rate), of, of)
+            for rate, of in zip(self._rates, (use.input, use.output), strict=True)
+        )
+        return lambda x: after(computed(before(x)))
+
+    def _kept(self, chance: float | None) -> float:
+        if chance is not None and not 0.0 < chance <= 1.0:
+            raise self.error(
+                f"a probability to keep is more than 0, at most 1, not {shown(chance)}", BlockValueError
+            )
+        return 1.0 if chance is None else chance
+
+    @property
+    def weights(self) -> Weight:
+        """The matrix. Raises BlockStateError before the type of the input is known."""
+        return self._drawn("weights")
+
+    @property
+    def bias(self) -> Weight:
+        """The vector that is added. Raises as `weights`."""
+        return self._drawn("bias")
+
+    @property
+    def scales(self) -> Weight:
+        """The lengths of the columns, with `weight_norm`. Raises as `weights`."""
+        return self._drawn("scales")

@@ -9,18 +9,18 @@ from __future__ import annotations
 import importlib
 from typing import Any, TypeAlias
 
-from wengert.errors import BlockError, BlockStateError, BlockValueError
+from wengert.errors import BlockStateError, BlockValueError
 from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import OBJECT
-from wengert.fold.kinds import Leaf
-from wengert.fold.solver import Solver, Use
+from wengert.fold.inference import Solver, Use
+from wengert.fold.kinds import Primitive
 from wengert.graph.operand import shown
 
 Proto: TypeAlias = Any  # what the package `protobuf` gives, which has no types of its own
 
 
 class SerializedMessageToTree(
-    Leaf[bytes, dict[str, Any]]
+    Primitive[bytes, dict[str, Any]]
 ):  # Any: the values of fields, which have many types
     """The bytes of a protocol buffer as a dict of all its fields, by name.
 
@@ -41,24 +41,21 @@ class SerializedMessageToTree(
     def __init__(self, message_type_name: str, name: str | None = None) -> None:
         super().__init__(name, message_type_name=message_type_name)
         if not isinstance(message_type_name, str):
-            raise BlockError(
-                self.fault(f"the name of a message type is a string, not {shown(message_type_name)}")
-            )
+            raise self.error(f"the name of a message type is a string, not {shown(message_type_name)}")
         try:
             pool: Proto = importlib.import_module("google.protobuf.descriptor_pool")
             factory: Proto = importlib.import_module("google.protobuf.message_factory")
             self._refused: type[Exception] = importlib.import_module("google.protobuf.message").DecodeError
         except ImportError as missing:
-            raise BlockStateError(
-                self.fault(f"it needs the package protobuf: pip install wengert[proto] ({missing})")
+            raise self.error(
+                f"it needs the package protobuf: pip install wengert[proto] ({missing})", BlockStateError
             ) from missing
         try:
             self._message = factory.GetMessageClass(pool.Default().FindMessageTypeByName(message_type_name))
         except KeyError:
-            raise BlockValueError(
-                self.fault(
-                    f"protobuf knows no message {message_type_name!r}; import the module made of its .proto file"
-                )
+            raise self.error(
+                f"protobuf knows no message {message_type_name!r}; import the module made of its .proto file",
+                BlockValueError,
             ) from None
         self.settled()
 
@@ -75,7 +72,7 @@ class SerializedMessageToTree(
             return _fields(message)
         # UnicodeDecodeError: the texts of older messages are looked at when they are asked for
         except (self._refused, TypeError, UnicodeDecodeError, RecursionError) as error:
-            raise BlockValueError(self.fault(f"{shown(x)} is no such message: {error!s:.200}")) from None
+            raise self.error(f"{shown(x)} is no such message: {error!s:.200}", BlockValueError) from None
 
 
 Waiting: TypeAlias = list[tuple[Proto, dict[str, Any]]]

@@ -1,43 +1,187 @@
-"""From a block to what is run for each example: all types are found once, and all functions are made once.
+"""Plans: a block with all its types found and all its functions made, and how it is built and run for one example.
 
-Knows: the uses of blocks in one program, and which of them can be one function because nothing below them recurs.
-Refuses to know: any single block, and examples.
+Knows: which uses recur or wait for the data of layers; that functions call each other while Python's stack has room,
+and a loop with a stack of its own asks them from there on, as no data may be too deep; structures of layers, and a run
+that answers for all of them at once.
+Refuses to know: any single block, and what a layer computes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import is_, itemgetter
+from typing import Any, Final, TypeAlias, cast
 
-from wengert.errors import BlockError
-from wengert.fold.calls import PLAIN, Calls
+from wengert.arrays.stated import stated_array
+from wengert.control import Do, Executor, UnitContinuation, gather
+from wengert.delta import zero
+from wengert.differentiable import Tape
+from wengert.errors import BlockError, WengertError
+from wengert.fold.calls import PLAIN, Calls, Depths, Direct, leaves
 from wengert.fold.convert import OBJECT, tensor_type, type_of
-from wengert.fold.solver import Solver, Use
-from wengert.fold.structures import Endless, SequenceType, TupleType
-from wengert.fold.types import ResultType, StackedType, TensorType
-from wengert.fold.unification import known
-from wengert.graph.operand import shown
-from wengert.site import user_position
-
-if TYPE_CHECKING:
-    from wengert.fold.block import AnyBlock
-
-_TALLEST: Final = (
-    50  # functions call each other this deep; above that, and in recursion, they count how deep they are
+from wengert.fold.inference import Inferred, Solver, Steps, Use, known
+from wengert.fold.types import (
+    Endless,
+    ResultType,
+    SequenceType,
+    StackedType,
+    TensorType,
+    TupleType,
+    Value,
+    assembler,
+    error_here,
 )
+from wengert.graph.kinds import Column, Kind, Role, kind
+from wengert.graph.node import Expression, Node, new_node
+from wengert.graph.operand import external, shown, tape_do
+from wengert.graph.template import PART, Parts
+from wengert.run.ask import predict
+
+Seeds: TypeAlias = int | tuple[int, ...]
+Kept: TypeAlias = dict[str, list[tuple[Value, object]]]  # by name: tensors and labels
+
+# calls, of Python's 1000: it has memory for about 60 of ours in one piece, and is as slow as the loop at its end
+ROOM: Final = 50
+_TALLEST: Final = 50  # functions that call each other; above that, and in recursion, they count calls
 _DEEPEST: Final = 16  # so deep is the code of one function: of Python's loops 20 may stand in each other
 
 
+def seeds(seed: Seeds | None, *place: int) -> tuple[int, ...] | None:
+    """The seed of a part of what has a seed."""
+    if seed is None:
+        return None
+    return (*(seed if isinstance(seed, tuple) else (seed,)), *place)
+
+
+@dataclass(slots=True)
+class Example:
+    """One example besides its data: where its metrics go, and a seed if it is for training."""
+
+    kept: Kept | None = None
+    seed: tuple[int, ...] | None = None
+    draws: int = 0
+
+
+_current: Final[ContextVar[Example]] = ContextVar("the example that is built")
+
+
+def keep(name: str, tensor: Value, label: object) -> None:
+    """Keep a metric of the example that is built, if somebody asks for metrics."""
+    kept = _current.get().kept
+    if kept is not None:
+        kept.setdefault(name, []).append((tensor, label))
+
+
+def drawn_seed() -> tuple[int, ...] | None:
+    """A seed for one more use of random numbers in the example that is built, None where it is not for training."""
+    example = _current.get()
+    if example.seed is None:
+        return None
+    example.draws += 1
+    return (*example.seed, example.draws)
+
+
+@contextmanager
+def building(example: Example) -> Generator[None, None, None]:
+    """Build nothing but this example in the context: metrics go there, and seeds come from there."""
+    token = _current.set(example)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def built(root: Use, x: Value) -> Value:
+    """The value of a use for an input, where nothing waits for data."""
+    try:
+        return root.direct(x)
+    except Exception as error:
+        explain(error, root)
+        raise
+
+
+def by_stack(root: Use, x: Value) -> Value:
+    """The value of a use for an input, however deep the data are."""
+    try:
+        next(asked(root, x))
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("a block that waits for data is built in a run")
+
+
+def asked(root: Use, x: Value) -> Generator[Value, Value, Value]:
+    """The loop: gives layers whose data it waits for, is sent those, returns the value."""
+    stack: list[tuple[Use, Steps]] = []
+    use, frame, result = root, root.frames(x), None
+    while True:
+        try:
+            part, given = frame.send(result)
+        except StopIteration as done:
+            if not stack:
+                return done.value
+            result = done.value
+            use, frame = stack.pop()
+            continue
+        except Exception as error:
+            explain(error, use)
+            raise
+        if part is None:
+            result = yield given
+        elif part.plain:
+            try:
+                result = part.direct(given)
+            except Exception as error:
+                explain(error, part)
+                raise
+        else:
+            stack.append((use, frame))
+            use, frame, result = part, part.frames(given), None
+
+
+def flat(use: Use) -> Direct:
+    """The function of a block that asks others as it goes, none of which waits for data."""
+
+    def direct(x: Value, room: int = ROOM) -> Value:
+        if room < 0:
+            return by_stack(use, x)
+        frame, result = use.frames(x), None
+        while True:
+            try:
+                part, given = frame.send(result)
+            except StopIteration as done:
+                return done.value
+            assert part is not None, "only blocks that wait ask for data"
+            try:
+                result = part.direct(given) if part.plain else part.direct(given, room - 1)
+            except Exception as error:
+                explain(error, part)
+                raise
+
+    return direct
+
+
+def explain(error: Exception, use: Use) -> None:
+    """Say which block asked for what failed, unless the error says so itself; the innermost block is named."""
+    said = any("the block was made at" in note for note in getattr(error, "__notes__", ()))
+    if not said and not isinstance(error, BlockError):
+        where = "" if isinstance(error, WengertError) else " from the data"
+        error.add_note(f"while {use.block!r} was built{where}; the block was made at {use.block.site}")
+
+
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """A block with all its types known, compiled; `waits` for data of layers, or is built at once."""
+class BlockPlan:
+    """A block with all its types known, compiled; it `waits` for data of layers, or is built at once."""
 
     root: Use
     metrics: dict[str, ResultType]
-    waits: AnyBlock | None  # the first block in it that waits
+    waits: Inferred | None  # the first block in it that waits
 
 
-def planned(block: AnyBlock, plans: dict[ResultType | None, Plan], x: object) -> Plan:
+def planned(block: Inferred, plans: dict[ResultType | None, BlockPlan], x: object) -> BlockPlan:
     """The plan for this kind of input, made the first time."""
     key = None if block.known_input is not None else type_of(x)
     found = plans.get(key)
@@ -48,7 +192,7 @@ def planned(block: AnyBlock, plans: dict[ResultType | None, Plan], x: object) ->
     return found
 
 
-def plan(block: AnyBlock, given: ResultType | None, calls: Calls = PLAIN) -> Plan:
+def plan(block: Inferred, given: ResultType | None, calls: Calls = PLAIN) -> BlockPlan:
     """A use of a block in which all types are known.
 
     `given` is the type of what enters, for where the blocks themselves leave that open.
@@ -74,7 +218,7 @@ def plan(block: AnyBlock, given: ResultType | None, calls: Calls = PLAIN) -> Pla
     root.own = True
     _compile([use for use in solver.uses if use.target is None], calls)
     waits = next((use.block for use in solver.uses if use.block.waits), None)
-    return Plan(root, solver.metrics, waits)
+    return BlockPlan(root, solver.metrics, waits)
 
 
 def _meant(use: Use) -> Use:
@@ -124,7 +268,7 @@ def _ordered(uses: list[Use]) -> list[Use]:
 
 
 def _check_given(root: Use, x: object) -> None:
-    """Where blocks begin with tensors, the input has to have them; nobody else would look."""
+    """Refuse an input without the tensors that blocks begin with; nobody else would look."""
     todo: list[tuple[ResultType, object]] = [(root.input, x)]
     while todo:
         of, value = todo.pop()
@@ -139,7 +283,161 @@ def _check_given(root: Use, x: object) -> None:
         else:
             fits = not isinstance(of, StackedType) or of.holds(tensor_type(value))
         if not fits:
-            raise BlockError(
-                f"{root.block!r}: its input is {root.input}, and {shown(value)} is no {of}\n  at {user_position()}"
-            )
+            raise error_here(f"{root.block!r}: its input is {root.input}, and {shown(value)} is no {of}")
         todo.extend(of.pieces(cast(Any, value)))  # Any: of that type, as was checked
+
+
+def made(plan: BlockPlan, x: Value, example: Example) -> Value:
+    """The layers for an example; of a block that waits, layers whose run builds it."""
+    if plan.waits is None:
+        with building(example):
+            return built(plan.root, x)
+    of = plan.root.output
+    tensors = list(of.terminal_types())
+    if not _fixed(of) or not tensors:
+        block = plan.root.block
+        raise block.error(
+            f"its output is {of}, and {plan.waits!r} in it waits for computed values: what is built before "
+            f"the run are tensors of floating numbers, and tuples of them; block.eval(x) gives all data"
+        )
+    kinds = [_kind(t) for t in tensors if isinstance(t, TensorType)]
+    source: Do[Any] = Do.coroutine(partial(waited, plan.root, x, example))  # Any: a structure of layers
+    if len(kinds) == 1:
+        return assembler(of)(iter([external(source.flat_map(partial(_tape, of)), kinds[0])]))
+    whole = external(source.flat_map(partial(_tapes, of)), kind(Column.OTHER, None, tuple, "cpu", Role.LAYER))
+    return assembler(of)(iter(_projections(whole, kinds)))
+
+
+async def waited(root: Use, x: Value, example: Example) -> Value:
+    """The layers for an example, built within a run, which computes what the blocks wait for."""
+    steps, data, own = asked(root, x), None, replace(example)  # each run draws the same seeds
+    while True:
+        try:
+            with building(own):
+                layers = steps.send(data)
+        except StopIteration as done:
+            return done.value
+        data = await data_of(layers)
+
+
+async def data_of(x: Value) -> Value:
+    """Replace the layers in a structure by their data, in the present run."""
+    layers = _layers(x)
+    values = await gather(*layers) if len(layers) > 1 else [await layer for layer in layers]
+    return _replaced(x, dict(zip(map(id, layers), values, strict=True)))
+
+
+def depth_of(of: BlockPlan, x: Value, executor: Executor | None) -> int:
+    """How many cells lie on the longest path to a layer or a metric, built in a run if a block waits for data."""
+    depths, kept = Depths(), Kept()
+    counted = plan(of.root.block, of.root.input, depths)
+    if counted.waits is None:
+        result = made(counted, x, Example(kept))
+    else:
+        result = Do.coroutine(partial(waited, counted.root, x, Example(kept))).run(executor)
+    return depths.of((result, _tensors(kept)))
+
+
+def evaluated(plan: BlockPlan, x: Value, executor: Executor | None, kept: Kept | None) -> Value:
+    """The data of an example and of its metrics, all predicted in one run."""
+    if plan.waits is not None:
+        return Do.coroutine(partial(_evaluated, plan.root, x, kept)).run(executor)
+    result = made(plan, x, Example(kept))
+    both = (result, _tensors(kept))
+    layers = _layers(both)
+    data = cast(Any, predict(cast(Any, tuple(layers)))).run(executor)  # Any: of every type
+    return _replaced(both, dict(zip(map(id, layers), data, strict=True)))
+
+
+async def _evaluated(root: Use, x: Value, kept: Kept | None) -> Value:
+    result = await waited(root, x, Example(kept))
+    return await data_of((result, _tensors(kept)))
+
+
+def _tensors(kept: Kept | None) -> list[list[Value]]:
+    return [[tensor for tensor, _ in values] for values in (kept or {}).values()]
+
+
+def _layers(x: Value) -> list[Any]:  # Any: layers of every type
+    return list({id(leaf): leaf for leaf in leaves(x) if isinstance(leaf, Expression)}.values())
+
+
+def _fixed(of: ResultType) -> bool:
+    """Whether all in a type are floating tensors, in tuples; recursive over the type."""
+    if isinstance(of, TensorType):
+        return of.floating
+    return of.size is not None and all(map(_fixed, of.parts))
+
+
+def _kind(of: TensorType) -> Kind:
+    return kind(Column.ARRAY, of.shape, stated_array(0, of.dtype).dtype, "cpu", Role.LAYER)
+
+
+def _projections(whole: Node, kinds: list[Kind]) -> list[Node]:
+    """A node for each part of one whose data are a tuple."""
+    found = []
+    for index, of in enumerate(kinds):
+        signature = PART.signature((whole.kind,), (("index", index), ("of", of)))
+        found.append(new_node(signature.cls, of, signature, (whole,), whole.code, whole.offset))
+    return found
+
+
+def _tape(of: ResultType, x: Value) -> Do[Tape[Any, Any]]:
+    return tape_do(of.flatten(x)[0])
+
+
+def _tapes(of: ResultType, x: Value) -> Do[Tape[Any, Any]]:
+    return gather(*map(tape_do, of.flatten(x))).map(_joined)
+
+
+def _joined(tapes: tuple[Tape[Any, Any], ...]) -> Tape[Any, Any]:
+    """One tape of all: its data are a tuple, its delta is what has arrived at some parts of that."""
+
+    def backward(delta: Do[Parts]) -> UnitContinuation[None]:
+        def all_parts(parts: Parts) -> list[Any]:  # Any: deltas of every type
+            return [parts.arrived.get(i, zero(tape.data)) for i, tape in enumerate(tapes)]
+
+        shared = delta.map(all_parts).shared()
+        sent = UnitContinuation.now(None)
+        for index, tape in enumerate(tapes):
+            send: Callable[[None], UnitContinuation[None]] = partial(
+                _send, tape, shared.map(itemgetter(index))
+            )
+            sent = sent.flat_map(send)
+        return sent
+
+    return Tape(tuple(tape.data for tape in tapes), backward)
+
+
+def _send(tape: Tape[Any, Any], delta: Do[Any], before: None) -> UnitContinuation[None]:
+    return tape.backward(delta)
+
+
+def _replaced(x: Value, data: dict[int, Value]) -> Value:
+    """Data in place of layers; what has no layers in it stays what it is, as a person's own data do."""
+    done: list[Value] = []
+    todo: list[Value] = [x]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, _Rebuild):
+            parts = [done.pop() for _ in item.before][::-1]
+            same = all(map(is_, parts, item.before))
+            done.append(item.whole if same else item.make(parts))
+        elif isinstance(item, (tuple, list)):
+            todo.append(_Rebuild(item, item, tuple if isinstance(item, tuple) else list))
+            todo.extend(reversed(item))
+        elif isinstance(item, Endless):
+            inside = next(item)
+            todo.extend((_Rebuild(item, (inside,), lambda parts: Endless(parts[0])), inside))
+        else:
+            done.append(data.get(id(item), item))
+    return done[0]
+
+
+@dataclass(slots=True, frozen=True)
+class _Rebuild:
+    """After its parts: put them together."""
+
+    whole: Value
+    before: Sequence[Value]
+    make: Callable[[list[Value]], Value]

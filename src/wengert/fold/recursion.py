@@ -9,22 +9,18 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar, final
 
 from wengert.errors import BlockError, BlockValueError
-from wengert.fold.block import A, AnyBlock, B, Block, Sides
+from wengert.fold.block import A, AnyBlock, B, Block, convert_to_block
 from wengert.fold.calls import Calls
-from wengert.fold.conversion import convert_to_block
 from wengert.fold.convert import canonicalize_type, convert_to_type
-from wengert.fold.naming import Named
-from wengert.fold.solver import Solver, Use
-from wengert.fold.types import ResultType
-from wengert.fold.unification import Unknown
-from wengert.site import user_position
+from wengert.fold.inference import Inferred, Sides, Sited, Solver, Unknown, Use
+from wengert.fold.types import ResultType, error_here
 
 I = TypeVar("I")
 O = TypeVar("O")
 
 
 @final
-class ForwardDeclaration(Named, Generic[I, O]):
+class ForwardDeclaration(Sited, Generic[I, O]):
     """A block that others may refer to before it is there: calling it gives a reference.
 
     Raises BlockValueError where it is resolved twice, BlockError where it is not resolved when a block is built,
@@ -50,14 +46,14 @@ class ForwardDeclaration(Named, Generic[I, O]):
     def __call__(self) -> Block[I, O]:
         """A reference to what it will be resolved to."""
         if self.body is not None:
-            raise BlockValueError(f"{self!r} is resolved: use the block itself\n  at {user_position()}")
+            raise error_here(f"{self!r} is resolved: use the block itself", BlockValueError)
         return Reference(self)
 
     def resolve_to(self, block: Block[I, O], /) -> None:
         """Say what all references mean."""
         body = convert_to_block(block)
         if self.body is not None:
-            raise BlockValueError(f"{self!r} is resolved already\n  at {user_position()}")
+            raise error_here(f"{self!r} is resolved already", BlockValueError)
         self._check_reads(body)
         self.body = body
         try:
@@ -66,7 +62,7 @@ class ForwardDeclaration(Named, Generic[I, O]):
             self.body = None
             raise
 
-    def _check_reads(self, body: AnyBlock) -> None:
+    def _check_reads(self, body: Inferred) -> None:
         """Refuse a block that reaches itself before any of its data are taken apart."""
         todo, met = [body], set[int]()
         while todo:
@@ -76,9 +72,9 @@ class ForwardDeclaration(Named, Generic[I, O]):
             met.add(id(block))
             if isinstance(block, Reference):
                 if block.forward is self:
-                    raise BlockError(
+                    raise error_here(
                         f"{self!r} is resolved to {body!r}, which begins with {self!r} on the same input: that is a "
-                        f"cycle without an end; take the data apart first, or choose by OneOf\n  at {user_position()}"
+                        f"cycle without an end; take the data apart first, or choose by OneOf"
                     )
                 todo.extend([block.forward.body] if block.forward.body is not None else [])
             todo.extend(block.same_input())
@@ -89,7 +85,7 @@ def _declared(of: object) -> ResultType | None:
 
 
 class Reference(Block[A, B]):
-    """What stands for a forward declaration until it is resolved, and after."""
+    """A use of a forward declaration, before it is resolved and after."""
 
     def __init__(self, forward: ForwardDeclaration[Any, Any]) -> None:  # Any: of every type
         super().__init__(forward.name)
@@ -105,7 +101,7 @@ class Reference(Block[A, B]):
                 solver.bodies[self.forward] = solver.use(self.forward.body)
         body = solver.bodies.get(self.forward)
         if body is None and solver.whole:
-            raise BlockError(self.fault(f"{self.forward!r}, made at {self.forward.site}, was never resolved"))
+            raise self.error(f"{self.forward!r}, made at {self.forward.site}, was never resolved")
         for what, of, mine, its in zip(
             ("input", "output"),
             sides,

@@ -1,25 +1,37 @@
-"""Blocks over sequences: each element alone, or with a state that goes from left to right.
+"""Blocks over sequences: each element alone, a state from left to right, a tree of pairs; sequences side by side.
 
-Knows: that a sequence is a list, a tuple of equal types, data, or, where it is said, endless.
-Refuses to know: what is done with an element.
+Knows: that a sequence is a list, a tuple of equal types, data, or, where it is said, endless; lengths; that a tree of
+pairs is as deep as the logarithm of the length.
+Refuses to know: what is done with an element, and what two become.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
-from wengert.errors import BlockError, BlockValueError
-from wengert.fold.block import A, AnyBlock, B, Block, C, D, Several, X
-from wengert.fold.code import Code, Written
-from wengert.fold.conversion import convert_to_block
-from wengert.fold.convert import OBJECT, VOID
-from wengert.fold.items import each
-from wengert.fold.solver import Solver, Use, sequence_of
-from wengert.fold.structures import BroadcastSequenceType, Endless, SequenceType, TupleType
-from wengert.fold.types import ResultType
-from wengert.fold.unification import Unknown, head
-from wengert.fold.zeros import zeros_of_type
+from wengert.arrays import is_integer
+from wengert.errors import BlockValueError, DTypeError
+from wengert.fold.block import A, AnyBlock, B, Block, C, D, K, Q, Several, Tensors, X, Y, Z, convert_to_block
+from wengert.fold.calls import Calls, Direct
+from wengert.fold.convert import OBJECT, VOID, zeros_of_type
+from wengert.fold.functions import Function
+from wengert.fold.inference import Solver, Unknown, Use, head, resolved, sequence_of
+from wengert.fold.items import each, elements, listed
+from wengert.fold.joining import Pipe
+from wengert.fold.kinds import Code, Primitive, Written
+from wengert.fold.types import (
+    BroadcastSequenceType,
+    Endless,
+    ResultType,
+    SequenceType,
+    TensorType,
+    TupleType,
+    Value,
+)
+from wengert.graph.operand import shown
+from wengert.ops import add, maximum, minimum
 
 
 class Map(Written[A, B]):
@@ -39,13 +51,12 @@ class Map(Written[A, B]):
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:
-        part = solver.use(self._element)
-        use.parts.append(part)
+        part = solver.part(use, self._element)
         sequence_of(solver, use, "its input", use.input, part.input, endless=True)
 
         def collect(of: ResultType) -> None:
             if isinstance(of, TupleType) and not of.parts:
-                raise BlockError(self.fault(f"its input is {of}, whose elements have no type"))
+                raise self.error(f"its input is {of}, whose elements have no type")
             endless = isinstance(of, BroadcastSequenceType)
             made = BroadcastSequenceType(part.output) if endless else SequenceType(part.output)
             solver.equal(use, "its output", use.output, "what the block gives for all", made)
@@ -57,8 +68,8 @@ class Map(Written[A, B]):
                     use, "an element of its output", item, f"the output of {self._element!r}", part.output
                 )
 
-        solver.when_begun(use, use.input, collect)
-        solver.when_begun(use, use.output, go_back)
+        solver.when_begun(use.input, collect)
+        solver.when_begun(use.output, go_back)
 
     def write(self, use: Use, code: Code, x: str) -> str:
         (part,) = use.parts
@@ -91,8 +102,7 @@ class Fold(Written[Several[A], B]):
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:
-        step, start = solver.use(self._step), solver.use(self._start)
-        use.parts += [step, start]
+        step, start = solver.part(use, self._step), solver.part(use, self._start)
         state, item = Unknown(), Unknown()
         pair = TupleType(state, item)
         solver.equal(use, "the start reads", start.input, "what is there", VOID)
@@ -159,8 +169,8 @@ class RNN(Written[A, B]):
     ) -> None:
         super().__init__(name, cell=cell)
         if initial_state is not None and initial_state_from_input:
-            raise BlockValueError(
-                self.fault("the first state is given, and it is a part of the input: only one can be")
+            raise self.error(
+                "the first state is given, and it is a part of the input: only one can be", BlockValueError
             )
         self._cell = convert_to_block(cell)
         self._start = None if initial_state is None else convert_to_block(initial_state)
@@ -168,8 +178,7 @@ class RNN(Written[A, B]):
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:
-        cell = solver.use(self._cell)
-        use.parts.append(cell)
+        cell = solver.part(use, self._cell)
         item, state, output, sequence = Unknown(), Unknown(), Unknown(), Unknown()
         pairs = (
             ("an element and the state", TupleType(item, state)),
@@ -178,8 +187,7 @@ class RNN(Written[A, B]):
         for (what, pair), side in zip(pairs, (cell.input, cell.output), strict=True):
             solver.link(use, what, pair, f"a side of {self._cell!r}", side)
         if self._start is not None:
-            start = solver.use(self._start)
-            use.parts.append(start)
+            start = solver.part(use, self._start)
             solver.equal(use, "the start reads", start.input, "what is there", VOID)
             solver.equal(use, "the state", state, "the start", start.output)
         whole = TupleType(sequence, state) if self._from_input else sequence
@@ -191,14 +199,14 @@ class RNN(Written[A, B]):
 
         def check() -> bool:
             if isinstance(head(state), Unknown):
-                raise BlockError(self.fault("the type of its state is not known; say it with initial_state"))
+                raise self.error("the type of its state is not known; say it with initial_state")
             return False
 
         def after_all() -> bool:
-            solver.otherwise(use, check)
+            solver.otherwise(check)
             return False
 
-        solver.otherwise(use, after_all)
+        solver.otherwise(after_all)
 
     def write(self, use: Use, code: Code, x: str) -> str:
         cell, *start = use.parts
@@ -214,3 +222,260 @@ class RNN(Written[A, B]):
             code.line(f"{output}, {state} = {code.ask(cell, code.tuple([element, state]))}")
             code.line(f"{outputs}.append({output})")
         return code.tuple([outputs, state])
+
+
+class Broadcast(Primitive[X, "Endless[X]"]):
+    """The input, again and again without an end.
+
+    >>> from wengert import fold as td
+    >>> block = td.Record((td.Map(td.Scalar()), td.Scalar() >> td.Broadcast())) >> td.Zip()
+    >>> [(a.item(), b.item()) for a, b in block.eval(([1, 2], 7))]
+    [(1.0, 7.0), (2.0, 7.0)]
+
+    Source: TensorFlow Fold, `td.Broadcast`.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        solver.equal(use, "its output", use.output, "what is repeated", BroadcastSequenceType(use.input))
+
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        return Endless
+
+
+class Zip(Primitive[K, Q]):
+    """A tuple of sequences as a list of tuples, as long as the shortest; endless if all are.
+
+    Raises BlockError for what is no tuple of sequences.
+    >>> from wengert import fold as td
+    >>> td.Zip().eval(([1, 2], "ab"))
+    [(1, 'a'), (2, 'b')]
+
+    Source: TensorFlow Fold, `td.Zip`.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        def rule() -> bool:
+            of = head(use.input)
+            if isinstance(of, Unknown) or any(isinstance(head(t), Unknown) for t in of.parts):
+                return False
+            solver.equal(use, "its output", use.output, "the tuples", self._zipped(solver, use, of))
+            return True
+
+        solver.assume(use.input, OBJECT)
+        solver.wait(rule)
+
+    def _zipped(self, solver: Solver, use: Use, of: ResultType) -> ResultType:
+        if of == OBJECT:
+            return OBJECT
+        if not isinstance(of, TupleType) or not of.parts:
+            raise self.error(f"its input is {resolved(of)}; it takes a tuple of sequences")
+        items = TupleType([Unknown() for _ in of.parts])
+        for i, (part, item) in enumerate(zip(of.parts, items, strict=True)):
+            sequence_of(solver, use, f"part {i}", part, item, endless=True)
+        endless = all(isinstance(head(part), BroadcastSequenceType) for part in of.parts)
+        return BroadcastSequenceType(items) if endless else SequenceType(items)
+
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        if isinstance(use.output, BroadcastSequenceType):
+            return lambda x: Endless(tuple(map(next, x)))
+        return lambda x: list(zip(*[elements(self, part) for part in elements(self, x)], strict=False))
+
+
+class ZipWith(Pipe[A, B]):
+    """`Zip() >> Map(f)`.
+
+    >>> from wengert import add, fold as td
+    >>> lists = td.Record((td.Map(td.Scalar()), td.Map(td.Scalar())))
+    >>> [y.item() for y in (lists >> td.ZipWith(td.Function(add))).eval(([1, 2], [3, 4]))]
+    [4.0, 6.0]
+
+    Source: TensorFlow Fold, `td.ZipWith`.
+    """
+
+    @overload
+    def __init__(
+        self: ZipWith[tuple[Several[X], Several[Y]], list[C]],
+        element: Block[tuple[X, Y], C],
+        name: str | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: ZipWith[tuple[Several[X], Several[Y], Several[Z]], list[C]],
+        element: Block[tuple[X, Y, Z], C],
+        name: str | None = None,
+    ) -> None: ...
+    def __init__(self, element: Any, name: str | None = None) -> None:  # Any: typed by the overloads
+        super().__init__(Zip(), Map(element), name=name)
+
+
+class NGrams(Primitive[Several[X], "list[tuple[X, ...]]"]):
+    """All windows of n neighbours as tuples; of a sequence that is too short, none.
+
+    Raises BlockValueError for n below 1.
+    >>> from wengert import fold as td
+    >>> td.NGrams(2).eval([1, 2, 3])
+    [(1, 2), (2, 3)]
+
+    Source: TensorFlow Fold, `td.NGrams`.
+    """
+
+    def __init__(self, n: int, name: str | None = None) -> None:
+        super().__init__(name, n=n)
+        if not is_integer(n) or int(n) < 1:
+            raise self.error(f"a window has at least one element, not {shown(n)}", BlockValueError)
+        self._n = int(n)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        item = Unknown()
+        sequence_of(solver, use, "its input", use.input, item)
+        windows = SequenceType(TupleType([item] * self._n))
+        solver.equal(use, "its output", use.output, "the windows", windows)
+        solver.assume(use.input, OBJECT)
+
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        return self._windows
+
+    def _windows(self, x: Value) -> Value:
+        listed = list(elements(self, x))
+        return [tuple(listed[i : i + self._n]) for i in range(len(listed) - self._n + 1)]
+
+
+class Reduce(Written[A, B]):
+    """A sequence into one value: neighbours become one until one is left, an odd last one moves up.
+
+    The depth is ⌈log₂ n⌉. An empty sequence gives `default`, or zeros.
+    Raises BlockError for an endless sequence, and where f gives another type than it takes.
+    >>> from wengert import fold as td, maximum
+    >>> (td.Map(td.Scalar()) >> td.Reduce(td.Function(maximum))).eval([3, 1, 4, 1, 5]).item()
+    5.0
+
+    Source: TensorFlow Fold, `td.Reduce`; its paper cuts in halves, its code takes pairs.
+    """
+
+    def __init__(
+        self: Reduce[Several[X], X],
+        function: Block[tuple[X, X], X],
+        default: Block[None, X] | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name, function=function)
+        self._begin(convert_to_block(function), default)
+
+    def _begin(self, function: AnyBlock, default: AnyBlock | None) -> None:
+        self._function = function
+        self._default = None if default is None else convert_to_block(default)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        part = solver.part(use, self._function)
+        pair = TupleType(use.output, use.output)
+        solver.equal(use, "two elements", pair, f"the input of {self._function!r}", part.input)
+        solver.link(use, "an element", use.output, f"the output of {self._function!r}", part.output)
+        if self._default is not None:
+            default = solver.part(use, self._default)
+            solver.equal(use, "the default reads", default.input, "what is there", VOID)
+            solver.equal(use, "an element", use.output, "the default", default.output)
+        sequence_of(solver, use, "its input", use.input, use.output)
+
+    def write(self, use: Use, code: Code, x: str) -> str:
+        function, *default = use.parts
+        level, pair = listed(self, code, x), code.new()
+        with code.under(f"while len({level}) > 1:"):
+            above = code.value("[]")
+            with code.under(f"for {pair} in zip({level}[::2], {level}[1::2]):"):
+                code.line(f"{above}.append({code.ask(function, pair)})")
+            code.line(f"{level} = {above} + {level}[len({level}) & ~1:]")
+
+        def of_none() -> str:
+            zeros = partial(zeros_of_type, use.output, self.fault)
+            return code.ask(default[0], "None") if default else f"{code.name(zeros)}()"
+
+        return code.chosen(f"len({level})", [of_none, lambda: f"{level}[0]"])
+
+
+def _scaled(x: Value, by: float) -> Value:
+    return x * by
+
+
+class _Arithmetic(Reduce[Several[X], X]):
+    """A reduction by one operation; zero for nothing."""
+
+    _operation: ClassVar[Callable[..., Any]] = staticmethod(add)  # Any: layers of every type
+
+    def __init__(self, name: str | None = None) -> None:
+        Written.__init__(self, name)
+        self._begin(Function(self._operation), None)
+
+
+class Sum(_Arithmetic[Tensors]):
+    """The sum of the elements, 0 if there are none.
+
+    >>> from wengert import fold as td
+    >>> (td.Map(td.Scalar()) >> td.Sum()).eval([1, 2, 3]).item()
+    6.0
+
+    Source: TensorFlow Fold, `td.Sum`.
+    """
+
+
+class Min(_Arithmetic[Tensors]):
+    """The smallest of the elements, 0 if there are none.
+
+    >>> from wengert import fold as td
+    >>> (td.Map(td.Scalar()) >> td.Min()).eval([3, 1, 2]).item()
+    1.0
+
+    Source: TensorFlow Fold, `td.Min`.
+    """
+
+    _operation = staticmethod(minimum)
+
+
+class Max(_Arithmetic[Tensors]):
+    """The greatest of the elements, 0 if there are none.
+
+    >>> from wengert import fold as td
+    >>> (td.Map(td.Scalar()) >> td.Max()).eval([3, 1, 2]).item()
+    3.0
+
+    Source: TensorFlow Fold, `td.Max`.
+    """
+
+    _operation = staticmethod(maximum)
+
+
+class Mean(_Arithmetic[Tensors]):
+    """The sum of the elements by their number, 0 if there are none.
+
+    Raises DTypeError for integers.
+    >>> from wengert import fold as td
+    >>> (td.Map(td.Scalar()) >> td.Mean()).eval([0, 0, 6]).item()
+    2.0
+
+    Source: TensorFlow Fold, `td.Mean`.
+    """
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        super().constrain(solver, use)
+
+        def check(of: ResultType) -> None:
+            if isinstance(of, TensorType) and not of.floating:
+                raise self.error(f"the mean of {of} is no integer", DTypeError)
+
+        solver.when_begun(use.output, check)
+
+    def write(self, use: Use, code: Code, x: str) -> str:
+        scaled = code.calls.cell(_scaled, TupleType(use.output, TensorType(())), use.output)
+        summands = listed(self, code, x)
+        total = super().write(use, code, summands)
+        mean = f"{code.name(scaled)}({total}, 1.0 / len({summands}))"
+        return code.chosen(f"len({summands})", [lambda: total, lambda: mean])

@@ -1,7 +1,7 @@
-"""Blocks whose tensors are there for every example, and the one that joins tensors.
+"""Blocks of tensors: there for every example, joined, stacked, or kept beside the result as metrics.
 
-Knows: which layers zeros and joined tensors are.
-Refuses to know: formulas.
+Knows: which layers zeros and joined tensors are; that all metrics under one name have one type.
+Refuses to know: formulas, and what metrics are for.
 """
 
 from __future__ import annotations
@@ -12,19 +12,15 @@ from typing_extensions import TypeVar
 
 from wengert.arrays import Dv, S, T, is_array, is_float32, is_integer
 from wengert.arrays.stated import stated_array
-from wengert.errors import BlockError, BlockValueError
+from wengert.errors import BlockValueError
 from wengert.fold.block import CONVERSIONS, Several, Tensors
 from wengert.fold.calls import Calls, Direct
-from wengert.fold.code import Code, Written
-from wengert.fold.convert import VOID, convert_to_type, tensor_type
-from wengert.fold.integers import joined
-from wengert.fold.kinds import Leaf
-from wengert.fold.solver import Solver, Use, sequence_of
-from wengert.fold.structures import TupleType
-from wengert.fold.traces import floating
-from wengert.fold.types import ResultType, StackedType, TensorType, Value
-from wengert.fold.unification import Unknown
-from wengert.fold.zeros import zeros_of_type
+from wengert.fold.convert import OBJECT, VOID, convert_to_type, tensor_type, zeros_of_type
+from wengert.fold.functions import floating, joined
+from wengert.fold.inference import Solver, Unknown, Use, head, resolved, sequence_of
+from wengert.fold.kinds import Code, Primitive, Written
+from wengert.fold.plan import keep
+from wengert.fold.types import ResultType, StackedType, TensorType, TupleType, Value
 from wengert.graph import ArrayLayer, ArrayWeight
 from wengert.graph.evidence import lift
 from wengert.graph.node import Expression
@@ -58,9 +54,7 @@ class FromTensor(Written[None, L]):
         if type(tensor) is float or is_float32(tensor):
             tensor = stated_array(tensor, "float32")
         if not isinstance(tensor, Expression) and not is_array(tensor):
-            raise BlockError(
-                self.fault(f"{shown(tensor)} is no tensor: give a float, an array, a weight or a layer")
-            )
+            raise self.error(f"{shown(tensor)} is no tensor: give a float, an array, a weight or a layer")
         of = None if isinstance(tensor, Expression) else tensor_type(tensor)
         constant = of is not None and not of.floating  # integers make no layer
         self._tensor = stated_array(tensor, of.dtype) if of and constant else lift(cast(Any, tensor))
@@ -76,7 +70,7 @@ class FromTensor(Written[None, L]):
         return code.name(code.calls.constant(self._tensor, use.output))
 
 
-class Concat(Leaf[tuple[Any, ...], Tensors]):
+class Concat(Primitive[tuple[Any, ...], Tensors]):
     """The tensors of a tuple joined along one axis; scalars count as vectors of one element.
 
     With `flatten`, nested tuples are taken apart. Raises BlockError for an empty tuple, parts that are no tensors,
@@ -91,7 +85,7 @@ class Concat(Leaf[tuple[Any, ...], Tensors]):
     def __init__(self, concat_dim: int = 0, flatten: bool = False, name: str | None = None) -> None:
         super().__init__(name, concat_dim=concat_dim, flatten=flatten)
         if not is_integer(concat_dim):
-            raise BlockError(self.fault(f"an axis is an integer, not {shown(concat_dim)}"))
+            raise self.error(f"an axis is an integer, not {shown(concat_dim)}")
         self._axis = int(concat_dim)
         self._flatten = flatten
         self._cell = self.cell(self._concat)
@@ -102,25 +96,23 @@ class Concat(Leaf[tuple[Any, ...], Tensors]):
 
     def _joined(self, of: ResultType) -> TensorType:
         if not isinstance(of, TupleType):
-            raise BlockError(self.fault(f"its input is {of}; it joins a tuple of tensors"))
+            raise self.error(f"its input is {of}; it joins a tuple of tensors")
         parts = list(of.terminal_types()) if self._flatten else list(of.parts)
         tensors = [_at_least_vector(t) for t in parts if isinstance(t, TensorType)]
         if not parts or len(tensors) < len(parts):
             nested = "; flatten=True takes nested tuples" * any(isinstance(t, TupleType) for t in parts)
-            raise BlockError(self.fault(f"its input is {of}; it joins tensors, at least one{nested}"))
+            raise self.error(f"its input is {of}; it joins tensors, at least one{nested}")
         first, axis = tensors[0], self._axis
         if not 0 <= axis < first.ndim:
-            raise BlockError(self.fault(f"a tensor of shape {first.shape} has no axis {axis}"))
+            raise self.error(f"a tensor of shape {first.shape} has no axis {axis}")
         for place, t in enumerate(tensors[1:], 1):
             around = (*t.shape[:axis], *t.shape[axis + 1 :]), (*first.shape[:axis], *first.shape[axis + 1 :])
             differ = {"dtypes": t.dtype != first.dtype, "numbers of axes": t.ndim != first.ndim}
             differ[f"sizes beside axis {axis}"] = around[0] != around[1]
             if any(differ.values()):
                 what = next(name for name, found in differ.items() if found)
-                raise BlockError(
-                    self.fault(
-                        f"part 0 is {parts[0]} and part {place} is {parts[place]}, whose {what} differ"
-                    )
+                raise self.error(
+                    f"part 0 is {parts[0]} and part {place} is {parts[place]}, whose {what} differ"
                 )
         total = sum(t.shape[axis] for t in tensors)
         return TensorType((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
@@ -173,7 +165,7 @@ class Zeros(Written[None, L]):
         )  # a list may be changed
 
 
-class Stack(Leaf[Several[L], ArrayLayer[Any, Any, Any]]):  # Any: one axis more than L has
+class Stack(Primitive[Several[L], ArrayLayer[Any, Any, Any]]):  # Any: one axis more than L has
     """The tensors of a list as one tensor: the first axis is the list, and as long as that is in each example.
 
     Raises BlockError for an endless sequence, or what are no tensors; BlockValueError, when built, for an empty list.
@@ -197,10 +189,10 @@ class Stack(Leaf[Several[L], ArrayLayer[Any, Any, Any]]):  # Any: one axis more 
 
         def check(of: ResultType) -> None:
             if not isinstance(of, TensorType) or not of.floating:
-                raise BlockError(self.fault(f"it stacks tensors of floating numbers, and an element is {of}"))
+                raise self.error(f"it stacks tensors of floating numbers, and an element is {of}")
             solver.equal(use, "the output", use.output, "the stack", StackedType(of))
 
-        solver.when_begun(use, item, check)
+        solver.when_begun(item, check)
 
     def direct(self, use: Use, calls: Calls) -> Direct:
         rows = calls.rows(stack, use.output)
@@ -208,10 +200,56 @@ class Stack(Leaf[Several[L], ArrayLayer[Any, Any, Any]]):  # Any: one axis more 
         def stacked(x: Value) -> Value:
             elements = tuple(x)
             if not elements:
-                raise BlockValueError(self.fault("an empty list has no stack"))
+                raise self.error("an empty list has no stack", BlockValueError)
             return rows(elements)
 
         return stacked
 
 
 CONVERSIONS["constant"] = FromTensor
+
+
+class Metric(Primitive[Any, None]):  # Any: a tensor, or a tuple of one and of its label
+    """Keeps a tensor, or a tensor and a label, under a name; gives nothing.
+
+    `block.eval(x)` gives them beside the result, and batches have them, in the order in which blocks are asked.
+    Raises BlockError for another input, and where one name has tensors of two types.
+    >>> from wengert import fold as td
+    >>> kept = td.Map(td.Scalar() >> td.AllOf(td.Metric("x"), td.Identity())) >> td.Void()
+    >>> kept.eval([1, 2])
+    (None, {'x': [array(1., dtype=float32), array(2., dtype=float32)]})
+
+    Source: TensorFlow Fold, `td.Metric`.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        if not isinstance(name, str):
+            raise self.error(f"the name of a metric is a string, not {shown(name)}")
+        self._of = name
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        solver.equal(use, "its output", use.output, "what is left", VOID)
+        kept = solver.metrics.setdefault(self._of, Unknown())
+
+        def rule() -> bool:
+            of = head(use.input)
+            tensor = of
+            if isinstance(of, TupleType) and len(of) == 2:
+                tensor = head(of[0])
+                solver.equal(use, "a label", of[1], "data", OBJECT)
+            if isinstance(tensor, Unknown):
+                return False
+            if not isinstance(tensor, TensorType):
+                raise self.error(f"its input is {resolved(of)}; it keeps a tensor, or a tensor and a label")
+            solver.equal(use, f"a tensor under {self._of!r}", tensor, "another under that name", kept)
+            return True
+
+        solver.wait(rule)
+
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        name = self._of
+        if isinstance(use.input, TupleType):
+            return lambda x: keep(name, *x)
+        return lambda x: keep(name, x, None)

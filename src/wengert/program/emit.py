@@ -7,56 +7,16 @@ Refuses to know: what the functions compute, and whose the buffers are.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any, Final
 
-from wengert.arrays import HOST, Value, freeze, is_array
+from wengert.arrays import HOST, Value
 from wengert.arrays.abstract import RowCount
 from wengert.arrays.kernels import kernel_of, new_buffer
 from wengert.program.derive import AtRows
 from wengert.program.memory import Buffer, Placement, placed
 from wengert.program.program import Argument, Eqn, Var, mentions_rows, vars_in
 from wengert.program.simplify import Pieces, needed
-
-SIGNS: Final[Mapping[Callable[..., Any], str]] = {  # Any: functions of numbers and arrays
-    operator.add: "+",
-    operator.sub: "-",
-    operator.mul: "*",
-    operator.truediv: "/",
-    operator.pow: "**",
-}
-_PLAIN: Final = (int, bool, str, type(None))
-
-
-class Constants:
-    """The functions and values that a text mentions; its code runs in `scope`, where they have their names.
-
-    >>> constants = Constants()
-    >>> constants.text(1), constants.text(len), constants.text(2.5), constants.text(len)
-    ('(1)', 'k0', 'k1', 'k0')
-    >>> constants.scope
-    {'k0': <built-in function len>, 'k1': 2.5}
-    """
-
-    def __init__(self) -> None:
-        self.scope: dict[str, Any] = {}  # Any: functions and constants
-        self._named: dict[int, tuple[str, object]] = {}
-
-    def text(self, x: object) -> str:
-        """A constant as it is, or its name."""
-        return f"({x!r})" if type(x) in _PLAIN else self.name(x)
-
-    def name(self, x: object) -> str:
-        """The name of a constant; an array is copied, as others may write to theirs."""
-        found = self._named.get(id(x))
-        if found is None:
-            found = self._named[id(x)] = (
-                f"k{len(self._named)}",
-                x,
-            )  # it has to live as long as its id counts
-            self.scope[found[0]] = freeze(x) if is_array(x) else x
-        return found[0]
+from wengert.program.text import SIGNS, Constants, executed
 
 
 class Kernel:
@@ -81,9 +41,7 @@ class Kernel:
         self.buffers: list[Buffer] = placement.buffers
         self.place: Mapping[Var, int] = placement.place
         self.source = text.written(wanted)
-        scope = {**text.constants.scope}
-        exec(compile(self.source, "<program>", "exec"), scope)
-        # not left in their own globals, with which they would be a cycle
+        scope = executed(self.source, text.constants.scope, "<program>")
         self.run: Callable[..., tuple[Value, ...]] = scope.pop("run")
         self.frame: Callable[..., tuple[Value, ...]] = scope.pop("frame")
 

@@ -19,6 +19,7 @@ from wengert.graph.node import Expression, next_serial
 from wengert.graph.operand import OWN, operand
 from wengert.graph.operation import Signature
 from wengert.graph.products import fields_of, is_product, parts_of
+from wengert.program.text import function_of
 from wengert.run.forms import is_operand
 from wengert.site import OURS, user_frame
 
@@ -208,7 +209,4 @@ def _tuple(names: Sequence[str]) -> str:
 
 
 def _written(head: str, lines: Sequence[str], scope: dict[str, Any]) -> Any:  # Any: a function of any type
-    source = "\n".join([head, *(f" {line}" for line in lines), ""])
-    scope["__name__"] = __name__  # it is no code that a person wrote
-    exec(compile(source, "<string>", "exec"), scope)
-    return scope.pop("call")  # in its own globals it would be a cycle
+    return function_of([head, *(f" {line}" for line in lines)], scope, __name__)

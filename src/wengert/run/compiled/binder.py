@@ -19,6 +19,7 @@ from wengert.graph.operation import Signature
 from wengert.graph.store import Ref
 from wengert.graph.template import captured_by
 from wengert.graph.weights import Weight
+from wengert.program.text import executed
 
 # weights and their cells; Any: literals of every type; targets
 Found = tuple[tuple[Weight, ...], Sequence[Ref], tuple[Any, ...], tuple[Expression, ...]]
@@ -146,8 +147,7 @@ def _fixed(nodes: Sequence[Node]) -> set[Expression]:
 
 def _compiled(argument: str, lines: Sequence[str], scope: dict[str, Any]) -> Any:  # Any: a function
     source = f"def bind({argument}):\n" + "".join(f" {line}\n" for line in lines)
-    exec(compile(source, "<binder>", "exec"), scope)
-    return scope["bind"]
+    return executed(source, scope, "<binder>")["bind"]
 
 
 def _compiled_in_steps(

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from dataclasses import replace
 from math import prod
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -27,7 +27,7 @@ from wengert.arrays.kernels import (
     subtract_into,
     transposed,
 )
-from wengert.program.emit import SIGNS, Constants
+from wengert.program.text import SIGNS, Constants, executed
 from wengert.run.compiled.cache import LINE
 from wengert.run.compiled.layout import Layout
 from wengert.run.compiled.siblings import known_by
@@ -240,10 +240,7 @@ class _Text:
 
     def compiled(self, source: str, name: str) -> Callable[..., Any]:  # Any: the program's outputs
         """The source as a function."""
-        code: CodeType = compile(source, "<plan>", "exec")
-        scope = {**self.constants.scope, **self._compiled}
-        exec(code, scope)
-        made: FunctionType = scope[name]
+        made: FunctionType = executed(source, {**self.constants.scope, **self._compiled}, "<plan>")[name]
         return made
 
     @staticmethod

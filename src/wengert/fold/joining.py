@@ -1,33 +1,177 @@
-"""Blocks side by side: of one input, or each of its own part.
+"""Blocks one after the other, and side by side: of one input, or each of its own part.
 
-Knows: which part of the input each block inside reads, by key or by place.
+Knows: that the output of one block is the input of the next; which part of an input a block reads, by key or by place.
 Refuses to know: what the blocks inside do.
 """
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from typing import Any, TypeAlias, overload
 
-from wengert.errors import BlockError, BlockKeyError, BlockStateError
-from wengert.fold.block import CONVERSIONS, A, AnyBlock, B, Block, C, D, U, X, Y, Z
-from wengert.fold.code import Code, Written
-from wengert.fold.composition import feed
-from wengert.fold.conversion import convert_to_block
+from wengert.errors import BlockKeyError, BlockStateError
+from wengert.fold.block import (
+    CONVERSIONS,
+    A,
+    AnyBlock,
+    B,
+    Block,
+    C,
+    Convertible,
+    D,
+    U,
+    X,
+    Y,
+    Z,
+    convert_to_block,
+)
 from wengert.fold.convert import OBJECT, VOID
+from wengert.fold.inference import Solver, Unknown, Use, head, is_void, resolved, unify
 from wengert.fold.items import taken
-from wengert.fold.solver import Solver, Use
-from wengert.fold.structures import TupleType
-from wengert.fold.unification import Unknown, head, is_void, resolved, unify
+from wengert.fold.kinds import Code, Written
+from wengert.fold.types import ResultType, TupleType
 from wengert.graph.operand import shown
+
+
+class Identity(Written[X, X]):
+    """The input, unchanged.
+
+    >>> from wengert import fold as td
+    >>> td.Identity().eval("foo")
+    'foo'
+
+    Source: TensorFlow Fold, `td.Identity`.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        solver.equal(use, "the input", use.input, "the output", use.output)
+
+    def write(self, use: Use, code: Code, x: str) -> str:
+        return x
+
+
+class Void(Written[object, None]):
+    """Whatever enters, nothing leaves.
+
+    >>> from wengert import fold as td
+    >>> td.Void().eval("foo") is None
+    True
+
+    Source: TensorFlow Fold, `td.Void`.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        solver.equal(use, "the output", use.output, "what is left", VOID)
+        solver.assume(use.input, OBJECT)
+
+    def write(self, use: Use, code: Code, x: str) -> str:
+        return "None"
+
+
+class _Chaining(ABCMeta):
+    """The call of `Pipe`: where less than two blocks are left, it gives no chain."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:  # Any: as the class says; checkers look there
+        if cls is Pipe and options.get("name") is None:
+            return pipe(*args)
+        return super().__call__(*args, **options)
+
+
+class Pipe(Written[A, B], metaclass=_Chaining):
+    """Blocks, or what is convertible, one after the other: what one gives, the next one takes; `a >> b` is this.
+
+    Identities are left out; one block by itself is that block, and none is `Identity()`, unless it has a name.
+    Raises BlockError where what one gives is not what the next one takes, and for what is no block.
+    >>> from wengert import fold as td
+    >>> (td.GetItem("age") >> td.Scalar()).eval({"age": 7}).item()
+    7.0
+    >>> td.Pipe((td.Scalar(), td.Vector(2)), td.Concat()).eval((1, [2, 3])).tolist()
+    [1.0, 2.0, 3.0]
+
+    Source: TensorFlow Fold, `td.Pipe`.
+    """
+
+    def __init__(self, *blocks: Convertible, name: str | None = None) -> None:
+        given = tuple(map(convert_to_block, blocks))
+        super().__init__(name, blocks=given)
+        self.blocks: tuple[AnyBlock, ...] = ()
+        chain: list[AnyBlock] = []
+        for block in given:
+            chain.extend(
+                block.blocks
+                if type(block) is Pipe and block.name is None and _undeclared(block)
+                else (block,)
+            )
+        self.blocks = tuple(chain)
+        self._given = given
+        self.settled()
+
+    def same_input(self) -> Iterable[AnyBlock]:
+        return self.blocks[:1]
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        before, told = use.input, "its input"
+        # to check a longer chain it is enough to know the two sides of the shorter one
+        for block in self.blocks if solver.whole else self._given:
+            part = solver.use(block)
+            link = solver.link if use.parts else solver.equal
+            link(use, told, before, f"the input of {_end(block, 0)!r}", part.input)
+            before, told = part.output, f"the output of {_end(block, -1)!r}"
+            use.parts.append(part)
+        solver.link(use, told, before, "its output where it stands", use.output)
+
+    def write(self, use: Use, code: Code, x: str) -> str:
+        for part in use.parts:
+            x = code.ask(part, x)
+        return x
+
+
+def _end(block: AnyBlock, place: int) -> AnyBlock:
+    """The first or last block of a chain: what a message is about."""
+    return block.blocks[place] if isinstance(block, Pipe) and block.blocks else block
+
+
+def _undeclared(block: AnyBlock) -> bool:
+    """Whether nothing was declared of its types, so that a longer chain may take its blocks over."""
+    return block.declared == (None, None) and block.classes == ((), ())
+
+
+def pipe(*blocks: object) -> AnyBlock:
+    """The chain of blocks, or of what is convertible; identities are left out, and one block is itself."""
+    chain = [convert_to_block(x) for x in blocks]
+    kept = [block for block in chain if type(block) is not Identity or not _undeclared(block)]
+    if not kept:
+        return Identity()
+    return kept[0] if len(kept) == 1 else type.__call__(Pipe, *kept)
+
+
+def feed(solver: Solver, use: Use, block: AnyBlock, source: ResultType, what: str) -> None:
+    """Use a block inside another one; it reads `source`, unless it reads nothing at all."""
+    part = solver.use(block)
+    if not is_void(block.known_input):
+        solver.equal(use, what, source, f"the input of {block!r}", part.input)
+    use.parts.append(part)
+
+
+CONVERSIONS["pipe"] = pipe
+
 
 Key: TypeAlias = Any  # whatever the data are indexed by
 
 
 class AllOf(Written[A, B]):
-    """The same input to each block; what they give is a tuple, for no block nothing.
+    """One input for every block; their outputs are a tuple, nothing for no block.
 
     >>> from wengert import fold as td
     >>> td.AllOf(td.Identity(), td.Scalar()).eval(3)
@@ -79,7 +223,7 @@ class AllOf(Written[A, B]):
         made = TupleType([part.output for part in use.parts]) if use.parts else VOID
         solver.equal(use, "its output", use.output, "what the blocks give", made)
         if all(is_void(block.known_input) for block in self._blocks):
-            solver.input_otherwise(use, VOID)
+            solver.assume(use.input, VOID)
 
     def write(self, use: Use, code: Code, x: str) -> str:
         made = [code.ask(part, x) for part in use.parts]
@@ -129,13 +273,13 @@ class Record(Written[A, B]):
     def __init__(self, children: Any, name: str | None = None) -> None:  # Any: typed by the overloads
         super().__init__(name, children=children)
         if not isinstance(children, (Mapping, tuple, list)):
-            raise BlockError(self.fault("children are a dict, a list of pairs, or a tuple"))
+            raise self.error("children are a dict, a list of pairs, or a tuple")
         self._ordered = not isinstance(children, Mapping) or isinstance(children, OrderedDict)
         if isinstance(children, Mapping):
             pairs = list(children.items()) if self._ordered else _sorted(children)
         elif isinstance(children, list):
             if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in children):
-                raise BlockError(self.fault("a list of children has pairs of a key and a block"))
+                raise self.error("a list of children has pairs of a key and a block")
             pairs = children
         else:
             pairs = list(enumerate(children))
@@ -162,34 +306,27 @@ class Record(Written[A, B]):
             elif isinstance(of, TupleType):
                 self._from_tuple(solver, use, of, sources)
             else:
-                raise BlockError(self.fault(f"its input is {resolved(of)}; it takes data, or a tuple"))
+                raise self.error(f"its input is {resolved(of)}; it takes data, or a tuple")
             return True
 
-        def default() -> bool:
-            if not isinstance(head(use.input), Unknown):
-                return False
-            unify(use.input, TupleType(sources) if self._ordered else OBJECT)
-            return True
-
-        solver.wait(use, rule)
-        solver.otherwise(use, default)
+        solver.wait(rule)
+        solver.assume(use.input, TupleType(sources) if self._ordered else OBJECT)
 
     def _from_tuple(self, solver: Solver, use: Use, of: TupleType, sources: list[Unknown]) -> None:
         if not self._ordered:
-            raise BlockStateError(
-                self.fault(
-                    f"its input is {resolved(of)}, and a dict has no order: give a tuple of blocks, or an OrderedDict"
-                )
+            raise self.error(
+                f"its input is {resolved(of)}, and a dict has no order: give a tuple of blocks, or an OrderedDict",
+                BlockStateError,
             )
         if len(of) != len(sources):
-            raise BlockError(self.fault(f"its input has {len(of)} parts, and it has {len(sources)} blocks"))
+            raise self.error(f"its input has {len(of)} parts, and it has {len(sources)} blocks")
         for i, (part, source) in enumerate(zip(of.parts, sources, strict=True)):
             solver.equal(use, f"part {i} of its input", part, f"the input of {self._blocks[i]!r}", source)
 
     def __getitem__(self, key: Key, /) -> Any:  # Any: what a composition connects
         """In the scope of a `td.Composition`: what the block under a key gives."""
         if key not in self._keys:
-            raise BlockKeyError(self.fault(f"it has no block under {shown(key)}"))
+            raise self.error(f"it has no block under {shown(key)}", BlockKeyError)
         return super().__getitem__(self._keys.index(key))
 
     def write(self, use: Use, code: Code, x: str) -> str:

@@ -1,0 +1,78 @@
+"""Constants and operators as the text of a program has them, and the function that a text is.
+
+Knows: which functions Python writes as signs, and which constants as they are; that all others have names.
+Refuses to know: what lines say, and where results lie.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from wengert.arrays import freeze, is_array
+
+__all__ = ["SIGNS", "TEXT", "Constants", "executed", "function_of"]
+
+SIGNS: Final[Mapping[Callable[..., Any], str]] = {  # Any: functions of numbers and arrays
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+    operator.pow: "**",
+}
+TEXT: Final = "<string>"  # the name of the file of all texts
+_PLAIN: Final = (int, bool, str, type(None))
+
+
+class Constants:
+    """The functions and values that a text mentions; its code runs in `scope`, where they have their names.
+
+    >>> constants = Constants()
+    >>> constants.text(1), constants.text(len), constants.text(2.5), constants.text(len)
+    ('(1)', 'k0', 'k1', 'k0')
+    >>> constants.scope
+    {'k0': <built-in function len>, 'k1': 2.5}
+    """
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {}  # Any: functions and constants
+        self._named: dict[int, tuple[str, object]] = {}
+
+    def text(self, x: object) -> str:
+        """A constant as it is, or its name."""
+        return f"({x!r})" if type(x) in _PLAIN else self.name(x)
+
+    def name(self, x: object) -> str:
+        """The name of a constant; an array is copied, as others may write to theirs."""
+        found = self._named.get(id(x))
+        if found is None:
+            found = self._named[id(x)] = (
+                f"k{len(self._named)}",
+                x,
+            )  # it has to live as long as its id counts
+            self.scope[found[0]] = freeze(x) if is_array(x) else x
+        return found[0]
+
+
+def executed(source: str, scope: Mapping[str, Any], file: str = TEXT) -> dict[str, Any]:
+    """The names that a source defines, beside those of `scope`; `file` is what errors call it.
+
+    Whoever takes a function out of it removes its name: in its own globals the function would be a cycle.
+    """
+    names = dict(scope)
+    exec(compile(source, file, "exec"), names)
+    return names
+
+
+def function_of(
+    lines: Sequence[str], scope: dict[str, Any], module: str
+) -> Any:  # Any: a function of any type
+    """The function that these lines define; errors and sites take it for code of the module, not of a person.
+
+    >>> function_of(["def twice(x):", " return by * x"], {"by": 2}, __name__)(21)
+    42
+    """
+    names = executed("\n".join(lines), {**scope, "__name__": module})
+    name = lines[0].removeprefix("def ").partition("(")[0]
+    return names.pop(name)  # in its own globals it would be a cycle
