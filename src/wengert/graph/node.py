@@ -14,7 +14,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Protocol
 
 from wengert.control import Do
-from wengert.control.kinds import Question
+from wengert.control.do import Question
 from wengert.differentiable import Data_co, Delta_contra, Differentiable
 from wengert.errors import LazyError, NotDifferentiableError, ShapeError
 from wengert.graph.kinds import Column, DeviceLike, DTypeLike, Kind, Role, Shape
