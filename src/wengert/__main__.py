@@ -7,8 +7,9 @@ Refuses to know: what they do.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import Final
+
+from wengert.later import later
 
 COMMANDS: Final = {
     "doctor": ("wengert.doctor", "show what is installed here, and what of it is wrong"),
@@ -20,7 +21,7 @@ def main(arguments: list[str]) -> int:
     """Run one command; the exit status."""
     if arguments and arguments[0] in COMMANDS:
         name, _ = COMMANDS[arguments[0]]
-        status: int = import_module(name).main(arguments[1:])  # not before it is asked for
+        status: int = later(name, "main")(arguments[1:])  # not before it is asked for
         return status
     asked_for_help = arguments in ([], ["-h"], ["--help"])
     out = sys.stdout if asked_for_help else sys.stderr

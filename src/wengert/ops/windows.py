@@ -63,7 +63,7 @@ def around(padding: Pair) -> tuple[Pair, ...]:
 
 
 def seen(c: Value, x: Value, filled: float, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Value:
-    """What each window sees, on a new axis: (batch, channels, places in a window, rows, columns)."""
+    """The elements of each window, on a new axis: (batch, channels, places in a window, rows, columns)."""
     return c.xp.windows(c.xp.pad(x, around(padding), filled), size, stride, dilation)
 
 
