@@ -1,4 +1,4 @@
-"""One run as a whole, and what a step of it can ask for.
+"""A run as a whole, and the context of its steps.
 
 Knows: cancellation, what is to happen after success, values remembered for one run, the executor chosen.
 Refuses to know: how a `Do` is stepped, what the executor does with the expressions it is handed.
@@ -20,7 +20,7 @@ Answer: TypeAlias = Generator[Any, Any, Any]
 
 
 class Executor(Protocol):
-    """Who gives meaning to expressions; each method is the program of one question about one expression."""
+    """The interpreter of expressions; each method is the program of one question about one expression."""
 
     def forward(self, expression: object, context: Context, /) -> Answer: ...
 

@@ -28,7 +28,7 @@ Handler: TypeAlias = Then[Exception, A]
 
 @dataclass(frozen=True)
 class Observation:
-    """How a run ended, and what it did on the way."""
+    """The outcome of a run, and its effects."""
 
     value: object
     failure: object

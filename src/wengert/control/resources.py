@@ -84,7 +84,7 @@ class SharedValue:
         stack[mark:] = [Share(self)]
 
     def hold(self, stack: list[Finalizer]) -> None:
-        """One more user. Who comes after the last let go finds it closed: it is not opened again."""
+        """Add a user. Who comes after the last let go finds it closed: it is not opened again."""
         if self.holders:
             hold = Share(self)
             self.holders += 1  # beside the next line: an interrupt between them would keep the cell open

@@ -1,4 +1,4 @@
-"""From what a person writes to what a node holds: numbers, arrays, layers, registered values.
+"""Conversion of what a person writes to operands of nodes: numbers, arrays, layers, registered values.
 
 Knows: which Python and array types fall into which column, that a literal array is kept as a private copy,
 as its owner may write to it before a run, and how operands are described in messages.
@@ -100,7 +100,7 @@ def found_kind(of: Kind, x: Value) -> Kind:
 
 @lru_cache(maxsize=1 << 16)
 def _word(x: int) -> tuple[Any, Kind]:  # Any: an array
-    """One integer, be it a word or a label: it comes many times."""
+    """An integer as an operand, remembered: words and labels come many times."""
     return freeze(integer_array(x)), INDEX_LITERAL
 
 

@@ -95,7 +95,7 @@ def summed(rule: Rule, case: Case, index: int) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How an operation does on operands of certain types.
+    """The rules of an operation for operands of certain types.
 
     `derivatives[i]` takes (case, g, y, *operands, **attributes) and gives the delta of operand i, or is None
     where there is none; one rule instead of a tuple serves any number of operands and gets the index first.

@@ -231,7 +231,7 @@ class Store:
 
 
 def _still_seen(history: list[tuple[int, Value]], readers: list[int]) -> list[tuple[int, Value]]:
-    """Of each reader, the newest entry not younger than its snapshot."""
+    """The history that readers need: of each, the newest entry not younger than its snapshot."""
     seen = {max((v for v, _ in history if v <= reader), default=-1) for reader in readers}
     return [entry for entry in history if entry[0] in seen]
 

@@ -54,7 +54,7 @@ class Template:
 
     @property
     def given(self) -> int:
-        """How many operands whoever calls gives."""
+        """The number of operands that a call is given."""
         return len(self.parameters) - len(self.lifted)
 
     @property
@@ -69,7 +69,7 @@ class Template:
 
     @property
     def kind(self) -> Kind:
-        """Of the node that a call makes."""
+        """The kind of the node that a call makes."""
         if self.single:
             return self.results[0].kind
         trainable = any(x.kind.trainable for x in self.results)

@@ -172,7 +172,7 @@ def axes_in(axis: int | tuple[int, ...] | None, shape: Shape) -> tuple[int, ...]
 
 
 def count(axis: Axis, shape: Shape) -> int:
-    """How many elements a reduction over `axis` joins into one."""
+    """The number of elements that a reduction over `axis` joins into one."""
     return math.prod(shape[a] for a in axes_in(axis, shape))
 
 

@@ -46,7 +46,7 @@ def check_images(shape: Shape) -> None:
 
 
 def counts_of(shape: Shape, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Pair:
-    """How many windows lie along each of the last two axes."""
+    """The number of windows along each of the last two axes."""
     found = []
     for axis, n, k, s, p, d in zip((2, 3), shape[2:], size, stride, padding, dilation, strict=True):
         covers = d * (k - 1) + 1

@@ -77,7 +77,7 @@ class Symbol:
 
     @property
     def shape(self) -> Shape:
-        """As in every run: kinds fix it."""
+        """The shape, which kinds fix for every run."""
         shape = known_shape(self.x)
         if shape is None:
             raise ShapeError(f"{self.x!r} has no shape")
