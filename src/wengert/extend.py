@@ -18,10 +18,10 @@ from wengert.graph.operation import Case, Operation, Rule, Rules
 from wengert.graph.weights import Update, Weight, data_of
 from wengert.lazy import LazyDelta, Product, Rows, dense, scaled
 from wengert.ops import batching, kinds, specification, windows
-from wengert.ops.custom import Custom, operation
 from wengert.ops.families import (
     Broadcasting,
     Comparison,
+    Custom,
     Elementwise,
     Reduction,
     broadcasting,
@@ -29,6 +29,7 @@ from wengert.ops.families import (
     defined,
     dressed,
     elementwise,
+    operation,
     reduced_by,
     reduction,
     spread,

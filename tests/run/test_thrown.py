@@ -22,7 +22,7 @@ from tests.run.divided import dividing
 from tests.run.planned import eager, plain
 from tests.run.test_plans_failures import everybody_may_train
 from tests.run.thrown import Thrown, by_signal, by_thread, raise_stopped
-from wengert.control import machine
+from wengert.control import do
 from wengert.graph.store import STORE, _inside
 from wengert.plugins import Adagrad, LearningRateSchedule
 from wengert.run.commit import commit
@@ -143,7 +143,7 @@ def test_a_commit_is_whole_whatever_another_thread_throws(kind: str, name: str) 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_is_whole_wherever_something_is_thrown(kind: str, name: str) -> None:
     scene = lambda: Scene(kind, EXECUTORS[name]())  # noqa: E731 # as above
-    nothing, everything = attacked(scene, Scene.step, by_signal(), machine.execute, 7)
+    nothing, everything = attacked(scene, Scene.step, by_signal(), do.execute, 7)
     assert nothing
     assert everything
 

@@ -6,11 +6,8 @@ Refuses to know: numbers, graphs, arrays.
 
 from wengert.control.collecting import without_collector
 from wengert.control.context import Context, Executor, Run, replace_executors, set_default_executor
-from wengert.control.do import Awaits, Do, Steps
+from wengert.control.do import Awaits, Do, Steps, await_here, running_here
 from wengert.control.gather import gather
-from wengert.control.machine import running_here
-from wengert.control.notation import await_here
-from wengert.control.pickling import Step
 from wengert.control.unit import UnitContinuation
 
 __all__ = [
@@ -19,7 +16,6 @@ __all__ = [
     "Do",
     "Executor",
     "Run",
-    "Step",
     "Steps",
     "UnitContinuation",
     "await_here",

@@ -16,7 +16,7 @@ from typing import Final
 
 
 class _Collector:
-    """Who is without it, each with the thread, and whether it was on when the first of them came."""
+    """The users without a collector, by thread, and whether it was on when the first of them came."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -1,4 +1,4 @@
-"""One run as a whole, and what a step of it can ask for.
+"""A run as a whole, and the context of its steps.
 
 Knows: cancellation, what is to happen after success, values remembered for one run, the executor chosen.
 Refuses to know: how a `Do` is stepped, what the executor does with the expressions it is handed.
@@ -6,35 +6,31 @@ Refuses to know: how a `Do` is stepped, what the executor does with the expressi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Generator
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
+from wengert.control.resources import RunCancelled, SharedValue
 from wengert.errors import ArgumentError, WengertError, combine
 from wengert.site import user_position
 
-if TYPE_CHECKING:
-    from wengert.control.do import Do, Steps
-    from wengert.control.resources import Cell
-
 T = TypeVar("T")
+# The `Steps` of `do.py`. Any: control hands expressions over unread, so it cannot know the type of their data.
+Answer: TypeAlias = Generator[Any, Any, Any]
 
 
 class Executor(Protocol):
-    """Who gives meaning to expressions; each method is the program of one question about one expression."""
+    """The interpreter of expressions; each method is the program of one question about one expression."""
 
-    # Any in the answers: control hands expressions over unread, so it cannot know the type of their data.
+    def forward(self, expression: object, context: Context, /) -> Answer: ...
 
-    def forward(self, expression: object, context: Context, /) -> Steps[Any]: ...
+    def value(self, expression: object, context: Context, /) -> Answer: ...
 
-    def value(self, expression: object, context: Context, /) -> Steps[Any]: ...
+    def predict(self, expression: object, context: Context, /) -> Answer: ...
 
-    def predict(self, expression: object, context: Context, /) -> Steps[Any]: ...
+    def train(self, loss: object, context: Context, /) -> Answer: ...
 
-    def train(self, loss: object, context: Context, /) -> Steps[Any]: ...
-
-    def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]: ...
+    def gradients(self, loss: object, wrt: object, context: Context, /) -> Answer: ...
 
 
 Replacing = Callable[["Executor"], "Executor"]
@@ -54,26 +50,6 @@ def replace_executors(by: Replacing | None) -> Replacing | None:
     global _replacing
     before, _replacing = _replacing, by
     return before
-
-
-class RunCancelled(BaseException):
-    """What unwinds a cancelled run: no `recover` and no `except Exception` sees it.
-
-    `failures` are the releases that failed meanwhile; a caller gets them instead of the cancellation.
-    """
-
-    def __init__(self) -> None:
-        super().__init__("the run was cancelled")
-        self.failures: list[Exception] = []
-
-    def outcome(self) -> Exception:
-        """What the caller gets; its cause is what the last step raised, perhaps because of it."""
-        if self.failures:
-            failures, self.failures = self.failures, []  # their context is this exception: no cycle may stay
-            return combine(failures)
-        cancelled = CancelledError(*self.args)
-        cancelled.__cause__ = self.__cause__
-        return cancelled
 
 
 class Run:
@@ -112,8 +88,8 @@ class Run:
         self._done = False
         self.cancelled = False
         self.settled = False
-        self.cells: dict[Do[Any], Cell] = {}  # Any: shared values of all types in one run
-        self.source: Do[Any] | None = None  # what is run, while it is; Any: a Do of whatever value
+        self.cells: dict[object, SharedValue] = {}  # by shared `Do`
+        self.source: object = None  # the `Do` that is run, while it is
 
     @property
     def chosen(self) -> Executor | None:
@@ -236,7 +212,7 @@ class Run:
 
 
 class Context:
-    """What a program is handed: the run, and the environment that the nearest `Do.within` around it gave.
+    """The argument of a program: the run, and the environment that the nearest `Do.within` around it gave.
 
     `whole`: the question that is asked is the only one of the run, so nothing else will read or change what this one
     does. `followed`: functions are then applied to its value, and may fail (`Remainder` runs them).

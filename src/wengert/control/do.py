@@ -1,32 +1,55 @@
-"""`Do`: a description of work that finishes later, may fail, and owns resources.
+"""`Do`: a description of work that finishes later, may fail, and owns resources; its kinds, and how they are run.
 
-Knows: what users make of descriptions, and its types.
-Refuses to know: how each kind begins on the machine; nothing here happens before a run.
+Knows: what users make of descriptions, what each kind is to the machine (a value, a failure, a frame with a source
+below it), how a chain of any length is pickled, runs on this thread, on one of their own, and inside asyncio.
+Refuses to know: numbers, graphs, executors. Nothing here happens before a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
-from concurrent.futures import Future
+import sys
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager
+from contextvars import copy_context
+from functools import partial
+from threading import Thread
+from types import CoroutineType, TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, TypeAlias, TypeVar
 
-from wengert.control.context import Context, Executor
-from wengert.control.machine import Machine, execute_with
-from wengert.control.notation import await_here, described
-from wengert.control.start import start
+from wengert.control.context import Context, Executor, Run
+from wengert.control.machine import (
+    Asking,
+    Awaiting,
+    Frame,
+    Instruction,
+    Machine,
+    Nesting,
+    Recovering,
+    Returning,
+    Scoping,
+    Sharing,
+)
+from wengert.control.notation import described, driving, not_awaitable, running_event_loop
+from wengert.control.resources import Exit, RunCancelled, SharedValue
+from wengert.errors import NotAwaitableError
+
+if TYPE_CHECKING:
+    import asyncio  # loaded by whoever has an event loop: it takes as long to import as all of this library
 
 A = TypeVar("A")
 B = TypeVar("B")
 A_co = TypeVar("A_co", covariant=True)
 
+# Any throughout this module: a machine mixes the values of all parts of a Do.
+
 
 class Awaits(Protocol[A_co]):
-    """What a run can wait for: a `Do`, and what stands for one in a run."""
+    """Anything that a run can wait for: a `Do`, and what stands for one in a run."""
 
     def as_do(self) -> Do[A_co]: ...
 
-    def __await__(self) -> Generator[Any, Any, A_co]: ...  # Any: what passes between it and its driver
+    def __await__(self) -> Generator[Any, Any, A_co]: ...
 
 
 class Do(Generic[A_co]):
@@ -42,25 +65,25 @@ class Do(Generic[A_co]):
 
     __slots__ = ("__weakref__",)
 
-    def _begin(self, machine: Machine) -> Do[Any] | None:  # Any: the stack mixes all types
+    def _begin(self, machine: Machine) -> Instruction | None:
         raise NotImplementedError("a Do is made by Do.now, Do.delay and the like")
 
     @staticmethod
     def now(value: A) -> Do[A]:
         """`value`, already known."""
-        return kinds.Now(value)
+        return Now(value)
 
     @staticmethod
     def fail(exception: Exception) -> Do[Never]:
         """The failure `exception`. Raises TypeError for what is no exception."""
         if not isinstance(exception, Exception):
             raise TypeError(f"Do.fail takes an exception, not {described(exception)}")
-        return kinds.Fail(exception)
+        return Fail(exception)
 
     @staticmethod
     def delay(make: Callable[[], A]) -> Do[A]:
         """`make()`, called when run, once for each use."""
-        return kinds.Delay(make)
+        return Delay(make)
 
     @staticmethod
     def defer(make: Callable[[], Do[A]]) -> Do[A]:
@@ -69,11 +92,11 @@ class Do(Generic[A_co]):
         >>> Do.defer(lambda: Do.now(1)).run()
         1
         """
-        return kinds.Defer(make)
+        return Defer(make)
 
     @staticmethod
     def resource(make: Callable[[], AbstractContextManager[A]]) -> Do[A]:
-        """What `make()` gives on entering; left exactly once, when the run or the `nested` around it ends.
+        """The value that `make()` gives on entering; left exactly once, when the run or the `nested` around it ends.
 
         Its `__exit__` sees the failure, if there is one; what it returns is ignored.
         >>> from contextlib import closing
@@ -81,30 +104,30 @@ class Do(Generic[A_co]):
         >>> Do.resource(lambda: closing(StringIO("read"))).map(lambda file: file.read()).run()
         'read'
         """
-        return kinds.Resource(make)
+        return Resource(make)
 
     @staticmethod
     def program(make: Callable[[Context], Steps[A]]) -> Do[A]:
         """For interpreters: a generator, new in each run, that yields a `Do` and is sent its value."""
-        return kinds.Program(make)
+        return Programmed(make)
 
     @staticmethod
     def coroutine(make: Callable[[], Coroutine[Any, Any, A]]) -> Do[A]:  # Any: what it awaits is of all types
         """For notations: an `async` function, called anew in each run, whose `await`s are this run's."""
-        return kinds.Coroutined(make)
+        return Coroutined(make)
 
     @staticmethod
     def within(environment: object, source: Do[A]) -> Do[A]:
         """For interpreters: `source`, in which programs see `environment` as `context.environment`."""
-        return kinds.Within(environment, source)
+        return Within(environment, source)
 
     def map(self, transform: Callable[[A_co], B]) -> Do[B]:
         """`transform` of the value."""
-        return kinds.Map(self, transform)
+        return Map(self, transform)
 
     def flat_map(self, then: Callable[[A_co], Do[B]]) -> Do[B]:
         """The `Do` that `then` makes of the value; what this one has opened stays open for it."""
-        return kinds.FlatMap(self, then)
+        return FlatMap(self, then)
 
     def recover(self, handler: Callable[[Exception], Do[B]]) -> Do[A_co | B]:
         """On failure what `handler` makes of the exception; what this one had opened is released before.
@@ -112,7 +135,7 @@ class Do(Generic[A_co]):
         >>> Do.delay(lambda: 1 // 0).recover(lambda exception: Do.now(0)).run()
         0
         """
-        return kinds.Recover(self, handler)
+        return Recover(self, handler)
 
     def shared(self) -> Do[A_co]:
         """One computation, and one opening of its resources, for all users of this object in a run.
@@ -122,16 +145,16 @@ class Do(Generic[A_co]):
         >>> a is b
         True
         """
-        return kinds.Shared(self)
+        return Shared(self)
 
     def nested(self) -> Do[A_co]:
-        """The same value; what was opened for it is released as soon as it is known."""
-        return kinds.Nested(self)
+        """This value; what was opened for it is released as soon as it is known."""
+        return Nested(self)
 
     def run(self, executor: Executor | None = None) -> A_co:
         """Perform it here and now; returns, or raises, when everything is released."""
         try:
-            return execute_with(self, executor)
+            return execute(self, Run(executor))
         finally:
             del self  # see Machine.complete
 
@@ -141,13 +164,17 @@ class Do(Generic[A_co]):
         >>> Do.now(1).start().result()
         1
         """
-        return start(self, executor)
+        run = Run(executor)
+        future: Started[A_co] = Started(run)
+        work = copy_context().run  # the thread sees a copy of this one's context variables
+        Thread(target=work, args=(_work, self, run, future), name="wengert-run").start()
+        return future
 
     def as_do(self) -> Do[A_co]:
         """Itself: see `Awaits`."""
         return self
 
-    def __await__(self) -> Generator[Any, Any, A_co]:  # Any: what passes between it and its driver
+    def __await__(self) -> Generator[Any, Any, A_co]:
         return await_here(self)
 
     if not TYPE_CHECKING:  # hidden: checkers refuse these by themselves
@@ -164,5 +191,402 @@ class Do(Generic[A_co]):
 
 Steps: TypeAlias = Generator[Do[Any], Any, A]  # Any: a program asks for values of all types
 
-# Last, so that either can be imported first: every kind is a `Do`, and `Do` makes them.
-from wengert.control import kinds  # noqa: E402 # see above
+
+class Now(Do[A]):
+    __slots__ = ("value",)
+
+    def __init__(self, value: A) -> None:
+        self.value = value
+
+    def _begin(self, machine: Machine) -> None:
+        machine.value = self.value
+
+
+class Fail(Do[Never]):
+    __slots__ = ("exception", "traceback")
+
+    def __init__(self, exception: Exception) -> None:
+        self.exception = exception
+        self.traceback: TracebackType | None = exception.__traceback__
+
+    def _begin(self, machine: Machine) -> Instruction | None:
+        try:
+            # Each raise lengthens the traceback of the one exception object; a thousand runs must not.
+            return machine.fail(self.exception.with_traceback(self.traceback))
+        finally:
+            del self  # from Python 3.12 on a frame of the traceback may hold this one
+
+    def __reduce__(self) -> tuple[type[Fail], tuple[Exception]]:
+        return Fail, (self.exception,)  # tracebacks cannot be pickled
+
+
+class Delay(Do[A]):
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], A]) -> None:
+        self.make = make
+
+    def _begin(self, machine: Machine) -> None:
+        machine.value = self.make()
+
+
+class Defer(Do[A]):
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], Do[A]]) -> None:
+        self.make = make
+
+    def _begin(self, machine: Machine) -> Do[A]:
+        following = self.make()
+        if isinstance(following, Do):
+            return following
+        raise _no_do(following, "defer", self.make)
+
+
+class Resource(Do[A]):
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], AbstractContextManager[A]]) -> None:
+        self.make = make
+
+    def _begin(self, machine: Machine) -> None:
+        manager = self.make()
+        kind = type(manager)
+        if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
+            raise TypeError(
+                f"the function given to Do.resource, {described(self.make)}, returned "
+                f"{described(manager)}, not a context manager; use Do.delay for a plain value"
+            )
+        entry = Exit(manager)
+        machine.finalizers.append(entry)
+        machine.value = manager.__enter__()
+        entry.entered = True
+
+
+class Chained(Do[A]):
+    """A kind with one source; pickled as a list of links, so that a chain of any length needs no stack."""
+
+    __slots__ = ("source",)
+    source: Do[Any]
+
+    def __reduce__(self) -> tuple[Callable[..., Do[Any]], tuple[Do[Any], list[Link]]]:
+        links: list[Link] = []
+        link: Do[Any] = self
+        while isinstance(link, Chained):
+            kind = type(link)
+            links.append((kind, tuple(getattr(link, name) for name in kind.__slots__)))
+            link = link.source
+        return _chain, (link, links[::-1])
+
+
+Link: TypeAlias = tuple[
+    Callable[..., Do[Any]], tuple[Any, ...]
+]  # a kind, and what it takes beside its source
+
+
+def _chain(do: Do[Any], links: list[Link]) -> Do[Any]:
+    for kind, arguments in links:
+        do = kind(do, *arguments)
+    return do
+
+
+class Map(Chained[B], Frame):
+    __slots__ = ("transform",)
+
+    def __init__(self, source: Do[A], transform: Callable[[A], B]) -> None:
+        self.source = source
+        self.transform: Callable[[Any], B] = transform
+
+    def _begin(self, machine: Machine) -> Do[Any]:
+        machine.frames.append(self)
+        return self.source
+
+    def resume(self, machine: Machine) -> None:
+        machine.value = self.transform(machine.value)
+
+
+class FlatMap(Chained[B], Frame):
+    __slots__ = ("then",)
+
+    def __init__(self, source: Do[A], then: Callable[[A], Do[B]]) -> None:
+        self.source = source
+        self.then: Callable[[Any], Do[B]] = then
+
+    def _begin(self, machine: Machine) -> Do[Any]:
+        machine.frames.append(self)
+        return self.source
+
+    def resume(self, machine: Machine) -> Do[B]:
+        following = self.then(machine.value)
+        if isinstance(following, Do):
+            return following
+        raise _no_do(following, "flat_map", self.then)
+
+
+class Recover(Chained[A]):
+    __slots__ = ("handler",)
+
+    def __init__(self, source: Do[A], handler: Callable[[Exception], Do[A]]) -> None:
+        self.source = source
+        self.handler = handler
+
+    def _begin(self, machine: Machine) -> Do[A]:
+        machine.frames.append(Recovering(self.decide, len(machine.finalizers)))
+        return self.source
+
+    def decide(self, failure: Exception) -> Do[A]:
+        try:
+            following = self.handler(failure)
+        finally:
+            del failure  # a handler that raises it again would tie this frame into a cycle
+        if isinstance(following, Do):
+            return following
+        raise _no_do(following, "recover", self.handler)
+
+
+class Shared(Do[A]):
+    __slots__ = ("source",)
+
+    def __init__(self, source: Do[A]) -> None:
+        self.source = source
+
+    def _begin(self, machine: Machine) -> Instruction | None:
+        cell = machine.run.cells.get(self)
+        if cell is None:
+            machine.run.cells[self] = cell = SharedValue()
+            machine.frames.append(Sharing(cell, len(machine.finalizers)))
+            return self.source
+        if not cell.known:
+            return machine.wait_for(self, cell)
+        if cell.failure is not None:
+            return machine.fail(cell.failure)
+        cell.hold(machine.finalizers)
+        machine.value = cell.value
+        return None
+
+
+class Nested(Chained[A]):
+    __slots__ = ()
+
+    def __init__(self, source: Do[A]) -> None:
+        self.source = source
+
+    def _begin(self, machine: Machine) -> Do[A]:
+        machine.frames.append(Nesting(len(machine.finalizers)))
+        return self.source
+
+
+class Programmed(Do[A]):
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[Context], Steps[A]]) -> None:
+        self.make = make
+
+    def _begin(self, machine: Machine) -> Instruction | None:
+        machine.value = None
+        return Asking(self.make(machine.context)).resume(machine)
+
+
+class Question(Do[A_co]):
+    """A question to the run's executor about an expression: `forward`, `value`, `predict`, `train` or `gradients`."""
+
+    __slots__ = ("arguments", "method")
+
+    def __init__(self, method: str, *arguments: object) -> None:
+        self.method = method
+        self.arguments = arguments
+
+    def _begin(self, machine: Machine) -> Instruction | None:
+        source, context = machine.run.source, machine.context
+        if source is not self:
+            while isinstance(source, Map):
+                source, context.followed = source.source, True
+            while isinstance(source, (Recover, Nested, Shared)) and not context.followed:
+                source = source.source
+        context.whole = source is self
+        machine.value = None
+        return Asking(getattr(machine.run.executor, self.method)(*self.arguments, context)).resume(machine)
+
+
+class Remainder(Do[None]):
+    """For a question that is followed: what comes after it goes on with `value` to the end of the run, then it does.
+
+    So a training makes its changes when nothing is left that could fail.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def _begin(self, machine: Machine) -> None:
+        machine.frames.insert(0, Returning(machine.frames.pop()))
+        machine.value = self.value
+
+
+class Coroutined(Do[A]):
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], Coroutine[Any, Any, A]]) -> None:
+        self.make = make
+
+    def _begin(self, machine: Machine) -> Instruction | None:
+        coroutine = self.make()
+        if not isinstance(coroutine, (CoroutineType, Coroutine)):
+            raise not_awaitable(coroutine, f"{described(self.make)} is no async function: it returned")
+        machine.value = None
+        return Awaiting(coroutine).resume(machine)
+
+
+class Within(Do[A]):
+    __slots__ = ("environment", "source")
+
+    def __init__(self, environment: object, source: Do[A]) -> None:
+        self.environment = environment
+        self.source = source
+
+    def _begin(self, machine: Machine) -> Do[A]:
+        machine.frames.append(Scoping(machine.context))
+        machine.context = Context(machine.run, self.environment)
+        return self.source
+
+
+def _no_do(given: object, method: str, function: object) -> Exception:
+    return not_awaitable(given, f"the function given to {method}, {described(function)}, returned")
+
+
+def questions(source: object) -> Iterator[Question[Any]]:
+    """Iterate over the questions in a description; a question that only a run makes is not seen."""
+    seen: set[int] = set()
+    left: list[object] = [source]
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, Question):
+            yield part
+        elif isinstance(part, (Chained, Shared, Within)):
+            left.append(part.source)
+        else:
+            left.extend(getattr(part, "parts", ()))  # of a gather
+
+
+def execute(source: Do[A], run: Run) -> A:
+    """Run `source` to its end in this thread, as the whole of `run`."""
+    run.source = source
+    try:
+        value: A = Machine(run).complete(source)
+        return value
+    except RunCancelled as cancelled:  # after the last step, when nothing was left to abandon
+        raise cancelled.outcome() from None
+    finally:
+        del source  # see Machine.complete
+        try:
+            run.close()
+        except BaseException:  # an interrupt: what it has left is closed now
+            run.close()
+            raise
+
+
+def running_here() -> bool:
+    """Whether this thread is in the middle of a run."""
+    frame = sys._getframe()
+    while frame.f_code is not execute.__code__:
+        if frame.f_back is None:
+            return False
+        frame = frame.f_back
+    return True
+
+
+class Started(Future[A]):
+    """The future of a started run. `cancel()` works while it runs; it is cancelled when all is released.
+
+    For `concurrent.futures` it is pending until its outcome is known: there, only then can it be cancelled.
+    """
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self._run = run
+
+    def cancel(self) -> bool:
+        """Ask the run to stop before its next step; False if its outcome is known already."""
+        return self._run.cancel()
+
+    def running(self) -> bool:
+        return not self.done()
+
+    def finish_cancelled(self) -> None:
+        """The run has stopped and released everything."""
+        super().cancel()
+        self.set_running_or_notify_cancel()
+
+
+def _work(source: Do[A], run: Run, future: Started[A]) -> None:
+    try:
+        value = execute(source, run)
+    except CancelledError as failure:
+        if run.cancelled:
+            future.finish_cancelled()
+        else:  # the user's own: a future that the run waited for was cancelled
+            future.set_exception(failure)
+    except BaseException as failure:
+        future.set_exception(failure)
+    else:
+        future.set_result(value)
+    finally:
+        del source, future  # the exception's traceback holds this frame, and the future the exception
+
+
+def await_here(source: Awaits[A]) -> Generator[Any, Any, A]:
+    """The `__await__` of everything that a run can wait for.
+
+    Inside a run its driver is handed `source`; inside asyncio `source` runs on a thread of its own.
+    """
+    event_loop = running_event_loop()
+    try:
+        if driving.event_loop is event_loop:
+            value: A = yield source
+            return value
+        if event_loop is None:
+            raise NotAwaitableError(f"nothing drives this await of {described(source)}; use .run() here")
+        return (yield from _in_event_loop(source.as_do(), event_loop).__await__())
+    finally:
+        del source  # it may hold the very exception whose traceback is going to hold this frame
+
+
+async def _in_event_loop(source: Do[A], loop: asyncio.AbstractEventLoop) -> A:
+    """Run `source` on a thread of its own. A cancelled task waits until the run has released everything."""
+    cancelled: type[BaseException] = sys.modules["asyncio"].CancelledError
+    started = source.start()
+    del source  # as below: it may hold the exception
+    cancellation: BaseException | None = None
+    while True:
+        finished = loop.create_future()
+        started.add_done_callback(partial(_tell, loop, finished))
+        try:
+            await finished
+            break
+        except cancelled as error:
+            cancellation = error
+            started.cancel()
+        except BaseException:  # the coroutine is being closed: nobody can wait any more
+            started.cancel()
+            raise
+    try:
+        if cancellation is None:
+            return started.result()
+        failure = None if started.cancelled() else started.exception()
+        raise cancellation if failure is None else failure
+    finally:
+        del started, cancellation, finished  # the exception's traceback holds this frame
+        failure = None
+
+
+def _tell(loop: asyncio.AbstractEventLoop, finished: asyncio.Future[None], _: Future[A]) -> None:
+    loop.call_soon_threadsafe(_wake, finished)
+
+
+def _wake(finished: asyncio.Future[None]) -> None:
+    if not finished.done():
+        finished.set_result(None)

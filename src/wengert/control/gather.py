@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeVar, overload
 
 from wengert.control.do import Awaits, Do
-from wengert.control.frames import Asking, Gathering, as_do
-from wengert.control.machine import Machine
+from wengert.control.machine import Asking, Gathering, Instruction, Machine, as_do
 from wengert.control.notation import not_awaitable
 from wengert.site import user_position
 
@@ -27,10 +26,8 @@ class Gather(Do[A]):
     def __init__(self, parts: tuple[Do[Any], ...]) -> None:  # Any: parts of all types
         self.parts = parts
 
-    def _begin(self, machine: Machine) -> Do[Any] | None:  # Any: the stack mixes all types
-        together = getattr(
-            machine.run.chosen, "gather", None
-        )  # an interpreter may run branches in its own way
+    def _begin(self, machine: Machine) -> Instruction | None:
+        together = getattr(machine.run.chosen, "gather", None)  # an executor may run branches in its own way
         steps = None if together is None else together(self.parts, machine.context)
         if steps is not None:
             machine.value = None

@@ -28,7 +28,7 @@ Handler: TypeAlias = Then[Exception, A]
 
 @dataclass(frozen=True)
 class Observation:
-    """How a run ended, and what it did on the way."""
+    """The outcome of a run, and its effects."""
 
     value: object
     failure: object
@@ -117,7 +117,7 @@ def recover_of_fail(exception: Exception, handler: Handler[A]) -> None:
 
 
 def recover_of_now(make: Make[A], handler: Handler[A]) -> None:
-    """What follows a success does not depend on a handler before it: `m.recover(fail)` is `m`, twice over."""
+    """`m.recover(fail)` is `m`, and of a success `m.recover(h)` is `m`."""
     agree("recover with fail", lambda e: make(e).recover(Do.fail), make)
     if observe(make).failure is None:
         agree("recover of a success", lambda e: make(e).recover(lambda x: handler(e, x)), make)

@@ -7,17 +7,15 @@ Refuses to know: how either of them goes on.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from threading import local
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from wengert.errors import NotAwaitableError
 
 if TYPE_CHECKING:
-    from wengert.control.do import Awaits
-
-A = TypeVar("A")
+    import asyncio
 
 ADVICE = "await a layer, a Do or a gather of these; wrap other work in Do.delay(function)"
 FOREIGN = f"only an event loop can give what was awaited inside a run, and none drives it here; {ADVICE}"
@@ -37,30 +35,11 @@ class _Driving(local):
 driving = _Driving()
 
 
-def running_event_loop() -> object | None:
+def running_event_loop() -> asyncio.AbstractEventLoop | None:
     """asyncio's running loop in this thread. asyncio is not imported for it: where no one has, none runs."""
-    get: Callable[[], object] | None = getattr(sys.modules.get("asyncio.events"), "_get_running_loop", None)
+    events = sys.modules.get("asyncio.events")
+    get: Callable[[], asyncio.AbstractEventLoop] | None = getattr(events, "_get_running_loop", None)
     return None if get is None else get()
-
-
-def await_here(source: Awaits[A]) -> Generator[Any, Any, A]:  # Any: what passes between it and its driver
-    """The `__await__` of everything that a run can wait for.
-
-    Inside a run its driver is handed `source`; inside asyncio `source` runs on a thread of its own.
-    """
-    event_loop = running_event_loop()
-    try:
-        if driving.event_loop is event_loop:
-            value: A = yield source
-            return value
-        if event_loop is None:
-            raise NotAwaitableError(f"nothing drives this await of {described(source)}; use .run() here")
-        # Imported late: asyncio takes as long to import as all of this library, and here it has been imported.
-        from wengert.control.asynchronous import in_event_loop
-
-        return (yield from in_event_loop(source.as_do()).__await__())
-    finally:
-        del source  # it may hold the very exception whose traceback is going to hold this frame
 
 
 def described(it: object) -> str:

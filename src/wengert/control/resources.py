@@ -1,4 +1,4 @@
-"""What a run has opened, and how it lets go of it: latest first, each exactly once, whatever fails meanwhile.
+"""The stack of resources that a run has opened: released latest first, each exactly once, whatever fails meanwhile.
 
 Knows: context managers, holds on a shared value, how failures of releases join the failure that caused them.
 Refuses to know: what is computed with a resource, and when a scope ends.
@@ -6,11 +6,31 @@ Refuses to know: what is computed with a resource, and when a scope ends.
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, overload
 
-from wengert.control.context import RunCancelled
 from wengert.errors import combine
+
+
+class RunCancelled(BaseException):
+    """The exception that unwinds a cancelled run: no `recover` and no `except Exception` sees it.
+
+    `failures` are the releases that failed meanwhile; a caller gets them instead of the cancellation.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("the run was cancelled")
+        self.failures: list[Exception] = []
+
+    def outcome(self) -> Exception:
+        """The exception for the caller; its cause is what the last step raised, perhaps because of it."""
+        if self.failures:
+            failures, self.failures = self.failures, []  # their context is this exception: no cycle may stay
+            return combine(failures)
+        cancelled = CancelledError(*self.args)
+        cancelled.__cause__ = self.__cause__
+        return cancelled
 
 
 class Finalizer(Protocol):
@@ -45,7 +65,7 @@ class Exit:
                 del failure  # a manager that raises it again would tie this frame into a cycle
 
 
-class Cell:
+class SharedValue:
     """The one computation of a shared `Do` in a run: its outcome, what it opened, how many hold it."""
 
     __slots__ = ("failure", "finalizers", "holders", "known", "value")
@@ -61,22 +81,22 @@ class Cell:
         """Take over from `stack` what the computation opened, and leave there the first user's hold."""
         self.known, self.value, self.holders = True, value, 1
         self.finalizers = stack[mark:]
-        stack[mark:] = [Hold(self)]
+        stack[mark:] = [Share(self)]
 
     def hold(self, stack: list[Finalizer]) -> None:
-        """One more user. Who comes after the last let go finds it closed: it is not opened again."""
+        """Add a user. Who comes after the last let go finds it closed: it is not opened again."""
         if self.holders:
-            hold = Hold(self)
+            hold = Share(self)
             self.holders += 1  # beside the next line: an interrupt between them would keep the cell open
             stack.append(hold)
 
 
-class Hold:
+class Share:
     """One user's share in a cell. The last to let go puts what the cell opened back on the stack."""
 
     __slots__ = ("cell",)
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: SharedValue) -> None:
         self.cell = cell
 
     def release(self, stack: list[Finalizer], failure: BaseException | None) -> None:

@@ -43,7 +43,7 @@ class UnitContinuation(Generic[A_co]):
         return _Map(self, transform)
 
     def flat_map(self, then: Callable[[A_co], UnitContinuation[B]]) -> UnitContinuation[B]:
-        """What `then` makes of the value."""
+        """The `UnitContinuation` that `then` makes of the value."""
         return _FlatMap(self, then)
 
     def run(self) -> A_co:

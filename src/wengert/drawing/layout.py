@@ -1,4 +1,4 @@
-"""Where boxes go: rows by depth, few crossings, and each box near what it is connected with.
+"""Layered layout of a graph: rows by depth, few crossings, each box near its neighbours.
 
 Knows: the layered method: an arrow over several rows goes through a point in each of them; rows are ordered by the
 mean of their neighbours; places in a row are the least squares that keep its order.
@@ -21,7 +21,7 @@ Arrow = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Placement:
     """For each box its row and the middle of its place in it; for each arrow the same of the points on its way."""
 
     rows: list[int]
@@ -29,7 +29,7 @@ class Layout:
     ways: list[list[tuple[int, float]]]
 
 
-def laid_out(widths: Sequence[float], arrows: Sequence[Arrow]) -> Layout:
+def laid_out(widths: Sequence[float], arrows: Sequence[Arrow]) -> Placement:
     """Boxes of these widths; an arrow goes from a smaller number to a greater one."""
     rows = _rows(len(widths), arrows)
     chains, links, all_rows = _through(rows, arrows)
@@ -45,7 +45,7 @@ def laid_out(widths: Sequence[float], arrows: Sequence[Arrow]) -> Layout:
     _order(lines, above, under)
     middles = _middles(lines, all_widths, above, under)
     ways = [[(all_rows[point], middles[point]) for point in chain] for chain in chains]
-    return Layout(rows, middles[: len(widths)], ways)
+    return Placement(rows, middles[: len(widths)], ways)
 
 
 def _rows(count: int, arrows: Sequence[Arrow]) -> list[int]:

@@ -1,4 +1,4 @@
-"""What is drawn of a graph: boxes, the arrows between them, and the frames of opened cells.
+"""The drawing of a graph: boxes, the arrows between them, and a cluster for each opened cell.
 
 Knows: what is said of each node, weight and literal; that a shared node is one box; that the inside of a cell is
 drawn anew for each call, and of a bind not at all, because only the run tells it.
@@ -29,7 +29,7 @@ Drawable: TypeAlias = Expression | tuple[object, ...] | Structure
 
 
 class Look(Enum):
-    """What a box stands for; the value is its fill."""
+    """The kind of thing that a box stands for; the value is its fill."""
 
     OPERATION = "#eef2f7"
     WEIGHT = "#ffe2b8"
@@ -40,7 +40,7 @@ class Look(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One node, weight or literal: what is written in it, where it was built, the frame that it is in."""
+    """One node, weight or literal: what is written in it, where it was built, the cluster that it is in."""
 
     look: Look
     lines: tuple[str, ...]
@@ -49,8 +49,8 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """An opened cell, perhaps in the frame of another."""
+class Cluster:
+    """An opened cell, perhaps in the cluster of another."""
 
     title: str
     outer: int | None
@@ -62,7 +62,7 @@ class Picture:
 
     boxes: list[Box] = field(default_factory=list)
     arrows: list[tuple[int, int]] = field(default_factory=list)
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[Cluster] = field(default_factory=list)
     results: list[int] = field(default_factory=list)
 
 
@@ -83,9 +83,9 @@ def pictured(x: Drawable, who: str, cells: bool, most: int) -> Picture:
 
 
 def nested(
-    picture: Picture, box: Callable[[int, Box], str], opening: Callable[[int, Frame], str], closing: str
+    picture: Picture, box: Callable[[int, Box], str], opening: Callable[[int, Cluster], str], closing: str
 ) -> list[str]:
-    """A line a box, those of a frame between its two lines."""
+    """A line a box, those of a cluster between its two lines."""
     inside: dict[int | None, list[str]] = {}
     for number, each in enumerate(picture.boxes):
         inside.setdefault(each.frame, []).append(box(number, each))
@@ -148,7 +148,7 @@ class _Drawing:
     def _opened(self, node: Node, level: _Level) -> _Level:
         template = template_of(node.signature)
         operands = self._operands(node, level)
-        self.picture.frames.append(Frame(_plain(node), level.frame))
+        self.picture.frames.append(Cluster(_plain(node), level.frame))
         places: _Places = {x: (place,) for x, place in zip(template.inputs, operands, strict=True)}
         return _Level(iter(template.nodes), places, len(self.picture.frames) - 1, node)
 

@@ -10,7 +10,7 @@ from html import escape
 from itertools import pairwise
 from typing import Final
 
-from wengert.drawing.layout import Layout, laid_out
+from wengert.drawing.layout import Placement, laid_out
 from wengert.drawing.picture import Box, Drawable, Look, Picture, pictured
 from wengert.errors import ArgumentError
 from wengert.graph.node import Expression
@@ -41,7 +41,7 @@ def svg(x: Drawable, *, cells: bool = False, most: int = 300) -> str:
 
 
 def shown(x: Expression) -> str | None:
-    """What a notebook shows of a layer; nothing for a weight, or where it would be too much."""
+    """The picture of a layer in a notebook; None for a weight and for a graph that is too large."""
     if isinstance(x, Weight):
         return None
     try:
@@ -51,7 +51,7 @@ def shown(x: Expression) -> str | None:
 
 
 def painted(picture: Picture) -> str:
-    """Any picture."""
+    """The SVG text of a picture."""
     lines = [_lines(picture, box) for box in picture.boxes]
     widths = [max(map(len, text)) * _LETTER + 4 * _PAD for text in lines]
     heights = [len(text) * _LINE + _PAD for text in lines]
@@ -84,7 +84,7 @@ def _lines(picture: Picture, box: Box) -> tuple[str, ...]:
     return box.lines if box.frame is None else (*box.lines, f"in {picture.frames[box.frame].title}")
 
 
-def _tops(layout: Layout, heights: list[float]) -> list[_Point]:
+def _tops(layout: Placement, heights: list[float]) -> list[_Point]:
     """Top and bottom of each row."""
     rows = [0.0] * (max(layout.rows, default=-1) + 1)
     for row, height in zip(layout.rows, heights, strict=True):
@@ -98,7 +98,7 @@ def _tops(layout: Layout, heights: list[float]) -> list[_Point]:
 
 
 def _ends(picture: Picture, places: list[_Place]) -> list[tuple[_Point, _Point]]:
-    """Where each arrow leaves and arrives: side by side on the box, in the order of the operands."""
+    """The two ends of each arrow: side by side on the box, in the order of the operands."""
     into: dict[int, int] = {}
     for _, target in picture.arrows:
         into[target] = into.get(target, 0) + 1

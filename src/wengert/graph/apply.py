@@ -26,7 +26,7 @@ _new = object.__new__  # the layer classes' own `__new__` is the door for a `Do`
 
 
 def _own(function: Any) -> Any:  # Any: as in `of_one`
-    """The same with code of its own: where that of one operation has met a class, it finds attributes at once.
+    """A copy of the function with code of its own, whose inline caches see the classes of one operation only.
 
     A node takes 0.13 us, and 0.21 where one code makes nodes of several classes.
     """
@@ -34,7 +34,7 @@ def _own(function: Any) -> Any:  # Any: as in `of_one`
 
 
 def of_one(operation: Operation) -> Callable[[Any], Any]:  # Any: typed by the public functions, and operators
-    """What makes nodes of a unary operation without attributes: a public function, or a method."""
+    """The function that makes nodes of a unary operation without attributes; public, or a method."""
     signatures = operation.signatures
 
     def node_of(x: Any, /) -> Any:  # Any: as above
@@ -61,7 +61,7 @@ def of_one(operation: Operation) -> Callable[[Any], Any]:  # Any: typed by the p
 
 
 def of_two(operation: Operation) -> Callable[[Any, Any], Any]:  # Any: as in `of_one`
-    """What makes nodes of a binary operation without attributes: a public function, or a method."""
+    """The function that makes nodes of a binary operation without attributes; public, or a method."""
     signatures = operation.signatures
 
     def node_of(a: Any, b: Any, /) -> Any:  # Any: as above

@@ -1,4 +1,4 @@
-"""One operation for many rows at once: what a batching rule is told, and what it may say.
+"""One operation for many rows at once: the argument of a batching rule, and its answer.
 
 Knows: that a batching rule is written with operations on expressions whose stacked operands have one more axis in
 front, so that the derivative of what it makes is known already: batch first, differentiate second.
@@ -37,7 +37,7 @@ class Batch:
         return shape
 
     def again(self, *operands: Any, **attributes: Any) -> Any:  # Any: operands and attributes of every type
-        """The same operation on other operands."""
+        """Apply the operation to other operands."""
         return apply(self.operation, operands, tuple(attributes.items()))
 
 

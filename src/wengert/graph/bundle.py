@@ -1,4 +1,4 @@
-"""How expressions cross a process boundary (S14): flat, so that depth needs no stack, and shared nodes once.
+"""Pickling of expressions: flat, so that depth needs no stack, and shared nodes once.
 
 Knows: that all nodes below a pickled one go as one table, in which operands are places in the table, and that a
 node which is already in a table of the same pickle is never written again; that the layer of a weight's own `forward`

@@ -1,4 +1,4 @@
-"""The run-time type of an expression: column, shape, dtype, device, and what a delta finds there.
+"""The run-time type of an expression: column, shape, dtype, device, and role in a backward pass.
 
 Knows: that two expressions of one kind are interchangeable to every rule, so kinds are interned and compared
 by identity, and rules are looked up by them.
@@ -12,13 +12,15 @@ from enum import IntEnum
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
+from wengert.errors import NotDifferentiableError
+
 Shape = tuple[int, ...]
 DTypeLike = Any  # numpy's dtype object or None; a kind compares it, prints it, and asks its size
 DeviceLike = Any  # "cpu" or cupy's device object; a kind only compares it and prints it
 
 
 class Column(IntEnum):
-    """What a value is: the rows of the table of differentiable types, and what is not differentiated."""
+    """The sort of a value: the rows of the table of differentiable types, and what is not differentiated."""
 
     NUMBER = 0  # a Python number: takes the other operand's dtype
     DOUBLE = 1
@@ -30,10 +32,10 @@ class Column(IntEnum):
 
 
 class Role(IntEnum):
-    """What a delta finds at an expression."""
+    """The part of an expression in a backward pass."""
 
     LITERAL = 0  # the operand is the value
-    CONSTANT = 1  # a node with no weight below: computed, but no delta ever is (S4)
+    CONSTANT = 1  # a node with no weight below: its value is computed, and no delta: it would reach nobody
     LAYER = 2
     WEIGHT = 3
     OWN = 4  # a weight of a class with a `forward` of its own: an operand is the layer which that gives
@@ -114,11 +116,23 @@ def kind(
 
 
 def with_role(of: Kind, role: Role) -> Kind:
-    """The same data in another role."""
+    """A kind of equal data in another role."""
     return of if of.role is role else kind(of.column, of.shape, of.dtype, of.device, role)
 
 
 NUMBER: Final = kind(Column.NUMBER)
+
+
+# The class of the layers of a column, entered by its module; None: of nodes that make no layer. Any: by their columns
+CLASSES: Final[dict[Column | None, type[Any]]] = {}
+
+
+def layer_class(of: Kind) -> type[Any]:
+    """The class of a layer with this kind."""
+    try:
+        return CLASSES[of.column]
+    except KeyError:
+        raise NotDifferentiableError(f"{of.column.name.lower()} data make no layer") from None
 
 
 def refused_dtype(dtype: DTypeLike) -> str:

@@ -1,4 +1,4 @@
-"""Where a static shape enters: `literal(array, *dims)`, checked at run time against the array.
+"""Literals with a static shape: `literal(array, *dims)`, checked at run time against the array.
 
 Knows: what may stand for a dimension (an int, a class or NewType of int, a value from `.shape`).
 Refuses to know: how shapes are computed with.
@@ -21,7 +21,7 @@ from wengert.site import user_position
 
 
 def checked_number(what: str, data: object) -> float:
-    """`data`, if it is a single real number; a text or an array would be converted silently (S12)."""
+    """`data`, if it is a single real number; a text or an array would be converted silently."""
     if isinstance(data, Real) and not is_other_float(data):
         return data  # type: ignore[return-value] # every Real converts to float
     if isinstance(data, Real):

@@ -1,4 +1,4 @@
-"""What every expression is: immutable data with an identity, a kind, and no value.
+"""The base of expressions: immutable data with an identity, a kind, and no value.
 
 Knows: the slots of layers and weights, and everything that a person may try to do with a layer as if it were
 a value, each refused with advice.
@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from importlib import import_module
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Protocol
 
 from wengert.control import Do
-from wengert.control.kinds import Question
+from wengert.control.do import Question
 from wengert.differentiable import Data_co, Delta_contra, Differentiable
-from wengert.errors import LazyError, NotDifferentiableError, ShapeError
-from wengert.graph.kinds import Column, DeviceLike, DTypeLike, Kind, Role, Shape
+from wengert.errors import LazyError, ShapeError
+from wengert.graph.kinds import CLASSES, DeviceLike, DTypeLike, Kind, Role, Shape
+from wengert.graph.operation import Signature
+from wengert.later import later
 from wengert.site import position, user_position
 
-if TYPE_CHECKING:
-    from wengert.graph.operation import Signature
-
 next_serial: Final[Callable[[], int]] = itertools.count(1).__next__
-CLASSES: Final[dict[Column, type[Node]]] = {}  # the layer class of a column, entered by its module
 
 
 def _refused(what: str, advice: str) -> Callable[..., NoReturn]:
@@ -70,6 +67,7 @@ _INSTEAD: Final = {
     "detach": "stop_gradient(x)",
     "run": "layer.predict().run() or layer.train().run()",
 }
+_SHOWN: Final = later("wengert.drawing", "shown")  # which stands floors above
 _VALUE: Final = "or `layer.predict().run()` for its value"
 _AWAITED: Final = "or `await` it and compare its value"
 
@@ -138,8 +136,7 @@ class Expression:
 
     def _repr_svg_(self) -> str | None:
         """For Jupyter, beside the text: the graph below as a picture, if that is small."""
-        # by name: what draws stands floors above, and is not loaded before a notebook asks
-        picture: str | None = import_module("wengert.drawing").shown(self)
+        picture: str | None = _SHOWN(self)
         return picture
 
 
@@ -188,6 +185,9 @@ class Node(Expression):
         return f"<{type(self).__name__} {name} {self.kind.text()}, built at {self.site}>"
 
 
+CLASSES[None] = Node
+
+
 def new_node(
     cls: type[Node],
     kind: Kind,
@@ -221,11 +221,3 @@ def check_scalar_loss(x: Expression, who: str) -> None:
             f"{who}: a loss is a scalar, this one has shape {x.kind.shape}; "
             f"reduce it first, as in {who}(mean(loss))\n  {x!r}\n  at {user_position()}"
         )
-
-
-def layer_class(of: Kind) -> type[Node]:
-    """The class of a layer with this kind."""
-    try:
-        return CLASSES[of.column]
-    except KeyError:
-        raise NotDifferentiableError(f"{of.column.name.lower()} data make no layer") from None

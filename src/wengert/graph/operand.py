@@ -1,7 +1,7 @@
-"""From what a person writes to what a node holds: numbers, arrays, layers, registered values.
+"""Conversion of what a person writes to operands of nodes: numbers, arrays, layers, registered values.
 
-Knows: which Python and array types fall into which column, that a literal array is kept as a private copy
-(S11), and how operands are described in messages.
+Knows: which Python and array types fall into which column, that a literal array is kept as a private copy,
+as its owner may write to it before a run, and how operands are described in messages.
 Refuses to know: what any operation wants.
 """
 
@@ -100,12 +100,12 @@ def found_kind(of: Kind, x: Value) -> Kind:
 
 @lru_cache(maxsize=1 << 16)
 def _word(x: int) -> tuple[Any, Kind]:  # Any: an array
-    """One integer, be it a word or a label: it comes many times."""
+    """An integer as an operand, remembered: words and labels come many times."""
     return freeze(integer_array(x)), INDEX_LITERAL
 
 
 def operand(x: Any) -> tuple[Any, Kind]:  # Any: whatever a person writes, and what a node's operands are
-    """What a node keeps for `x`, and its kind."""
+    """The operand that a node keeps for `x`, and its kind."""
     cls: type = type(x)
     if cls is ARRAY_CLASS and x.dtype is INTEGER and x.shape == ():
         return _word(x.item())
@@ -163,7 +163,7 @@ def lift_registered(x: object) -> Node:
 
 
 def _conversion(x: object) -> str:
-    """What to write for a value that is meant as a number or an array; empty where nothing is obvious."""
+    """Advice for a value that is meant as a number or an array; empty where nothing is obvious."""
     name = type(x).__name__
     if isinstance(x, (list, range)):
         return f"a {name} is not differentiable; write numpy.array(x, dtype)"
@@ -266,7 +266,7 @@ def describe(x: object, of: Kind) -> str:
 
 
 def describe_given(x: object) -> str:
-    """The same for an operand that may be no expression and may be refused."""
+    """An operand in the words of an error; it may be no expression, and may be refused."""
     if isinstance(x, Expression):
         return describe(x, x.kind)
     if is_array(x):

@@ -14,20 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Self
+from types import BuiltinFunctionType
+from typing import Any, Final, Self, TypeVar
 from weakref import WeakValueDictionary
 
-from wengert.arrays import plain
+from wengert.arrays import ARRAY_CLASS, Float32, isolated, namespace_for, plain
 from wengert.errors import NotDifferentiableError
-from wengert.graph.case import Case as Case  # who knows operations finds these here
-from wengert.graph.case import Rule as Rule
-from wengert.graph.case import bound, guarded, summed
-from wengert.graph.choice import best_of, names_of
-from wengert.graph.kinds import Column, Kind, Role, with_role
-from wengert.graph.node import CLASSES, Node, layer_class
+from wengert.graph.kinds import CLASSES, Column, Kind, Role, Shape, layer_class, with_role
 
-_MOST_SIGNATURES = 4096  # an operation; beyond it the table starts afresh, so that it cannot grow (S13)
+_MOST_SIGNATURES = 4096  # an operation; beyond it the table starts afresh, so that it cannot grow without end
 
+Rule = Callable[..., Any]  # Any: rules take and give data of every registered type, and expressions
+Classes = tuple[type, ...]  # of the data of operands
+R = TypeVar("R")
 Attributes = tuple[tuple[str, Any], ...]  # Any: static arguments such as axis; hashable
 # A shape rule: the result's kind from the operands' kinds and the static attributes, by keyword.
 Infer = Callable[..., Kind]
@@ -48,11 +47,55 @@ _MODES: Final[dict[tuple[int, tuple[int, ...]], int]] = {
 }
 
 _NUMBERS: Final = frozenset({Column.NUMBER, Column.DOUBLE, Column.FLOAT})  # nobody can write to these
+_ARRAYS: Final = frozenset({Column.FLOAT, Column.ARRAY, Column.INDEX})  # with an array's namespace
+
+
+class Case:
+    """The operands of a rule before any value is there: their kinds, and the namespace that fits them."""
+
+    __slots__ = ("kinds", "result", "xp")
+
+    def __init__(self, kinds: tuple[Kind, ...], result: Kind) -> None:
+        self.kinds = kinds
+        self.result = result
+        self.xp: Any = (
+            namespace_for(  # Any: a Namespace, or the operations themselves for derivatives of derivatives
+                result.device,
+                any(k.column in _ARRAYS or (k.column is Column.MASK and k.shape) for k in (*kinds, result)),
+            )
+        )
+
+    def shape(self, index: int) -> Shape:
+        """The shape of one operand."""
+        shape = self.kinds[index].shape
+        assert shape is not None, "cases are made of known kinds only"
+        return shape
+
+
+def bound(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:
+    """The rule with its case and attributes filled in; a built-in function is a rule that needs neither."""
+    if isinstance(rule, BuiltinFunctionType):
+        return rule
+    return partial(rule, case, **options)
+
+
+def guarded(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:
+    """`bound`, for a rule that has promised nothing: what it is given cannot be written to, what it keeps is a copy."""
+    return isolated(bound(rule, case, options))
+
+
+def summed(rule: Rule, case: Case, index: int) -> Rule:
+    """The rule, and then the delta of broadcasting: the sum over every axis along which the operand stretched."""
+    shape, sum_to = case.shape(index), case.xp.sum_to
+    if case.kinds[index].column is Column.DOUBLE:
+        item, dtype = case.xp.item, case.kinds[index].dtype
+        return lambda g, y, *operands: item(sum_to(rule(g, y, *operands), ()), dtype)
+    return lambda g, y, *operands: sum_to(rule(g, y, *operands), shape)
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How an operation does on operands of certain types.
+    """The rules of an operation for operands of certain types.
 
     `derivatives[i]` takes (case, g, y, *operands, **attributes) and gives the delta of operand i, or is None
     where there is none; one rule instead of a tuple serves any number of operands and gets the index first.
@@ -118,7 +161,7 @@ class Operation:
         self._forget()
 
     def _forget(self) -> None:
-        """What nodes mean that are made from now on is worked out anew."""
+        """Drop the signatures: nodes that are made from now on get the new rules."""
         self.signatures.clear()
         self._living.clear()
 
@@ -138,7 +181,7 @@ class Operation:
         return self.rules
 
     def signature(self, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
-        """What applying this operation to such operands means; worked out once for each combination."""
+        """The meaning of this operation for such operands; bound once for each combination."""
         found = self.signatures.get((kinds, attributes, tuple([type(x) for _, x in attributes])))
         if found is not None:
             return found
@@ -165,7 +208,7 @@ class Operation:
         return found
 
     def _new(self, key: object, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
-        """What is not in the table: one that lives, or a new one."""
+        """A signature that is not in the table: one that nodes still have, or a new one."""
         found = self._living.get(key)
         return self._living.setdefault(key, Signature(self, kinds, attributes)) if found is None else found
 
@@ -174,7 +217,7 @@ OPERATIONS: Final[dict[str, Operation]] = {}
 
 
 def _operation_named(key: str, *made_of: Any) -> Operation:  # Any: what `Operation` takes
-    """The operation of this process; one that nobody has defined here is made from its pickled rules (S14)."""
+    """The operation of this process; one that nobody has defined here is made from its pickled rules."""
     return OPERATIONS[key] if key in OPERATIONS else Operation(*made_of)
 
 
@@ -205,7 +248,7 @@ class Signature:
         result = rules.infer(kinds, **options)
         trainable = rules.external or (not rules.detached and any(k.trainable for k in kinds))
         self.kind = with_role(result, Role.LAYER if trainable else Role.CONSTANT)
-        self.cls = layer_class(result) if operation.listed else CLASSES.get(result.column, Node)
+        self.cls = layer_class(result) if operation.listed else CLASSES.get(result.column, CLASSES[None])
         if rules.external:
             self.mode = EXTERNAL
             self.value: Rule = rules.value
@@ -218,7 +261,7 @@ class Signature:
         self.value, self.pulls = self.bound_to(Case(kinds, result))
 
     def copy(self) -> Self:
-        """The same meaning in another object, of which nothing is remembered."""
+        """A copy, about which interpreters remember nothing."""
         made = object.__new__(type(self))
         for name in (*Signature.__slots__, *type(self).__slots__):
             if name not in ("form", "launches", "__weakref__"):
@@ -269,3 +312,33 @@ def _has_arrays(of: Kind) -> bool:
 
 def _mode(kinds: tuple[Kind, ...], nodes: tuple[int, ...]) -> int:
     return _MODES.get((len(kinds), nodes), GENERAL)
+
+
+def best_of(added: Mapping[Classes, R], kinds: Sequence[Kind]) -> R | None:
+    """The rules added for the most specific classes that fit all operands; None if nothing fits."""
+    classes = tuple(map(data_class, kinds))
+    fitting = [key for key in added if _fits(classes, key)]
+    best = [key for key in fitting if all(_fits(key, other) for other in fitting)]
+    if best:
+        return added[best[0]]
+    if fitting:
+        raise NotDifferentiableError(f"more than one rule fits {names_of(kinds)}, none best: add one")
+    return None
+
+
+def _fits(classes: Classes, wanted: Classes) -> bool:
+    return len(classes) == len(wanted) and all(map(issubclass, classes, wanted))
+
+
+def data_class(of: Kind) -> type:
+    """The class of the data of such operands."""
+    if of.column is Column.OTHER:
+        return of.dtype if isinstance(of.dtype, type) else object
+    if of.column in (Column.NUMBER, Column.DOUBLE):
+        return float
+    return Float32 if of.column is Column.FLOAT else ARRAY_CLASS
+
+
+def names_of(kinds: Sequence[Kind]) -> str:
+    """The classes of the data of operands, for a message."""
+    return ", ".join(data_class(k).__name__ for k in kinds)

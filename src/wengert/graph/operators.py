@@ -1,4 +1,4 @@
-"""The operations behind Python's operators, as names; `ops` gives them their rules (S1: no meaning here).
+"""The operations behind Python's operators, as names; `ops` gives them their rules.
 
 Knows: which nine operations have an operator.
 Refuses to know: what they compute.

@@ -1,4 +1,4 @@
-"""The nodes below an expression, in an order that an interpreter can follow (S8: without recursion).
+"""The nodes below an expression, in topological order, found without recursion.
 
 Knows: that a node's serial is greater than its operands' serials, so that creation order is a topological one.
 Refuses to know: what running a node means.
@@ -23,7 +23,7 @@ _kind = attrgetter("kind")
 def below(root: Expression, known: Container[Expression]) -> tuple[list[Node], list[Weight]]:
     """The nodes and the weights under `root`, itself among them, that are not in `known`; nodes by serial.
 
-    One pass with an explicit stack: linear in nodes and operands, whatever the fan-out (S2).
+    One pass with an explicit stack: linear in nodes and operands, whatever the fan-out.
     """
     if root in known:
         return [], []
@@ -67,5 +67,5 @@ def last_readers(nodes: Sequence[Node], kept: Iterable[Expression] = ()) -> dict
 
 
 def is_bulky(nodes: Sequence[Node]) -> bool:
-    """Whether their values may take more than a portion."""
+    """Whether the values of `nodes` may take more than a portion."""
     return max((kind.nbytes for kind in set(map(_kind, nodes))), default=0) * len(nodes) > PORTION

@@ -59,11 +59,11 @@ def leaves_of(x: object) -> tuple[list[Any], Rebuild]:  # Any: expressions and w
     todo: list[object] = [x]
     while todo:
         item = todo.pop()
-        if isinstance(item, _Close):
+        if isinstance(item, _Rebuilding):
             plan.append((item.count, item.rebuild))
         elif is_product(item):
             parts, rebuild = parts_of(item)
-            todo.append(_Close(len(parts), rebuild))
+            todo.append(_Rebuilding(len(parts), rebuild))
             todo.extend(reversed(parts))
         else:
             leaves.append(item)
@@ -85,7 +85,7 @@ def leaves_of(x: object) -> tuple[list[Any], Rebuild]:  # Any: expressions and w
 
 
 @dataclasses.dataclass(slots=True)
-class _Close:
+class _Rebuilding:
     count: int
     rebuild: Rebuild
 

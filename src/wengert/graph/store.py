@@ -1,7 +1,7 @@
 """The values that weights hold, and who may see which of them when.
 
 Knows: versions. A run reads every weight as it was when the run began; a commit changes all its weights at
-once, in place if no other run can see the old buffer, else beside it (S6, S10, S11).
+once, in place if no other run can see the old buffer, else beside it.
 Refuses to know: what a weight is for, and how an update was found.
 """
 
@@ -102,7 +102,7 @@ class Store:
             self.readers.pop(reader, None)
 
     def training(self, work: Callable[[int], Generator[A, Any, B]]) -> Generator[A, Any, B]:
-        """The steps of `work` on a snapshot that nobody else's training changes before they are done (S10).
+        """The steps of `work` on a snapshot that nobody else's training changes before they are done.
 
         A training started by a training, in whatever thread, is part of it and does not wait.
         """
@@ -120,7 +120,7 @@ class Store:
                     self.readers.pop(reader, None)
 
     def alone(self, work: Callable[[], A]) -> A:
-        """What `work` gives while nobody else trains, as in `training`."""
+        """The value of `work()`, while nobody else trains, as in `training`."""
         outer = _inside.get()
         with _NOBODY if outer else self._training:
             inside = [True]
@@ -176,7 +176,7 @@ class Store:
                 self.changing = False
 
     def replaced(self, made: Sequence[tuple[Ref, Value]], others: list[int]) -> list[Change]:
-        """What gives several weights new data, as one version.
+        """The changes that give several weights new data, as one version.
 
         For one who holds the lock until it is carried out, and has asked who else reads.
         """
@@ -201,7 +201,7 @@ class Store:
         return found
 
     def changed(self, refs: Sequence[Ref]) -> list[Change]:
-        """What makes one version of changes in place of their data; for one who holds the lock, and alone sees them."""
+        """The changes that make one version of data changed in place; for one who holds the lock and alone reads."""
         found: list[Change] = [(setattr, ref, "history", []) for ref in refs if ref.history]
         found.append((setattr, self, "version", self.version + 1))
         return found
@@ -231,7 +231,7 @@ class Store:
 
 
 def _still_seen(history: list[tuple[int, Value]], readers: list[int]) -> list[tuple[int, Value]]:
-    """Of each reader, the newest entry not younger than its snapshot."""
+    """The history that readers need: of each, the newest entry not younger than its snapshot."""
     seen = {max((v for v, _ in history if v <= reader), default=-1) for reader in readers}
     return [entry for entry in history if entry[0] in seen]
 
@@ -248,7 +248,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def exposed(ref: Ref) -> Value:
-    """A read-only view for people; the next commit writes beside it, so that the view never changes (S11).
+    """A read-only view for people; the next commit writes beside it, so that the view never changes.
 
     Of a row of an arena it is a copy, and for a signal's handler or a finalizer that asks in the middle of a commit.
     """

@@ -1,4 +1,4 @@
-"""What a function of expressions does, traced once: a small graph with parameters in place of operands.
+"""The trace of a function of expressions: a small graph with parameters in place of operands.
 
 Knows: parameters, the nodes between them and the results, and which weights the function reads besides.
 Refuses to know: how a template is run, and when it is made.
@@ -13,8 +13,8 @@ from typing import Any, Final, NoReturn
 
 from wengert.control import Do
 from wengert.errors import ArgumentError, LazyError, WengertError
-from wengert.graph.kinds import NUMBER, Column, Kind, Role, kind, with_role
-from wengert.graph.node import CLASSES, Expression, Node, layer_class, new_node
+from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, kind, layer_class, with_role
+from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operand import lift_any, shown
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Attributes, Operation, Rules, Signature
 from wengert.graph.order import below, is_bulky, last_readers
@@ -81,12 +81,12 @@ class Template:
 
     @property
     def given(self) -> int:
-        """How many operands whoever calls gives."""
+        """The number of operands that a call is given."""
         return len(self.parameters) - len(self.lifted)
 
     @property
     def inputs(self) -> tuple[Expression, ...]:
-        """What the operands of a call are the values of."""
+        """The expressions whose values are the operands of a call."""
         return (*self.parameters, *self.captured)
 
     @cached_property
@@ -96,7 +96,7 @@ class Template:
 
     @property
     def kind(self) -> Kind:
-        """Of the node that a call makes."""
+        """The kind of the node that a call makes."""
         if self.single:
             return self.results[0].kind
         trainable = any(x.kind.trainable for x in self.results)
@@ -134,7 +134,7 @@ def _unpickled(
 
 
 def template_of(signature: Signature) -> Template:
-    """What a call of a cell does."""
+    """The template that a call of a cell runs."""
     assert isinstance(signature, CellSignature), "asked of the calls of cells only"
     return signature.template
 

@@ -1,4 +1,4 @@
-"""Who wants to be told what runs do.
+"""Watchers: objects that are told what runs do.
 
 Knows: that settings may want to know of the runs in which their weights take part; they are not kept alive here.
 Refuses to know: what they do with it, and how a run goes.
@@ -23,7 +23,7 @@ class Watcher(Protocol):
 
     @property
     def listener(self) -> object:
-        """Who hears of it in the end: of several settings objects with one, one is told of a run."""
+        """The final listener: of several settings objects with one, one is told of a run."""
         ...
 
     def operation(self, direction: str, what: str) -> None:
@@ -43,7 +43,7 @@ WATCHERS: Final[dict[int, ref[Watcher]]] = {}  # by identity; what is empty cost
 
 
 def enter(watcher: Watcher) -> None:
-    """From now on the watcher is told, as long as it lives."""
+    """Tell the watcher from now on, as long as it lives."""
     key = id(watcher)
 
     def leave(gone: ref[Watcher]) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Updates(Protocol):
-    """What a weight's optimizer does: a pure step on a copy of itself, which a commit then keeps.
+    """A weight's optimizer: a pure step on a copy of itself, which a commit then keeps.
 
     `pure`: whether its class has promised to write into nothing that it is given, and to keep none of it.
     """
@@ -48,7 +48,7 @@ class Updates(Protocol):
     pure: ClassVar[bool]
 
     def staged(self) -> Self:
-        """A copy to step; the original stays as it is until the commit (S6)."""
+        """A copy to step; the original stays as it is until the commit."""
         ...
 
     def admit(self, loss: Value, delta: Value, weight: Weight) -> None:
@@ -60,18 +60,18 @@ class Updates(Protocol):
         ...
 
     def step(self, delta: Value, weight: Weight) -> Value:
-        """What is subtracted from the weight for its whole delta of one run."""
+        """The amount to subtract from the weight for its whole delta of one run."""
         ...
 
     def _late_changes(self, alone: bool) -> Sequence[Change]:
-        """What changes together with the weights, besides that this is the weight's optimizer; nothing has yet.
+        """The changes of a commit besides that this is the weight's optimizer; none is made yet.
 
         `alone`: nobody but the weight, which will let go of it, has the optimizer that this is a copy of.
         """
         ...
 
     def _loading(self, optimizers: Sequence[Self]) -> Sequence[Change]:
-        """What changes together with weights of one settings object that get these optimizers from a file."""
+        """The changes that go with weights of one settings object which get these optimizers from a file."""
         ...
 
     def committed(self, weights: Sequence[Weight]) -> None:
@@ -83,21 +83,21 @@ class Updates(Protocol):
         ...
 
     def kept(self) -> dict[str, Value]:
-        """What a file has of it, by name."""
+        """The state that a file keeps, by name."""
         ...
 
     def state(self) -> dict[str, Value] | None:
-        """What steps change, by name, if a step depends on that, delta, data and settings alone; else None."""
+        """The state that steps change, by name, if a step depends on it, delta, data and settings alone; else None."""
         ...
 
     @property
     def settings(self) -> object:
-        """What does not change from step to step."""
+        """The settings, which no step changes."""
         ...
 
 
 class Weight(Expression):
-    """What the three kinds of weights share."""
+    """The base of the three kinds of weights."""
 
     __slots__ = ("_name", "optimizer", "ref", "settings")
     ref: Ref
@@ -121,14 +121,14 @@ class Weight(Expression):
         return f"<{type(self).__name__} {self.name!r:.200} {self.kind.text()}>"
 
     def __getstate__(self) -> tuple[object, dict[str, Any]]:  # Any: slots of all types
-        """What a pickle keeps: of the line where it was made the text, as a code object is of one process."""
+        """The state of a pickle, with the site as text: a code object is of one process."""
         state: Any = super().__getstate__()  # Any: typeshed says object
         own, slots = state
         return own, {**slots, "code": self.site, "offset": 0}
 
 
 class Update(NamedTuple):
-    """What one weight brings to a commit: its whole delta, and the copy of its optimizer that will step."""
+    """One weight in a commit: its whole delta, and the copy of its optimizer that will step."""
 
     weight: Weight
     delta: Value
@@ -146,7 +146,7 @@ def by_settings(weights: Iterable[Weight]) -> list[list[Weight]]:
 def data_of(weight: Weight) -> Value:
     """The present data, for a step to read: it cannot be written to, and is not to be kept.
 
-    `weight.data` would be kept by whoever asked for it, so the commit could not change it in place (S11).
+    `weight.data` would be kept by whoever asked for it, so the commit could not change it in place.
     """
     return as_readonly(weight.ref.data)
 
@@ -198,7 +198,7 @@ class _Data:
 
 
 class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
-    """A trainable array; it keeps a copy of what it is given (S11)."""
+    """A trainable array; it keeps a copy of what it is given."""
 
     __slots__ = ()
     data = _Data()

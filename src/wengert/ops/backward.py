@@ -192,7 +192,7 @@ UNWINDOWS: Final = Operation(
 
 
 def windows(x: Value, slide: Slide) -> Value:
-    """What windows that slide over the last two axes see, their places on an axis before these two."""
+    """The elements in windows that slide over the last two axes, their places on an axis before these two."""
     return apply(WINDOWS, (x,), (("slide", slide),))
 
 

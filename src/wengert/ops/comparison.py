@@ -120,7 +120,7 @@ LOGICAL_AND: Final = Operation(
 
 
 def logical_and(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
-    """Where both of two masks are true.
+    """The conjunction of two masks: true where both are.
 
     Derivative: none.
     Shapes: broadcast. Raises ShapeError, DTypeError for what is no mask.
@@ -140,7 +140,7 @@ LOGICAL_OR: Final = Operation(
 
 
 def logical_or(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
-    """Where either or both of two masks are true.
+    """The disjunction of two masks: true where either or both are.
 
     Derivative: none.
     Shapes: broadcast. Raises ShapeError, DTypeError for what is no mask.
@@ -160,7 +160,7 @@ LOGICAL_NOT: Final = Operation(
 
 
 def logical_not(a: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
-    """Where a mask is false.
+    """The negation of a mask: true where it is false.
 
     Derivative: none.
     Shapes: that of a. Raises DTypeError for what is no mask.

@@ -1,4 +1,4 @@
-"""Conversion between element types, the only way from one to the other (S12).
+"""Conversion between element types, the only way from one to the other.
 
 Knows: that a delta goes back in the element type of the operand.
 Refuses to know: other element types than float32 and float64: nothing else is differentiated.

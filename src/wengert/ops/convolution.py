@@ -61,7 +61,7 @@ def _infer_conv2d(kinds: Sequence[Kind], *, stride: Pair, padding: Pair, dilatio
 
 @dataclass(slots=True)
 class _Windows:
-    """What windows see, as matrices that parts of a kernel multiply: the convolution is the sum of their products.
+    """Windows of images as matrices (im2col); the convolution is the sum of their products with parts of the kernel.
 
     A matrix for each row of the kernel takes a copy of the images for each of its columns: what its next row sees
     lies in the same copies, further on. One matrix for the whole kernel takes a copy for each place, and no sum.

@@ -1,7 +1,8 @@
-"""Families of operations: the types that a checker sees, and the decorators that make an operation of a rule.
+"""Families of operations: the types that a checker sees, and the decorators that make an operation of rules.
 
 Knows: that `exp` and `tanh` differ in nothing that a type could say, so that a family is typed once, and that
-an operation written with these decorators is found by Python's operators, by tests and by interpreters.
+an operation written with these decorators is found by Python's operators, by tests and by interpreters; how a
+user's typed signature, shape rule, value rule and derivative rules become one polymorphic function.
 Refuses to know: any formula.
 """
 
@@ -9,8 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from typing import Any, Literal, Protocol, cast, overload
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 
 from wengert.arrays import Axis, Dv, S, T
 from wengert.graph.apply import apply, of_one, of_two, unary
@@ -29,6 +30,8 @@ from wengert.graph.operation import OPERATIONS, Attributes, Infer, Operation, Ru
 from wengert.ops import kinds
 from wengert.ops.batching import aligned, reduced
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
@@ -180,3 +183,65 @@ def spread(case: Value, g: Value, axis: Axis = None, keepdims: bool = False) -> 
     if not keepdims:
         g = case.xp.reshape(g, kinds.reduced_shape(shape, axis, True))
     return case.xp.broadcast_to(g, shape)
+
+
+class Custom(Generic[P, R]):
+    """A function of expressions: positional arguments are operands, keywords are static attributes."""
+
+    def __init__(self, signature: Callable[P, R], operation: Operation) -> None:
+        functools.update_wrapper(self, signature)
+        self.operation = operation
+
+    def __call__(self, *operands: P.args, **attributes: P.kwargs) -> R:
+        return cast(R, apply(self.operation, operands, tuple(sorted(attributes.items()))))
+
+    def rule(
+        self, *classes: type, infer: Infer, value: Rule, derivatives: tuple[Rule | None, ...] = ()
+    ) -> None:
+        """Add rules for operands whose Data are of `classes`, one class an operand."""
+        self.operation.add(classes, Rules(infer, value, derivatives))
+
+
+def operation(
+    infer: Infer,
+    value: Rule,
+    *derivatives: Rule | None,
+    at_weight: Mapping[int, Rule] | None = None,
+    broadcasts: bool = False,
+    detached: bool = False,
+    batch: Rule | None = None,
+) -> Callable[[Callable[P, R]], Custom[P, R]]:
+    """A new operation; the decorated function gives its name, types and docstring; its body is not run.
+
+    `infer` takes the operands' kinds and gives the result's; `value` takes (case, *operands); a derivative
+    takes (case, g, y, *operands) and gives one operand's delta. Static attributes come as keywords to all.
+    `case.xp` has the array functions that fit the operands, `case.shape(i)` an operand's shape. A derivative that
+    is written with these and with operators alone can be differentiated again.
+
+    What the functions are given cannot be written to: it may be the value or the delta of others as well.
+
+    `batch` says how `run.Batched` does many at once: it takes (batch, *operands), those that `batch.stacked` marks
+    with an axis of rows in front, and gives an expression with that axis; `batch.again(*operands)` is the same
+    operation on them. One that treats each element by itself has `extend.rowwise`; `extend.batching` has rules for
+    reductions and the like. Without it rows go one by one.
+
+    >>> import wengert as wg
+    >>> from wengert import extend
+    >>> @operation(
+    ...     extend.kinds.elementwise, lambda case, x: x * x * x, lambda case, g, y, x: g * (3.0 * x * x)
+    ... )
+    ... def cube(x: wg.DoubleExpression, /) -> wg.DoubleLayer:
+    ...     raise NotImplementedError
+    >>> w = wg.plugins.SGD(learning_rate=0.1).double_weight(2.0)
+    >>> cube(w).predict().run(), wg.gradients(cube(w), (w,)).run()
+    (8.0, (12.0,))
+
+    Rules for operands of other types are added with `cube.rule(Data, ..., infer=..., value=...)`.
+    """
+
+    def make(signature: Callable[P, R]) -> Custom[P, R]:
+        rules = Rules(infer, value, derivatives, at_weight or {}, broadcasts, detached, batch=batch)
+        name = getattr(signature, "__name__", "operation")
+        return Custom(signature, Operation(name, rules, signature.__module__))
+
+    return make

@@ -50,7 +50,7 @@ def _concat_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: in
     return g[(*(slice(None),) * at, slice(ends[index], ends[index + 1]))]
 
 
-@lru_cache(maxsize=64)  # or each of many operands would add up the sizes of all before it (S2)
+@lru_cache(maxsize=64)  # or each of many operands would add up the sizes of all before it
 def _ends(c: Case, at: int) -> list[int]:
     return list(accumulate((c.shape(i)[at] for i in range(len(c.kinds))), initial=0))
 

@@ -1,7 +1,7 @@
-"""Shape rules that many operations share: what kind results from operands of given kinds.
+"""Shape rules that many operations share: the kind of a result from the kinds of operands.
 
 Knows: dtypes do not mix, devices do not mix, broadcasting aligns trailing axes and never makes a shape that
-no operand states when ranks differ (S12, D23, D33).
+no operand states when ranks differ, so that no array grows silently.
 Refuses to know: which operation asks.
 """
 
@@ -172,7 +172,7 @@ def axes_in(axis: int | tuple[int, ...] | None, shape: Shape) -> tuple[int, ...]
 
 
 def count(axis: Axis, shape: Shape) -> int:
-    """How many elements a reduction over `axis` joins into one."""
+    """The number of elements that a reduction over `axis` joins into one."""
     return math.prod(shape[a] for a in axes_in(axis, shape))
 
 

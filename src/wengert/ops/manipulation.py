@@ -52,7 +52,7 @@ RESHAPE: Final = Operation(
 
 
 def reshape(x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
-    """The same elements, row by row, in another shape; one dimension may be -1 and is worked out.
+    """The elements of x, row by row, in another shape; one dimension may be -1 and is worked out.
 
     Derivative: g in the old shape.
     Shapes: as many elements as before. Raises ShapeError otherwise.

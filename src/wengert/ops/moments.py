@@ -92,7 +92,7 @@ def _count(c: Value, correction: float, axis: Axis) -> float:
 
 
 def _deviation(c: Value, x: Value, axis: Axis) -> Value:
-    """How far each element is from the mean."""
+    """The distance of each element from the mean."""
     return x - (x if c.result.column is not Column.ARRAY else c.xp.mean(x, axis=axis, keepdims=True))
 
 

@@ -28,7 +28,7 @@ from wengert.ops.families import Reduction, reduction, spread
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
-class Sum(Reduction, Protocol):
+class SumReduction(Reduction, Protocol):
     """A reduction that also counts the true elements of a mask, in float32."""
 
     @overload
@@ -100,7 +100,7 @@ def _sum(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Va
 
 
 _sum.__name__ = "sum"
-sum = cast(Sum, reduction(_sum_delta, _infer_sum)(_sum))
+sum = cast(SumReduction, reduction(_sum_delta, _infer_sum)(_sum))
 
 
 def _mean_delta(

@@ -1,4 +1,4 @@
-"""What a specification such as "ij,jk->ik" means for operands of known shapes.
+"""The meaning of a specification such as "ij,jk->ik" for operands of known shapes.
 
 Knows: how it names axes, which sizes have to be equal, and what "..." stands for.
 Refuses to know: what is done with it.
@@ -64,7 +64,7 @@ def parsed(spec: str, count: int) -> tuple[tuple[str, ...], str]:
 
 @lru_cache(maxsize=4096)
 def contraction(spec: str, shapes: tuple[Shape, ...]) -> Contraction:
-    """What a specification means for these shapes; `ShapeError` where they do not fit."""
+    """The contraction that a specification means for these shapes; `ShapeError` where they do not fit."""
     terms, out = parsed(spec, len(shapes))
     stretched = [_stretched(term, shape) for term, shape in zip(terms, shapes, strict=True)]
     joint = broadcast_batch(*(shape for shape in stretched if shape is not None))

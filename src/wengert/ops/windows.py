@@ -46,7 +46,7 @@ def check_images(shape: Shape) -> None:
 
 
 def counts_of(shape: Shape, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Pair:
-    """How many windows lie along each of the last two axes."""
+    """The number of windows along each of the last two axes."""
     found = []
     for axis, n, k, s, p, d in zip((2, 3), shape[2:], size, stride, padding, dilation, strict=True):
         covers = d * (k - 1) + 1
@@ -63,7 +63,7 @@ def around(padding: Pair) -> tuple[Pair, ...]:
 
 
 def seen(c: Value, x: Value, filled: float, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Value:
-    """What each window sees, on a new axis: (batch, channels, places in a window, rows, columns)."""
+    """The elements of each window, on a new axis: (batch, channels, places in a window, rows, columns)."""
     return c.xp.windows(c.xp.pad(x, around(padding), filled), size, stride, dilation)
 
 

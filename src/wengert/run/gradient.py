@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, cast, overload
 from typing_extensions import TypeVar
 
 from wengert.arrays import Array, Cpu, Float32, Float64
-from wengert.control.kinds import Question
+from wengert.control.do import Question
 from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError, NotDifferentiableError
 from wengert.graph.expressions import ArrayLayer, ArrayOperand

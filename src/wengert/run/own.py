@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from wengert.arrays import Value, is_array
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
-from wengert.control.kinds import questions
+from wengert.control.do import questions
 from wengert.errors import TapeReleasedError
 from wengert.graph.node import Expression
 from wengert.graph.products import zero_of

@@ -17,8 +17,8 @@ from wengert.arrays.ownership import owners
 from wengert.control import UnitContinuation
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, DTypeError, ShapeError
-from wengert.graph.kinds import Column, Kind
-from wengert.graph.node import CLASSES, Expression, Node
+from wengert.graph.kinds import CLASSES, Column, Kind
+from wengert.graph.node import Expression, Node
 from wengert.graph.operand import shown, value_kind
 from wengert.graph.store import Ref
 from wengert.lazy import LazyDelta

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from wengert.arrays import Namespace, Value, is_array
 from wengert.control import Context, Do, Run, Steps
-from wengert.control.kinds import Remainder
+from wengert.control.do import Remainder
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any

@@ -65,7 +65,7 @@ def _decided(condition: Value) -> bool:
 
 
 class Symbolic:
-    """What `case.xp` is where a rule is applied to symbols, of arrays on one device."""
+    """The `case.xp` of a rule that is applied to symbols, of arrays on one device."""
 
     def __init__(self, device: Cpu | Gpu) -> None:
         self._device = device

@@ -77,7 +77,7 @@ class Symbol:
 
     @property
     def shape(self) -> Shape:
-        """As in every run: kinds fix it."""
+        """The shape, which kinds fix for every run."""
         shape = known_shape(self.x)
         if shape is None:
             raise ShapeError(f"{self.x!r} has no shape")
@@ -164,7 +164,7 @@ def constant(value: float, of: Kind) -> Symbol:
 
 
 def fitted(delta: Value, of: Kind) -> Symbol:
-    """What a rule gave, as the delta of an operand of kind `of`."""
+    """The result of a rule, as the delta of an operand of kind `of`."""
     if not isinstance(delta, Symbol):
         return Symbol(lift_any(delta)) if is_array(delta) else constant(float(delta), of)
     got = delta.x.kind

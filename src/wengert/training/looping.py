@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, final
 
 from wengert.control import Do, Executor, Run, without_collector
-from wengert.control.machine import execute
+from wengert.control.do import execute
 from wengert.errors import ArgumentError, CheckpointError, NonFiniteError
 from wengert.graph import Weight
 from wengert.graph.operand import lift_any

@@ -15,8 +15,8 @@ from wengert.arrays import FLOAT64
 from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
-from wengert.graph.kinds import NUMBER, Column, Kind, Role, kind
-from wengert.graph.node import CLASSES, Expression, Node, new_node
+from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, kind
+from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below

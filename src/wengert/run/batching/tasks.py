@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.control import Context, Do
-from wengert.control.machine import Machine
-from wengert.control.resources import Cell, Finalizer
+from wengert.control.machine import Instruction, Machine
+from wengert.control.resources import Finalizer, SharedValue
 from wengert.errors import combine
 from wengert.graph.node import Expression, Node
 
@@ -61,9 +61,9 @@ class Task(Machine):
         super().__init__(context.run)
         self.context = context
         self.node = node
-        self.source: Do[Any] | None = source  # where it goes on; None: where it was put aside
+        self.source: Instruction | None = source  # where it goes on; None: where it was put aside
         self.wanted: Expression | None = None
-        self.cell: Cell | None = None  # of a shared `Do` that another task computes
+        self.cell: SharedValue | None = None  # of a shared `Do` that another task computes
         self.parent: Task | None = None  # who waits for this branch
         self.left = 0  # branches that have not ended
         self.done = False
@@ -83,7 +83,7 @@ class Task(Machine):
             self.release(0)
         return True
 
-    def wait_for(self, shared: Do[Any], cell: Cell) -> Do[Any]:
+    def wait_for(self, shared: Instruction, cell: SharedValue) -> Instruction:
         self.source, self.cell = shared, cell
         raise Parked
 

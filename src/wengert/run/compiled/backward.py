@@ -15,12 +15,14 @@ from wengert.arrays import Value
 from wengert.control import Run
 from wengert.graph.node import Expression, Node
 from wengert.graph.weights import Weight
+from wengert.later import later
 from wengert.run.compiled.cache import Cache, Item
-from wengert.run.compiled.interrupted import Interrupted, compiler
+from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.segment import SegmentRun
 from wengert.run.evaluation import Evaluation
 from wengert.run.received import OwnTape, nowhere
 
+_traced_path = later("wengert.run.compiled.compiler", "traced_path")
 _MOST_STEPS: Final = 256  # segments and binds; a longer way seldom comes back
 _MOST_COUNTS: Final = 1024
 
@@ -72,7 +74,7 @@ class BackwardPrograms:
                 return way.back(path, evaluation.snapshot, run)
             return None
         if self._earned(path.key):
-            made, early = compiler().traced_path(path, evaluation, loss, self._program)
+            made, early = _traced_path(path, evaluation, loss, self._program)
             if early:
                 self._counts[path.key] = self._worth - 1, self._worth  # the next run may tell
             elif made is not None:

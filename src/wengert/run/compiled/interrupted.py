@@ -6,9 +6,6 @@ Refuses to know: plans, so that nothing is loaded before there is one.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
 from wengert.arrays import Value
 from wengert.control import Run
 
@@ -23,8 +20,3 @@ def settle(run: Run, value: Value) -> None:
         run.settle(value)
     except Exception as refusal:
         raise Interrupted from refusal
-
-
-def compiler() -> Any:  # Any: a module, whose functions say what they take and give
-    """What makes programs: loaded with the first one, a quarter of what importing Wengert would take."""
-    return import_module("wengert.run.compiled.compiler")

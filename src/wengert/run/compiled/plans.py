@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal
 
 from wengert.control import without_collector
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
+from wengert.later import later
 from wengert.run.compiled.cache import Cache, clock, grown
-from wengert.run.compiled.interrupted import compiler
 from wengert.run.compiled.length import MOST, has_cells, is_light, is_short
 from wengert.run.evaluation import Evaluation
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from wengert.run.compiled.plan import Bound, Plan
     from wengert.run.compiled.program import Program
 
-    Made: TypeAlias = Callable[..., Plan | None]
 
 Mode = Literal["predict", "train", "gradients"]
 
@@ -35,6 +34,7 @@ _SAMPLE: Final = 1024  # nodes that tell an expression which is too long for a p
 _TINY: Final = 16  # nodes: a plan of fewer is made in 3 ms, which nobody sees, and not in steps
 _MOST_COUNTS: Final = 4096
 _MOST_GUESSES: Final = 1024
+_traced_plan = later("wengert.run.compiled.compiler", "traced_plan")
 _signature = attrgetter("signature")
 
 
@@ -195,12 +195,13 @@ class Plans:
 
         False where that fails: nothing has changed then, and the interpreter has to tell why.
         """
-        made: Made = compiler().traced_plan
         at_once = not self._in_steps or len(nodes) < _TINY or not is_light(nodes)
         with (
             without_collector()
         ):  # it goes through all that a trace holds, again and again: 1.2 times as long
-            plan = made(evaluation, nodes, mode, targets, self._program, self._stacked, at_once)
+            plan: Plan | None = _traced_plan(
+                evaluation, nodes, mode, targets, self._program, self._stacked, at_once
+            )
         count = self._counts.get(key)
         if plan is not None and not plan.early:
             self._plans.keep(key, plan)

@@ -18,9 +18,10 @@ from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, UNRESOLVED, Signature
 from wengert.graph.template import Parts, Template, template_of
+from wengert.later import later
 from wengert.run.compiled.binder import matcher
 from wengert.run.compiled.cache import Cache, Item, grown
-from wengert.run.compiled.interrupted import Interrupted, compiler
+from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.length import MOST, is_short
 from wengert.run.loops import Inside, Values, arguments_of
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:  # loaded with the first program
     from wengert.run.compiled.program import Program
 
 Form = tuple[object, ...]
+_COMPILER: Final = "wengert.run.compiled.compiler"
+_traced_segment, _traced_backward = later(_COMPILER, "traced_segment"), later(_COMPILER, "traced_backward")
 _NUMBERS: Final = count()  # a segment is named by one where it must not be held
 _PLAIN: Final = frozenset((float, int, type(None)))  # of which the class tells all
 _MOST_BACK: Final = 16  # programs that send deltas; more cases are left to the interpreter
@@ -163,7 +166,7 @@ class SegmentRun:
         if key not in back:
             if len(back) >= _MOST_BACK or (allowed is not None and not allowed()):
                 return None
-            made = compiler().traced_backward(self, deltas, unwanted, joined or {})
+            made = _traced_backward(self, deltas, unwanted, joined or {})
             back[key] = None if made is None else made[0]
             grown(0 if made is None else made[0].program.size())
             return None if made is None else made[1]
@@ -286,7 +289,7 @@ class Segments:
                 return found
         if not (self._earned(nodes) if allowed is None else self._admitted(nodes) and allowed()):
             return None
-        made = compiler().traced_segment(nodes, values, self._program)
+        made = _traced_segment(nodes, values, self._program)
         if made is None:
             return None
         self._made.keep(key, made[0])

@@ -13,7 +13,7 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any, Final
 
 from wengert.control import Do
-from wengert.control.kinds import FlatMap
+from wengert.control.do import FlatMap
 from wengert.run.direct import _forward_of
 
 _SURE: Final = 8  # runs in a row

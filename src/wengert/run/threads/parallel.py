@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar
 
 from wengert.arrays.pools import on_one_blas_thread
 from wengert.control import Context, Do, Run, Steps
+from wengert.control.do import Programmed, Question, Shared, Within
 from wengert.control.gather import Gather
-from wengert.control.kinds import Program, Question, Shared, Within
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError
 from wengert.graph.node import Node
@@ -35,7 +35,7 @@ from wengert.run.threads.trial import TERMS, Divided, Terms
 from wengert.site import user_position
 
 A = TypeVar("A")
-_ASKS: Final = (Program, Question, Shared, Within, Gather)  # which do nothing before they ask
+_ASKS: Final = (Programmed, Question, Shared, Within, Gather)  # which do nothing before they ask
 
 
 class Parallel:

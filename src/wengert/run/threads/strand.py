@@ -14,11 +14,9 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 from wengert.control import Context, Do, Steps
-from wengert.control.context import RunCancelled
-from wengert.control.frames import Asking, Gathering, Nesting, Recovering
-from wengert.control.kinds import Shared, Within
-from wengert.control.machine import Machine
-from wengert.control.resources import join
+from wengert.control.do import Shared, Within
+from wengert.control.machine import Asking, Gathering, Instruction, Machine, Nesting, Recovering
+from wengert.control.resources import RunCancelled, join
 from wengert.graph.node import Expression
 
 # Any throughout this module: a stack of frames mixes the types of all parts of a Do.
@@ -49,7 +47,7 @@ class Strand(Machine):
         super().__init__(context.run)
         self.context = Early(context.run, context.environment)
         self.home = home
-        self.asked: Do[Any] | None = source  # where it goes on; None: it has ended
+        self.asked: Instruction | None = source  # where it goes on; None: it has ended
         self.log: list[Expression] = []  # whose values it has asked for
         self.parent: Strand | None = None  # who waits for this branch, and others
         self.left = 0  # branches that it waits for
@@ -62,7 +60,7 @@ class Strand(Machine):
         finally:
             del source  # see Machine.complete
 
-    def advance(self, current: Do[Any] | None) -> None:
+    def advance(self, current: Instruction | None) -> None:
         """As of every machine, up to such a question."""
         while not self.run.cancelled:
             if isinstance(current, _WAITS):
@@ -85,7 +83,7 @@ class Strand(Machine):
         self.context = Context(self.run)
         self.home = self.parent = None
 
-    def join(self, machine: Machine) -> Do[Any] | None:
+    def join(self, machine: Machine) -> Instruction | None:
         """Hand everything to `machine`, which goes on with it."""
         for frame in self.frames:
             if isinstance(frame, _MARKED):
@@ -111,7 +109,7 @@ class Begun(Do[Any]):
     def __init__(self, strand: Strand) -> None:
         self.strand = strand
 
-    def _begin(self, machine: Machine) -> Do[Any] | None:
+    def _begin(self, machine: Machine) -> Instruction | None:
         strand = self.strand
         if strand.log and isinstance(machine, Strand):
             machine.log += strand.log
@@ -182,7 +180,7 @@ class Branches(Do[tuple[Any, ...]]):
     def __init__(self, parts: Sequence[Do[Any]]) -> None:
         self.parts = tuple(parts)
 
-    def _begin(self, machine: Machine) -> Do[Any] | None:
+    def _begin(self, machine: Machine) -> Instruction | None:
         return Gathering(self.parts).proceed(machine)
 
 
