@@ -15,6 +15,7 @@ import wengert as wg
 from wengert.run import Sequential
 from wengert.run.compiled.plans import Plans
 from wengert.run.compiled.stretches import Stretches
+from wengert.run.sequential import Engine
 
 
 class Watched(Plans):
@@ -36,7 +37,7 @@ class Watched(Plans):
 def eager(worth: int = 1) -> tuple[Sequential, Watched]:
     """An interpreter whose plans come after `worth` runs, and its plans."""
     executor, plans = Sequential(), Watched(worth)
-    executor._plans, executor._stretches = plans, Stretches(worth)
+    executor.engine = Engine(plans, Stretches(worth))
     return executor, plans
 
 

@@ -115,7 +115,7 @@ def test_what_is_remembered_has_bounds(bounds: str) -> None:
                 same([ours.step(i, executor)], [theirs.step(i, plain())])
     for ours, theirs in pairs:
         same(ours.data(), theirs.data())
-    found = executor._stretches
+    found = executor.engine.stretches
     assert found is not None
     assert len(found._made.items()) <= 8
     assert len(found.ways._made.items()) <= {"steps of a way": 0}.get(bounds, 4)

@@ -44,7 +44,7 @@ def weight(value: float = 1.0) -> wg.DoubleWeight:
 def ahead(threads: int = 2) -> Parallel:
     """An interpreter that never takes anything for too small."""
     executor = Parallel(threads, compiled=False)
-    executor._habits.learn = lambda of, alone: None  # type: ignore[method-assign] # what the test is about
+    executor.habits.learn = lambda of, alone: None  # type: ignore[method-assign] # what the test is about
     return executor
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from copy import copy
-from typing import Protocol, TypeVar
 
 from wengert.arrays import Value
 from wengert.control import Context, Steps
@@ -18,37 +16,17 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
 from wengert.graph.watchers import WATCHERS, Watcher, present, watchers_of
 from wengert.graph.weights import Weight
-from wengert.run.compiled.plans import Plans
-from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import Ends, Failure, Loops, Part, Values, arguments_of
 from wengert.run.notes import located
 
 
-class Interpreting(Protocol):
-    """What an interpreter decides about its evaluations."""
-
-    _plans: Plans | None
-    _stretches: Stretches | None
-    _loops: Loops
-    _evaluations: Callable[[int, Loops], Evaluation]
+def is_watched() -> bool:
+    """Whether somebody wants to be told of each operation."""
+    return bool(WATCHERS) and any(watcher.detailed for watcher in present())
 
 
-E = TypeVar("E", bound=Interpreting)
-
-
-def watched(executor: E) -> E:
-    """The executor, or while somebody watches one like it that tells."""
-    if not WATCHERS or not any(watcher.detailed for watcher in present()):
-        return executor
-    executor = copy(executor)
-    executor._plans = executor._stretches = None
-    executor._loops = _Careful(executor._loops)
-    executor._evaluations = Watched
-    return executor
-
-
-class _Careful(Loops):
+class Careful(Loops):
     """Leaves every node to the careful part of an evaluation, which takes them one by one."""
 
     def __init__(self, usual: Loops) -> None:

@@ -19,7 +19,7 @@ from wengert.run.batching.report import Report
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import ONE_THREAD
 from wengert.run.own import OWN, RunsOwn
-from wengert.run.sequential import Sequential
+from wengert.run.sequential import Engine, Interpreter
 
 
 class Batched:
@@ -39,13 +39,11 @@ class Batched:
     def __init__(self) -> None:
         self._library = Library()
         self._kept = Kept()
-        self._inner, self._predicting = self._sequential(True), self._sequential(False)
+        self._inner, self._predicting = self._interpreter(True), self._interpreter(False)
 
-    def _sequential(self, keeps: bool) -> Sequential:
-        made = Sequential(compiled=False)
-        made._evaluations = partial(Batching, self._library, self._kept, keeps)
-        made._plans = self._kept
-        return made
+    def _interpreter(self, keeps: bool) -> Interpreter:
+        evaluations = partial(Batching, self._library, self._kept, keeps)
+        return Interpreter(Engine(self._kept, evaluations=evaluations))
 
     @property
     def report(self) -> Report:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -24,7 +26,7 @@ from wengert.run.compiled.plans import WORTH, Mode, Plans
 from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
 from wengert.run.own import OWN, RunsOwn
-from wengert.run.sequential import Sequential
+from wengert.run.sequential import Engine, Interpreter, Sequential
 from wengert.run.threads.ahead import Ahead, begun
 from wengert.run.threads.crew import Crew
 from wengert.run.threads.habits import Habits, made_of
@@ -63,22 +65,22 @@ class Parallel:
                 f"Parallel: `threads` is a number of threads from 1 on; got {threads!r:.60}\n  at {user_position()}"
             )
         self.threads = count
-        self._crew = crew = Crew(count)
-        self._habits = Habits()
-        self._inner = Sequential(compiled, stacked=stacked)
-        self._inner._loops = loops = Overlapping(crew)
-        if count > 1:
-            self._inner._evaluations = partial(Together, crew, self._habits)
-        if compiled and count > 1:
-            self._inner._plans = _Plans(loops, crew, stacked=stacked)
-            self._inner._stretches = Stretches(WORTH, admits=lambda nodes: not loops.overlap(nodes))
+        self.crew = Crew(count)
+        self.habits = Habits()
+        self.inner = Interpreter(threaded(self.crew, self.habits, compiled, stacked))
+
+    def around(self, inner: Interpreter) -> Parallel:
+        """This executor, with other parts that answer."""
+        made = copy(self)
+        made.inner = inner
+        return made
 
     # Any in the answers: an expression's Data is known to its own type, not here
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """As `Sequential`."""
         own = context.environment
-        steps = self._inner.forward(expression, context)
+        steps = self.inner.forward(expression, context)
         if isinstance(own, Together) and not own.apart:
             return steps
         steps = self._asking(steps, expression, context, trains=True)
@@ -89,7 +91,7 @@ class Parallel:
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
         own = context.environment
-        steps = self._inner.value(expression, context)
+        steps = self.inner.value(expression, context)
         if isinstance(own, Together) and not own.apart:
             return steps
         steps = self._asking(steps, expression, context, trains=False)
@@ -98,23 +100,23 @@ class Parallel:
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
         self._own(context)
-        return self._answer(self._inner.predict(expression, context), context)
+        return self._answer(self.inner.predict(expression, context), context)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
         self._own(context)
-        return self._answer(self._inner.train(loss, context), context)
+        return self._answer(self.inner.train(loss, context), context)
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
         self._own(context)
-        return self._answer(self._inner.gradients(loss, wrt, context), context)
+        return self._answer(self.inner.gradients(loss, wrt, context), context)
 
     def _own(self, context: Context) -> Evaluation | None:
         """The evaluation that this part of a run belongs to; a run without one gets its own, of this kind."""
         if context.whole or isinstance(context.environment, Evaluation):
             return context.environment if isinstance(context.environment, Evaluation) else None
-        return context.run.local(OWN, partial(_Own, self, context.run))
+        return context.run.local(OWN, partial(_Own, context.run, self.inner.engine, self.crew, self.habits))
 
     def _answer(self, steps: Steps[A], context: Context) -> Steps[A]:
         """These with one thread of BLAS, in their turn."""
@@ -130,7 +132,9 @@ class Parallel:
         """These, and before them whatever of the expression's value has gone ahead."""
         own = context.environment
         if not isinstance(own, Evaluation):  # a run without one gets its own, of this kind
-            own = context.run.local(OWN, partial(_Own, self, context.run))
+            own = context.run.local(
+                OWN, partial(_Own, context.run, self.inner.engine, self.crew, self.habits)
+            )
         if isinstance(own, Together) and own.apart:
             x = lift_any(expression)
             if trains and isinstance(own, _Own) and x.kind.trainable:
@@ -144,24 +148,24 @@ class Parallel:
         if self.threads == 1 or sum(not isinstance(part, _ASKS) for part in parts) < 2:
             return None
         of = made_of(parts)
-        return Fork(parts, partial(self._branches, of)).steps() if self._habits.ahead(of) else None
+        return Fork(parts, partial(self._branches, of)).steps() if self.habits.ahead(of) else None
 
     def _branches(self, of: Sequence[object], parts: Sequence[Do[Any]], context: Context) -> list[Begun]:
         own = context.environment
         if isinstance(own, Together):
             made, alone = own.branches(parts, context)
         else:
-            made, alone = begun(parts, context, Ahead(), self._crew)
-        self._habits.learn(of, alone)
+            made, alone = begun(parts, context, Ahead(), self.crew)
+        self.habits.learn(of, alone)
         return made
 
 
 class _Own(Together, RunsOwn):
     """Of a run that nobody trains."""
 
-    def __init__(self, executor: Parallel, run: Run) -> None:
-        RunsOwn.__init__(self, run, executor._inner._loops, executor._inner._stretches)
-        self.goes_together(executor._crew, executor._habits)
+    def __init__(self, run: Run, engine: Engine, crew: Crew, habits: Habits) -> None:
+        RunsOwn.__init__(self, run, engine.loops, engine.stretches)
+        self.goes_together(crew, habits)
 
 
 def _in_turn(steps: Steps[A]) -> Steps[A]:
@@ -176,6 +180,25 @@ def _cores() -> int:
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
+def threaded(
+    crew: Crew,
+    habits: Habits,
+    compiled: bool = True,
+    stacked: bool = True,
+    worth: int = WORTH,
+    terms: Terms = TERMS,
+) -> Engine:
+    """The engine of several threads; plans come after `worth` runs."""
+    loops = Overlapping(crew)
+    if crew.threads == 1:
+        return replace(Sequential(compiled, stacked=stacked).engine, loops=loops)
+    evaluations = partial(Together, crew, habits)
+    if not compiled:
+        return Engine(loops=loops, evaluations=evaluations)
+    stretches = Stretches(WORTH, admits=lambda nodes: not loops.overlap(nodes))
+    return Engine(_Plans(loops, crew, worth, terms, stacked), stretches, loops, evaluations)
+
+
 class _Plans(Plans):
     """Plans whose programs a crew runs; a structure in which rules may wait for each other gets none."""
 
@@ -183,9 +206,9 @@ class _Plans(Plans):
         self,
         loops: Overlapping,
         crew: Crew,
-        worth: int = WORTH,
-        terms: Terms = TERMS,
-        stacked: bool = True,
+        worth: int,
+        terms: Terms,
+        stacked: bool,
     ) -> None:
         super().__init__(worth, partial(Divided, crew, terms), stacked)
         self._loops = loops
