@@ -19,8 +19,8 @@ import wengert as wg
 from wengert.control import set_default_executor
 from wengert.run import Parallel
 from wengert.run.sequential import Interpreter
+from wengert.run.threads.autotune import AutotunedProgram, Terms
 from wengert.run.threads.parallel import threaded
-from wengert.run.threads.trial import Divided, Terms
 
 F32 = np.float32
 FREE = Terms(handoff=0.0, timed=1, tried=0)  # any region is worth a thread, without a trial
@@ -29,11 +29,11 @@ FREE = Terms(handoff=0.0, timed=1, tried=0)  # any region is worth a thread, wit
 def dividing(threads: int = 2, worth: int = 1, terms: Terms = FREE) -> Parallel:
     """An interpreter whose plans come after `worth` runs and are divided after the next one."""
     executor = Parallel(threads)
-    engine = threaded(executor.crew, executor.habits, worth=worth, terms=terms)
+    engine = threaded(executor.pool, executor.tuner, worth=worth, terms=terms)
     return executor.around(Interpreter(engine))
 
 
-def programs(executor: Parallel) -> list[Divided]:
+def programs(executor: Parallel) -> list[AutotunedProgram]:
     """Its programs."""
     plans: Any = executor.inner.engine.plans  # Any: None where nothing is compiled, which is not so here
     return [plan.program for plan in plans._plans.items()]

@@ -216,10 +216,8 @@ class Replacing:
         usual = executor.inner if isinstance(executor, Parallel) else executor
         if isinstance(usual, Profiled):  # a part of a run that is timed runs by itself
             return executor
-        if not isinstance(usual, Interpreter) or type(usual) not in (
-            Sequential,
-            Interpreter,
-        ):  # a class of its own may mean something else
+        # a class of its own may mean something else
+        if not isinstance(usual, Interpreter) or type(usual) not in (Sequential, Interpreter):
             self.missed[type(executor).__name__] += 1
             return executor
         found = self._made.get(executor)

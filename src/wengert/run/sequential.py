@@ -21,6 +21,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.products import zero_of
 from wengert.graph.store import STORE
+from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.changed import Changed, Changes
@@ -42,7 +43,7 @@ from wengert.run.own import (
     private,
 )
 from wengert.run.received import OwnTape, given, handed_over, nowhere
-from wengert.run.watched import Careful, Watched, is_watched
+from wengert.run.watched import Careful, Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Engine:
 
     def telling(self) -> Engine:
         """This engine; while somebody watches, one without programs that tells each node."""
-        if not is_watched():
+        if not WATCHERS or not any(watcher.detailed for watcher in present()):
             return self
         return Engine(None, None, Careful(self.loops), Watched)
 

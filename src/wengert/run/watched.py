@@ -1,7 +1,6 @@
-"""Runs that somebody watches: operations and updates are told one by one, and failures.
+"""Runs that watchers of weights are told of: each operation, each update, and failures.
 
-Knows: that watching means going node by node without a plan, and is asked for by settings of weights; that a run
-which nobody watches must not pay for it.
+Knows: that a watched run goes node by node without a plan.
 Refuses to know: what a watcher does with what it is told.
 """
 
@@ -14,20 +13,15 @@ from wengert.arrays import Value
 from wengert.control import Context, Steps
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
-from wengert.graph.watchers import WATCHERS, Watcher, present, watchers_of
+from wengert.graph.watchers import Watcher, watchers_of
 from wengert.graph.weights import Weight
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import Ends, Failure, Loops, Part, Values, arguments_of
 from wengert.run.notes import located
 
 
-def is_watched() -> bool:
-    """Whether somebody wants to be told of each operation."""
-    return bool(WATCHERS) and any(watcher.detailed for watcher in present())
-
-
 class Careful(Loops):
-    """Leaves every node to the careful part of an evaluation, which takes them one by one."""
+    """Loops that leave every node to the careful part of an evaluation, which takes them one by one."""
 
     def __init__(self, usual: Loops) -> None:
         self._usual = usual

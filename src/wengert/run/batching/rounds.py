@@ -1,23 +1,27 @@
-"""Rounds of an evaluation: what has run together, and where the value of an expression is found.
+"""Rounds of an evaluation: regions that have run forward, the values in them, and their backward pass.
 
-Knows: that a value is a row of a round until somebody asks for it by itself.
-Refuses to know: when rounds are made, and what waits for them.
+Knows: that a value is a row of a round until somebody asks for it by itself; that where launches fail, the nodes of a
+round send their deltas one by one, which says whose failure it is.
+Refuses to know: when rounds are made, and what waits for them; launches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from wengert.arrays import Value
+from wengert.arrays import Value, all_quiet
 from wengert.arrays.places import argsort, places
 from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
+from wengert.graph.order import below
+from wengert.run.batching.backward import Backward
 from wengert.run.batching.record import Record
 from wengert.run.batching.region import Region
 from wengert.run.cell import PART
+from wengert.run.loops import backward, forward
 
 serial = attrgetter("serial")
 Place = tuple[int, int]  # of a row: its table, and where in that
@@ -171,3 +175,59 @@ class Known:
             if x in of.record.codes:
                 return of
         return self._rounds.get(x)
+
+
+def sent_through(
+    of: Round,
+    known: Known,
+    deltas: dict[Expression, Value],
+    wanted: dict[Expression, Value],
+    check: Callable[[], object],
+    failures: list[Exception],
+) -> dict[Expression, Value]:
+    """Take the deltas that have arrived at rows of a round, run it backward, and give the deltas that leave it."""
+    seeds = [(place, x) for x in deltas if (place := of.place(x)) is not None]
+    if not seeds:
+        return {}
+    layout = of.region.bound.layout
+    adding = any(layout.surprised(place) for place, _ in seeds)
+    sent = [(place, deltas.pop(x)) for place, x in seeds]
+    try:
+        with all_quiet():
+            going = Backward(of.region, sent, adding)
+            leaving = going.run(check)
+    except Exception as failure:
+        arrived: dict[Expression, Value] = {x: d for (_, x), (_, d) in zip(seeds, sent, strict=True)}
+        return _sent_one_by_one(of, known, wanted, arrived, failure, failures)
+    for x in wanted:
+        place = of.place(x)
+        if place is not None and (delta := going.delta(place)) is not None:
+            wanted[x] = delta
+    return leaving
+
+
+def _sent_one_by_one(
+    of: Round,
+    known: Known,
+    wanted: Container[Expression],
+    deltas: dict[Expression, Value],
+    failure: Exception,
+    failures: list[Exception],
+) -> dict[Expression, Value]:
+    """Run a round backward node by node; failures are added to `failures`."""
+    values: dict[Expression, Value] = {}
+    nodes: dict[Node, None] = {}
+    for binding in of.region.bound.bindings:
+        values |= {x: known[x] for x in binding.given if isinstance(x, Expression)}
+        values |= {weight: known[weight] for _, weight in binding.weights}
+    for root in of.roots:
+        nodes |= dict.fromkeys(below(root, Either(nodes, values))[0])
+    order = sorted(nodes, key=serial)
+    found: list[Exception] = []
+    with all_quiet():
+        if forward(order, values, {}) < len(order) or any(x in wanted for x in order):
+            found.append(failure)
+        else:
+            backward(order, values, deltas, found)
+    failures += found
+    return {} if found else deltas
