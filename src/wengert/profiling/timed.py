@@ -180,7 +180,8 @@ class Profiled(Interpreter):
     def __init__(self, record: Record, usual: Interpreter, compiled: bool) -> None:
         plans = usual.engine.plans if compiled else None
         timed = None if plans is None else TimedPlans(record, plans)
-        super().__init__(Engine(timed, loops=Timed(record, usual.engine.loops)))
+        loops = Timed(record, usual.engine.loops)
+        super().__init__(Engine(timed, loops=loops, of_run=usual.engine.of_run))
         self._record = record
 
     # Any in the answers: as in `Sequential`

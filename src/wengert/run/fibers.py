@@ -22,7 +22,7 @@ from wengert.graph.node import Expression
 # Any throughout this module: a stack of frames mixes the types of all parts of a Do.
 
 
-class Home(Protocol):
+class Speculating(Protocol):
     """The evaluation whose values a speculative fiber asks for."""
 
     def in_turn(self, root: Expression, context: Context) -> Steps[None]:
@@ -38,7 +38,7 @@ class Fiber(Machine):
     __slots__ = ("asked", "home", "left", "log", "parent", "stops")
 
     def __init__(
-        self, source: Do[Any], context: Context, stops: frozenset[type], home: Home | None = None
+        self, source: Do[Any], context: Context, stops: frozenset[type], home: Speculating | None = None
     ) -> None:
         super().__init__(context.run)
         self.context = context
@@ -149,7 +149,7 @@ class Wait(Do[None]):
 
     __slots__ = ("home", "root")
 
-    def __init__(self, root: Expression, home: Home | None = None) -> None:
+    def __init__(self, root: Expression, home: Speculating | None = None) -> None:
         self.root = root
         self.home = home
 
@@ -185,7 +185,7 @@ class Fork(Do[tuple[Any, ...]]):
         self.together = together
         self.begun: list[Joined] = []
 
-    def begin(self, context: Context, stops: frozenset[type], home: Home | None = None) -> list[Fiber]:
+    def begin(self, context: Context, stops: frozenset[type], home: Speculating | None = None) -> list[Fiber]:
         """A fiber for each branch."""
         fibers = [Fiber(part, context, stops, home) for part in self.parts]
         self.begun = [Joined(fiber) for fiber in fibers]

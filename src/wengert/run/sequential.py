@@ -46,14 +46,24 @@ from wengert.run.received import OwnTape, given, handed_over, nowhere
 from wengert.run.watched import Careful, Watched
 
 
+def _in_order(run: Run, engine: Engine) -> RunsOwn:
+    telling = engine.telling()
+    made = RunsOwn if telling is engine else WatchedOwn
+    return made(run, telling.loops, telling.stretches)
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The parts of an executor: programs for whole expressions, programs between binds, loops, evaluations."""
+    """The parts of an executor: programs for whole expressions, programs between binds, loops, and evaluations.
+
+    `evaluations` makes that of a question which is a whole run, `of_run` that of a run which is more.
+    """
 
     plans: Plans | None = None
     stretches: Stretches | None = None
     loops: Loops = ONE_THREAD
     evaluations: Callable[[int, Loops], Evaluation] = Evaluation
+    of_run: Callable[[Run, Engine], RunsOwn] = _in_order
 
     def telling(self) -> Engine:
         """This engine; while somebody watches, one without programs that tells each node."""
@@ -68,6 +78,18 @@ class Engine:
         evaluation.goes_back = goes_back
         return evaluation
 
+    def evaluation(self, context: Context, goes_back: bool = False) -> Evaluation:
+        """The evaluation that this part of the run belongs to; the run's own where there is none.
+
+        `goes_back`: one that keeps what deltas need, and that commits those of weights, which a prediction's does not.
+        """
+        around, made = context.environment, self.of_run
+        if isinstance(around, Evaluation):
+            if around.trains or isinstance(around, RunsOwn) or not goes_back:
+                return around
+            made = _in_order
+        return context.run.local(OWN, partial(made, context.run, self))
+
 
 class Interpreter:
     """The questions that an executor answers, by the parts of an engine."""
@@ -79,7 +101,7 @@ class Interpreter:
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """The tape of an expression, alive until the run or the `nested` part around it ends."""
-        evaluation = _evaluation(context, self.engine)
+        evaluation = self.engine.evaluation(context)
         x = lift_any(expression)
         if isinstance(evaluation, RunsOwn) and x.kind.trainable:
             evaluation.may_train(context.run)
@@ -96,7 +118,7 @@ class Interpreter:
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """The data of an expression in the present run: what `await` gives."""
         x = lift_any(expression)
-        evaluation = _evaluation(context, self.engine)
+        evaluation = self.engine.evaluation(context)
         value = yield from evaluation.evaluate(x, context)
         return given(value, x.kind, evaluation.buffers)
 
@@ -105,14 +127,14 @@ class Interpreter:
         x = lift_any(expression)
         if context.whole:
             return STORE.reading(partial(_predict, x, context, self.engine.telling()))
-        return part_predicted(_evaluation(context, self.engine), x, context)
+        return part_predicted(self.engine.evaluation(context), x, context)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """The loss before the update; at the end of the run one commit for every weight that a delta reached."""
         x = lift_any(loss)
         if context.whole:
             return STORE.training(partial(_train, x, context, self.engine.telling()))
-        return part_trained(_evaluation(context, self.engine, goes_back=True), x, context)
+        return part_trained(self.engine.evaluation(context, goes_back=True), x, context)
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
@@ -122,7 +144,7 @@ class Interpreter:
         )  # `gradients` has checked them; a weight is what it stores
         if context.whole or not all(isinstance(target, Weight) for target in targets):
             return STORE.reading(partial(_gradients, x, targets, context, self.engine.telling()))
-        return part_gradients(_evaluation(context, self.engine, goes_back=True), x, targets, context)
+        return part_gradients(self.engine.evaluation(context, goes_back=True), x, targets, context)
 
 
 class Sequential(Interpreter):
@@ -254,7 +276,7 @@ def _train(loss: Expression, context: Context, engine: Engine, snapshot: int) ->
 
 
 def _remainder(value: Value, loss: Expression, context: Context) -> Remainder:
-    """What is made of the loss, before weights change; once, should the interpreter have to train again."""
+    """The functions of the loss, run before weights change; once, should the interpreter have to train again."""
     context.followed = False
     return Remainder(private(value, loss))
 
@@ -275,20 +297,3 @@ def _there_and_back(
     yield from evaluation.evaluate(loss, context, nodes)
     evaluation.seed(loss)
     yield from evaluation.backward(context)
-
-
-def _evaluation(context: Context, engine: Engine, goes_back: bool = False) -> Evaluation:
-    """The evaluation that this part of the run belongs to; the run's own where there is none.
-
-    `goes_back`: one that keeps what deltas need, and that commits those of weights, which a prediction's does not.
-    """
-    around = context.environment
-    if isinstance(around, Evaluation) and (around.trains or isinstance(around, RunsOwn) or not goes_back):
-        return around
-    return context.run.local(OWN, partial(_own, context.run, engine))
-
-
-def _own(run: Run, engine: Engine) -> RunsOwn:
-    telling = engine.telling()
-    made = RunsOwn if telling is engine else WatchedOwn
-    return made(run, telling.loops, telling.stretches)

@@ -37,7 +37,7 @@ class Round:
         self.roots = roots
 
     def place(self, x: Expression) -> Place | None:
-        """Where the value of `x` is; None if it is not in this round."""
+        """The row of the value of `x`; None if it is not in this round."""
         code = self.record.code(x)
         return None if code is None else self.region.bound.layout.place(code)
 
@@ -74,7 +74,7 @@ class Order(list[Node]):
 
 
 class Either:
-    """What is in one of two containers."""
+    """The union of two containers."""
 
     def __init__(self, first: Container[object], second: Container[object]) -> None:
         self._first, self._second = first, second
@@ -84,7 +84,7 @@ class Either:
 
 
 class Known:
-    """What has a value in an evaluation, be it by itself or as a row."""
+    """The values of an evaluation, each by itself or as a row of a round."""
 
     def __init__(self, values: dict[Expression, Value]) -> None:
         self._values = values
@@ -101,7 +101,7 @@ class Known:
 
     @property
     def rounds(self) -> bool:
-        """Whether there are any."""
+        """Whether there are any rounds."""
         return len(self._rounds) + len(self._new) > 0
 
     def add(self, of: Round) -> None:

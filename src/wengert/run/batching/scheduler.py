@@ -34,7 +34,7 @@ class Owner(Protocol):
         """The nodes below roots that have no value yet."""
 
     def binds_in(self, nodes: Recorded) -> list[Node]:
-        """Those whose values come from a `Do` that has not run."""
+        """The nodes whose values come from a `Do` that has not run."""
 
     def values_of(self, nodes: Recorded, context: Context) -> Steps[None]:
         """Compute roots below which nothing waits."""

@@ -156,7 +156,7 @@ class Terms(NamedTuple):
 TERMS: Final = Terms()
 
 
-class Calls(NamedTuple):
+class CallList(NamedTuple):
     """The calls, inputs, outputs and targets of a program."""
 
     calls: Sequence[Call]  # those with a result first, then the effects
@@ -173,11 +173,11 @@ class AutotunedProgram(Program):
         pool: ThreadPool,
         terms: Terms,
         trace: Trace,
-        outputs: Sequence[Any],  # Any: as in `Calls`
+        outputs: Sequence[Any],  # Any: as in `CallList`
         targets: Sequence[Traced] | None = None,
     ) -> None:
         calls = lines_of(trace, outputs)
-        self._calls: Calls | None = _without_values(Calls(calls, trace.inputs, outputs, targets))
+        self._calls: CallList | None = _without_values(CallList(calls, trace.inputs, outputs, targets))
         self._pool = pool
         self._terms = terms
         self._lock = Lock()
@@ -262,7 +262,7 @@ class AutotunedProgram(Program):
             if self._calls is not None:
                 self._divided(self._calls)
 
-    def _divided(self, of: Calls) -> None:
+    def _divided(self, of: CallList) -> None:
         costs = [min(times) for times in zip(*map(_differences, self._marks), strict=True)]
         self._calls = None
         self._marks.clear()
@@ -296,11 +296,11 @@ class AutotunedProgram(Program):
             give_back()
 
 
-def _without_values(of: Calls) -> Calls:
-    """Calls of which only shapes are kept: nothing of the traced run stays alive (S13)."""
+def _without_values(of: CallList) -> CallList:
+    """CallList of which only shapes are kept: nothing of the traced run stays alive (S13)."""
     slots = _Slots()
     calls = [replace(c, arguments=slots.of(c.arguments), result=slots.of(c.result)) for c in of.calls]
-    return Calls(calls, *map(slots.of, of[1:]))
+    return CallList(calls, *map(slots.of, of[1:]))
 
 
 class _Slots:
@@ -335,7 +335,7 @@ def _differences(marks: Sequence[float]) -> list[float]:
 class _Timed(Program):
     """The straight line, with the clock read after each call."""
 
-    def __init__(self, of: Calls, note: Callable[[Sequence[float]], None]) -> None:
+    def __init__(self, of: CallList, note: Callable[[Sequence[float]], None]) -> None:
         layout = Layout(of.calls, of.outputs)
         text = _Text(of.inputs, of.targets, layout)
         text.constants.scope |= {"clock": perf_counter, "note": note, "starmap": starmap}
@@ -357,7 +357,7 @@ class _Timed(Program):
 class ScheduledProgram(Program):
     """A program whose tasks are functions of their own, which a thread pool runs as soon as they can begin."""
 
-    def __init__(self, of: Calls, costs: Sequence[float], pool: ThreadPool, handoff: float) -> None:
+    def __init__(self, of: CallList, costs: Sequence[float], pool: ThreadPool, handoff: float) -> None:
         at = sum(call.result is not None for call in of.calls)
         pure, effects = of.calls[:at], of.calls[at:]
         first = schedule(_needs(pure), costs[:at], pool.threads, handoff)

@@ -26,7 +26,7 @@ from wengert.run.compiled.plans import WORTH, Mode, Plans
 from wengert.run.compiled.stretches import Stretches
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fork, Joined
-from wengert.run.own import OWN, RunsOwn
+from wengert.run.own import RunsOwn
 from wengert.run.sequential import Engine, Interpreter, Sequential
 from wengert.run.threads.autotune import TERMS, AutotunedProgram, SpeculationTuner, Terms, functions_of
 from wengert.run.threads.loops import ThreadedLoops
@@ -97,28 +97,15 @@ class Parallel:
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        if not context.whole:
-            self._own(context)
         return self._answer(self.inner.predict(expression, context), context)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        if not context.whole:
-            self._own(context)
         return self._answer(self.inner.train(loss, context), context)
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        if not context.whole:
-            self._own(context)
         return self._answer(self.inner.gradients(loss, wrt, context), context)
-
-    def _own(self, context: Context) -> Evaluation:
-        """The evaluation that this part of a run belongs to; a run without one gets its own, of this kind."""
-        if isinstance(context.environment, Evaluation):
-            return context.environment
-        engine = self.inner.engine
-        return context.run.local(OWN, partial(_RunsSpeculation, context.run, engine, self.pool, self.tuner))
 
     def _answer(self, steps: Steps[A], context: Context) -> Steps[A]:
         """Steps with one thread of BLAS, in their turn."""
@@ -132,7 +119,7 @@ class Parallel:
 
     def _asking(self, steps: Steps[A], expression: object, context: Context, trains: bool) -> Steps[A]:
         """Steps after the part of the expression's value that has gone ahead."""
-        own = self._own(context)
+        own = self.inner.engine.evaluation(context)
         if isinstance(own, SpeculativeEvaluation) and own.apart:
             x = lift_any(expression)
             if trains and isinstance(own, _RunsSpeculation) and x.kind.trainable:
@@ -161,7 +148,7 @@ class Parallel:
 class _RunsSpeculation(SpeculativeEvaluation, RunsOwn):
     """The evaluation of a run that is more than one question."""
 
-    def __init__(self, run: Run, engine: Engine, pool: ThreadPool, tuner: SpeculationTuner) -> None:
+    def __init__(self, pool: ThreadPool, tuner: SpeculationTuner, run: Run, engine: Engine) -> None:
         RunsOwn.__init__(self, run, engine.loops, engine.stretches)
         self.helped_by(pool, tuner)
 
@@ -187,14 +174,14 @@ def threaded(
     terms: Terms = TERMS,
 ) -> Engine:
     """The engine of several threads; plans come after `worth` runs."""
-    loops = ThreadedLoops(pool)
+    loops, of_run = ThreadedLoops(pool), partial(_RunsSpeculation, pool, tuner)
     if pool.threads == 1:
-        return replace(Sequential(compiled, stacked=stacked).engine, loops=loops)
+        return replace(Sequential(compiled, stacked=stacked).engine, loops=loops, of_run=of_run)
     evaluations = partial(SpeculativeEvaluation, pool, tuner)
     if not compiled:
-        return Engine(loops=loops, evaluations=evaluations)
+        return Engine(None, None, loops, evaluations, of_run)
     stretches = Stretches(WORTH, admits=lambda nodes: not loops.overlap(nodes))
-    return Engine(_Plans(loops, pool, worth, terms, stacked), stretches, loops, evaluations)
+    return Engine(_Plans(loops, pool, worth, terms, stacked), stretches, loops, evaluations, of_run)
 
 
 class _Plans(Plans):

@@ -25,7 +25,7 @@ from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below
 from wengert.run.evaluation import Evaluation
-from wengert.run.fibers import Fiber, Fork, Home, Joined, Wait, drop
+from wengert.run.fibers import Fiber, Fork, Joined, Speculating, Wait, drop
 from wengert.run.loops import Loops, forward
 from wengert.run.notes import noted
 from wengert.run.received import checked, received
@@ -61,7 +61,7 @@ class Speculation:
         self._lock = Lock()
 
     def branches(
-        self, pool: ThreadPool, parts: Sequence[Do[Any]], context: Context, home: Home | None = None
+        self, pool: ThreadPool, parts: Sequence[Do[Any]], context: Context, home: Speculating | None = None
     ) -> tuple[list[Joined], bool]:
         """Branches as far as they go; whether that was over before another thread could help."""
         fork = Fork(parts)
