@@ -54,7 +54,9 @@ class Batched(Interpreter):
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        return (self._predicting if context.whole else super()).predict(expression, context)
+        if context.whole:
+            return self._predicting.predict(expression, context)
+        return super().predict(expression, context)
 
     def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:
         """The values of branches, which wait together; None where they go one after the other."""
