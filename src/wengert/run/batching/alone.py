@@ -18,7 +18,7 @@ from wengert.graph.weights import Weight
 from wengert.run.batching.bound import Binding
 from wengert.run.batching.form import Way
 from wengert.run.batching.layout import Step
-from wengert.run.batching.rowwise import row_of
+from wengert.run.batching.rules import row_of
 from wengert.run.loops import Values, entered, left
 
 if TYPE_CHECKING:

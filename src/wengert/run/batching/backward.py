@@ -20,7 +20,7 @@ from wengert.run.batching.form import Way
 from wengert.run.batching.joining import joined
 from wengert.run.batching.layout import Mode, Read, Step
 from wengert.run.batching.region import Region
-from wengert.run.batching.rowwise import row_of
+from wengert.run.batching.rules import row_of
 
 Place = tuple[int, int]
 

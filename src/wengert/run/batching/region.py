@@ -20,7 +20,7 @@ from wengert.run.batching.form import Way
 from wengert.run.batching.launch import Launch
 from wengert.run.batching.layout import Read, Step
 from wengert.run.batching.rooms import Room
-from wengert.run.batching.rowwise import row_of
+from wengert.run.batching.rules import row_of
 
 
 class Values(Protocol):

@@ -20,7 +20,7 @@ from wengert.graph.template import CellSignature
 from wengert.run.batching.form import Form, Way, form_of
 from wengert.run.batching.record import BITS, MASK
 from wengert.run.batching.resolving import resolved
-from wengert.run.batching.rowwise import result_kinds
+from wengert.run.batching.rules import result_kinds
 from wengert.run.cell import PART
 from wengert.run.templates import is_open
 
