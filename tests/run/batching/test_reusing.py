@@ -17,7 +17,7 @@ from tests.run.batching.trees import Layer, TreeLSTM, close, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
 from wengert.run.batching import laying
-from wengert.run.batching.bound import Bound
+from wengert.run.batching.execution import BoundSchedule
 from wengert.run.batching.layout import Layout, Read
 from wengert.run.batching.library import Library
 from wengert.run.batching.record import Record
@@ -171,7 +171,9 @@ def test_the_peak_of_a_prediction_does_not_grow_with_the_length(monkeypatch: pyt
     rows_more = 180 * (width - 1) + 360
     assert grown < 0.2 * rows_more * row
 
-    whole: Callable[..., Bound | None] = Library.bound  # the control: with a way back, all rows are kept
+    whole: Callable[..., BoundSchedule | None] = (
+        Library.bound
+    )  # the control: with a way back, all rows are kept
     monkeypatch.setattr(Library, "bound", lambda self, of, kept, back=True: whole(self, of, kept))
     long = threads_of([200] * (width - 1) + [400])
     assert predicted(long, run.Batched()) - predicted(short, run.Batched()) > 0.8 * rows_more * row

@@ -18,9 +18,9 @@ from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.order import below
+from wengert.run.batching.execution import RegionRun
 from wengert.run.batching.kept import Kept
 from wengert.run.batching.library import Library
-from wengert.run.batching.region import Region
 from wengert.run.batching.repeating import send_through
 from wengert.run.batching.rounds import Either, Known, Order, Recorded, Round, serial
 from wengert.run.batching.tasks import Adopt, Park, Task, outcome
@@ -191,7 +191,7 @@ class Batching(Evaluation):
         if bound is None:
             return False
         self.read(bound.weights())
-        region = Region(bound, self.known, self.keeps)
+        region = RegionRun(bound, self.known, self.keeps)
         try:
             with all_quiet():
                 region.forward(check)

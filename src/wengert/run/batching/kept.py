@@ -13,9 +13,7 @@ from wengert.arrays import Value, all_quiet, one_like
 from wengert.arrays.rows import stacked
 from wengert.control import Run
 from wengert.graph.node import Expression, Node
-from wengert.run.batching.backward import Backward
-from wengert.run.batching.bound import Bound
-from wengert.run.batching.region import Region
+from wengert.run.batching.execution import Backward, BoundSchedule, RegionRun
 from wengert.run.commit import commit
 from wengert.run.compiled.interrupted import Interrupted, settle
 from wengert.run.compiled.plans import Mode, Plans
@@ -29,7 +27,7 @@ class Kept(Plans):
 
     def find(
         self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()
-    ) -> Any:  # Any: as `Bound`
+    ) -> Any:  # Any: as `BoundSchedule`
         """The schedule of `root`, if it has run before: its own for predictions, and one with a way back.
 
         In the two rows stand in other orders, and a product of matrices has other bits then.
@@ -59,7 +57,7 @@ class Kept(Plans):
         """Never."""
         return False
 
-    def keep(self, root: Node, bound: Bound, place: Place) -> None:
+    def keep(self, root: Node, bound: BoundSchedule, place: Place) -> None:
         """Have `root` remember its schedule, unless that would hold on to a node of it (S13)."""
         if bound.keepable:
             kept: Any = getattr(root, "_kept", None)  # Any: as in `find`
@@ -85,7 +83,7 @@ class _Weights:
 class KeptRun:
     """One run of a schedule that was found."""
 
-    def __init__(self, bound: Bound, place: Place) -> None:
+    def __init__(self, bound: BoundSchedule, place: Place) -> None:
         self.bound = bound
         self.place = place
 
@@ -116,8 +114,8 @@ class KeptRun:
 
         return value, change
 
-    def _forward(self, snapshot: int, keeps: bool, run: Run | None) -> Region:
-        region = Region(self.bound, _Weights(snapshot), keeps)
+    def _forward(self, snapshot: int, keeps: bool, run: Run | None) -> RegionRun:
+        region = RegionRun(self.bound, _Weights(snapshot), keeps)
         try:
             with all_quiet():
                 region.forward(_nothing if run is None else run.check)

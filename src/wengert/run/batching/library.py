@@ -13,9 +13,9 @@ from typing import Final
 from wengert.arrays.places import equal, glance
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
-from wengert.run.batching.bound import Bound
 from wengert.run.batching.counting import Counting
 from wengert.run.batching.entries import recorded
+from wengert.run.batching.execution import BoundSchedule
 from wengert.run.batching.form import Way, why_alone
 from wengert.run.batching.grouping import grouped
 from wengert.run.batching.laying import laid_out
@@ -47,7 +47,7 @@ class Library:
         self.latest = max(latest, self.latest)
         return recorded(roots, known, 0 if len(roots) == 1 and latest <= before else before)
 
-    def bound(self, record: Record, kept: Iterable[Expression], back: bool = True) -> Bound | None:
+    def bound(self, record: Record, kept: Iterable[Expression], back: bool = True) -> BoundSchedule | None:
         """The schedule of a record; None where nothing would run together. `kept` are asked for by themselves.
 
         One without a way `back` uses rows again: in the end only the `kept` have values.
@@ -69,7 +69,7 @@ class Library:
             self.report.alone("a chain", "less than two of its nodes are on a level", site, record.size)
             self.report.runs += 1
             return None
-        return Bound(record, layout, self.report)
+        return BoundSchedule(record, layout, self.report)
 
     def _ran_alone(self, record: Record) -> None:
         """Nothing of a record runs together: one launch a node."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from wengert.arrays import Value, all_quiet
 from wengert.graph.node import Expression, Node
 from wengert.graph.order import below
-from wengert.run.batching.backward import Backward
+from wengert.run.batching.execution import Backward
 from wengert.run.batching.rounds import Either, Known, Round, serial
 from wengert.run.loops import backward, forward
 

@@ -15,8 +15,8 @@ from wengert.arrays.places import argsort, places
 from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
+from wengert.run.batching.execution import RegionRun
 from wengert.run.batching.record import Record
-from wengert.run.batching.region import Region
 from wengert.run.cell import PART
 
 serial = attrgetter("serial")
@@ -27,7 +27,7 @@ _FEW = 4  # rounds that are asked one after the other; a table of their nodes ta
 class Round:
     """A region that has run forward."""
 
-    def __init__(self, region: Region, of: Record, roots: Sequence[Node]) -> None:
+    def __init__(self, region: RegionRun, of: Record, roots: Sequence[Node]) -> None:
         self.region = region
         self.record = of
         self.roots = roots
@@ -126,7 +126,7 @@ class Known:
 
     def stacked(self, given: Sequence[Any]) -> Value:  # Any: literals, and nodes whose values are known
         """All values as one table; of those that are rows of another one nobody is looked at by itself."""
-        groups: dict[tuple[Region, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
+        groups: dict[tuple[RegionRun, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
         for i, x in enumerate(given):
             key, value = self._row(x)
             at, values = groups.setdefault(key, ([], []))
@@ -141,7 +141,7 @@ class Known:
         order = [i for at, _ in groups.values() for i in at]
         return taken(joined_rows(pieces), argsort(places(order)))
 
-    def _row(self, x: Any) -> tuple[tuple[Region, int] | None, Any]:  # Any: as above
+    def _row(self, x: Any) -> tuple[tuple[RegionRun, int] | None, Any]:  # Any: as above
         """In which table it is which row, or no table and the value."""
         if not isinstance(x, Expression):
             return None, x
