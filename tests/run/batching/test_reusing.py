@@ -16,31 +16,31 @@ import wengert as wg
 from tests.run.batching.trees import Layer, TreeLSTM, close, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
-from wengert.run.batching import laying
+from wengert.run.batching import schedule as scheduling
 from wengert.run.batching.execution import BoundSchedule
-from wengert.run.batching.layout import Layout, Read
 from wengert.run.batching.library import Library
+from wengert.run.batching.liveness import FreeRows, Liveness
 from wengert.run.batching.record import Record
-from wengert.run.batching.reusing import Shelf, Uses
+from wengert.run.batching.schedule import Read, Schedule
 
 
-def scheduled(root: Any, back: bool) -> tuple[Record, Layout]:  # Any: an expression of any data
+def scheduled(root: Any, back: bool) -> tuple[Record, Schedule]:  # Any: an expression of any data
     """What the prediction, or the training, of an expression makes."""
     library = Library()
     record = library.record([root], None, 0)
     bound = library.bound(record, [root], back)
     assert bound is not None
-    return record, bound.layout
+    return record, bound.schedule
 
 
-def read_as_written(record: Record, layout: Layout) -> bool:
+def read_as_written(record: Record, schedule: Schedule) -> bool:
     """Whether every launch finds in its rows what it is to read, if each row remembers which result lies in it."""
-    tables = [np.full(table.rows, -1) for table in layout.tables]
+    tables = [np.full(table.rows, -1) for table in schedule.tables]
     gone = [False] * len(tables)
-    for step in layout.steps:
+    for step in schedule.steps:
         entry = record.entries[step.entry]
-        order = layout.orders[step.entry]
-        results = layout.base[entry.refs >> 20] + (entry.refs & 0xFFFFF)
+        order = schedule.orders[step.entry]
+        results = schedule.base[entry.refs >> 20] + (entry.refs & 0xFFFFF)
         if entry.counts is None:
             columns = results[order][step.start : step.stop].T
         else:
@@ -53,7 +53,7 @@ def read_as_written(record: Record, layout: Layout) -> bool:
                     return False
         members = entry.members[order][step.start : step.stop]
         for part, (table, first) in enumerate(step.writes):
-            tables[table][first : first + step.width] = layout.base[members] + part
+            tables[table][first : first + step.width] = schedule.base[members] + part
         for table in step.drops:
             gone[table] = True
     return True
@@ -110,23 +110,23 @@ def test_what_is_read_is_what_was_written(made: Callable[[int], Layer], seed: in
 
 
 def test_rows_that_are_given_back_too_early_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hasty(Uses):
+    class Hasty(Liveness):
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
             self.free = np.maximum(self.free - 2, 0)
 
-    monkeypatch.setattr(laying, "Uses", Hasty)
+    monkeypatch.setattr(scheduling, "Liveness", Hasty)
     assert not all(read_as_written(*scheduled(tree_loss(seed), False)) for seed in range(3))
 
 
 def rows(root: Layer, back: bool) -> int:
     """Rows of arrays that are there at the same time, at most."""
-    _, layout = scheduled(root, back)
+    _, schedule = scheduled(root, back)
     there: set[int] = set()
     most = 0
-    for step in layout.steps:
-        there |= {table for table, _ in step.writes if layout.tables[table].kind.shape}
-        most = max(most, sum(layout.tables[table].rows for table in there))
+    for step in schedule.steps:
+        there |= {table for table, _ in step.writes if schedule.tables[table].kind.shape}
+        most = max(most, sum(schedule.tables[table].rows for table in there))
         there -= {*step.drops}
     return most
 
@@ -142,9 +142,9 @@ def test_trees_take_the_rows_that_are_still_read() -> None:
     root = TreeLSTM().loss(trees(1, 30, most=30))
     assert rows(root, back=False) < 0.75 * rows(root, back=True)
     # the widest moment: what the leaves have given, and the first level that reads it
-    _, layout = scheduled(root, False)
-    leaves, level = sorted((step.width for step in layout.steps), reverse=True)[:2]
-    assert max(table.rows for table in layout.tables) <= leaves + level
+    _, schedule = scheduled(root, False)
+    leaves, level = sorted((step.width for step in schedule.steps), reverse=True)[:2]
+    assert max(table.rows for table in schedule.tables) <= leaves + level
 
 
 def peak(do: Callable[[], object]) -> int:
@@ -218,21 +218,21 @@ def test_values_that_are_waited_for_stay() -> None:
 
 
 def test_a_shelf_gives_out_what_is_free_and_grows_where_nothing_fits() -> None:
-    chance, shelf = np.random.default_rng(0), Shelf()
+    chance, rows = np.random.default_rng(0), FreeRows()
     out: dict[int, int] = {}
     for _ in range(500):
         if out and chance.integers(2):
             first = [*out][int(chance.integers(len(out)))]
-            shelf.give(first, out.pop(first))
+            rows.give(first, out.pop(first))
         else:
             count = int(chance.integers(1, 9))
-            first = shelf.take(count)
+            first = rows.take(count)
             taken = {row for start, several in out.items() for row in range(start, start + several)}
             assert not taken & {*range(first, first + count)}
-            assert first + count <= shelf.rows
+            assert first + count <= rows.rows
             out[first] = count
     for first, count in out.items():
-        shelf.give(first, count)
-    before = shelf.rows
-    assert shelf.take(before) == 0
-    assert shelf.rows == before
+        rows.give(first, count)
+    before = rows.rows
+    assert rows.take(before) == 0
+    assert rows.rows == before

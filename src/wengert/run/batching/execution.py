@@ -25,14 +25,13 @@ from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, Product, Term, dense
 from wengert.run.batching.form import Form, Way, why_alone
 from wengert.run.batching.launch import Launch, launch_of
-from wengert.run.batching.layout import Layout, Mode, Read, Step
 from wengert.run.batching.record import Entry, Record
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.rooms import Room
 from wengert.run.batching.rules import row_of
+from wengert.run.batching.schedule import LaunchStep, Place, Read, Scatter, Schedule
 from wengert.run.loops import Values, entered, left
 
-Place = tuple[int, int]  # of a row: its table, and where in that
 _ENOUGH: Final = 2  # times as many rows as the weight has: then a product is left as it is
 
 
@@ -52,17 +51,18 @@ class Binding:
 
 
 class BoundSchedule:
-    """A layout with the weights and literals of one graph."""
+    """A schedule with the weights and literals of one graph."""
 
-    def __init__(self, record: Record, layout: Layout, report: Report) -> None:
-        self.layout = layout
+    def __init__(self, record: Record, schedule: Schedule, report: Report) -> None:
+        self.schedule = schedule
         self.report = report
         self.bindings = [
-            _binding(entry, order, record) for entry, order in zip(record.entries, layout.orders, strict=True)
+            _binding(entry, order, record)
+            for entry, order in zip(record.entries, schedule.orders, strict=True)
         ]
-        self.launches = [self._launch(step) for step in layout.steps]
+        self.launches = [self._launch(step) for step in schedule.steps]
         self.rows: dict[tuple[int, Launch], int] = {}  # of all launches that have one room
-        for step, launch in zip(layout.steps, self.launches, strict=True):
+        for step, launch in zip(schedule.steps, self.launches, strict=True):
             if launch is not None:
                 self.rows[step.entry, launch] = self.rows.get((step.entry, launch), 0) + step.width
         self._alone = [*self._unbatched(record)]
@@ -85,7 +85,7 @@ class BoundSchedule:
     def _unbatched(self, record: Record) -> Iterator[tuple[str, str, str, int]]:
         """Name, reason, site and count of several nodes of one entry that run node by node all the same."""
         why: dict[int, str] = {}
-        for step, launch in zip(self.layout.steps, self.launches, strict=True):
+        for step, launch in zip(self.schedule.steps, self.launches, strict=True):
             if launch is not None and launch.reason is not None:
                 why[step.entry] = launch.reason
         for number, binding in enumerate(self.bindings):
@@ -111,7 +111,7 @@ class BoundSchedule:
                 found |= dict.fromkeys(x for x in binding.given if isinstance(x, Weight))
         return list(found)
 
-    def _launch(self, step: Step) -> Launch | None:
+    def _launch(self, step: LaunchStep) -> Launch | None:
         binding = self.bindings[step.entry]
         if binding.signature is None or step.alone:
             return None
@@ -161,8 +161,8 @@ class RegionRun:
         self.bound = bound
         self.values = values  # of weights, and of what is given
         self.keeps = keeps
-        self.tables: list[Any] = [None] * len(bound.layout.tables)  # Any: arrays of rows, and lists
-        self.kept: list[Any] = [None] * len(bound.layout.steps)  # Any: what a launch needs for its backward
+        self.tables: list[Any] = [None] * len(bound.schedule.tables)  # Any: arrays of rows, and lists
+        self.kept: list[Any] = [None] * len(bound.schedule.steps)  # Any: what a launch needs for its backward
         self.rooms: dict[tuple[int, Launch], Room] = {}  # by entry and launch
         self._inside: Values = {}  # what calls of cells by themselves computed on their way
         self._resolved: dict[tuple[int, int], Signature] = {}  # of nodes by themselves, by entry and row
@@ -170,7 +170,7 @@ class RegionRun:
     def forward(self, check: Callable[[], object]) -> None:
         """All launches, in order; `check` raises if the run is to end."""
         self.bound.begin()
-        for number, step in enumerate(self.bound.layout.steps):
+        for number, step in enumerate(self.bound.schedule.steps):
             check()
             begun = perf_counter()
             binding = self.bound.bindings[step.entry]
@@ -189,7 +189,7 @@ class RegionRun:
                 binding.line.add(step)
                 binding.line.seconds += perf_counter() - begun
 
-    def _launch(self, number: int, step: Step, binding: Binding) -> None:
+    def _launch(self, number: int, step: LaunchStep, binding: Binding) -> None:
         launch = self.bound.launches[number]
         assert launch is not None and binding.signature is not None
         room = self.rooms.get((step.entry, launch))
@@ -216,20 +216,20 @@ class RegionRun:
         table = self.tables[read.table]
         if read.one:
             return self.row(read.table, read.at.start)  # type: ignore[union-attr] # one row is a slice
-        if self.bound.layout.tables[read.table].loose:
+        if self.bound.schedule.tables[read.table].loose:
             at = read.at
             return stacked(table[at] if isinstance(at, slice) else [table[i] for i in at.tolist()])
         return table[read.at] if isinstance(read.at, slice) else taken(table, read.at, into)
 
     def row(self, table: int, row: int) -> Value:
         """One value, as a node by itself has it."""
-        of = self.bound.layout.tables[table]
+        of = self.bound.schedule.tables[table]
         return self.tables[table][row] if of.loose else row_of(self.tables[table], row, of.kind)
 
-    def _place(self, step: Step, at: Place) -> Value | None:
+    def _place(self, step: LaunchStep, at: Place) -> Value | None:
         """The rows that a launch writes a result into; None where what it gives is the table."""
         table, first = at
-        of = self.bound.layout.tables[table]
+        of = self.bound.schedule.tables[table]
         if of.own:
             return None
         if self.tables[table] is None:
@@ -238,7 +238,7 @@ class RegionRun:
             )
         return self.tables[table][first : first + step.width]
 
-    def _write(self, step: Step, result: Value) -> None:
+    def _write(self, step: LaunchStep, result: Value) -> None:
         ((table, first),) = step.writes
         if self._place(step, (table, first)) is None:
             self.tables[table] = result
@@ -258,7 +258,7 @@ class RegionRun:
 
     # -- nodes by themselves ------------------------------------------------------------------------
 
-    def _row_by_row(self, step: Step, binding: Binding) -> None:
+    def _row_by_row(self, step: LaunchStep, binding: Binding) -> None:
         (at,) = step.writes
         table = self._place(step, at)
         for row in range(step.width):
@@ -267,7 +267,7 @@ class RegionRun:
                 raise AssertionError("rows of their own are no table of a launch")
             self.tables[at[0]][at[1] + row] = value
 
-    def _value(self, step: Step, binding: Binding, row: int) -> Value:
+    def _value(self, step: LaunchStep, binding: Binding, row: int) -> Value:
         if binding.form.way is Way.GIVEN:
             x = binding.given[step.start + row]
             return self.values[x] if isinstance(x, Expression) else x
@@ -283,7 +283,7 @@ class RegionRun:
             return entered(node, template_of(signature), arguments, self._inside)
         return signature.value(*arguments)
 
-    def _arguments(self, step: Step, binding: Binding, row: int) -> tuple[Value, ...]:
+    def _arguments(self, step: LaunchStep, binding: Binding, row: int) -> tuple[Value, ...]:
         """The arguments of the rules of one row."""
         assert binding.signature is not None
         found: list[Value] = [None] * len(binding.signature.kinds)
@@ -299,7 +299,7 @@ class RegionRun:
         return tuple(found)
 
     def row_deltas(
-        self, step: Step, binding: Binding, row: int, g: Value
+        self, step: LaunchStep, binding: Binding, row: int, g: Value
     ) -> Iterator[tuple[Place | Weight, Value]]:
         """The deltas of one row's operands: the places that they go to, or the weight."""
         signature = self._resolved.get((step.entry, step.start + row), binding.signature)
@@ -318,7 +318,7 @@ class RegionRun:
             yield to[i], pull(g, y, *arguments)
 
 
-def _row_places(step: Step, binding: Binding, row: int) -> Iterator[tuple[int, Place]]:
+def _row_places(step: LaunchStep, binding: Binding, row: int) -> Iterator[tuple[int, Place]]:
     for i, read in zip(binding.form.rows, step.reads, strict=True):
         assert read.tables is not None and not isinstance(read.at, slice)
         yield i, (int(read.tables[row]), int(read.at[row]))
@@ -332,7 +332,7 @@ class Backward:
         self._bound = run.bound
         self.adding = adding
         self.tables: list[Any] = []  # Any: arrays of rows, and lists
-        for table in run.bound.layout.tables:
+        for table in run.bound.schedule.tables:
             made: Any = None
             if table.loose:
                 made = [None] * table.rows
@@ -345,13 +345,13 @@ class Backward:
         self._reached: set[Place] = set()  # the writes that deltas have come to
         for place, delta in seeds:
             self._add(place, delta)
-            self._reached.add(run.bound.layout.write_of(place))
+            self._reached.add(run.bound.schedule.write_of(place))
         self._sent: dict[Expression, list[Value]] = {}
 
     def run(self, check: Callable[[], object]) -> dict[Expression, Value]:
         """The deltas of weights, and of what was given: a weight may be given as a row, too."""
-        for number in range(len(self._bound.layout.steps) - 1, -1, -1):
-            step = self._bound.layout.steps[number]
+        for number in range(len(self._bound.schedule.steps) - 1, -1, -1):
+            step = self._bound.schedule.steps[number]
             binding = self._bound.bindings[step.entry]
             if binding.form.way is Way.GIVEN or not any(k.trainable for k in binding.form.results):
                 continue
@@ -389,13 +389,13 @@ class Backward:
     def delta(self, place: Place) -> Value | None:
         """The delta that has arrived at one row."""
         table, row = place
-        of = self._bound.layout.tables[table]
+        of = self._bound.schedule.tables[table]
         if self.tables[table] is None:
             return None
         return self.tables[table][row] if of.loose else row_of(self.tables[table], row, of.kind)
 
     def _given(self) -> Iterator[tuple[Expression, Value]]:
-        for step in self._bound.layout.steps:
+        for step in self._bound.schedule.steps:
             binding = self._bound.bindings[step.entry]
             if binding.form.way is Way.GIVEN and binding.form.results[0].trainable:
                 table, first = step.writes[0]
@@ -404,13 +404,13 @@ class Backward:
                     if isinstance(x, Expression) and delta is not None:
                         yield x, delta
 
-    def _arrived(self, step: Step, result: int) -> Value | None:
+    def _arrived(self, step: LaunchStep, result: int) -> Value | None:
         table, first = step.writes[result]
         if (table, first) not in self._reached:
             return None
         return self.tables[table][first : first + step.width]
 
-    def _launch(self, number: int, step: Step, binding: Binding) -> None:
+    def _launch(self, number: int, step: LaunchStep, binding: Binding) -> None:
         launch = self._bound.launches[number]
         assert launch is not None
         deltas = [self._arrived(step, i) for i in range(len(step.writes))]
@@ -427,9 +427,9 @@ class Backward:
         to, table = read.to, self.tables[read.table]
         if to is None:
             return
-        of = self._bound.layout.tables[read.table]
+        of = self._bound.schedule.tables[read.table]
         if g is None:
-            if read.mode is Mode.PUT and not self.adding:
+            if read.scatter is Scatter.PUT and not self.adding:
                 table[to] = 0
             return
         self._reached.update(read.feeds)
@@ -442,9 +442,9 @@ class Backward:
             rows = range(*to.indices(of.rows)) if isinstance(to, slice) else to.tolist()
             for place, row in enumerate(rows):
                 self._add((read.table, row), _own(row_of(g, place, of.kind)))
-        elif read.mode is Mode.PUT and not self.adding:
+        elif read.scatter is Scatter.PUT and not self.adding:
             table[to] = g
-        elif read.mode is Mode.SUM:
+        elif read.scatter is Scatter.SUM:
             assert read.runs is not None
             add_runs(table, read.runs, g)
         else:
@@ -452,7 +452,7 @@ class Backward:
 
     def _add(self, place: Place, delta: Value) -> None:
         table, row = place
-        of, deltas = self._bound.layout.tables[table], self.tables[table]
+        of, deltas = self._bound.schedule.tables[table], self.tables[table]
         if not of.trainable:
             return
         if not of.loose:
@@ -460,9 +460,9 @@ class Backward:
         else:
             deltas[row] = delta if deltas[row] is None else deltas[row] + delta
 
-    def _alone(self, step: Step, binding: Binding) -> None:
+    def _alone(self, step: LaunchStep, binding: Binding) -> None:
         ((table, first),) = step.writes
-        layout = self._bound.layout
+        schedule = self._bound.schedule
         for row in range(step.width - 1, -1, -1):
             g = self.delta((table, first + row))
             if g is None:
@@ -472,7 +472,7 @@ class Backward:
                     self._sent.setdefault(to, []).append(delta)
                 elif delta is not None:
                     self._add(to, delta)
-                    self._reached.add(layout.write_of(to))
+                    self._reached.add(schedule.write_of(to))
 
 
 def _own(delta: Value) -> Value:

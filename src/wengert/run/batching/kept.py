@@ -14,12 +14,11 @@ from wengert.arrays.rows import stacked
 from wengert.control import Run
 from wengert.graph.node import Expression, Node
 from wengert.run.batching.execution import Backward, BoundSchedule, RegionRun
+from wengert.run.batching.schedule import Place
 from wengert.run.commit import commit
 from wengert.run.compiled.interrupted import Interrupted, settle
 from wengert.run.compiled.plans import Mode, Plans
 from wengert.run.received import handed_over
-
-Place = tuple[int, int]
 
 
 class Kept(Plans):
@@ -62,7 +61,7 @@ class Kept(Plans):
         if bound.keepable:
             kept: Any = getattr(root, "_kept", None)  # Any: as in `find`
             others = kept[1] if kept is not None and kept[0] is self else {}
-            root._kept = (self, {**others, bound.layout.lost is None: (bound, place)})
+            root._kept = (self, {**others, bound.schedule.lost is None: (bound, place)})
 
 
 class _Weights:

@@ -18,11 +18,10 @@ from wengert.run.batching.entries import recorded
 from wengert.run.batching.execution import BoundSchedule
 from wengert.run.batching.form import Way, why_alone
 from wengert.run.batching.grouping import grouped
-from wengert.run.batching.laying import laid_out
-from wengert.run.batching.layout import Layout
 from wengert.run.batching.living import with_dead
 from wengert.run.batching.record import BITS, Record
 from wengert.run.batching.report import Report
+from wengert.run.batching.schedule import Schedule, scheduled
 from wengert.run.batching.sums import with_sums
 from wengert.run.batching.walk import Values
 from wengert.run.compiled.cache import Cache, Item
@@ -88,7 +87,7 @@ class Library:
             if e.form.way is Way.ALONE and count > 1:
                 self.report.alone(signature.operation.name, why_alone(signature), e.site, count)
 
-    def _layout(self, key: _Structure, record: Record, own: Sequence[int] | None) -> Layout | None:
+    def _layout(self, key: _Structure, record: Record, own: Sequence[int] | None) -> Schedule | None:
         for schedule in self._schedules.of(key):
             self._schedules.use(key, schedule)
             return schedule.layout
@@ -102,7 +101,7 @@ class _Schedule(Item):
 
     __slots__ = ("_bytes", "layout")
 
-    def __init__(self, layout: Layout | None, nodes: int) -> None:
+    def __init__(self, layout: Schedule | None, nodes: int) -> None:
         super().__init__()
         self.layout = layout
         self._bytes = _NODE * nodes + (_LAUNCH * len(layout.steps) if layout is not None else 0)
@@ -111,9 +110,9 @@ class _Schedule(Item):
         return self._bytes
 
 
-def _laid_out(record: Record, kept: Sequence[int] | None) -> Layout | None:
+def _laid_out(record: Record, kept: Sequence[int] | None) -> Schedule | None:
     groups = grouped(Counting(record))
-    return None if groups is None else laid_out(record, groups, kept)
+    return None if groups is None else scheduled(record, groups, kept)
 
 
 class _Structure:

@@ -28,8 +28,8 @@ def send_through(
     seeds = [(place, x) for x in deltas if (place := of.place(x)) is not None]
     if not seeds:
         return
-    layout = of.region.bound.layout
-    adding = any(layout.surprised(place) for place, _ in seeds)
+    schedule = of.region.bound.schedule
+    adding = any(schedule.surprised(place) for place, _ in seeds)
     sent = [(place, deltas.pop(x)) for place, x in seeds]
     try:
         with all_quiet():

@@ -17,10 +17,11 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.execution import RegionRun
 from wengert.run.batching.record import Record
+from wengert.run.batching.schedule import Place
 from wengert.run.cell import PART
 
 serial = attrgetter("serial")
-Place = tuple[int, int]  # of a row: its table, and where in that
+
 _FEW = 4  # rounds that are asked one after the other; a table of their nodes takes 0.1 us a node
 
 
@@ -35,7 +36,7 @@ class Round:
     def place(self, x: Expression) -> Place | None:
         """Where the value of `x` is; None if it is not in this round."""
         code = self.record.code(x)
-        return None if code is None else self.region.bound.layout.place(code)
+        return None if code is None else self.region.bound.schedule.place(code)
 
 
 class Recorded(list[Node]):
@@ -146,7 +147,7 @@ class Known:
         if not isinstance(x, Expression):
             return None, x
         found = self._found(x) if x not in self._values else None
-        if found is None or found[0].region.bound.layout.tables[found[1][0]].loose:
+        if found is None or found[0].region.bound.schedule.tables[found[1][0]].loose:
             return None, self[x]
         of, (table, row) = found
         return (of.region, table), row
