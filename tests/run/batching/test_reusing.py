@@ -17,41 +17,41 @@ from tests.run.batching.trees import Layer, TreeLSTM, close, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
 from wengert.run.batching import schedule as scheduling
+from wengert.run.batching.cache import ScheduleCache
 from wengert.run.batching.execution import BoundSchedule
-from wengert.run.batching.library import Library
 from wengert.run.batching.liveness import FreeRows, Liveness
-from wengert.run.batching.record import Record
+from wengert.run.batching.region import RegionGraph
 from wengert.run.batching.schedule import Read, Schedule
 
 
-def scheduled(root: Any, back: bool) -> tuple[Record, Schedule]:  # Any: an expression of any data
+def scheduled(root: Any, back: bool) -> tuple[RegionGraph, Schedule]:  # Any: an expression of any data
     """What the prediction, or the training, of an expression makes."""
-    library = Library()
-    record = library.record([root], None, 0)
-    bound = library.bound(record, [root], back)
+    cache = ScheduleCache()
+    record = cache.record([root], None, 0)
+    bound = cache.bound(record, [root], back)
     assert bound is not None
     return record, bound.schedule
 
 
-def read_as_written(record: Record, schedule: Schedule) -> bool:
+def read_as_written(record: RegionGraph, schedule: Schedule) -> bool:
     """Whether every launch finds in its rows what it is to read, if each row remembers which result lies in it."""
     tables = [np.full(table.rows, -1) for table in schedule.tables]
     gone = [False] * len(tables)
     for step in schedule.steps:
-        entry = record.entries[step.entry]
-        order = schedule.orders[step.entry]
-        results = schedule.base[entry.refs >> 20] + (entry.refs & 0xFFFFF)
-        if entry.counts is None:
+        group = record.groups[step.group]
+        order = schedule.orders[step.group]
+        results = schedule.base[group.refs >> 20] + (group.refs & 0xFFFFF)
+        if group.counts is None:
             columns = results[order][step.start : step.stop].T
         else:
-            ends = np.cumsum(entry.counts)
-            several = [results[end - n : end] for n, end in zip(entry.counts, ends, strict=True)]
+            ends = np.cumsum(group.counts)
+            several = [results[end - n : end] for n, end in zip(group.counts, ends, strict=True)]
             columns = np.concatenate([several[i] for i in order[step.start : step.stop]])[None]
         for read, expected in zip(step.reads, columns, strict=True):
             for table, row, result in zip(*rows_of(read, len(expected)), expected, strict=True):
                 if gone[table] or tables[table][row] != result:
                     return False
-        members = entry.members[order][step.start : step.stop]
+        members = group.members[order][step.start : step.stop]
         for part, (table, first) in enumerate(step.writes):
             tables[table][first : first + step.width] = schedule.base[members] + part
         for table in step.drops:
@@ -172,9 +172,9 @@ def test_the_peak_of_a_prediction_does_not_grow_with_the_length(monkeypatch: pyt
     assert grown < 0.2 * rows_more * row
 
     whole: Callable[..., BoundSchedule | None] = (
-        Library.bound
+        ScheduleCache.bound
     )  # the control: with a way back, all rows are kept
-    monkeypatch.setattr(Library, "bound", lambda self, of, kept, back=True: whole(self, of, kept))
+    monkeypatch.setattr(ScheduleCache, "bound", lambda self, of, kept, back=True: whole(self, of, kept))
     long = threads_of([200] * (width - 1) + [400])
     assert predicted(long, run.Batched()) - predicted(short, run.Batched()) > 0.8 * rows_more * row
 

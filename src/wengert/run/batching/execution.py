@@ -23,9 +23,8 @@ from wengert.graph.operation import CELL, UNRESOLVED, Signature
 from wengert.graph.template import CellSignature, template_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, Product, Term, dense
-from wengert.run.batching.form import Form, Way, why_alone
 from wengert.run.batching.launch import Launch, launch_of
-from wengert.run.batching.record import Entry, Record
+from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.rooms import Room
 from wengert.run.batching.rules import row_of
@@ -37,12 +36,12 @@ _ENOUGH: Final = 2  # times as many rows as the weight has: then a product is le
 
 @dataclass(slots=True)
 class Binding:
-    """All that one entry has besides rows."""
+    """All that one group has besides rows."""
 
-    form: Form
+    form: GroupForm
     signature: Signature | None
     weights: list[tuple[int, Weight]] = field(default_factory=list)  # by operand
-    columns: dict[int, tuple[bool, Value]] = field(
+    literals: dict[int, tuple[bool, Value]] = field(
         default_factory=dict
     )  # whether it is shared, and the literals
     given: list[Any] = field(default_factory=list)  # Any: literals, and nodes whose values are known
@@ -53,19 +52,18 @@ class Binding:
 class BoundSchedule:
     """A schedule with the weights and literals of one graph."""
 
-    def __init__(self, record: Record, schedule: Schedule, report: Report) -> None:
+    def __init__(self, graph: RegionGraph, schedule: Schedule, report: Report) -> None:
         self.schedule = schedule
         self.report = report
         self.bindings = [
-            _binding(entry, order, record)
-            for entry, order in zip(record.entries, schedule.orders, strict=True)
+            _binding(group, order, graph) for group, order in zip(graph.groups, schedule.orders, strict=True)
         ]
         self.launches = [self._launch(step) for step in schedule.steps]
         self.rows: dict[tuple[int, Launch], int] = {}  # of all launches that have one room
         for step, launch in zip(schedule.steps, self.launches, strict=True):
             if launch is not None:
-                self.rows[step.entry, launch] = self.rows.get((step.entry, launch), 0) + step.width
-        self._alone = [*self._unbatched(record)]
+                self.rows[step.group, launch] = self.rows.get((step.group, launch), 0) + step.width
+        self._alone = [*self._unbatched(graph)]
         signatures = [b.signature for b in self.bindings if b.signature is not None]
         self._apart = Counter((s.operation.name, s.kinds) for s in signatures)
 
@@ -77,24 +75,24 @@ class BoundSchedule:
                 key = (binding.signature.operation.name, binding.signature.kinds)
                 binding.line = self.report.line(*key)
                 binding.line.apart = max(binding.line.apart, self._apart[key])
-            elif binding.form.way is Way.SUM:
+            elif binding.form.source is RowSource.SUM:
                 binding.line = self.report.line("sum of additions", binding.form.results)
         for alone in self._alone:
             self.report.alone(*alone)
 
-    def _unbatched(self, record: Record) -> Iterator[tuple[str, str, str, int]]:
-        """Name, reason, site and count of several nodes of one entry that run node by node all the same."""
+    def _unbatched(self, graph: RegionGraph) -> Iterator[tuple[str, str, str, int]]:
+        """Name, reason, site and count of several nodes of one group that run node by node all the same."""
         why: dict[int, str] = {}
         for step, launch in zip(self.schedule.steps, self.launches, strict=True):
             if launch is not None and launch.reason is not None:
-                why[step.entry] = launch.reason
+                why[step.group] = launch.reason
         for number, binding in enumerate(self.bindings):
             signature = binding.signature
             if signature is None or not (binding.nodes or number in why):
                 continue
             reason = why.get(number) or why_alone(signature)
-            entry = record.entries[number]
-            yield signature.operation.name, reason, entry.site, len(entry.members)
+            group = graph.groups[number]
+            yield signature.operation.name, reason, group.site, len(group.members)
 
     @property
     def keepable(self) -> bool:
@@ -107,40 +105,40 @@ class BoundSchedule:
         """All weights that are read."""
         found = dict.fromkeys(w for binding in self.bindings for _, w in binding.weights)
         for binding in self.bindings:  # a weight that is lifted is a given row
-            if binding.form.way is Way.GIVEN and binding.form.results[0].trainable:
+            if binding.form.source is RowSource.GIVEN and binding.form.results[0].trainable:
                 found |= dict.fromkeys(x for x in binding.given if isinstance(x, Weight))
         return list(found)
 
     def _launch(self, step: LaunchStep) -> Launch | None:
-        binding = self.bindings[step.entry]
+        binding = self.bindings[step.group]
         if binding.signature is None or step.alone:
             return None
         shared = [True] * len(binding.signature.kinds)
         for i, read in zip(binding.form.rows, step.reads, strict=True):
             shared[i] = read.one
-        for i, (one, _) in binding.columns.items():
+        for i, (one, _) in binding.literals.items():
             shared[i] = one
         return launch_of(binding.signature, tuple(shared))
 
 
-def _binding(entry: Entry, order: Places, record: Record) -> Binding:
-    binding = Binding(entry.form, entry.signature)
-    if entry.form.way is Way.GIVEN:
-        binding.given = [entry.given[i] for i in entry.order[order].tolist()]
-    if entry.signature is None:
+def _binding(group: Group, order: Places, graph: RegionGraph) -> Binding:
+    binding = Binding(group.form, group.signature)
+    if group.form.source is RowSource.GIVEN:
+        binding.given = [group.given[i] for i in group.order[order].tolist()]
+    if group.signature is None:
         return binding
-    signature = entry.signature
-    binding.weights = list(zip(entry.form.weights, entry.weights, strict=True))
+    signature = group.signature
+    binding.weights = list(zip(group.form.weights, group.weights, strict=True))
     if isinstance(signature, CellSignature):
         first = len(signature.template.parameters)
         binding.weights += enumerate(signature.template.captured, first)
-    if entry.form.way is Way.ALONE:
-        binding.nodes = [record.node(number) for number in entry.members[order].tolist()]
-    for i in entry.form.literals:
+    if group.form.source is RowSource.ALONE:
+        binding.nodes = [graph.node(number) for number in group.members[order].tolist()]
+    for i in group.form.literals:
         if binding.nodes is None:
-            binding.columns[i] = entry.column(i, order)
+            binding.literals[i] = group.literals_at(i, order)
         else:
-            binding.columns[i] = True, [node.operands[i] for node in binding.nodes]
+            binding.literals[i] = True, [node.operands[i] for node in binding.nodes]
     return binding
 
 
@@ -163,9 +161,9 @@ class RegionRun:
         self.keeps = keeps
         self.tables: list[Any] = [None] * len(bound.schedule.tables)  # Any: arrays of rows, and lists
         self.kept: list[Any] = [None] * len(bound.schedule.steps)  # Any: what a launch needs for its backward
-        self.rooms: dict[tuple[int, Launch], Room] = {}  # by entry and launch
+        self.rooms: dict[tuple[int, Launch], Room] = {}  # by group and launch
         self._inside: Values = {}  # what calls of cells by themselves computed on their way
-        self._resolved: dict[tuple[int, int], Signature] = {}  # of nodes by themselves, by entry and row
+        self._resolved: dict[tuple[int, int], Signature] = {}  # of nodes by themselves, by group and row
 
     def forward(self, check: Callable[[], object]) -> None:
         """All launches, in order; `check` raises if the run is to end."""
@@ -173,12 +171,12 @@ class RegionRun:
         for number, step in enumerate(self.bound.schedule.steps):
             check()
             begun = perf_counter()
-            binding = self.bound.bindings[step.entry]
+            binding = self.bound.bindings[step.group]
             if step.alone:
                 self._row_by_row(step, binding)
-            elif binding.form.way is Way.GIVEN:
+            elif binding.form.source is RowSource.GIVEN:
                 self._write(step, self.values.stacked(binding.given[step.start : step.stop]))
-            elif binding.form.way is Way.SUM:
+            elif binding.form.source is RowSource.SUM:
                 assert step.starts is not None
                 self._write(step, run_sums(self._read(step.reads[0]), step.starts))
             else:
@@ -192,16 +190,16 @@ class RegionRun:
     def _launch(self, number: int, step: LaunchStep, binding: Binding) -> None:
         launch = self.bound.launches[number]
         assert launch is not None and binding.signature is not None
-        room = self.rooms.get((step.entry, launch))
+        room = self.rooms.get((step.group, launch))
         if room is None:
-            room = self.rooms[step.entry, launch] = launch.room(self.bound.rows[step.entry, launch])
+            room = self.rooms[step.group, launch] = launch.room(self.bound.rows[step.group, launch])
         homes = launch.homes(step.width, room) if self.keeps else {}
         operands: list[Value] = [None] * len(binding.signature.kinds)
         for i, read in zip(binding.form.rows, step.reads, strict=True):
             operands[i] = self._read(read, homes.get(i))
         for i, weight in binding.weights:
             operands[i] = self.values[weight]
-        for i, (one, literals) in binding.columns.items():
+        for i, (one, literals) in binding.literals.items():
             operands[i] = literals if one else literals[step.start : step.stop]
         out = [self._place(step, at) for at in step.writes]
         results, kept = launch.forward(step.width, operands, out, room, self.keeps)
@@ -268,7 +266,7 @@ class RegionRun:
             self.tables[at[0]][at[1] + row] = value
 
     def _value(self, step: LaunchStep, binding: Binding, row: int) -> Value:
-        if binding.form.way is Way.GIVEN:
+        if binding.form.source is RowSource.GIVEN:
             x = binding.given[step.start + row]
             return self.values[x] if isinstance(x, Expression) else x
         signature = binding.signature
@@ -277,7 +275,7 @@ class RegionRun:
         node = binding.nodes[step.start + row] if binding.nodes is not None else None
         if signature.mode == UNRESOLVED:
             assert node is not None
-            self._resolved[step.entry, step.start + row] = signature = resolve(node, arguments)
+            self._resolved[step.group, step.start + row] = signature = resolve(node, arguments)
         if signature.mode == CELL:
             assert node is not None
             return entered(node, template_of(signature), arguments, self._inside)
@@ -291,7 +289,7 @@ class RegionRun:
             found[i] = self.row(*place)
         for i, weight in binding.weights:
             found[i] = self.values[weight]
-        for i, (one, literals) in binding.columns.items():
+        for i, (one, literals) in binding.literals.items():
             if binding.nodes is not None:  # literals as they were given, node by node
                 found[i] = literals[step.start + row]
             else:  # a row of numbers is an array of float64, and an element of that is not weak, as a number is
@@ -302,7 +300,7 @@ class RegionRun:
         self, step: LaunchStep, binding: Binding, row: int, g: Value
     ) -> Iterator[tuple[Place | Weight, Value]]:
         """The deltas of one row's operands: the places that they go to, or the weight."""
-        signature = self._resolved.get((step.entry, step.start + row), binding.signature)
+        signature = self._resolved.get((step.group, step.start + row), binding.signature)
         assert signature is not None
         to: dict[int, Any] = {**dict(_row_places(step, binding, row)), **dict(binding.weights)}
         if signature.mode == CELL:
@@ -352,8 +350,8 @@ class Backward:
         """The deltas of weights, and of what was given: a weight may be given as a row, too."""
         for number in range(len(self._bound.schedule.steps) - 1, -1, -1):
             step = self._bound.schedule.steps[number]
-            binding = self._bound.bindings[step.entry]
-            if binding.form.way is Way.GIVEN or not any(k.trainable for k in binding.form.results):
+            binding = self._bound.bindings[step.group]
+            if binding.form.source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
                 continue
             if not any(place in self._reached for place in step.writes):
                 for read in step.reads if not step.alone else ():
@@ -363,7 +361,7 @@ class Backward:
             begun = perf_counter()
             if step.alone:
                 self._alone(step, binding)
-            elif binding.form.way is Way.SUM:
+            elif binding.form.source is RowSource.SUM:
                 assert step.counts is not None
                 g = self._arrived(step, 0)
                 assert g is not None, "a delta has reached it"
@@ -378,11 +376,11 @@ class Backward:
         return {x: _joined(deltas) for x, deltas in self._sent.items()}
 
     def _take_products(self) -> None:
-        """Products that lie in rooms for all launches of an entry."""
-        for (entry, launch), room in self._run.rooms.items():
+        """Products that lie in rooms for all launches of a group."""
+        for (group, launch), room in self._run.rooms.items():
             deltas = room.deltas(len(launch.shared))
             room.products.clear()
-            for i, weight in self._bound.bindings[entry].weights:
+            for i, weight in self._bound.bindings[group].weights:
                 if deltas[i] is not None:
                     self._sent.setdefault(weight, []).append(deltas[i])
 
@@ -396,8 +394,8 @@ class Backward:
 
     def _given(self) -> Iterator[tuple[Expression, Value]]:
         for step in self._bound.schedule.steps:
-            binding = self._bound.bindings[step.entry]
-            if binding.form.way is Way.GIVEN and binding.form.results[0].trainable:
+            binding = self._bound.bindings[step.group]
+            if binding.form.source is RowSource.GIVEN and binding.form.results[0].trainable:
                 table, first = step.writes[0]
                 for row in range(step.width):
                     x, delta = binding.given[step.start + row], self.delta((table, first + row))

@@ -12,9 +12,8 @@ from typing import Any
 
 from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
+from wengert.run.batching.cache import KeptSchedules, ScheduleCache
 from wengert.run.batching.evaluation import Batching
-from wengert.run.batching.kept import Kept
-from wengert.run.batching.library import Library
 from wengert.run.batching.report import Report
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import ONE_THREAD
@@ -37,8 +36,8 @@ class Batched:
     """
 
     def __init__(self) -> None:
-        self._library = Library()
-        self._kept = Kept()
+        self._library = ScheduleCache()
+        self._kept = KeptSchedules()
         self._inner, self._predicting = self._sequential(True), self._sequential(False)
 
     def _sequential(self, keeps: bool) -> Sequential:
@@ -98,6 +97,6 @@ class Batched:
 class _Own(Batching, RunsOwn):
     """Of a run that nobody trains."""
 
-    def __init__(self, library: Library, kept: Kept, run: Run) -> None:
+    def __init__(self, library: ScheduleCache, kept: KeptSchedules, run: Run) -> None:
         RunsOwn.__init__(self, run, ONE_THREAD)
         self.begins(library, kept, True)

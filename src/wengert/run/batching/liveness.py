@@ -22,8 +22,7 @@ from wengert.arrays.places import (
     spread,
     starts_of_runs,
 )
-from wengert.run.batching.form import Way
-from wengert.run.batching.record import BITS, MASK, Record
+from wengert.run.batching.region import BITS, MASK, RegionGraph, RowSource
 
 
 class Liveness:
@@ -32,23 +31,23 @@ class Liveness:
     `base`: of each node, its first result.
     """
 
-    def __init__(self, record: Record, launch_of: Places, base: Places, kept: Iterable[int]) -> None:
+    def __init__(self, graph: RegionGraph, launch_of: Places, base: Places, kept: Iterable[int]) -> None:
         self.end = int(launch_of.max()) + 1  # no launch
-        codes = concatenate([*[entry.refs.reshape(-1) for entry in record.entries], places(kept)])
+        codes = concatenate([*[group.refs.reshape(-1) for group in graph.groups], places(kept)])
         read = base[codes >> BITS] + (codes & MASK)
-        _, readers = record.edges()
+        _, readers = graph.edges()
         at = flags(len(read), self.end)
         at[: len(readers)] = launch_of[readers]
         order = argsort(at)
         self.last = spread(launch_of, base[1:] - base[:-1])
         self.last[read[order]] = at[order]  # of several the greatest, which comes last
-        alone = flags(record.size)
+        alone = flags(graph.size)
         widths = counted(launch_of[launch_of >= 0], self.end)
-        for entry in record.entries:
-            if entry.form.way is Way.ALONE:
-                alone[entry.members] = True
-            elif entry.form.way is Way.OPERATION:
-                alone[entry.members] = widths[launch_of[entry.members]] == 1
+        for group in graph.groups:
+            if group.form.source is RowSource.ALONE:
+                alone[group.members] = True
+            elif group.form.source is RowSource.OPERATION:
+                alone[group.members] = widths[launch_of[group.members]] == 1
         self.free = self.last.copy()  # the last launch before others may write there
         self.free[read[: len(readers)][alone[readers]]] = self.end
         self.lost = self.last < self.end  # whether its value is not there in the end

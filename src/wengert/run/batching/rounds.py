@@ -16,7 +16,7 @@ from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.execution import RegionRun
-from wengert.run.batching.record import Record
+from wengert.run.batching.region import RegionGraph
 from wengert.run.batching.schedule import Place
 from wengert.run.cell import PART
 
@@ -28,7 +28,7 @@ _FEW = 4  # rounds that are asked one after the other; a table of their nodes ta
 class Round:
     """A region that has run forward."""
 
-    def __init__(self, region: RegionRun, of: Record, roots: Sequence[Node]) -> None:
+    def __init__(self, region: RegionRun, of: RegionGraph, roots: Sequence[Node]) -> None:
         self.region = region
         self.record = of
         self.roots = roots
@@ -44,14 +44,14 @@ class Recorded(list[Node]):
 
     __slots__ = ("record",)
 
-    def __init__(self, roots: Sequence[Node], of: Record) -> None:
+    def __init__(self, roots: Sequence[Node], of: RegionGraph) -> None:
         super().__init__(roots)
         self.record = of
 
     def opens(self) -> list[Node]:
         """The nodes whose values come from a `Do` that has not run."""
-        entries = [e for e in self.record.entries if e.signature is not None and e.signature.mode == EXTERNAL]
-        return [self.record.node(number) for e in entries for number in e.members.tolist()]
+        groups = [g for g in self.record.groups if g.signature is not None and g.signature.mode == EXTERNAL]
+        return [self.record.node(number) for g in groups for number in g.members.tolist()]
 
 
 class Order(list[Node]):

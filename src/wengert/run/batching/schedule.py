@@ -42,9 +42,8 @@ from wengert.arrays.places import (
 )
 from wengert.arrays.rows import taken
 from wengert.graph.kinds import Kind
-from wengert.run.batching.form import Form, Way, stackable
 from wengert.run.batching.liveness import AppendedRows, Liveness, ReusedRows
-from wengert.run.batching.record import BITS, MASK, Entry, Record
+from wengert.run.batching.region import BITS, MASK, Group, GroupForm, RegionGraph, RowSource, stackable
 
 Place: TypeAlias = tuple[int, int]  # of a row: its table, and where in that
 Runs: TypeAlias = tuple[Places, Places, Places]
@@ -80,9 +79,9 @@ class Read:
 
 @dataclass(slots=True)
 class LaunchStep:
-    """One launch: rows `start` to `stop` of its entry, in the entry's own order."""
+    """One launch: rows `start` to `stop` of its group, in the group's own order."""
 
-    entry: int
+    group: int
     start: int
     stop: int
     alone: bool  # row by row, by the ordinary rules
@@ -120,7 +119,7 @@ class Table:
 class Schedule:
     """All launches of a structure, and where each result lies; nothing in it belongs to one expression."""
 
-    orders: list[Places]  # of each entry, the order in which launches take its members
+    orders: list[Places]  # of each group, the order in which launches take its members
     steps: list[LaunchStep]
     tables: list[Table]
     table_of: Places  # of each result
@@ -150,18 +149,18 @@ class Schedule:
         return self.table_of.item(result), self.row_of.item(result)
 
 
-def scheduled(record: Record, launch_of: Places, kept: Iterable[int] | None = None) -> Schedule:
+def scheduled(graph: RegionGraph, launch_of: Places, kept: Iterable[int] | None = None) -> Schedule:
     """The schedule of nodes whose launches are known; without a way back if the codes are given that are `kept`."""
-    counts = flags(record.size, 0)
-    for entry in record.entries:
-        counts[entry.members] = len(entry.form.results)
+    counts = flags(graph.size, 0)
+    for group in graph.groups:
+        counts[group.members] = len(group.form.results)
     base = cumulated(counts)
-    live = None if kept is None else Liveness(record, launch_of, base, kept)
-    orders = [argsort(live.turns[e.members]) if live else _order(e, launch_of) for e in record.entries]
+    live = None if kept is None else Liveness(graph, launch_of, base, kept)
+    orders = [argsort(live.turns[g.members]) if live else _order(g, launch_of) for g in graph.groups]
     launches: list[_Launch] = []
-    within = flags(record.size, 0)
+    within = flags(graph.size, 0)
     for number, order in enumerate(orders):
-        launches += _launches(record.entries[number], number, order, launch_of, base, within)
+        launches += _launches(graph.groups[number], number, order, launch_of, base, within)
     launches.sort(key=lambda launch: launch.turn)
     output_of, outputs = _outputs(launches, int(base[-1]))
     gathers = _Gathers(launches, output_of, outputs)
@@ -185,14 +184,14 @@ def scheduled(record: Record, launch_of: Places, kept: Iterable[int] | None = No
     return Schedule(orders, steps, tables, table_of_result, row_of, base, starts, dead, lost)
 
 
-def _order(entry: Entry, launch_of: Places) -> Places:
+def _order(group: Group, launch_of: Places) -> Places:
     """The order in which launches take the members: as they come, or, if there is one launch, as what they read lies.
 
     A loss of each node then reads all states as they are, and no copy of them in another order.
     """
-    turns = launch_of[entry.members]
-    if entry.counts is None and entry.refs.size and (turns == turns[0]).all():
-        read = entry.refs[:, 0] >> BITS
+    turns = launch_of[group.members]
+    if group.counts is None and group.refs.size and (turns == turns[0]).all():
+        read = group.refs[:, 0] >> BITS
         turns = launch_of[read] * len(launch_of) + read
     return argsort(turns)
 
@@ -205,8 +204,8 @@ class _Launch:
     """One launch while its rows are looked for; `turn`: its place in the order of launches."""
 
     turn: int
-    entry: int
-    form: Form
+    group: int
+    form: GroupForm
     start: int
     results: Places  # of each member, its first
     operands: list[Places]  # of each, the results that are read
@@ -217,22 +216,22 @@ class _Launch:
 
 
 def _launches(
-    entry: Entry, number: int, order: Places, launch_of: Places, base: Places, within: Places
+    group: Group, number: int, order: Places, launch_of: Places, base: Places, within: Places
 ) -> Iterator[_Launch]:
-    """The launches of one entry; `within` gets the place of each member in its launch."""
-    form, members = entry.form, entry.members[order]
+    """The launches of one group; `within` gets the place of each member in its launch."""
+    form, members = group.form, group.members[order]
     turns = launch_of[members]
     starts = starts_of_runs(turns)
     widths = lengths(starts, len(members))
     within[members] = span(0, len(members)) - spread(starts, widths)
-    results = base[entry.refs >> BITS] + (entry.refs & MASK)
+    results = base[group.refs >> BITS] + (group.refs & MASK)
     first = base[members]
     counts, bounds = None, None
-    if entry.counts is None:
+    if group.counts is None:
         matrix = taken(results, order).T
     else:
-        counts = entry.counts[order]
-        matrix = results[ranges(cumulated(entry.counts)[:-1][order], counts)][None]
+        counts = group.counts[order]
+        matrix = results[ranges(cumulated(group.counts)[:-1][order], counts)][None]
         bounds = cumulated(counts)
     for turn, start, width in zip(turns[starts].tolist(), starts.tolist(), widths.tolist(), strict=True):
         stop = start + width
@@ -246,15 +245,15 @@ def _launches(
             [operand[read] for operand in matrix],
             None if counts is None else counts[start:stop],
             _goes_alone(form, width),
-            entry.dead,
+            group.dead,
         )
 
 
-def _goes_alone(form: Form, width: int) -> bool:
+def _goes_alone(form: GroupForm, width: int) -> bool:
     """Whether rows go one by one: a single one of an operation does, for its own rules copy nothing."""
-    if form.way is Way.GIVEN:
+    if form.source is RowSource.GIVEN:
         return width == 1 or not stackable(form.results[0])
-    return form.way is Way.ALONE or (form.way is Way.OPERATION and width == 1)
+    return form.source is RowSource.ALONE or (form.source is RowSource.OPERATION and width == 1)
 
 
 def _outputs(launches: Iterable[_Launch], results: int) -> tuple[Places, int]:
@@ -392,7 +391,7 @@ def _steps(
     read = iter(reads)
     for launch in launches:
         yield LaunchStep(
-            launch.entry,
+            launch.group,
             launch.start,
             launch.start + len(launch.results),
             launch.alone,
