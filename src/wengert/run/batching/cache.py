@@ -164,7 +164,7 @@ class KeptSchedules(Plans):
         return 0
 
     def known(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()) -> None:
-        """None."""
+        """Nothing, as there are no keys."""
 
     def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
         """Never: a schedule is made in the first run."""
@@ -215,7 +215,7 @@ class KeptRun:
         return handed_over(region.value(self.place), root.kind, {})
 
     def trained(self, loss: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
-        """The loss, to look at, and what makes the changes of weights and gives the loss."""
+        """The loss, to look at, and a function that changes the weights and gives the loss."""
         region = self._forward(snapshot, True, run)
         value = region.value(self.place)
         deltas: dict[Expression, Value] = {}

@@ -150,7 +150,7 @@ class Batching(Evaluation):
         return found
 
     def binds_in(self, nodes: Recorded) -> list[Node]:
-        """Those whose values come from a `Do` that has not run."""
+        """The nodes whose values come from a `Do` that has not run."""
         return [node for node in nodes.opens() if node not in self.failed]
 
     def same_as(self, first: Node, context: Context) -> Steps[Tape[Any, Any]]:

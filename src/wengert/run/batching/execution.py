@@ -96,7 +96,7 @@ class BoundSchedule:
 
     @property
     def keepable(self) -> bool:
-        """Whether nothing in here holds on to a node."""
+        """True if nothing in here holds on to a node."""
         return not any(
             b.nodes is not None or any(isinstance(x, Node) for x in b.given) for b in self.bindings
         )

@@ -80,7 +80,7 @@ def _numbered(launches: Places, known: Flags) -> Places:
 
 
 class ChainCounts:
-    """How many nodes of its own group are on the longest such chain that ends at each node, and how deep it lies.
+    """Counts of nodes: those of its own group on the longest chain of them that ends at each node, and its depth.
 
     `group`: of each node, -1 for what is inside a sum; and both ends of the edges.
     """
@@ -120,7 +120,7 @@ class ChainCounts:
         return own
 
     def depths(self) -> Places:
-        """How deep each node lies among the groups in cycles."""
+        """The depth of each node among the groups in cycles."""
         depths = flags(self.graph.size, 0)
         levels = self._found()
         depths[levels.nodes] = levels.depths
@@ -147,7 +147,7 @@ class ChainCounts:
 
 
 def _depends(group: Group) -> bool:
-    """Whether counts depend on which additions are one sum, for which the whole region has to be known."""
+    """True if counts depend on which additions are one sum, for which the whole region has to be known."""
     return group.signature is None or group.signature.operation is ADD
 
 
@@ -186,12 +186,12 @@ def _depths(sources: Places, readers: Places, size: int) -> Places:
 
 
 def _ends(depths: Places) -> Places:
-    """How many nodes are less deep than 0, than 1, and so on."""
+    """The numbers of nodes that are less deep than 0, than 1, and so on."""
     return cumulated(counted(depths, 1))
 
 
 def _narrow(ends: Places, besides: int) -> bool:
-    """Whether less than two nodes are on a level, after so many levels that it counts.
+    """True if less than two nodes are on a level, after so many levels that it counts.
 
     `ends` counts the nodes; there are others `besides`.
     """

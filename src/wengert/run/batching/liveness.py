@@ -74,7 +74,7 @@ class FreeRows:
         self._free: list[tuple[int, int]] = []  # from where to where, ascending, with something between them
 
     def take(self, count: int) -> int:
-        """So many neighbours that are free; the first of them."""
+        """Take so many neighbours that are free; the first of them."""
         fitting = [(stop - start, at) for at, (start, stop) in enumerate(self._free) if stop - start >= count]
         if fitting:
             _, at = min(fitting)
@@ -88,7 +88,7 @@ class FreeRows:
         return start
 
     def give(self, start: int, count: int) -> None:
-        """These are free from now on."""
+        """Take rows back: they are free from now on."""
         stop = start + count
         at = bisect_left(self._free, (start, stop))
         if at < len(self._free) and self._free[at][0] == stop:
@@ -134,7 +134,7 @@ class ReusedRows(AppendedRows):
         self._last: dict[int, int] = {}  # reader of each table
 
     def first(self, table: int, loose: bool, launch: int, results: Places) -> int:
-        """As above; the results stand in the order in which their rows become free, as far as that is one."""
+        """The first of the rows; results stand in the order in which their rows become free, as far as that is one."""
         self._last[table] = max(self._last.get(table, 0), int(self._live.last[results].max()))
         if loose:
             return super().first(table, loose, launch, results)

@@ -48,7 +48,7 @@ _UNMET: Final = sys.maxsize
 
 
 class RowSource(IntEnum):
-    """How the rows of one group come about."""
+    """The origin of the rows of one group."""
 
     GIVEN = 0  # values from before
     OPERATION = 1
@@ -69,7 +69,7 @@ class GroupForm(NamedTuple):
 
 
 def stackable(of: Kind) -> bool:
-    """Whether values of this kind can be the rows of a table."""
+    """True if values of this kind can be the rows of a table."""
     return of.column in _STACKED and of.known and of.device == "cpu"
 
 
@@ -109,7 +109,7 @@ def _form_of(signature: Signature) -> GroupForm:
 
 
 def why_alone(signature: Signature) -> str:
-    """The reason for the report."""
+    """The reason why nodes of a signature run one by one, for the report."""
     if signature.mode == UNRESOLVED:
         return "its kinds are known in the run only"
     if any(of.device != "cpu" for of in (*signature.kinds, signature.kind)):
@@ -137,7 +137,7 @@ class Literals:
 
     @property
     def table(self) -> Value:
-        """All of them as the rows of a table."""
+        """All literals as the rows of a table."""
         if self._table is None:
             self._table = stacked(self.values)
         return self._table
@@ -242,7 +242,7 @@ class RegionGraph:
 
     @property
     def complete(self) -> bool:
-        """Whether all nodes were met."""
+        """True if all nodes were met."""
         return not self.subgraphs
 
     @property
@@ -255,7 +255,7 @@ class RegionGraph:
         return self.met[int(self.order[number])]
 
     def edges(self) -> tuple[Places, Places]:
-        """From which node to which, for every operand that is the value of a node."""
+        """Both ends of every operand that is the value of a node: that node, and its reader."""
         readers = [
             spread(g.members, g.counts)
             if g.counts is not None
@@ -321,7 +321,7 @@ def _data(of: Kind) -> object:
 
 
 def _covers(wide: Signature, narrow: Signature, literal: Callable[[Signature, int], bool]) -> bool:
-    """Whether each operand has the same role in both, or is a literal in the narrow one only."""
+    """True if each operand has the same role in both, or is a literal in the narrow one only."""
     return all(
         a.role is b.role or (a.role in (Role.CONSTANT, Role.LAYER) and a.role > b.role and literal(narrow, i))
         for i, (a, b) in enumerate(zip(wide.kinds, narrow.kinds, strict=True))
@@ -329,7 +329,7 @@ def _covers(wide: Signature, narrow: Signature, literal: Callable[[Signature, in
 
 
 def _rank(signature: Signature) -> tuple[int, tuple[Role, ...]]:
-    """How many nodes may be operands; of several such, the one that does not depend on who was met first."""
+    """The number of operands that may be nodes; of equals, an order that does not depend on which was met first."""
     roles = tuple(k.role for k in signature.kinds)
     return sum(roles), roles
 
@@ -368,7 +368,7 @@ def with_dead(graph: RegionGraph, roots: Iterable[int]) -> None:
 
 
 def _stops(group: Group) -> bool:
-    """Whether a trainable operand gets no delta from these nodes."""
+    """True if a trainable operand gets no delta from these nodes."""
     if group.signature is None or group.form.source is RowSource.ALONE:
         return False
     kinds = group.signature.kinds
@@ -408,7 +408,7 @@ def with_sums(graph: RegionGraph, kept: Iterable[int]) -> None:
 
 
 def _adds(group: Group) -> bool:
-    """Whether these nodes add two values of the kind that they give."""
+    """True if these nodes add two values of the kind that they give."""
     signature, form = group.signature, group.form
     return (
         signature is not None

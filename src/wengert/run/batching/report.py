@@ -1,6 +1,6 @@
-"""What ran batched, how wide, and what did not and why.
+"""The report of batched runs: launches by operation, their widths and times, and the nodes that ran one by one.
 
-Knows: counts and times by operation and kinds of operands; a line of the user's for what did not run batched.
+Knows: counts and times by operation and kinds of operands; the user's line and the reason for what did not run batched.
 Refuses to know: nodes and weights, which it would keep alive (S13).
 """
 

@@ -53,7 +53,7 @@ class RowValue:
     stacked: bool
 
     def over(self, rows: int) -> Expression:
-        """With the axis of rows."""
+        """The value with the axis of rows."""
         x = lift_any(self.value)
         return x if self.stacked else repeated(x, (rows, *(x.kind.shape or ())))
 

@@ -50,7 +50,7 @@ Runs: TypeAlias = tuple[Places, Places, Places]
 
 
 class Scatter(IntEnum):
-    """How the deltas of an operand's rows reach their places."""
+    """The ways in which the deltas of an operand's rows reach their places."""
 
     PUT = 0  # nobody else has been there
     ADD = 1
@@ -73,7 +73,7 @@ class Read:
 
     @property
     def one(self) -> bool:
-        """Whether all rows of the launch read the same one."""
+        """True if all rows of the launch read the same one."""
         return self.scatter is Scatter.ONE
 
 
@@ -109,7 +109,7 @@ class Table:
     clear: Places | slice | None = None  # rows of the deltas that nobody puts before others add
 
     def waits(self, row: int) -> bool:
-        """Whether a delta that is there before all others is lost, because a launch puts its own."""
+        """True if a delta that is there before all others is lost, because a launch puts its own."""
         if isinstance(self.clear, slice) or self.loose:
             return False
         return self.clear is None or row not in self.clear
@@ -138,7 +138,7 @@ class Schedule:
         return table, starts[bisect_right(starts, row) - 1]
 
     def surprised(self, place: Place) -> bool:
-        """Whether a delta that is at a row before all others is not planned for, so that all have to add."""
+        """True if a delta that is at a row before all others is not planned for, so that all have to add."""
         return self.tables[place[0]].waits(place[1]) or self.write_of(place) in self.dead
 
     def place(self, code: int) -> Place | None:
@@ -250,7 +250,7 @@ def _launches(
 
 
 def _goes_alone(form: GroupForm, width: int) -> bool:
-    """Whether rows go one by one: a single one of an operation does, for its own rules copy nothing."""
+    """True if rows go one by one: a single one of an operation does, for its own rules copy nothing."""
     if form.source is RowSource.GIVEN:
         return width == 1 or not stackable(form.results[0])
     return form.source is RowSource.ALONE or (form.source is RowSource.OPERATION and width == 1)
@@ -368,7 +368,7 @@ def _tables(
 
 
 def _reads(launches: Iterable[_Launch], gathers: _Gathers, firsts: Sequence[Place]) -> Iterator[Read]:
-    """How each launch reads its operands."""
+    """The reads of all launches, operand by operand."""
     gather = 0
     for launch in launches:
         for _ in launch.operands:

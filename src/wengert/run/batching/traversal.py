@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from wengert.arrays.places import (
     Places,
@@ -29,6 +29,7 @@ from wengert.arrays.places import (
     starts_of_runs,
 )
 from wengert.arrays.rows import joined_rows, stacked, taken
+from wengert.errors import WengertError
 from wengert.graph.kinds import Kind, Role
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import LITERAL, found_kind
@@ -50,13 +51,13 @@ from wengert.run.batching.region import (
     given_form,
     merged_signatures,
 )
-from wengert.run.batching.resolving import resolved
 from wengert.run.batching.rules import result_kinds
 from wengert.run.cell import PART
 from wengert.run.templates import is_open
 
 _APART: Final = 1 << 40  # numbers from here on stand for the last nodes of subgraphs
 _SLACK: Final = 1000  # nodes that subgraphs may have in common besides
+_CodeOf: TypeAlias = Callable[[Node], int | None]  # of a node that may be kept; None: look below it
 _FIRST: Final = -(1 << 62)  # below all serials: literals that stand where other calls have nodes
 _NOTHING: Final = GroupForm(RowSource.GIVEN, (), (), (), (), ())
 NO_SUBGRAPH: Final = Subgraph(
@@ -128,7 +129,7 @@ class _Traversal:
         self.given: dict[Kind, list[int]] = {}  # numbers of given values, by kind
 
     def info(self, signature: Signature) -> _Info:
-        """The one of all nodes of a signature."""
+        """The info of a signature, made when its first node is met."""
         found = self.infos.get(signature)
         if found is not None:
             return found
@@ -140,14 +141,8 @@ class _Traversal:
         found = self.infos[signature] = _Info(form, form.rows, part, cell, numbers)
         return found
 
-    def visit(
-        self, roots: Sequence[Node], before: int = 0, kept: Callable[[Node], int | None] | None = None
-    ) -> None:
-        """Number everything below the roots, and take down the codes of all operands.
-
-        `kept` is asked for the code of a node whose serial is not above `before`, while that of its reader is: with a
-        code nothing below it is looked at.
-        """
+    def visit(self, roots: Sequence[Node], before: int = 0, kept: _CodeOf | None = None) -> None:
+        """Number all below the roots; `kept` may give the code of an old node (`before`) that a newer one reads."""
         known, infos, nodes, codes, serials = self.known, self.infos, self.nodes, self.codes, self.serials
         columns: dict[Expression, int] = {}  # codes of cells whose results are columns
         of_nodes: list[_Info | None] = []  # of each its signature's; None for a given value
@@ -175,13 +170,26 @@ class _Traversal:
                     of = infos[signature]
                 except KeyError:
                     of = self.info(signature)
-                met, part = codes, 0
-                if of.part >= 0 and (known is None or not (x in known or x.operands[0] in known)):
+                part = of.part
+                if part >= 0 and (known is None or not (x in known or x.operands[0] in known)):
                     cell = x.operands[0]
-                    of_cell = infos.get(cell.signature) or self.info(cell.signature)
-                    if of_cell.cell:
-                        met, part, x, of = columns, of.part, cell, of_cell
-                code = met.get(x)
+                    code = columns.get(cell)
+                    if code is None:
+                        of_cell = infos.get(cell.signature) or self.info(cell.signature)
+                        if of_cell.cell:
+                            if limit and kept is not None and cell.serial <= limit:
+                                code = kept(cell)
+                            if code is None:
+                                stack.append(new := len(nodes))
+                                code = new << BITS
+                                nodes.append(cell)
+                                serials.append(cell.serial)
+                                of_nodes.append(of_cell)
+                            columns[cell] = code
+                    if code is not None:
+                        refs.append(code | part)
+                        continue
+                code = codes.get(x)
                 if code is None:
                     if limit and kept is not None and x.serial <= limit:
                         code = kept(x)
@@ -192,13 +200,13 @@ class _Traversal:
                         serials.append(x.serial)
                         given = known is not None and x in known
                         of_nodes.append(None if given else of)
-                        if given or of.rows or met is columns:
+                        if given or of.rows:
                             stack.append(new)
                         else:  # it reads no node
                             of.numbers.append(new)
                             of.operands.append(x.operands)
-                    met[x] = code
-                refs.append(code | part)
+                    codes[x] = code
+                refs.append(code)
         codes |= columns
 
     def _kind_given(self, x: Node) -> Kind:
@@ -207,15 +215,6 @@ class _Traversal:
         if of.known or self.known is None or x not in self.known:
             return of
         return found_kind(of, self.known[x])
-
-    def _kind_at(self, code: int, found: Mapping[int, Signature]) -> Kind:
-        """The kind of the value at a code, if that of the node is known or has been found."""
-        number = code >> BITS
-        made = found.get(number, self.nodes[number].signature)
-        several = isinstance(made, CellSignature) and not made.template.single
-        if several or number in found:
-            return result_kinds(made)[code & MASK]
-        return self._kind_given(self.nodes[number])
 
     def resolve(self) -> None:
         """Find the signatures of nodes whose kinds were open when they were made."""
@@ -231,7 +230,7 @@ class _Traversal:
             info.numbers.clear()
             info.operands.clear()
             info.refs.clear()
-        found = resolved(nodes, self._kind_at)
+        found = self._resolved(nodes)
         for number, node, codes in nodes:
             info = self.info(found.get(number, node.signature))
             if not info.cell and is_open(node.signature):
@@ -239,6 +238,36 @@ class _Traversal:
             info.numbers.append(number)
             info.operands.append(node.operands)
             info.refs.extend(codes)  # what becomes known of an operand does not make it another one
+
+    def _resolved(self, nodes: list[tuple[int, Node, list[int]]]) -> dict[int, Signature]:
+        """The signatures, by number, of nodes whose kinds are now known, each given with its operands' codes."""
+        found: dict[int, Signature] = {}
+        for number, node, codes in sorted(nodes, key=lambda one: one[1].serial):
+            signature = node.signature
+            rows = iter(codes)
+            kinds = []
+            for index, of in enumerate(signature.kinds):
+                own = index in signature.nodes and isinstance(node.operands[index], Node)
+                code = next(rows) if own else -1
+                kinds.append(self._kind_at(code, found) if own and not of.known else of)
+            if not all(of.known for of in kinds):
+                continue
+            try:
+                made = signature.operation.signature(tuple(kinds), signature.attributes)
+            except WengertError:
+                continue  # it fails by itself, where it can say on what
+            if made.mode != UNRESOLVED:
+                found[number] = made
+        return found
+
+    def _kind_at(self, code: int, found: Mapping[int, Signature]) -> Kind:
+        """The kind of the value at a code, if that of the node is known or has been found."""
+        number = code >> BITS
+        made = found.get(number, self.nodes[number].signature)
+        several = isinstance(made, CellSignature) and not made.template.single
+        if several or number in found:
+            return result_kinds(made)[code & MASK]
+        return self._kind_given(self.nodes[number])
 
     def parts(self, signature: Signature, info: _Info) -> Iterator[GroupPart]:
         """The nodes of one signature, apart by the weights that they are given."""
@@ -465,7 +494,7 @@ class _Groups:
         return found
 
     def _all_literal(self, signature: Signature, index: int) -> bool:
-        """Whether all nodes of a signature have literals at an operand."""
+        """True if all nodes of a signature have literals at an operand."""
         if signature.kinds[index].role is Role.LITERAL:
             return True
         if self.literal is None:
@@ -478,7 +507,7 @@ class _Groups:
         return all(self.literal[part.refs[:, at] >> BITS].all() for part in several)
 
     def _widened(self, part: GroupPart, form: GroupForm) -> GroupPart:
-        """With rows in place of literals where others have nodes."""
+        """The part with rows in place of literals where others have nodes."""
         own, columns = part.form, []
         for i in form.rows:
             if i in own.rows:
@@ -509,7 +538,7 @@ class _Groups:
 
 
 def _in_order(serials: Places, met: int) -> tuple[Places, Places]:
-    """Their order, and they in it; subgraphs are in theirs already, behind `met` nodes that are newer as a rule."""
+    """The order of serials, and they in it; subgraphs are in order, behind `met` nodes, mostly newer."""
     order = concatenate([span(met, len(serials)), argsort(serials[:met])])
     if not ascending(serials[order]):
         order = argsort(serials)
