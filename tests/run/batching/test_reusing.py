@@ -217,7 +217,7 @@ def test_values_that_are_waited_for_stay() -> None:
     close([total().predict().run(run.Batched())], [total().predict().run(sequential())])
 
 
-def test_a_shelf_gives_out_what_is_free_and_grows_where_nothing_fits() -> None:
+def test_free_rows_are_given_out_and_grow_where_nothing_fits() -> None:
     chance, rows = np.random.default_rng(0), FreeRows()
     out: dict[int, int] = {}
     for _ in range(500):
