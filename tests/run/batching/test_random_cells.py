@@ -14,7 +14,7 @@ from wengert.lazy import dense
 from wengert.plugins import SGD
 from wengert.run.batching.launch import Launch
 from wengert.run.batching.rooms import Room
-from wengert.run.batching.rowwise import Rowwise
+from wengert.run.batching.rules import Rowwise
 
 SHAPES = ((3,), (2, 3), (3, 3), (), (4, 1, 3))
 WIDTHS = (5, 1, 6)

@@ -17,7 +17,7 @@ from wengert.graph.operation import Signature
 from wengert.lazy import LazyDelta, Product, Rows, dense
 from wengert.run.batching.launch import Launch, launch_of
 from wengert.run.batching.rooms import Room, joined
-from wengert.run.batching.rowwise import Rowwise
+from wengert.run.batching.rules import Rowwise
 
 from .agreement import near
 from .test_launch import CELLS, CHANCE, SETTINGS, Layer, layer, signature

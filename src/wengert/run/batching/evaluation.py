@@ -18,9 +18,8 @@ from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.order import below
-from wengert.run.batching.kept import Kept
-from wengert.run.batching.library import Library
-from wengert.run.batching.region import Region
+from wengert.run.batching.cache import KeptSchedules, ScheduleCache
+from wengert.run.batching.execution import RegionRun
 from wengert.run.batching.rounds import Either, Known, Order, Recorded, Round, sent_through, serial
 from wengert.run.batching.scheduler import STOPS, Scheduler
 from wengert.run.evaluation import Evaluation
@@ -37,15 +36,20 @@ class Batching(Evaluation):
 
     # a class with room for attributes, so that a run without an own evaluation can be one of both kinds
     def __init__(
-        self, library: Library, kept: Kept, keeps: bool, snapshot: int, loops: Loops = ONE_THREAD
+        self,
+        schedules: ScheduleCache,
+        kept: KeptSchedules,
+        keeps: bool,
+        snapshot: int,
+        loops: Loops = ONE_THREAD,
     ) -> None:
         super().__init__(snapshot, loops)
-        self.begins(library, kept, keeps)
+        self.begins(schedules, kept, keeps)
 
-    def begins(self, library: Library, kept: Kept, keeps: bool) -> None:
+    def begins(self, schedules: ScheduleCache, kept: KeptSchedules, keeps: bool) -> None:
         """`keeps`: somebody may ask for deltas."""
-        self.library = library
-        self.before = library.latest
+        self.schedules = schedules
+        self.before = schedules.latest
         self.kept = kept
         self.keeps = keeps
         self.timeline: list[Round | Node] = []
@@ -134,8 +138,8 @@ class Batching(Evaluation):
         begun = perf_counter()
         nodes = [x for x in roots if isinstance(x, Node)]
         known = self.known if self.values or self.timeline else None
-        found = Recorded(nodes, self.library.record(nodes, known, self.before))
-        self.library.report.bookkeeping += perf_counter() - begun
+        found = Recorded(nodes, self.schedules.record(nodes, known, self.before))
+        self.schedules.report.bookkeeping += perf_counter() - begun
         return found
 
     def binds_in(self, nodes: Recorded) -> list[Node]:
@@ -179,17 +183,17 @@ class Batching(Evaluation):
     def _runs(self, nodes: Recorded, check: Callable[[], object], back: bool = True) -> bool:
         """Run the nodes as one region; False where they have to run one by one."""
         begun = perf_counter()
-        bound = self.library.bound(nodes.record, [*nodes, *self.wanted], back)
-        self.library.report.bookkeeping += perf_counter() - begun
+        bound = self.schedules.bound(nodes.record, [*nodes, *self.wanted], back)
+        self.schedules.report.bookkeeping += perf_counter() - begun
         if bound is None:
             return False
         self.read(bound.weights())
-        region = Region(bound, self.known, self.keeps)
+        region = RegionRun(bound, self.known, self.keeps)
         try:
             with all_quiet():
                 region.forward(check)
         except Exception as failure:
-            self.library.report.alone(
+            self.schedules.report.alone(
                 "a batch", f"{_FAILED} {failure!r}"[:200], nodes[-1].site, nodes.record.size
             )
             return False

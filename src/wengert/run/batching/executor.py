@@ -11,9 +11,8 @@ from functools import partial
 from typing import Any
 
 from wengert.control import Context, Do, Run, Steps
+from wengert.run.batching.cache import KeptSchedules, ScheduleCache
 from wengert.run.batching.evaluation import Batching
-from wengert.run.batching.kept import Kept
-from wengert.run.batching.library import Library
 from wengert.run.batching.report import Report
 from wengert.run.own import RunsOwn
 from wengert.run.sequential import Engine, Interpreter
@@ -34,8 +33,8 @@ class Batched(Interpreter):
     """
 
     def __init__(self) -> None:
-        self._library = Library()
-        self._kept = Kept()
+        self._library = ScheduleCache()
+        self._kept = KeptSchedules()
         super().__init__(self._engine(keeps=True))
         self._predicting = Interpreter(self._engine(keeps=False))
 
@@ -67,6 +66,6 @@ class Batched(Interpreter):
 class _RunsBatching(Batching, RunsOwn):
     """The evaluation of a run that is more than one question."""
 
-    def __init__(self, library: Library, kept: Kept, run: Run, engine: Engine) -> None:
+    def __init__(self, library: ScheduleCache, kept: KeptSchedules, run: Run, engine: Engine) -> None:
         RunsOwn.__init__(self, run, engine.loops)
         self.begins(library, kept, True)

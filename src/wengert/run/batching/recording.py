@@ -16,7 +16,7 @@ from wengert.graph.node import Expression
 from wengert.graph.operation import Signature
 from wengert.run.batching.foreign import Own, rules_in
 from wengert.run.batching.listing import NotGeneral
-from wengert.run.batching.rules import Batched, batched
+from wengert.run.batching.rules import BatchedGraph, batched
 from wengert.run.compiled.scope import Scope
 from wengert.run.compiled.tracing import Call, Function, Trace, Traced
 
@@ -68,7 +68,7 @@ class Recording:
     deltas: list[Any]  # Any: of operands: traced, lazy, or None
 
 
-def record(graph: Batched, pattern: Sequence[bool], rows: int) -> Recording:
+def record(graph: BatchedGraph, pattern: Sequence[bool], rows: int) -> Recording:
     """The calls of a graph, backward with those deltas of results that `pattern` says."""
     trace = RowsTrace(rows, rules_in(graph.nodes))
     inputs = [trace.input(_sample(x.kind, i)) for i, x in enumerate(graph.parameters)]

@@ -17,21 +17,20 @@ from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
 from wengert.graph.order import below
-from wengert.run.batching.backward import Backward
-from wengert.run.batching.record import Record
-from wengert.run.batching.region import Region
+from wengert.run.batching.execution import Backward, RegionRun
+from wengert.run.batching.region import RegionGraph
+from wengert.run.batching.schedule import Place
 from wengert.run.cell import PART
 from wengert.run.loops import backward, forward
 
 serial = attrgetter("serial")
-Place = tuple[int, int]  # of a row: its table, and where in that
 _FEW = 4  # rounds that are asked one after the other; a table of their nodes takes 0.1 us a node
 
 
 class Round:
     """A region that has run forward."""
 
-    def __init__(self, region: Region, of: Record, roots: Sequence[Node]) -> None:
+    def __init__(self, region: RegionRun, of: RegionGraph, roots: Sequence[Node]) -> None:
         self.region = region
         self.record = of
         self.roots = roots
@@ -39,7 +38,7 @@ class Round:
     def place(self, x: Expression) -> Place | None:
         """The row of the value of `x`; None if it is not in this round."""
         code = self.record.code(x)
-        return None if code is None else self.region.bound.layout.place(code)
+        return None if code is None else self.region.bound.schedule.place(code)
 
 
 class Recorded(list[Node]):
@@ -47,13 +46,13 @@ class Recorded(list[Node]):
 
     __slots__ = ("record",)
 
-    def __init__(self, roots: Sequence[Node], of: Record) -> None:
+    def __init__(self, roots: Sequence[Node], of: RegionGraph) -> None:
         super().__init__(roots)
         self.record = of
 
     def opens(self) -> list[Node]:
         """The nodes whose values come from a `Do` that has not run."""
-        entries = [e for e in self.record.entries if e.signature is not None and e.signature.mode == EXTERNAL]
+        entries = [e for e in self.record.groups if e.signature is not None and e.signature.mode == EXTERNAL]
         return [self.record.node(number) for e in entries for number in e.members.tolist()]
 
 
@@ -130,7 +129,7 @@ class Known:
 
     def stacked(self, given: Sequence[Any]) -> Value:  # Any: literals, and nodes whose values are known
         """All values as one table; of those that are rows of another one nobody is looked at by itself."""
-        groups: dict[tuple[Region, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
+        groups: dict[tuple[RegionRun, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
         for i, x in enumerate(given):
             key, value = self._row(x)
             at, values = groups.setdefault(key, ([], []))
@@ -145,12 +144,12 @@ class Known:
         order = [i for at, _ in groups.values() for i in at]
         return taken(joined_rows(pieces), argsort(places(order)))
 
-    def _row(self, x: Any) -> tuple[tuple[Region, int] | None, Any]:  # Any: as above
+    def _row(self, x: Any) -> tuple[tuple[RegionRun, int] | None, Any]:  # Any: as above
         """In which table it is which row, or no table and the value."""
         if not isinstance(x, Expression):
             return None, x
         found = self._found(x) if x not in self._values else None
-        if found is None or found[0].region.bound.layout.tables[found[1][0]].loose:
+        if found is None or found[0].region.bound.schedule.tables[found[1][0]].loose:
             return None, self[x]
         of, (table, row) = found
         return (of.region, table), row
@@ -189,8 +188,8 @@ def sent_through(
     seeds = [(place, x) for x in deltas if (place := of.place(x)) is not None]
     if not seeds:
         return {}
-    layout = of.region.bound.layout
-    adding = any(layout.surprised(place) for place, _ in seeds)
+    schedule = of.region.bound.schedule
+    adding = any(schedule.surprised(place) for place, _ in seeds)
     sent = [(place, deltas.pop(x)) for place, x in seeds]
     try:
         with all_quiet():
