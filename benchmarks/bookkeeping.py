@@ -28,7 +28,7 @@ from benchmarks.tree_lstm import Task
 from benchmarks.trees_ours import Kept, Ours, Scalar
 from wengert.graph.node import next_serial
 from wengert.run import Batched
-from wengert.run.batching.library import Library
+from wengert.run.batching.cache import ScheduleCache
 
 R = TypeVar("R")
 NAME: Final = "bookkeeping"
@@ -52,7 +52,7 @@ def taken(do: Callable[[], R]) -> tuple[float, R]:
     return time.process_time() - begun, made
 
 
-def booked(library: Library, loss: Scalar, before: int = 0) -> float:
+def booked(library: ScheduleCache, loss: Scalar, before: int = 0) -> float:
     """CPU seconds to record and schedule; what has a serial up to `before` may have been recorded already."""
     return taken(lambda: library.bound(library.record([loss], None, before), [loss]))[0]
 
@@ -60,7 +60,7 @@ def booked(library: Library, loss: Scalar, before: int = 0) -> float:
 def times(batches: Sequence[Trees], size: int) -> dict[str, list[float]]:
     """CPU seconds of each part, once a batch; none of them has been seen before."""
     first = batches[0]
-    model, library, executor = Ours(Task(size, Forest(2, 1000, len(first)))), Library(), Batched()
+    model, library, executor = Ours(Task(size, Forest(2, 1000, len(first)))), ScheduleCache(), Batched()
     found: dict[str, list[float]] = {what: [] for what in MOST}
 
     book = partial(booked, library)
@@ -80,7 +80,7 @@ def times(batches: Sequence[Trees], size: int) -> dict[str, list[float]]:
 
 def shuffled(model: Ours, batches: Sequence[Trees]) -> list[float]:
     """CPU seconds for as many selections of all trees, each of which has been in one before."""
-    library, kept, chance = Library(), Kept(model.example), Random(4)
+    library, kept, chance = ScheduleCache(), Kept(model.example), Random(4)
     trees = [tree for batch in batches for tree in batch]
     model.loss(trees, kept)  # all are there before any selection is
     found = []

@@ -15,9 +15,9 @@ FILES = [
     "tests/control/test_leaks.py",
     "tests/control/test_start.py",
     "tests/run/test_concurrent.py",
-    "tests/run/test_crew.py",
     "tests/run/test_interrupts.py",
     "tests/run/test_plans_threads.py",
+    "tests/run/test_pool.py",
     "tests/run/test_stress.py",
     "tests/saving/test_concurrent.py",
 ]

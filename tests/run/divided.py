@@ -18,10 +18,9 @@ import pytest
 import wengert as wg
 from wengert.control import set_default_executor
 from wengert.run import Parallel
-from wengert.run.threads.crew import Crew
-from wengert.run.threads.overlap import Overlapping
-from wengert.run.threads.parallel import _Plans
-from wengert.run.threads.trial import Divided, Terms
+from wengert.run.sequential import Interpreter
+from wengert.run.threads.autotune import AutotunedProgram, Terms
+from wengert.run.threads.parallel import threaded
 
 F32 = np.float32
 FREE = Terms(handoff=0.0, timed=1, tried=0)  # any region is worth a thread, without a trial
@@ -30,15 +29,13 @@ FREE = Terms(handoff=0.0, timed=1, tried=0)  # any region is worth a thread, wit
 def dividing(threads: int = 2, worth: int = 1, terms: Terms = FREE) -> Parallel:
     """An interpreter whose plans come after `worth` runs and are divided after the next one."""
     executor = Parallel(threads)
-    crew = Crew(threads)
-    executor._inner._loops = loops = Overlapping(crew)
-    executor._inner._plans = _Plans(loops, crew, worth, terms)
-    return executor
+    engine = threaded(executor.pool, executor.tuner, worth=worth, terms=terms)
+    return executor.around(Interpreter(engine))
 
 
-def programs(executor: Parallel) -> list[Divided]:
+def programs(executor: Parallel) -> list[AutotunedProgram]:
     """Its programs."""
-    plans: Any = executor._inner._plans  # Any: None where nothing is compiled, which is not so here
+    plans: Any = executor.inner.engine.plans  # Any: None where nothing is compiled, which is not so here
     return [plan.program for plan in plans._plans.items()]
 
 

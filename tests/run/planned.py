@@ -16,6 +16,7 @@ from wengert.run import Sequential
 from wengert.run.compiled.backward import BackwardPrograms
 from wengert.run.compiled.plans import Plans
 from wengert.run.compiled.segment import Segments
+from wengert.run.sequential import Engine
 
 
 class Watched(Plans):
@@ -37,8 +38,7 @@ class Watched(Plans):
 def eager(worth: int = 1) -> tuple[Sequential, Watched]:
     """An interpreter whose plans come after `worth` runs, and its plans."""
     executor, plans = Sequential(), Watched(worth)
-    executor._plans, executor._segments = plans, Segments(worth)
-    executor._backward = BackwardPrograms(worth)
+    executor.engine = Engine(plans, Segments(worth), backward=BackwardPrograms(worth))
     return executor, plans
 
 

@@ -96,7 +96,7 @@ def waiting(rows: int) -> Any:  # Any: an expression
 def test_programs_between_binds_count_too() -> None:
     with limited(1 << 20):
         executor, _ = eager()
-        segments: Any = executor._segments
+        segments: Any = executor.engine.segments
         for rows in range(20, 40):
             for _ in range(3):
                 waiting(rows).train().run(executor)

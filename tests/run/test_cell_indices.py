@@ -12,7 +12,7 @@ import wengert as wg
 from wengert.arrays import all_quiet
 from wengert.plugins import SGD
 from wengert.run.batching.launch import Launch
-from wengert.run.batching.rowwise import Rowwise
+from wengert.run.batching.rules import Rowwise
 
 from .batching.agreement import near
 

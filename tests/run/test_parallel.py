@@ -19,7 +19,7 @@ from wengert import Do
 from wengert.errors import ArgumentError, Failures
 from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
-from wengert.run.threads.regions import Regions
+from wengert.run.threads.autotune import ScheduledProgram
 
 
 def meeting(count: int = 2) -> Any:
@@ -115,7 +115,7 @@ class TestFailures:
 
         for i in range(4):
             run(i)
-        assert any(isinstance(p._way, Regions) for p in programs(executor))
+        assert any(isinstance(p._way, ScheduledProgram) for p in programs(executor))
         before = [np.array(w.data) for w in weights]
         for where in ("forward_failure", "backward_failure"):
             setattr(f, where, Boom)

@@ -18,8 +18,7 @@ from tests.run.drawn import network
 from tests.run.planned import eager, trained
 from wengert.plugins import SGD
 from wengert.run import Sequential
-from wengert.run.threads.regions import Regions
-from wengert.run.threads.trial import Terms
+from wengert.run.threads.autotune import ScheduledProgram, Terms
 
 SETTINGS: dict[str, Callable[[], Any]] = {  # Any: settings classes take different keywords
     "SGD": lambda: SGD(learning_rate=0.1),
@@ -37,7 +36,7 @@ class TestPlans:
         with switching():
             identical(trained(made, executor, 200), wanted)  # type: ignore[arg-type] # an executor as good
         (program,) = programs(executor)
-        assert isinstance(program._way, Regions)
+        assert isinstance(program._way, ScheduledProgram)
         assert program.source.count("def ") > 4
 
     @pytest.mark.parametrize("seed", few(range(60), 15))
@@ -48,7 +47,7 @@ class TestPlans:
         with switching(), none_interrupted():
             identical(trained(drawn, executor, 6), wanted)  # type: ignore[arg-type] # as above
         (program,) = programs(executor)
-        assert isinstance(program._way, Regions)
+        assert isinstance(program._way, ScheduledProgram)
 
     @pytest.mark.parametrize("threads", [1, 3, 5])
     def test_any_number_of_threads(self, threads: int) -> None:
@@ -63,7 +62,7 @@ class TestPlans:
             identical([loss(i).predict().run(executor)], [loss(i).predict().run(one)])
             asked = wg.gradients(loss(i), [*weights])
             identical(list(map(np.asarray, asked.run(executor))), list(map(np.asarray, asked.run(one))))
-        assert any(isinstance(p._way, Regions) for p in programs(executor))
+        assert any(isinstance(p._way, ScheduledProgram) for p in programs(executor))
 
     def test_callers_on_many_threads(self) -> None:
         executor, (_, loss) = dividing(), columns(SETTINGS["SGD"]())
@@ -103,14 +102,14 @@ class TestPlans:
         executor = dividing(terms=Terms())
         trained(lambda: columns(SETTINGS["SGD"](), 2, 4), executor, 8)  # type: ignore[arg-type] # as above
         (program,) = programs(executor)
-        assert not isinstance(program._way, Regions)
+        assert not isinstance(program._way, ScheduledProgram)
 
     @pytest.mark.parametrize(("gain", "chosen"), [(0.0, False), (1e9, True)])
     def test_the_clock_chooses(self, gain: float, chosen: bool) -> None:
         executor = dividing(terms=FREE._replace(tried=3, gain=gain))
         trained(lambda: columns(SETTINGS["SGD"]()), executor, 12)  # type: ignore[arg-type] # as above
         (program,) = programs(executor)
-        assert isinstance(program._way, Regions) == chosen
+        assert isinstance(program._way, ScheduledProgram) == chosen
         assert program._way is not None
 
     def test_a_choice_that_stays_is_asked_for_less_and_less_often(self) -> None:
@@ -126,7 +125,7 @@ class TestPlans:
         program._terms = program._terms._replace(gain=1e9)  # as if the cores were idle now
         for i in range(60):
             loss(i % 10).train().run(executor)
-        assert isinstance(program._way, Regions)
+        assert isinstance(program._way, ScheduledProgram)
         assert program._again < 40
 
     def test_a_choice_is_made_again(self) -> None:
@@ -144,4 +143,4 @@ class TestPlans:
         steps(8)
         assert program._way is program._straight
         steps(16)
-        assert isinstance(program._way, Regions)
+        assert isinstance(program._way, ScheduledProgram)

@@ -124,7 +124,7 @@ def test_what_is_remembered_has_bounds(bounds: str) -> None:
                 same([ours.step(i, executor)], [theirs.step(i, plain())])
     for ours, theirs in pairs:
         same(ours.data(), theirs.data())
-    found, back = executor._segments, executor._backward
+    found, back = executor.engine.segments, executor.engine.backward
     assert found is not None
     assert back is not None
     assert len(found._made.items()) <= 8

@@ -178,12 +178,14 @@ def test_registered_types_are_left_to_the_interpreter() -> None:
 
 
 def test_the_definition_makes_no_plan() -> None:
-    assert plain()._plans is None
+    assert plain().engine.plans is None
     executor = Sequential()
     w = SGD(learning_rate=0.0).double_weight(1.0)
     with none_interrupted():
         assert [(w * 2.0).train().run(executor) for _ in range(20)] == [2.0] * 20
-    assert len(executor._plans._plans.items() if executor._plans else ()) == 1
+    plans = executor.engine.plans
+    assert plans is not None
+    assert len(plans._plans.items()) == 1
 
 
 def test_two_interpreters_have_plans_of_their_own() -> None:

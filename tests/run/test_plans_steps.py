@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import replace
 from threading import Thread
 from typing import Any
 from unittest.mock import patch
@@ -27,7 +28,8 @@ from wengert.run.compiled.plans import Plans
 def stepwise(worth: int = 2) -> tuple[Sequential, Plans]:
     """An interpreter that makes plans in steps."""
     executor = Sequential()
-    executor._plans = plans = Plans(worth, in_steps=True)
+    plans = Plans(worth, in_steps=True)
+    executor.engine = replace(executor.engine, plans=plans)
     return executor, plans
 
 
@@ -149,7 +151,7 @@ def test_a_program_in_two_functions_is_that_in_one() -> None:
     whole = Watched()
     executor, plans = stepwise(worth=1)
     once = Sequential()
-    once._plans = whole
+    once.engine = replace(once.engine, plans=whole)
     for i in range(30):
         found = np.array(ours.loss(i).train().run(executor))
         with patch.object(program, "_MANY", 10**9):

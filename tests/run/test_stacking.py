@@ -72,9 +72,9 @@ def test_not_stacked_where_it_is_switched_off() -> None:
     network = heads()
     executors: list[Any] = [Sequential(stacked=False), Parallel(threads=2, stacked=False)]
     for off in executors:
-        inner = getattr(off, "_inner", off)
+        inner = getattr(off, "inner", off)
         trained(network, off, steps=12)
-        plans = inner._plans._plans.items()
+        plans = inner.engine.plans._plans.items()
         assert not plans[0].homes
     executor, plans = single()
     same(trained(network, executor), trained(network, plain()))
@@ -85,7 +85,7 @@ def test_not_stacked_where_it_is_switched_off() -> None:
 def test_stacked_as_users_run_it(executor: Any) -> None:
     network = heads(branches=8)
     found = trained(network, executor, steps=30)
-    plans = getattr(executor, "_inner", executor)._plans._plans.items()
+    plans = getattr(executor, "inner", executor).engine.plans._plans.items()
     assert len(plans[0].homes) == 3
     same(found, trained(network, plain(), steps=30))
 

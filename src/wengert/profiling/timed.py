@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from copy import copy
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -28,6 +27,7 @@ from wengert.run.commit import Changing, commit, stepped
 from wengert.run.compiled.plan import Bound
 from wengert.run.compiled.plans import Mode, Plans
 from wengert.run.evaluation import Evaluation
+from wengert.run.sequential import Engine, Interpreter
 
 
 class Timed(loops.Loops):
@@ -174,14 +174,15 @@ class _TimedBound(Bound):
         return self._record.span("plan", f"plan of {mode}", origin_of(self._root))
 
 
-class Profiled(Sequential):
+class Profiled(Interpreter):
     """One thread, node by node, in place of an executor; with its plans if `compiled`."""
 
-    def __init__(self, record: Record, usual: Sequential, compiled: bool) -> None:
-        super().__init__(compiled=False)
+    def __init__(self, record: Record, usual: Interpreter, compiled: bool) -> None:
+        plans = usual.engine.plans if compiled else None
+        timed = None if plans is None else TimedPlans(record, plans)
+        loops = Timed(record, usual.engine.loops)
+        super().__init__(Engine(timed, loops=loops, of_run=usual.engine.of_run))
         self._record = record
-        self._plans = TimedPlans(record, usual._plans) if compiled and usual._plans is not None else None
-        self._loops = Timed(record, usual._loops)
 
     # Any in the answers: as in `Sequential`
 
@@ -213,23 +214,17 @@ class Replacing:
         self._made: WeakKeyDictionary[Executor, Executor] = WeakKeyDictionary()
 
     def __call__(self, executor: Executor) -> Executor:
-        usual = executor._inner if isinstance(executor, Parallel) else executor
+        usual = executor.inner if isinstance(executor, Parallel) else executor
         if isinstance(usual, Profiled):  # a part of a run that is timed runs by itself
             return executor
-        if type(usual) is not Sequential:  # a class of its own may mean something else
+        # a class of its own may mean something else
+        if not isinstance(usual, Interpreter) or type(usual) not in (Sequential, Interpreter):
             self.missed[type(executor).__name__] += 1
             return executor
         found = self._made.get(executor)
         if found is None:
             timed = Profiled(self._record, usual, self.compiled)
-            found = self._made.setdefault(executor, _within(executor, timed))
+            # `Parallel` keeps BLAS to one thread around it
+            around = executor.around(timed) if isinstance(executor, Parallel) else timed
+            found = self._made.setdefault(executor, around)
         return found
-
-
-def _within(executor: Executor, timed: Profiled) -> Executor:
-    """In place of what `executor` has within, if it has something: `Parallel` keeps BLAS to one thread."""
-    if not isinstance(executor, Parallel):
-        return timed
-    made = copy(executor)
-    made._inner = timed
-    return made

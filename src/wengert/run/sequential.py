@@ -1,7 +1,7 @@
 """The sequential interpreter: one thread, nodes in the order in which they were made. The definition.
 
 Knows: what forward, value, predict, train and gradients mean in terms of one `Evaluation`, and when weights
-are read and committed.
+are read and committed; that other executors are this interpreter with another `Engine`.
 Refuses to know: how an evaluation computes.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.products import zero_of
 from wengert.graph.store import STORE
+from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.changed import Changed, Changes
@@ -41,10 +43,112 @@ from wengert.run.own import (
     private,
 )
 from wengert.run.received import OwnTape, given, handed_over, nowhere
-from wengert.run.watched import watched
+from wengert.run.watched import Careful, Watched
 
 
-class Sequential:
+def _in_order(run: Run, engine: Engine) -> RunsOwn:
+    telling = engine.telling()
+    made = RunsOwn if telling is engine else WatchedOwn
+    return made(run, telling.loops, telling.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The parts of an executor: programs of expressions, of segments, and back through these; loops; evaluations.
+
+    `evaluations` makes that of a question which is a whole run, `of_run` that of a run which is more.
+    """
+
+    plans: Plans | None = None
+    segments: Segments | None = None
+    loops: Loops = ONE_THREAD
+    evaluations: Callable[[int, Loops], Evaluation] = Evaluation
+    of_run: Callable[[Run, Engine], RunsOwn] = _in_order
+    backward: BackwardPrograms | None = None
+
+    def telling(self) -> Engine:
+        """This engine; while somebody watches, one without programs that tells each node."""
+        if not WATCHERS or not any(watcher.detailed for watcher in present()):
+            return self
+        return Engine(None, None, Careful(self.loops), Watched)
+
+    def begin(self, snapshot: int, goes_back: bool = True) -> Evaluation:
+        """A new evaluation."""
+        evaluation = self.evaluations(snapshot, self.loops)
+        evaluation.segments = SegmentRuns(self.segments, goes_back)
+        evaluation.goes_back = goes_back
+        return evaluation
+
+    def evaluation(self, context: Context, goes_back: bool = False) -> Evaluation:
+        """The evaluation that this part of the run belongs to; the run's own where there is none.
+
+        `goes_back`: one that keeps what deltas need, and that commits those of weights, which a prediction's does not.
+        """
+        around, made = context.environment, self.of_run
+        if isinstance(around, Evaluation):
+            if around.trains or isinstance(around, RunsOwn) or not goes_back:
+                return around
+            made = _in_order
+        return context.run.local(OWN, partial(made, context.run, self))
+
+
+class Interpreter:
+    """The questions that an executor answers, by the parts of an engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    # Any in the answers: an expression's Data is known to its own type, not here
+
+    def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
+        """The tape of an expression, alive until the run or the `nested` part around it ends."""
+        evaluation = self.engine.evaluation(context)
+        x = lift_any(expression)
+        if isinstance(evaluation, RunsOwn) and x.kind.trainable:
+            evaluation.may_train(context.run)
+        value = yield from evaluation.evaluate(x, context)
+        if not x.kind.trainable:
+            return OwnTape(given(value, x.kind, evaluation.buffers), nowhere, x)
+        hold = Hold(evaluation, x)
+        if context.environment is evaluation:
+            evaluation.held.append(hold.release)  # below a bind: what arrives at that still has to get here
+        else:
+            yield Do.resource(lambda: hold)
+        return OwnTape(given(value, x.kind, evaluation.buffers), hold.backward, x)
+
+    def value(self, expression: object, context: Context, /) -> Steps[Any]:
+        """The data of an expression in the present run: what `await` gives."""
+        x = lift_any(expression)
+        evaluation = self.engine.evaluation(context)
+        value = yield from evaluation.evaluate(x, context)
+        return given(value, x.kind, evaluation.buffers)
+
+    def predict(self, expression: object, context: Context, /) -> Steps[Any]:
+        """The data of an expression."""
+        x = lift_any(expression)
+        if context.whole:
+            return STORE.reading(partial(_predict, x, context, self.engine.telling()))
+        return part_predicted(self.engine.evaluation(context), x, context)
+
+    def train(self, loss: object, context: Context, /) -> Steps[Any]:
+        """The loss before the update; at the end of the run one commit for every weight that a delta reached."""
+        x = lift_any(loss)
+        if context.whole:
+            return STORE.training(partial(_train, x, context, self.engine.telling()))
+        return part_trained(self.engine.evaluation(context, goes_back=True), x, context)
+
+    def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
+        """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
+        x = lift_any(loss)
+        targets = cast(
+            "tuple[Expression, ...]", wrt
+        )  # `gradients` has checked them; a weight is what it stores
+        if context.whole or not all(isinstance(target, Weight) for target in targets):
+            return STORE.reading(partial(_gradients, x, targets, context, self.engine.telling()))
+        return part_gradients(self.engine.evaluation(context, goes_back=True), x, targets, context)
+
+
+class Sequential(Interpreter):
     """One thread, in order: what every other interpreter has to agree with.
 
     A structure that comes back often is run by a plan made of it, which gives the same; `compiled=False`
@@ -72,70 +176,23 @@ class Sequential:
         rules: Changes | None = None,
         arrays: Namespace | None = None,
     ) -> None:
-        changed = rules is not None or arrays is not None
-        self._plans = Plans(stacked=stacked, in_steps=True) if compiled and not changed else None
-        self._segments = Segments(WORTH) if compiled and not changed else None
-        self._backward = BackwardPrograms(WORTH) if compiled and not changed else None
-        self._loops = Changed(rules, arrays) if changed else ONE_THREAD
-        self._evaluations: Callable[[int, Loops], Evaluation] = Evaluation
-
-    # Any in the answers: an expression's Data is known to its own type, not here
-
-    def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
-        """The tape of an expression, alive until the run or the `nested` part around it ends."""
-        evaluation = _evaluation(context, self)
-        x = lift_any(expression)
-        if isinstance(evaluation, RunsOwn) and x.kind.trainable:
-            evaluation.may_train(context.run)
-        value = yield from evaluation.evaluate(x, context)
-        if not x.kind.trainable:
-            return OwnTape(given(value, x.kind, evaluation.buffers), nowhere, x)
-        hold = Hold(evaluation, x)
-        if context.environment is evaluation:
-            evaluation.held.append(hold.release)  # below a bind: what arrives at that still has to get here
+        if rules is not None or arrays is not None:
+            engine = Engine(loops=Changed(rules, arrays))
+        elif compiled:
+            plans = Plans(stacked=stacked, in_steps=True)
+            engine = Engine(plans, Segments(WORTH), backward=BackwardPrograms(WORTH))
         else:
-            yield Do.resource(lambda: hold)
-        return OwnTape(given(value, x.kind, evaluation.buffers), hold.backward, x)
-
-    def value(self, expression: object, context: Context, /) -> Steps[Any]:
-        """The data of an expression in the present run: what `await` gives."""
-        x = lift_any(expression)
-        evaluation = _evaluation(context, self)
-        value = yield from evaluation.evaluate(x, context)
-        return given(value, x.kind, evaluation.buffers)
-
-    def predict(self, expression: object, context: Context, /) -> Steps[Any]:
-        """The data of an expression."""
-        x = lift_any(expression)
-        if context.whole:
-            return STORE.reading(partial(_predict, x, context, watched(self)))
-        return part_predicted(_evaluation(context, self), x, context)
-
-    def train(self, loss: object, context: Context, /) -> Steps[Any]:
-        """The loss before the update; at the end of the run one commit for every weight that a delta reached."""
-        x = lift_any(loss)
-        if context.whole:
-            return STORE.training(partial(_train, x, context, watched(self)))
-        return part_trained(_evaluation(context, self, goes_back=True), x, context)
-
-    def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
-        """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
-        x = lift_any(loss)
-        targets = cast(
-            "tuple[Expression, ...]", wrt
-        )  # `gradients` has checked them; a weight is what it stores
-        if context.whole or not all(isinstance(target, Weight) for target in targets):
-            return STORE.reading(partial(_gradients, x, targets, context, watched(self)))
-        return part_gradients(_evaluation(context, self, goes_back=True), x, targets, context)
+            engine = Engine()
+        super().__init__(engine)
 
 
-def _predict(x: Expression, context: Context, executor: Sequential, snapshot: int) -> Steps[Any]:
-    plans = executor._plans
+def _predict(x: Expression, context: Context, engine: Engine, snapshot: int) -> Steps[Any]:
+    plans = engine.plans
     bound = None if plans is None else plans.find(x, "predict")
     if bound is not None:
         with suppress(Interrupted):
             return bound.predict(x, snapshot)
-    with _begun(executor, snapshot, goes_back=False) as evaluation:
+    with engine.begin(snapshot, goes_back=False) as evaluation:
         nodes = evaluation.begin(x)
         known = bound is None and answer(plans, evaluation, nodes, "predict")
         if not isinstance(known, bool):
@@ -147,14 +204,14 @@ def _predict(x: Expression, context: Context, executor: Sequential, snapshot: in
 
 
 def _gradients(
-    loss: Expression, targets: tuple[Expression, ...], context: Context, executor: Sequential, snapshot: int
+    loss: Expression, targets: tuple[Expression, ...], context: Context, engine: Engine, snapshot: int
 ) -> Steps[tuple[Any, ...]]:
-    plans = executor._plans
+    plans = engine.plans
     bound = None if plans is None else plans.find(loss, "gradients", targets)
     if bound is not None:
         with suppress(Interrupted):
             return bound.gradients(snapshot)
-    with _begun(executor, snapshot) as evaluation:
+    with engine.begin(snapshot) as evaluation:
         nodes = evaluation.begin(loss)
         inside = plans is not None and {*nodes, *evaluation.values}.issuperset(targets)  # others have no plan
         known = bound is None and inside and answer(plans, evaluation, nodes, "gradients", targets)
@@ -179,8 +236,8 @@ def _gradients(
         return tuple(found)
 
 
-def _train(loss: Expression, context: Context, executor: Sequential, snapshot: int) -> Steps[Any]:
-    plans = executor._plans
+def _train(loss: Expression, context: Context, engine: Engine, snapshot: int) -> Steps[Any]:
+    plans = engine.plans
     bound = None if plans is None else plans.find(loss, "train")
     if bound is not None:
         with suppress(Interrupted):
@@ -188,7 +245,7 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
             if context.followed:
                 yield _remainder(value, loss, context)
             return change()
-    with _begun(executor, snapshot) as evaluation:
+    with engine.begin(snapshot) as evaluation:
         evaluation.trains = True
         nodes = evaluation.begin(loss)
         known = bound is None and answer(plans, evaluation, nodes, "train")
@@ -202,7 +259,7 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
             in_parts = evaluation.segments.in_parts
             rest = nodes if in_parts else evaluation.there_and_back(loss, context.run, nodes)
             if rest:  # a scope for what it opens, left before the commit
-                yield Do.program(partial(_rest_and_back, evaluation, loss, rest, executor._backward)).nested()
+                yield Do.program(partial(_rest_and_back, evaluation, loss, rest, engine.backward)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         if context.followed:
             yield _remainder(value, loss, context)
@@ -216,12 +273,12 @@ def _train(loss: Expression, context: Context, executor: Sequential, snapshot: i
                 evaluation.update()
                 return value
             yield Do.program(evaluation.backward).nested()
-        executor._loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
+        engine.loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
         return value
 
 
 def _remainder(value: Value, loss: Expression, context: Context) -> Remainder:
-    """Remainder of the loss, made before weights change; once, should the interpreter have to train again."""
+    """The functions of the loss, run before weights change; once, should the interpreter have to train again."""
     context.followed = False
     return Remainder(private(value, loss))
 
@@ -247,27 +304,3 @@ def _there_and_back(
     yield from evaluation.evaluate(loss, context, nodes)
     evaluation.seed(loss)
     yield from evaluation.backward(context)
-
-
-def _begun(executor: Sequential, snapshot: int, goes_back: bool = True) -> Evaluation:
-    evaluation = executor._evaluations(snapshot, executor._loops)
-    evaluation.segments = SegmentRuns(executor._segments, goes_back)
-    evaluation.goes_back = goes_back
-    return evaluation
-
-
-def _evaluation(context: Context, executor: Sequential, goes_back: bool = False) -> Evaluation:
-    """The evaluation that this part of the run belongs to; the run's own where there is none.
-
-    `goes_back`: one that keeps what deltas need, and that commits those of weights, which a prediction's does not.
-    """
-    around = context.environment
-    if isinstance(around, Evaluation) and (around.trains or isinstance(around, RunsOwn) or not goes_back):
-        return around
-    return context.run.local(OWN, partial(_own, context.run, executor))
-
-
-def _own(run: Run, executor: Sequential) -> RunsOwn:
-    telling = watched(executor)
-    made = RunsOwn if telling is executor else WatchedOwn
-    return made(run, telling._loops, telling._segments)

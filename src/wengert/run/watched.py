@@ -1,7 +1,6 @@
-"""Runs that somebody watches: operations and updates are told one by one, and failures.
+"""Runs that watchers of weights are told of: each operation, each update, and failures.
 
-Knows: that watching means going node by node without a plan, and is asked for by settings of weights; that a run
-which nobody watches must not pay for it.
+Knows: that a watched run goes node by node without a plan.
 Refuses to know: what a watcher does with what it is told.
 """
 
@@ -9,49 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from copy import copy
-from typing import Protocol, TypeVar
 
 from wengert.arrays import Value
 from wengert.control import Context, Steps
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
-from wengert.graph.watchers import WATCHERS, Watcher, present, watchers_of
+from wengert.graph.watchers import Watcher, watchers_of
 from wengert.graph.weights import Weight
-from wengert.run.compiled.backward import BackwardPrograms
-from wengert.run.compiled.plans import Plans
-from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import Ends, Failure, Loops, Part, Values, arguments_of
 from wengert.run.notes import located
 
 
-class Interpreting(Protocol):
-    """Decisions of an interpreter about its evaluations."""
-
-    _plans: Plans | None
-    _segments: Segments | None
-    _backward: BackwardPrograms | None
-    _loops: Loops
-    _evaluations: Callable[[int, Loops], Evaluation]
-
-
-E = TypeVar("E", bound=Interpreting)
-
-
-def watched(executor: E) -> E:
-    """The executor, or while somebody watches one like it that tells."""
-    if not WATCHERS or not any(watcher.detailed for watcher in present()):
-        return executor
-    executor = copy(executor)
-    executor._plans = executor._segments = executor._backward = None
-    executor._loops = _Careful(executor._loops)
-    executor._evaluations = Watched
-    return executor
-
-
-class _Careful(Loops):
-    """Leaves every node to the careful part of an evaluation, which takes them one by one."""
+class Careful(Loops):
+    """Loops that leave every node to the careful part of an evaluation, which takes them one by one."""
 
     def __init__(self, usual: Loops) -> None:
         self._usual = usual

@@ -17,12 +17,10 @@ import wengert as wg
 from tests.run.batching.trees import Layer, Tree, TreeLSTM, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
-from wengert.run.batching import blocks, counting
-from wengert.run.batching.counting import Counting
-from wengert.run.batching.entries import recorded
+from wengert.run.batching import grouping, traversal
 from wengert.run.batching.grouping import grouped
-from wengert.run.batching.record import Record
-from wengert.run.batching.sums import with_sums
+from wengert.run.batching.region import RegionGraph, with_sums
+from wengert.run.batching.traversal import NO_SUBGRAPH, region_of
 
 
 def one(model: TreeLSTM, tree: Tree) -> Layer:
@@ -47,19 +45,19 @@ def in_a_cell(parts: Sequence[Layer]) -> Layer:
     return reduce(half, parts)
 
 
-def made(record: Record) -> list[Any]:  # Any: numbers and values
+def made(record: RegionGraph) -> list[Any]:  # Any: numbers and values
     """All that a schedule is made of, with literals in place of the numbers that they were given."""
     names: dict[int, object] = {}
-    for entry in record.entries:
-        for number, at in zip(entry.members.tolist(), entry.order.tolist(), strict=True):
-            names[number] = id(entry.given[at]) if entry.given else number
+    for group in record.groups:
+        for number, at in zip(group.members.tolist(), group.order.tolist(), strict=True):
+            names[number] = id(group.given[at]) if group.given else number
     found: list[Any] = [record.serials[record.serials > 0].tolist()]
-    for entry in record.entries:
-        refs = [[(names[code >> 20], code & 7) for code in row] for row in entry.refs.tolist()]
-        every = np.arange(len(entry.members))
-        columns = [entry.column(i, every) for i in entry.form.literals]
+    for group in record.groups:
+        refs = [[(names[code >> 20], code & 7) for code in row] for row in group.refs.tolist()]
+        every = np.arange(len(group.members))
+        columns = [group.literals_at(i, every) for i in group.form.literals]
         literals = [(shared, np.asarray(column).tolist()) for shared, column in columns]
-        found.append((entry.signature, entry.weights, entry.form, refs, literals, entry.given == []))
+        found.append((group.signature, group.weights, group.form, refs, literals, group.given == []))
     return found
 
 
@@ -74,10 +72,10 @@ def test_the_record_of_a_shuffle_is_that_of_all_its_nodes(
     for _ in range(4):
         some = [kept[int(i)] for i in chance.permutation(9)[: 2 + int(chance.integers(6))]]
         loss = together(some)
-        by_blocks = recorded([loss], None, kept[-1].serial)
+        by_blocks = region_of([loss], None, kept[-1].serial)
         assert not by_blocks.complete
-        assert made(by_blocks) == made(recorded([loss]))
-        assert by_blocks.code(loss) == recorded([loss]).code(loss)
+        assert made(by_blocks) == made(region_of([loss]))
+        assert by_blocks.code(loss) == region_of([loss]).code(loss)
 
 
 def steps(model: TreeLSTM, executor: Callable[[], run.Batched]) -> list[bytes]:
@@ -172,7 +170,7 @@ def test_examples_that_share_a_part_compute_it_once() -> None:
 
 
 def test_blocks_that_are_mostly_in_each_other_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "_SLACK", 20)
+    monkeypatch.setattr(traversal, "_SLACK", 20)
     w = SGD(learning_rate=0.1).array_weight(np.eye(2) * 0.5)
     h: Layer = np.ones(2)
     kept = []
@@ -184,8 +182,8 @@ def test_blocks_that_are_mostly_in_each_other_are_given_up(monkeypatch: pytest.M
     loss.predict().run(batched)
     again = sum_of(kept[::2])
     np.testing.assert_allclose(again.predict().run(batched), again.predict().run(sequential()), rtol=1e-12)
-    found = [getattr(x, "_block", blocks.NONE) for x in kept]
-    assert blocks.NONE in found
+    found = [getattr(x, "_block", NO_SUBGRAPH) for x in kept]
+    assert NO_SUBGRAPH in found
     assert sum(len(block.serials) for block in found) < 4 * 600  # of 40,000 that all would have
 
 
@@ -201,7 +199,7 @@ def test_an_example_that_waits_for_a_value_has_no_block() -> None:
     for some in ([0, 1], [1, 2, 4], [4, 3, 0]):
         loss = sum_of([kept[i] for i in some])
         np.testing.assert_allclose(loss.predict().run(batched), loss.predict().run(sequential()), rtol=1e-12)
-    assert all(getattr(x, "_block", blocks.NONE) is blocks.NONE for x in kept)
+    assert all(getattr(x, "_block", NO_SUBGRAPH) is NO_SUBGRAPH for x in kept)
 
 
 def test_threads_may_share_examples() -> None:
@@ -245,9 +243,9 @@ def test_counts_that_blocks_remember_are_those_of_all_nodes(
     for _ in range(6):
         loss = sum_of([kept[int(i)] for i in chance.permutation(9)[: 2 + int(chance.integers(6))]])
         groups = []
-        for record in (recorded([loss], None, kept[-1].serial), recorded([loss])):
+        for record in (region_of([loss], None, kept[-1].serial), region_of([loss])):
             with_sums(record, [record.size - 1])
-            found = grouped(Counting(record))
+            found = grouped(record)
             assert found is not None
             groups.append(found)
         np.testing.assert_array_equal(groups[0], groups[1])
@@ -258,13 +256,13 @@ def test_counts_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = [plain(model, tree) for tree in trees(8, 12)]
     kept[-1].predict().run(batched)
     times: list[int] = []
-    found = counting._Levels
+    found = grouping._Levels
 
     def noted(*arguments: Any) -> Any:
         times.append(1)
         return found(*arguments)
 
-    monkeypatch.setattr(counting, "_Levels", noted)
+    monkeypatch.setattr(grouping, "_Levels", noted)
     for first in (kept[:7], kept[7:]):
         sum_of(first).predict().run(batched)
     assert len(times) == 2

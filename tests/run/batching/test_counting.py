@@ -7,23 +7,22 @@ from random import Random
 import pytest
 
 from wengert.arrays.places import places
-from wengert.run.batching import counting
-from wengert.run.batching.counting import Counting
-from wengert.run.batching.form import Form, Way
-from wengert.run.batching.record import BITS, Entry, Record
+from wengert.run.batching import grouping
+from wengert.run.batching.grouping import ChainCounts
+from wengert.run.batching.region import BITS, Group, GroupForm, RegionGraph, RowSource
 
 
-def record(of: list[int], below: list[list[int]]) -> Record:
-    """Nodes with the entry of each (-1: inside a sum), and the nodes that it reads; those of one entry read as many."""
-    entries = []
+def record(of: list[int], below: list[list[int]]) -> RegionGraph:
+    """Nodes with the group of each (-1: inside a sum), and the nodes that it reads; those of one group read as many."""
+    groups = []
     for entry in sorted({*of} - {-1}):
         members = [i for i, e in enumerate(of) if e == entry]
-        form = Form(Way.OPERATION, (*range(len(below[members[0]])),), (), (), (), ())
+        form = GroupForm(RowSource.OPERATION, (*range(len(below[members[0]])),), (), (), (), ())
         refs = places([[x << BITS for x in below[i]] for i in members]).reshape(len(members), -1)
-        entries.append(Entry(form, None, members=places(members), refs=refs))
+        groups.append(Group(form, None, members=places(members), refs=refs))
     size = len(of)
     numbers = places(range(size))
-    return Record(numbers, entries, {}, numbers, numbers, [None] * size, [])
+    return RegionGraph(numbers, groups, {}, numbers, numbers, [None] * size, [])
 
 
 def drawn(chance: Random) -> tuple[list[int], list[list[int]]]:
@@ -38,7 +37,7 @@ def drawn(chance: Random) -> tuple[list[int], list[list[int]]]:
 
 
 def circling(of: list[int], below: list[list[int]]) -> set[int]:
-    """Entries that need themselves."""
+    """Groups that need themselves."""
     needs: dict[int, set[int]] = {e: set() for e in of}
     for entry, operands in zip(of, below, strict=True):
         needs[entry].update(of[x] for x in operands)
@@ -49,7 +48,7 @@ def circling(of: list[int], below: list[list[int]]) -> set[int]:
 
 
 def slowly(of: list[int], below: list[list[int]]) -> tuple[list[int], list[int]]:
-    """Depths among nodes of circling entries, 0 for others; and counts, 1 for others."""
+    """Depths among nodes of groups in cycles, 0 for others; and counts, 1 for others."""
     depths, chains, inside = list[int](), list[dict[int, int]](), circling(of, below)
     for entry, operands in zip(of, below, strict=True):
         if entry not in inside:
@@ -73,9 +72,9 @@ def test_counts_are_the_longest_chains(seed: int, wide: bool, monkeypatch: pytes
     of, below = drawn(Random(seed))
     depths, own = slowly(of, below)
     if not wide:
-        monkeypatch.setattr(counting, "_MOST", 0)
+        monkeypatch.setattr(grouping, "_MOST", 0)
         own = [d + 1 for d in depths]
-    found = Counting(record(of, below))
+    found = ChainCounts(record(of, below))
     counts = found.own()
     assert counts is not None
     assert counts.tolist() == own
@@ -88,4 +87,4 @@ def test_counts_are_the_longest_chains(seed: int, wide: bool, monkeypatch: pytes
 def test_a_narrow_graph_is_not_counted(chains: int, length: int, counted: bool) -> None:
     of = [0] * chains + [1] * chains * (length - 1)
     below = [[] if i < chains else [i - chains] for i in range(chains * length)]
-    assert (Counting(record(of, below)).own() is not None) is counted
+    assert (ChainCounts(record(of, below)).own() is not None) is counted

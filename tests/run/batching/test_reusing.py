@@ -16,44 +16,44 @@ import wengert as wg
 from tests.run.batching.trees import Layer, TreeLSTM, close, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
-from wengert.run.batching import laying
-from wengert.run.batching.bound import Bound
-from wengert.run.batching.layout import Layout, Read
-from wengert.run.batching.library import Library
-from wengert.run.batching.record import Record
-from wengert.run.batching.reusing import Shelf, Uses
+from wengert.run.batching import schedule as scheduling
+from wengert.run.batching.cache import ScheduleCache
+from wengert.run.batching.execution import BoundSchedule
+from wengert.run.batching.liveness import FreeRows, Liveness
+from wengert.run.batching.region import RegionGraph
+from wengert.run.batching.schedule import Read, Schedule
 
 
-def scheduled(root: Any, back: bool) -> tuple[Record, Layout]:  # Any: an expression of any data
+def scheduled(root: Any, back: bool) -> tuple[RegionGraph, Schedule]:  # Any: an expression of any data
     """What the prediction, or the training, of an expression makes."""
-    library = Library()
-    record = library.record([root], None, 0)
-    bound = library.bound(record, [root], back)
+    cache = ScheduleCache()
+    record = cache.record([root], None, 0)
+    bound = cache.bound(record, [root], back)
     assert bound is not None
-    return record, bound.layout
+    return record, bound.schedule
 
 
-def read_as_written(record: Record, layout: Layout) -> bool:
+def read_as_written(record: RegionGraph, schedule: Schedule) -> bool:
     """Whether every launch finds in its rows what it is to read, if each row remembers which result lies in it."""
-    tables = [np.full(table.rows, -1) for table in layout.tables]
+    tables = [np.full(table.rows, -1) for table in schedule.tables]
     gone = [False] * len(tables)
-    for step in layout.steps:
-        entry = record.entries[step.entry]
-        order = layout.orders[step.entry]
-        results = layout.base[entry.refs >> 20] + (entry.refs & 0xFFFFF)
-        if entry.counts is None:
+    for step in schedule.steps:
+        group = record.groups[step.group]
+        order = schedule.orders[step.group]
+        results = schedule.base[group.refs >> 20] + (group.refs & 0xFFFFF)
+        if group.counts is None:
             columns = results[order][step.start : step.stop].T
         else:
-            ends = np.cumsum(entry.counts)
-            several = [results[end - n : end] for n, end in zip(entry.counts, ends, strict=True)]
+            ends = np.cumsum(group.counts)
+            several = [results[end - n : end] for n, end in zip(group.counts, ends, strict=True)]
             columns = np.concatenate([several[i] for i in order[step.start : step.stop]])[None]
         for read, expected in zip(step.reads, columns, strict=True):
             for table, row, result in zip(*rows_of(read, len(expected)), expected, strict=True):
                 if gone[table] or tables[table][row] != result:
                     return False
-        members = entry.members[order][step.start : step.stop]
+        members = group.members[order][step.start : step.stop]
         for part, (table, first) in enumerate(step.writes):
-            tables[table][first : first + step.width] = layout.base[members] + part
+            tables[table][first : first + step.width] = schedule.base[members] + part
         for table in step.drops:
             gone[table] = True
     return True
@@ -110,23 +110,23 @@ def test_what_is_read_is_what_was_written(made: Callable[[int], Layer], seed: in
 
 
 def test_rows_that_are_given_back_too_early_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Hasty(Uses):
+    class Hasty(Liveness):
         def __init__(self, *arguments: Any) -> None:
             super().__init__(*arguments)
             self.free = np.maximum(self.free - 2, 0)
 
-    monkeypatch.setattr(laying, "Uses", Hasty)
+    monkeypatch.setattr(scheduling, "Liveness", Hasty)
     assert not all(read_as_written(*scheduled(tree_loss(seed), False)) for seed in range(3))
 
 
 def rows(root: Layer, back: bool) -> int:
     """Rows of arrays that are there at the same time, at most."""
-    _, layout = scheduled(root, back)
+    _, schedule = scheduled(root, back)
     there: set[int] = set()
     most = 0
-    for step in layout.steps:
-        there |= {table for table, _ in step.writes if layout.tables[table].kind.shape}
-        most = max(most, sum(layout.tables[table].rows for table in there))
+    for step in schedule.steps:
+        there |= {table for table, _ in step.writes if schedule.tables[table].kind.shape}
+        most = max(most, sum(schedule.tables[table].rows for table in there))
         there -= {*step.drops}
     return most
 
@@ -142,9 +142,9 @@ def test_trees_take_the_rows_that_are_still_read() -> None:
     root = TreeLSTM().loss(trees(1, 30, most=30))
     assert rows(root, back=False) < 0.75 * rows(root, back=True)
     # the widest moment: what the leaves have given, and the first level that reads it
-    _, layout = scheduled(root, False)
-    leaves, level = sorted((step.width for step in layout.steps), reverse=True)[:2]
-    assert max(table.rows for table in layout.tables) <= leaves + level
+    _, schedule = scheduled(root, False)
+    leaves, level = sorted((step.width for step in schedule.steps), reverse=True)[:2]
+    assert max(table.rows for table in schedule.tables) <= leaves + level
 
 
 def peak(do: Callable[[], object]) -> int:
@@ -171,8 +171,10 @@ def test_the_peak_of_a_prediction_does_not_grow_with_the_length(monkeypatch: pyt
     rows_more = 180 * (width - 1) + 360
     assert grown < 0.2 * rows_more * row
 
-    whole: Callable[..., Bound | None] = Library.bound  # the control: with a way back, all rows are kept
-    monkeypatch.setattr(Library, "bound", lambda self, of, kept, back=True: whole(self, of, kept))
+    whole: Callable[..., BoundSchedule | None] = (
+        ScheduleCache.bound
+    )  # the control: with a way back, all rows are kept
+    monkeypatch.setattr(ScheduleCache, "bound", lambda self, of, kept, back=True: whole(self, of, kept))
     long = threads_of([200] * (width - 1) + [400])
     assert predicted(long, run.Batched()) - predicted(short, run.Batched()) > 0.8 * rows_more * row
 
@@ -215,22 +217,22 @@ def test_values_that_are_waited_for_stay() -> None:
     close([total().predict().run(run.Batched())], [total().predict().run(sequential())])
 
 
-def test_a_shelf_gives_out_what_is_free_and_grows_where_nothing_fits() -> None:
-    chance, shelf = np.random.default_rng(0), Shelf()
+def test_free_rows_are_given_out_and_grow_where_nothing_fits() -> None:
+    chance, rows = np.random.default_rng(0), FreeRows()
     out: dict[int, int] = {}
     for _ in range(500):
         if out and chance.integers(2):
             first = [*out][int(chance.integers(len(out)))]
-            shelf.give(first, out.pop(first))
+            rows.give(first, out.pop(first))
         else:
             count = int(chance.integers(1, 9))
-            first = shelf.take(count)
+            first = rows.take(count)
             taken = {row for start, several in out.items() for row in range(start, start + several)}
             assert not taken & {*range(first, first + count)}
-            assert first + count <= shelf.rows
+            assert first + count <= rows.rows
             out[first] = count
     for first, count in out.items():
-        shelf.give(first, count)
-    before = shelf.rows
-    assert shelf.take(before) == 0
-    assert shelf.rows == before
+        rows.give(first, count)
+    before = rows.rows
+    assert rows.take(before) == 0
+    assert rows.rows == before

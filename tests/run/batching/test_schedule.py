@@ -11,7 +11,9 @@ import wengert as wg
 from tests.run.batching.trees import Layer, TreeLSTM, close, grown, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
-from wengert.run.batching import library
+from wengert.run.batching import cache as schedules
+from wengert.run.batching.grouping import grouped
+from wengert.run.batching.traversal import region_of
 from wengert.run.compiled import cache
 
 
@@ -191,7 +193,7 @@ def test_schedules_are_forgotten_before_they_fill_the_memory() -> None:  # S13
 
 
 def test_structures_that_look_alike_at_a_glance_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "glance", lambda x: b"")
+    monkeypatch.setattr(schedules, "glance", lambda x: b"")
     model, batched = TreeLSTM(), run.Batched()
     chance = np.random.default_rng(0)
     several = [grown(chance, 9) for _ in range(6)]
@@ -203,10 +205,6 @@ def test_structures_that_look_alike_at_a_glance_are_told_apart(monkeypatch: pyte
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_launch_needs_what_comes_after_it(seed: int) -> None:
-    from wengert.run.batching.counting import Counting
-    from wengert.run.batching.entries import recorded
-    from wengert.run.batching.grouping import grouped
-
     chance = np.random.default_rng(seed)
     w = SGD(learning_rate=0.1).double_weight(0.5)
     pool: list[Layer] = [w * float(i) for i in range(4)]
@@ -216,8 +214,8 @@ def test_no_launch_needs_what_comes_after_it(seed: int) -> None:
     total = pool[-1]
     for x in pool[-20:]:
         total = total * x
-    of = recorded([total])
-    groups = grouped(Counting(of))
+    of = region_of([total])
+    groups = grouped(of)
     assert groups is not None
     sources, readers = of.edges()
     assert (groups[sources] < groups[readers]).all()

@@ -16,7 +16,7 @@ from wengert.arrays import all_quiet
 from wengert.graph.operation import Signature
 from wengert.lazy import LazyDelta, Product, Rows, dense
 from wengert.run.batching.launch import Launch, launch_of
-from wengert.run.batching.rowwise import Rowwise
+from wengert.run.batching.rules import Rowwise
 from wengert.run.batching.workspace import Workspace, joined
 
 from .agreement import near

@@ -18,14 +18,12 @@ from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.order import below
-from wengert.run.batching.kept import Kept
-from wengert.run.batching.library import Library
-from wengert.run.batching.region import Region
-from wengert.run.batching.repeating import send_through
-from wengert.run.batching.rounds import Either, Known, Order, Recorded, Round, serial
-from wengert.run.batching.tasks import Adopt, Park, Task, outcome
-from wengert.run.batching.waiting import Crowd
+from wengert.run.batching.cache import KeptSchedules, ScheduleCache
+from wengert.run.batching.execution import RegionRun
+from wengert.run.batching.rounds import Either, Known, Order, Recorded, Round, sent_through, serial
+from wengert.run.batching.scheduler import STOPS, Scheduler
 from wengert.run.evaluation import Evaluation
+from wengert.run.fibers import Fiber, Fork, Wait
 from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.notes import noted, raise_all
 from wengert.run.received import OwnTape, checked, received
@@ -38,28 +36,33 @@ class Batching(Evaluation):
 
     # a class with room for attributes, so that a run without an own evaluation can be one of both kinds
     def __init__(
-        self, library: Library, kept: Kept, keeps: bool, snapshot: int, loops: Loops = ONE_THREAD
+        self,
+        schedules: ScheduleCache,
+        kept: KeptSchedules,
+        keeps: bool,
+        snapshot: int,
+        loops: Loops = ONE_THREAD,
     ) -> None:
         super().__init__(snapshot, loops)
-        self.begins(library, kept, keeps)
+        self.begins(schedules, kept, keeps)
 
-    def begins(self, library: Library, kept: Kept, keeps: bool) -> None:
+    def begins(self, schedules: ScheduleCache, kept: KeptSchedules, keeps: bool) -> None:
         """`keeps`: somebody may ask for deltas."""
-        self.library = library
-        self.before = library.latest
+        self.schedules = schedules
+        self.before = schedules.latest
         self.kept = kept
         self.keeps = keeps
         self.timeline: list[Round | Node] = []
         self.order = Order(self.timeline)
         self.known = Known(self.values)
-        self.crowd = Crowd(self)
+        self.scheduler = Scheduler(self)
 
     def __exit__(self, *failure: object) -> None:
         super().__exit__(*failure)
         for item in self.timeline:
             if isinstance(item, Round):
                 item.region.release()
-        self.crowd.close()
+        self.scheduler.close()
         self.known.close()
 
     # -- forward ------------------------------------------------------------------------------------
@@ -75,25 +78,19 @@ class Batching(Evaluation):
         if not isinstance(root, Node):
             self.begin(root)
         elif root not in self.known and root not in self.failed:
-            if self.crowd.current is not None:  # others may wait as well
-                yield Park(root)
+            if self.scheduler.current is not None:  # others may wait as well
+                yield Wait(root)
             else:
                 yield from self.carefully(self.begin(root) if nodes is None else nodes, context)
         return self.value(root)
 
     def branches(self, parts: Sequence[Do[Any]], context: Context) -> Steps[tuple[Any, ...]]:
-        """What a `gather` gives: all branches run until each waits."""
-        if not parts:
-            return ()
-        within = self.crowd.current is not None
-        tasks = [self.crowd.begin(Task(part, context)) for part in parts]
-        if within:
-            yield Park(None, tasks)
-        else:
-            yield from self.crowd.run(context, tasks)
-        for task in tasks:
-            yield Adopt(task.finalizers)
-        return outcome(tasks)
+        """The values of a `gather`: all branches run until each waits."""
+        fork = Fork(parts)
+        if self.scheduler.current is not None:
+            return fork.steps()
+        fibers = [self.scheduler.begin(fiber) for fiber in fork.begin(context, STOPS)]
+        return fork.steps(self.scheduler.run(context, fibers))
 
     def there_and_back(self, loss: Expression, run: Run, nodes: list[Node]) -> list[Node]:
         if not isinstance(nodes, Recorded):
@@ -106,7 +103,7 @@ class Batching(Evaluation):
         failures: list[Exception] = []
         for item in reversed(self.timeline):
             assert isinstance(item, Round), "nothing here waits"
-            send_through(item, self, run.check, failures)
+            self._send_through(item, run.check, failures)
         raise_all(failures)
         return []
 
@@ -118,7 +115,7 @@ class Batching(Evaluation):
             yield from self._one_by_one(nodes, context)
             return
         while opened := self.binds_in(nodes):
-            yield from self.crowd.run(context, [self.crowd.open(node, context) for node in opened])
+            yield from self.scheduler.run(context, [self.scheduler.open(node, context) for node in opened])
             nodes = self.recorded(nodes)
         yield from self.values_of(nodes, context, self.keeps)
 
@@ -141,12 +138,12 @@ class Batching(Evaluation):
         begun = perf_counter()
         nodes = [x for x in roots if isinstance(x, Node)]
         known = self.known if self.values or self.timeline else None
-        found = Recorded(nodes, self.library.record(nodes, known, self.before))
-        self.library.report.bookkeeping += perf_counter() - begun
+        found = Recorded(nodes, self.schedules.record(nodes, known, self.before))
+        self.schedules.report.bookkeeping += perf_counter() - begun
         return found
 
     def binds_in(self, nodes: Recorded) -> list[Node]:
-        """Those whose values come from a `Do` that has not run."""
+        """The nodes whose values come from a `Do` that has not run."""
         return [node for node in nodes.opens() if node not in self.failed]
 
     def same_as(self, first: Node, context: Context) -> Steps[Tape[Any, Any]]:
@@ -154,19 +151,19 @@ class Batching(Evaluation):
         value = yield from self.evaluate(first, context)
         return OwnTape(value, partial(self.receive, first), first)
 
-    def arrived(self, node: Node, task: Task) -> None:
+    def arrived(self, node: Node, fiber: Fiber) -> None:
         """A bind has ended."""
-        failure, task.failure = task.failure, None
+        failure, fiber.failure = fiber.failure, None
         try:
             if failure is not None:
                 raise failure
-            tape = checked(task.value, node)
+            tape = checked(fiber.value, node)
             self.values[node], self.tapes[node] = received(tape, node), tape
             self.timeline.append(node)
         except Exception as failed:
             self.failed[node] = (noted(failed, node, ()),)
         finally:
-            del failure, task  # a failure's traceback holds this frame (S13)
+            del failure, fiber  # a failure's traceback holds this frame (S13)
 
     def _one_by_one(self, nodes: list[Node], context: Context) -> Steps[None]:
         """As the sequential interpreter."""
@@ -186,17 +183,17 @@ class Batching(Evaluation):
     def _runs(self, nodes: Recorded, check: Callable[[], object], back: bool = True) -> bool:
         """Run the nodes as one region; False where they have to run one by one."""
         begun = perf_counter()
-        bound = self.library.bound(nodes.record, [*nodes, *self.wanted], back)
-        self.library.report.bookkeeping += perf_counter() - begun
+        bound = self.schedules.bound(nodes.record, [*nodes, *self.wanted], back)
+        self.schedules.report.bookkeeping += perf_counter() - begun
         if bound is None:
             return False
         self.read(bound.weights())
-        region = Region(bound, self.known, self.keeps)
+        region = RegionRun(bound, self.known, self.keeps)
         try:
             with all_quiet():
                 region.forward(check)
         except Exception as failure:
-            self.library.report.alone(
+            self.schedules.report.alone(
                 "a batch", f"{_FAILED} {failure!r}"[:200], nodes[-1].site, nodes.record.size
             )
             return False
@@ -227,8 +224,14 @@ class Batching(Evaluation):
                 else:
                     for x in [x for x in self.pending if item.place(x) is not None]:
                         yield from self._collect(x, context)
-                    send_through(item, self, context.run.check, failures)
+                    self._send_through(item, context.run.check, failures)
         yield from self._settled(context, failures)
+
+    def _send_through(self, of: Round, check: Callable[[], object], failures: list[Exception]) -> None:
+        leaving = sent_through(of, self.known, self.deltas, self.wanted, check, failures)
+        with all_quiet():
+            for x, delta in leaving.items():
+                self.add(x, delta)
 
 
 def _is_node(item: object) -> bool:

@@ -11,18 +11,14 @@ from functools import partial
 from typing import Any
 
 from wengert.control import Context, Do, Run, Steps
-from wengert.differentiable import Tape
+from wengert.run.batching.cache import KeptSchedules, ScheduleCache
 from wengert.run.batching.evaluation import Batching
-from wengert.run.batching.kept import Kept
-from wengert.run.batching.library import Library
 from wengert.run.batching.report import Report
-from wengert.run.evaluation import Evaluation
-from wengert.run.loops import ONE_THREAD
-from wengert.run.own import OWN, RunsOwn
-from wengert.run.sequential import Sequential
+from wengert.run.own import RunsOwn
+from wengert.run.sequential import Engine, Interpreter
 
 
-class Batched:
+class Batched(Interpreter):
     """Like parts of an expression run together, whatever its shape: trees, graphs, sequences of any lengths.
 
     A function for one example, such as a recursion over a tree, is written as it is; a loss of many examples, or
@@ -37,67 +33,39 @@ class Batched:
     """
 
     def __init__(self) -> None:
-        self._library = Library()
-        self._kept = Kept()
-        self._inner, self._predicting = self._sequential(True), self._sequential(False)
+        self._library = ScheduleCache()
+        self._kept = KeptSchedules()
+        super().__init__(self._engine(keeps=True))
+        self._predicting = Interpreter(self._engine(keeps=False))
 
-    def _sequential(self, keeps: bool) -> Sequential:
-        made = Sequential(compiled=False)
-        made._evaluations = partial(Batching, self._library, self._kept, keeps)
-        made._plans = self._kept
-        return made
+    def _engine(self, keeps: bool) -> Engine:
+        evaluations = partial(Batching, self._library, self._kept, keeps)
+        return Engine(
+            self._kept, evaluations=evaluations, of_run=partial(_RunsBatching, self._library, self._kept)
+        )
 
     @property
     def report(self) -> Report:
-        """What all runs so far have been like."""
+        """The report of all runs so far."""
         return self._library.report
 
     # Any in the answers: an expression's Data is known to its own type, not here
-
-    def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
-        """As `Sequential`."""
-        self._own(context)
-        return self._inner.forward(expression, context)
-
-    def value(self, expression: object, context: Context, /) -> Steps[Any]:
-        """As `Sequential`."""
-        self._own(context)
-        return self._inner.value(expression, context)
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
         if context.whole:
             return self._predicting.predict(expression, context)
-        self._own(context)
-        return self._inner.predict(expression, context)
-
-    def train(self, loss: object, context: Context, /) -> Steps[Any]:
-        """As `Sequential`."""
-        if not context.whole:
-            self._own(context)
-        return self._inner.train(loss, context)
-
-    def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
-        """As `Sequential`."""
-        if not context.whole:
-            self._own(context)
-        return self._inner.gradients(loss, wrt, context)
+        return super().predict(expression, context)
 
     def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:
         """The values of branches, which wait together; None where they go one after the other."""
-        evaluation = self._own(context)
+        evaluation = self.engine.evaluation(context)
         return evaluation.branches(parts, context) if isinstance(evaluation, Batching) else None
 
-    def _own(self, context: Context) -> Evaluation:
-        """The evaluation that this part of the run belongs to; a run without one gets its own, in rounds, too."""
-        if isinstance(context.environment, Evaluation):
-            return context.environment
-        return context.run.local(OWN, partial(_Own, self._library, self._kept, context.run))
 
+class _RunsBatching(Batching, RunsOwn):
+    """The evaluation of a run that is more than one question."""
 
-class _Own(Batching, RunsOwn):
-    """Of a run that nobody trains."""
-
-    def __init__(self, library: Library, kept: Kept, run: Run) -> None:
-        RunsOwn.__init__(self, run, ONE_THREAD)
+    def __init__(self, library: ScheduleCache, kept: KeptSchedules, run: Run, engine: Engine) -> None:
+        RunsOwn.__init__(self, run, engine.loops)
         self.begins(library, kept, True)

@@ -19,8 +19,7 @@ from wengert.graph.node import Expression
 from wengert.graph.operation import Signature
 from wengert.lazy import LazyDelta, dense
 from wengert.run.batching.kernel import BatchedKernel, NoKernel, Residuals
-from wengert.run.batching.rowwise import Rowwise, result_kinds
-from wengert.run.batching.rules import Batched, Unbatched, batched
+from wengert.run.batching.rules import BatchedGraph, NoBatchingRule, Rowwise, batched, result_kinds
 from wengert.run.batching.workspace import Workspace
 from wengert.run.loops import Failure, Values, backward, forward
 from wengert.run.notes import raise_all
@@ -61,11 +60,11 @@ class Launch:
         self._rowwise: Rowwise | None = None
         self._kernel: BatchedKernel | None = None
         self._compiling = Lock()
-        self._graphs: dict[int, Batched] = {}
+        self._graphs: dict[int, BatchedGraph] = {}
         self._workspaces: list[Workspace] = []
         try:
             self._graph(2)
-        except Unbatched as refusal:
+        except NoBatchingRule as refusal:
             self.reason = str(refusal)
             self._rowwise = Rowwise(signature, shared)
         self._asks = compiles and self._rowwise is None  # until it is known whether there is a program
@@ -163,7 +162,7 @@ class Launch:
                 self.note = f"{type(failure).__name__}: {failure}"
             self._asks = False
 
-    def _graph(self, rows: int) -> Batched:
+    def _graph(self, rows: int) -> BatchedGraph:
         found = self._graphs.get(rows)
         if found is None:
             found = batched(self.signature, self.shared, rows)

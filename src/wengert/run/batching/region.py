@@ -1,142 +1,445 @@
-"""One run of a bound layout: launches forward, and backward in the opposite order.
+"""The nodes of a region as arrays of numbers, grouped by signature: what a schedule is made of.
 
-Knows: tables of values and of deltas, and that a launch gets views of them where it can; that the delta of a weight
-is put together from those of all launches at the end.
-Refuses to know: which graph this is, what a launch computes, and what becomes of the results.
+Knows: that nodes are numbered by serial, which is a topological order, and found again by it; that nodes of one
+signature with the same weights are one group, also where literals stand in place of nodes; that groups of one form
+are scheduled alike; that a tree of additions is one sum; that nodes which no delta reaches stay apart.
+Refuses to know: how the nodes were found, which of them run together, values, and what an operation computes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from time import perf_counter
-from typing import Any, Protocol
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from wengert.arrays import Value, is_array
-from wengert.arrays.rows import new_rows, run_sums, stacked, taken
-from wengert.graph.node import Expression
-from wengert.run.batching.alone import Alone
-from wengert.run.batching.bound import Binding, Bound
-from wengert.run.batching.form import Way
-from wengert.run.batching.launch import Launch
-from wengert.run.batching.layout import Read, Step
-from wengert.run.batching.rowwise import row_of
-from wengert.run.batching.workspace import Workspace
+from wengert.arrays import Value
+from wengert.arrays.places import (
+    Places,
+    argsort,
+    concatenate,
+    counted,
+    distinct,
+    flags,
+    marked,
+    places,
+    span,
+    spread,
+    spread_evenly,
+)
+from wengert.arrays.rows import constant, joined_rows, stacked, taken
+from wengert.graph.kinds import Column, Kind, Role, with_role
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
+from wengert.graph.operators import ADD
+from wengert.graph.template import PART, CellSignature
+from wengert.site import position
+
+BITS: Final = 20  # of a code: the number of a node, and below it which of its results
+MASK: Final = (1 << BITS) - 1
+Name: TypeAlias = tuple[Any, ...]  # Any: a signature, and the identities of weights
+_STACKED = (Column.DOUBLE, Column.FLOAT, Column.ARRAY, Column.MASK)
+_UNMET: Final = sys.maxsize
 
 
-class Values(Protocol):
-    """Where values of weights and of what is given are looked up."""
-
-    def __getitem__(self, x: Expression, /) -> Value: ...
-
-    def stacked(self, given: Sequence[Any], /) -> Value:  # Any: as in `Binding`
-        """The values of what is given as one table."""
-        ...
+# -- forms ------------------------------------------------------------------------------------------
 
 
-class Region:
-    """The values, and later the deltas, of one run."""
+class RowSource(IntEnum):
+    """The origin of the rows of one group."""
 
-    def __init__(self, bound: Bound, values: Values, keeps: bool) -> None:
-        self.bound = bound
-        self.values = values  # of weights, and of what is given
-        self.keeps = keeps
-        self.tables: list[Any] = [None] * len(bound.layout.tables)  # Any: arrays of rows, and lists
-        self.kept: list[Any] = [None] * len(bound.layout.steps)  # Any: what a launch needs for its backward
-        self.workspaces: dict[tuple[int, Launch], Workspace] = {}  # by entry and launch
-        self.alone = Alone()
+    GIVEN = 0  # values from before
+    OPERATION = 1
+    CELL = 2
+    SUM = 3  # a tree of additions, as one
+    ALONE = 4  # one by one: no table can hold an operand or a result
 
-    # -- forward ------------------------------------------------------------------------------------
 
-    def forward(self, check: Callable[[], object]) -> None:
-        """All launches, in order; `check` raises if the run is to end."""
-        self.bound.begin()
-        for number, step in enumerate(self.bound.layout.steps):
-            check()
-            begun = perf_counter()
-            binding = self.bound.bindings[step.entry]
-            if step.alone:
-                self.alone.forward(self, step, binding)
-            elif binding.form.way is Way.GIVEN:
-                self._write(step, (self.values.stacked(binding.given[step.start : step.stop]),))
-            elif binding.form.way is Way.SUM:
-                self._write(step, (self._summed(step),))
-            else:
-                self._launch(number, step, binding)
-            for table in step.drops:
-                self.tables[table] = None
-            if binding.line is not None:
-                binding.line.add(step)
-                binding.line.seconds += perf_counter() - begun
+class GroupForm(NamedTuple):
+    """One operation on operands of known kinds, as far as a schedule depends on it: it holds on to no weight."""
 
-    def _summed(self, step: Step) -> Value:
-        assert step.starts is not None
-        return run_sums(self._read(step.reads[0]), step.starts)
+    source: RowSource
+    rows: tuple[int, ...]  # which operands are values of nodes
+    sends: tuple[bool, ...]  # which of those get deltas
+    weights: tuple[int, ...]  # which operands are weights; those that a cell has captured not counted
+    literals: tuple[int, ...]
+    results: tuple[Kind, ...]
 
-    def _launch(self, number: int, step: Step, binding: Binding) -> None:
-        launch = self.bound.launches[number]
-        assert launch is not None and binding.signature is not None
-        workspace = self.workspaces.get((step.entry, launch))
-        if workspace is None:
-            workspace = self.workspaces[step.entry, launch] = launch.workspace(
-                self.bound.rows[step.entry, launch]
-            )
-        homes = launch.homes(step.width, workspace) if self.keeps else {}
-        operands: list[Value] = [None] * len(binding.signature.kinds)
-        for i, read in zip(binding.form.rows, step.reads, strict=True):
-            operands[i] = self._read(read, homes.get(i))
-        for i, weight in binding.weights:
-            operands[i] = self.values[weight]
-        for i, (one, literals) in binding.columns.items():
-            operands[i] = literals if one else literals[step.start : step.stop]
-        out = [self.place(step, at) for at in step.writes]
-        results, kept = launch.forward(step.width, operands, out, workspace, self.keeps)
-        for (table, _), buffer, result in zip(step.writes, out, results, strict=True):
-            if buffer is None:
-                self.tables[table] = result
-        if self.keeps:
-            self.kept[number] = kept
 
-    def _read(self, read: Read, into: Value | None = None) -> Value:
-        """An operand of all rows of a launch, or the one row that they share; gathered rows may lie in `into`."""
-        table = self.tables[read.table]
-        if read.one:
-            return self.row(read.table, read.at.start)  # type: ignore[union-attr] # one row is a slice
-        if self.bound.layout.tables[read.table].loose:
-            at = read.at
-            return stacked(table[at] if isinstance(at, slice) else [table[i] for i in at.tolist()])
-        return table[read.at] if isinstance(read.at, slice) else taken(table, read.at, into)
+def stackable(of: Kind) -> bool:
+    """True if values of this kind can be the rows of a table."""
+    return of.column in _STACKED and of.known and of.device == "cpu"
 
-    def row(self, table: int, row: int) -> Value:
-        """One value, as a node by itself has it."""
-        of = self.bound.layout.tables[table]
-        return self.tables[table][row] if of.loose else row_of(self.tables[table], row, of.kind)
 
-    def place(self, step: Step, at: tuple[int, int]) -> Value | None:
-        """Where a launch writes a result; None where what it gives is the table."""
-        table, first = at
-        of = self.bound.layout.tables[table]
-        if of.own:
+def form_of(signature: Signature) -> GroupForm:
+    """The form of nodes with this signature, found once."""
+    try:
+        found: GroupForm = signature.form
+    except AttributeError:
+        found = signature.form = _form_of(signature)
+    return found
+
+
+def _form_of(signature: Signature) -> GroupForm:
+    roles = [k.role for k in signature.kinds]
+    at = {role: tuple(i for i, r in enumerate(roles) if r is role) for role in Role}
+    rows = tuple(i for i, r in enumerate(roles) if r in (Role.CONSTANT, Role.LAYER))
+    weights = at[Role.WEIGHT]
+    if isinstance(signature, CellSignature):
+        template = signature.template
+        source, results = RowSource.CELL, tuple(x.kind for x in template.results)
+        weights = tuple(i for i in weights if i < len(template.parameters))
+        trains = any(k.trainable for k in results)
+        sends = tuple(trains and signature.kinds[i].trainable for i in rows)
+    else:
+        source, results = RowSource.OPERATION, (signature.kind,)
+        pulled = {i for i, _ in signature.pulls}
+        sends = tuple(i in pulled for i in rows)
+    operands = [k for k in signature.kinds if k.role is not Role.LITERAL]
+    literals = [signature.kinds[i] for i in at[Role.LITERAL]]
+    if (
+        signature.mode in (EXTERNAL, UNRESOLVED)
+        or not all(map(stackable, (*operands, *results)))
+        or not all(k.column in (Column.NUMBER, Column.INDEX) or stackable(k) for k in literals)
+    ):
+        source, results = RowSource.ALONE, (signature.kind,)
+    return GroupForm(source, rows, sends, weights, at[Role.LITERAL], results)
+
+
+def why_alone(signature: Signature) -> str:
+    """The reason why nodes of a signature run one by one, for the report."""
+    if signature.mode == UNRESOLVED:
+        return "its kinds are known in the run only"
+    if any(of.device != "cpu" for of in (*signature.kinds, signature.kind)):
+        return "its arrays are on a GPU, where rows have no tables yet"
+    return "a table of rows cannot hold its values"
+
+
+def given_form(of: Kind) -> GroupForm:
+    """The form of values from before."""
+    return GroupForm(RowSource.GIVEN, (), (), (), (), (of,))
+
+
+# -- groups and the region --------------------------------------------------------------------------
+
+
+class Literals:
+    """The literals at one operand of several nodes, and as a table, which is made once."""
+
+    __slots__ = ("_table", "shared", "values")
+
+    def __init__(self, values: list[Value]) -> None:
+        self.values = values
+        self.shared = len({*map(id, values)}) == 1
+        self._table: Value = None
+
+    @property
+    def table(self) -> Value:
+        """All literals as the rows of a table."""
+        if self._table is None:
+            self._table = stacked(self.values)
+        return self._table
+
+
+class GroupPart(NamedTuple):
+    """Nodes of one group, by the numbers given when they were met, or by their places in a subgraph."""
+
+    signature: Signature
+    form: GroupForm
+    weights: tuple[Any, ...]  # Any: weights of every kind
+    numbers: Places
+    refs: Places  # codes of operands, a row a node
+    literals: list[tuple[Literals, ...]]  # in pieces, one after the other; by operand in each
+    site: tuple[Any, int]  # Any: code or text, as a node has it
+
+    @property
+    def name(self) -> Name:
+        """The identity of the group, equal in all its parts."""
+        return (self.signature, *map(id, self.weights))
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """The nodes of one signature, with the same weights as operands."""
+
+    form: GroupForm
+    signature: Signature | None  # None: given values, and sums
+    weights: tuple[Any, ...] = ()  # Any: weights of every kind, in the order of `form.weights`
+    members: Places = field(default_factory=lambda: places([]))  # numbers of nodes, ascending
+    refs: Places = field(default_factory=lambda: places([]))  # codes of operands: a row a member
+    order: Places = field(default_factory=lambda: places([]))  # of each, its place in `given` and `literals`
+    given: list[Any] = field(default_factory=list)  # Any: values from before, and nodes that have one
+    literals: list[tuple[Literals, ...]] = field(default_factory=list)  # in pieces, by operand in each
+    at: tuple[Any, int] = ("", 0)  # Any: where the user built one of them, as a node has it
+    counts: Places | None = None  # of a sum: how many operands each member has, `refs` being flat
+    dead: bool = False  # no delta comes from the roots
+
+    @property
+    def site(self) -> str:
+        """`file:line` where the user built one of them."""
+        return position(*self.at)
+
+    def keep(self, which: Places) -> None:
+        """Drop all members but those given by place."""
+        self.members, self.refs, self.order = self.members[which], taken(self.refs, which), self.order[which]
+
+    def literals_at(self, operand: int, order: Places) -> tuple[bool, Any]:  # Any: a literal, or a table
+        """The literals at one operand, of members in an order: whether all have one, and that; else the table.
+
+        Numbers are compared by their bits, not only by identity.
+        """
+        assert self.signature is not None
+        at = self.form.literals.index(operand)
+        pieces = [piece[at] for piece in self.literals]
+        first = pieces[0].values[0]
+        if all(piece.shared and piece.values[0] is first for piece in pieces):
+            return True, first
+        table = joined_rows([piece.table for piece in pieces])
+        if self.signature.kinds[operand].column is Column.NUMBER and constant(table):
+            return True, first
+        return False, taken(table, self.order[order])
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Subgraph:
+    """All below a node that somebody keeps, numbered in the order of serials, and that node as the last.
+
+    It hangs on that node and dies with it (S13), and holds on to none.
+    """
+
+    serials: Places
+    parts: list[GroupPart]  # whose numbers and codes are in `packed`
+    packed: Places  # numbers and codes of each part, one after the other: near each other in memory
+    sizes: Places  # how many of each
+    given: list[tuple[Kind, Places, list[Any]]]  # Any: literals
+    names: tuple[Name, ...]  # of the parts
+    # of nodes, for which groups, and depths, -1 for what is in no circle: they hold wherever all that is the same
+    counts: tuple[tuple[Signature, ...], Places, Places] = ((), places([]), places([]))
+
+
+class SubgraphUse(NamedTuple):
+    """Nodes of a region that came as a subgraph."""
+
+    subgraph: Subgraph
+    numbers: Places  # here
+    targets: tuple[Signature, ...]  # of each part of the subgraph, the signature of its group here
+
+
+@dataclass(slots=True, eq=False)
+class RegionGraph:
+    """All nodes, and their groups in the order of their first members."""
+
+    serials: Places  # of nodes by number
+    groups: list[Group]
+    codes: dict[Expression, int]  # of nodes and parts that were met one by one, by the numbers given when met
+    order: Places  # of each number, that given when met
+    ranks: Places  # the other way round
+    met: list[Any]  # Any: these nodes
+    subgraphs: list[SubgraphUse]  # of nodes that were not met
+    absorbed: Places | None = None  # of each node, whether it is inside a sum
+
+    @property
+    def complete(self) -> bool:
+        """True if all nodes were met."""
+        return not self.subgraphs
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return len(self.serials)
+
+    def node(self, number: int) -> Any:  # Any: as `met`
+        """A node that was met."""
+        return self.met[int(self.order[number])]
+
+    def edges(self) -> tuple[Places, Places]:
+        """Both ends of every operand that is the value of a node: that node, and its reader."""
+        readers = [
+            spread(g.members, g.counts)
+            if g.counts is not None
+            else spread_evenly(g.members, len(g.form.rows))
+            for g in self.groups
+        ]
+        return concatenate([g.refs.reshape(-1) for g in self.groups]) >> BITS, concatenate(readers)
+
+    def code(self, x: Expression) -> int | None:
+        """The code of the value of `x`; None if it is not here."""
+        if not isinstance(x, Node):
             return None
-        if self.tables[table] is None:
-            self.tables[table] = (
-                [None] * of.rows if of.loose else new_rows(of.rows, of.kind.shape or (), of.kind.dtype)
-            )
-        return self.tables[table][first : first + step.width]
+        number, part = self._number(x), 0
+        if number is None and x.signature.operation is PART:
+            number, part = self._number(x.operands[0]), x.signature.attributes[0][1]
+        if number is None or (self.absorbed is not None and self.absorbed[number]):
+            return None
+        return number << BITS | part
 
-    def _write(self, step: Step, results: Iterable[Value]) -> None:
-        for (table, first), result in zip(step.writes, results, strict=True):
-            if self.place(step, (table, first)) is None:
-                self.tables[table] = result
-            else:
-                self.tables[table][first : first + step.width] = result
+    def _number(self, x: Node) -> int | None:
+        met = self.codes.get(x, _UNMET) >> BITS
+        if met < len(self.met):
+            return self.ranks.item(met)
+        if self.complete:
+            return None
+        number = int(self.serials.searchsorted(x.serial))
+        return number if number < self.size and self.serials[number] == x.serial else None
 
-    def release(self) -> None:
-        """The run is over: deltas that lie in workspaces have been used."""
-        while self.workspaces:
-            (_, launch), workspace = self.workspaces.popitem()
-            launch.give_back(workspace)
 
-    def value(self, place: tuple[int, int]) -> Value:
-        """The value of a node, which no later run changes."""
-        value = self.row(*place)
-        return value.copy() if is_array(value) else value
+# -- signatures that one group serves: a start state of zeros does not split a chain ----------------
+
+
+def merged_signatures(
+    signatures: Iterable[Signature], literal: Callable[[Signature, int], bool]
+) -> dict[Signature, Signature]:
+    """For each signature that another one here can stand for, that one: they differ only in where literals stand.
+
+    `literal` tells whether all nodes of a signature have literals at an operand, be they nodes of their own.
+    """
+    families: dict[object, list[Signature]] = {}
+    for signature in signatures:
+        families.setdefault(_family(signature), []).append(signature)
+    found: dict[Signature, Signature] = {}
+    for family in families.values():
+        for signature in family:
+            wider = [
+                other for other in family if other is not signature and _covers(other, signature, literal)
+            ]
+            if wider:
+                found[signature] = max(wider, key=_rank)
+    return found
+
+
+def _family(signature: Signature) -> object:
+    captured = tuple(map(id, signature.template.captured)) if isinstance(signature, CellSignature) else ()
+    return (signature.operation, signature.attributes, signature.kind, captured, *map(_data, signature.kinds))
+
+
+def _data(of: Kind) -> object:
+    if of.role is Role.WEIGHT or not stackable(of) or of.column is Column.NUMBER:
+        return of
+    return with_role(of, Role.CONSTANT)
+
+
+def _covers(wide: Signature, narrow: Signature, literal: Callable[[Signature, int], bool]) -> bool:
+    """True if each operand has the same role in both, or is a literal in the narrow one only."""
+    return all(
+        a.role is b.role or (a.role in (Role.CONSTANT, Role.LAYER) and a.role > b.role and literal(narrow, i))
+        for i, (a, b) in enumerate(zip(wide.kinds, narrow.kinds, strict=True))
+    )
+
+
+def _rank(signature: Signature) -> tuple[int, tuple[Role, ...]]:
+    """The number of operands that may be nodes; of equals, an order that does not depend on which was met first."""
+    roles = tuple(k.role for k in signature.kinds)
+    return sum(roles), roles
+
+
+# -- rewrites ---------------------------------------------------------------------------------------
+
+
+def with_dead(graph: RegionGraph, roots: Iterable[int]) -> None:
+    """Split groups by whether deltas from the roots, given as numbers, arrive at their nodes.
+
+    Where no delta arrives, 0 times infinity would be sent on.
+    """
+    if not any(map(_stops, graph.groups)):
+        return
+    live = flags(graph.size)
+    stack = [*roots]
+    live[stack] = True
+    below = _sent_to(graph)
+    while stack:
+        for number in below.get(stack.pop(), ()):
+            if not live[number]:
+                live[number] = True
+                stack.append(number)
+    groups: list[Group] = []
+    for group in graph.groups:
+        reached = live[group.members]
+        if group.form.source is RowSource.GIVEN or not any(group.form.sends) or reached.all():
+            groups.append(group)
+            continue
+        for part, dead in ((reached, False), (~reached, True)):
+            if part.any():
+                some = replace(group, dead=dead)
+                some.keep(marked(part))
+                groups.append(some)
+    graph.groups = groups
+
+
+def _stops(group: Group) -> bool:
+    """True if a trainable operand gets no delta from these nodes."""
+    if group.signature is None or group.form.source is RowSource.ALONE:
+        return False
+    kinds = group.signature.kinds
+    return any(
+        kinds[i].trainable and not sends for i, sends in zip(group.form.rows, group.form.sends, strict=True)
+    )
+
+
+def _sent_to(graph: RegionGraph) -> dict[int, list[int]]:
+    """For each node the operands that it sends deltas to."""
+    found: dict[int, list[int]] = {}
+    for group in graph.groups:
+        alone = group.form.source is RowSource.ALONE
+        columns = [i for i, sends in enumerate(group.form.sends) if sends or alone]
+        if columns:
+            operands = (group.refs[:, columns] >> BITS).tolist()
+            found.update(zip(group.members.tolist(), operands, strict=True))
+    return found
+
+
+def with_sums(graph: RegionGraph, kept: Iterable[int]) -> None:
+    """Put one sum in place of each tree of additions that nobody else reads; the nodes `kept` are asked for.
+
+    The losses of a batch cost one launch, however they are added up.
+    """
+    adding = [group for group in graph.groups if _adds(group)]
+    if not adding:
+        return
+    sources, _ = graph.edges()
+    readers = counted(sources, graph.size)
+    for number in kept:
+        readers[number] += 2
+    graph.absorbed = flags(graph.size)
+    for group in adding:
+        _collapse(graph, group, graph.absorbed, readers)
+    graph.groups = [group for group in graph.groups if len(group.members)]
+
+
+def _adds(group: Group) -> bool:
+    """True if these nodes add two values of the kind that they give."""
+    signature, form = group.signature, group.form
+    return (
+        signature is not None
+        and signature.operation is ADD
+        and form.source is RowSource.OPERATION
+        and signature.kinds == (form.results[0], form.results[0])
+        and form.sends in ((True, True), (False, False))
+    )
+
+
+def _collapse(graph: RegionGraph, adding: Group, absorbed: Places, readers: Places) -> None:
+    members, operands = adding.members, adding.refs >> BITS
+    place = flags(graph.size, -1)  # of a node among the additions
+    place[members] = span(0, len(members))
+    inner = (place[operands] >= 0) & (readers[operands] == 1)
+    upper = span(0, len(members))  # of an inner addition its reader, of all others themselves
+    upper[place[operands[inner]]] = spread_evenly(upper, 2).reshape(-1, 2)[inner]
+    while ((following := upper[upper]) != upper).any():
+        upper = following
+    tops = members[upper]
+    inside = tops != members
+    if not inside.any():
+        return
+    absorbed[members[inside]] = True
+    summed = flags(graph.size)
+    summed[tops[inside]] = True
+    rest = ~summed[tops]
+    outer = ~(inner | rest[:, None]).reshape(-1)
+    tops, codes = spread_evenly(tops, 2)[outer], adding.refs.reshape(-1)[outer]
+    sums, counts = distinct(tops)
+    of = adding.form.results[0]
+    form = GroupForm(RowSource.SUM, (0,), (of.trainable,), (), (), (of,))
+    order = argsort(tops)
+    graph.groups.append(Group(form, None, members=sums, refs=codes[order], counts=counts, dead=adding.dead))
+    adding.keep(marked(rest))

@@ -1,6 +1,6 @@
-"""What ran batched, how wide, and what did not and why.
+"""The report of batched runs: launches by operation, their widths and times, and the nodes that ran one by one.
 
-Knows: counts and times by operation and kinds of operands; a line of the user's for what did not run batched.
+Knows: counts and times by operation and kinds of operands; the user's line and the reason for what did not run batched.
 Refuses to know: nodes and weights, which it would keep alive (S13).
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from wengert.graph.kinds import Kind, Role
-from wengert.run.batching.layout import Mode, Step
+from wengert.run.batching.schedule import LaunchStep, Scatter
 
 Key = tuple[str, tuple[Kind, ...]]  # the name of an operation, and the kinds of its operands
 
@@ -34,12 +34,12 @@ class Line:
         """Rows a launch."""
         return self.rows / self.launches if self.launches else 0.0
 
-    def add(self, step: Step) -> None:
+    def add(self, step: LaunchStep) -> None:
         """One more launch."""
         self.launches += 1
         self.rows += step.width
         for read in step.reads:
-            if isinstance(read.at, slice) or read.mode is Mode.ONE:
+            if isinstance(read.at, slice) or read.scatter is Scatter.ONE:
                 self.views += 1
             else:
                 self.gathers += 1

@@ -1,41 +1,44 @@
-"""Rounds of an evaluation: what has run together, and where the value of an expression is found.
+"""Rounds of an evaluation: regions that have run forward, the values in them, and their backward pass.
 
-Knows: that a value is a row of a round until somebody asks for it by itself.
-Refuses to know: when rounds are made, and what waits for them.
+Knows: that a value is a row of a round until somebody asks for it by itself; that where launches fail, the nodes of a
+round send their deltas one by one, which says whose failure it is.
+Refuses to know: when rounds are made, and what waits for them; launches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from wengert.arrays import Value
+from wengert.arrays import Value, all_quiet
 from wengert.arrays.places import argsort, places
 from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
+from wengert.graph.order import below
 from wengert.graph.template import PART
-from wengert.run.batching.record import Record
-from wengert.run.batching.region import Region
+from wengert.run.batching.execution import Backward, RegionRun
+from wengert.run.batching.region import RegionGraph
+from wengert.run.batching.schedule import Place
+from wengert.run.loops import backward, forward
 
 serial = attrgetter("serial")
-Place = tuple[int, int]  # of a row: its table, and where in that
 _FEW = 4  # rounds that are asked one after the other; a table of their nodes takes 0.1 us a node
 
 
 class Round:
     """A region that has run forward."""
 
-    def __init__(self, region: Region, of: Record, roots: Sequence[Node]) -> None:
+    def __init__(self, region: RegionRun, of: RegionGraph, roots: Sequence[Node]) -> None:
         self.region = region
         self.record = of
         self.roots = roots
 
     def place(self, x: Expression) -> Place | None:
-        """Where the value of `x` is; None if it is not in this round."""
+        """The row of the value of `x`; None if it is not in this round."""
         code = self.record.code(x)
-        return None if code is None else self.region.bound.layout.place(code)
+        return None if code is None else self.region.bound.schedule.place(code)
 
 
 class Recorded(list[Node]):
@@ -43,13 +46,13 @@ class Recorded(list[Node]):
 
     __slots__ = ("record",)
 
-    def __init__(self, roots: Sequence[Node], of: Record) -> None:
+    def __init__(self, roots: Sequence[Node], of: RegionGraph) -> None:
         super().__init__(roots)
         self.record = of
 
     def opens(self) -> list[Node]:
         """The nodes whose values come from a `Do` that has not run."""
-        entries = [e for e in self.record.entries if e.signature is not None and e.signature.mode == EXTERNAL]
+        entries = [e for e in self.record.groups if e.signature is not None and e.signature.mode == EXTERNAL]
         return [self.record.node(number) for e in entries for number in e.members.tolist()]
 
 
@@ -70,7 +73,7 @@ class Order(list[Node]):
 
 
 class Either:
-    """What is in one of two containers."""
+    """The union of two containers."""
 
     def __init__(self, first: Container[object], second: Container[object]) -> None:
         self._first, self._second = first, second
@@ -80,7 +83,7 @@ class Either:
 
 
 class Known:
-    """What has a value in an evaluation, be it by itself or as a row."""
+    """The values of an evaluation, each by itself or as a row of a round."""
 
     def __init__(self, values: dict[Expression, Value]) -> None:
         self._values = values
@@ -97,7 +100,7 @@ class Known:
 
     @property
     def rounds(self) -> bool:
-        """Whether there are any."""
+        """Whether there are any rounds."""
         return len(self._rounds) + len(self._new) > 0
 
     def add(self, of: Round) -> None:
@@ -126,7 +129,7 @@ class Known:
 
     def stacked(self, given: Sequence[Any]) -> Value:  # Any: literals, and nodes whose values are known
         """All values as one table; of those that are rows of another one nobody is looked at by itself."""
-        groups: dict[tuple[Region, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
+        groups: dict[tuple[RegionRun, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
         for i, x in enumerate(given):
             key, value = self._row(x)
             at, values = groups.setdefault(key, ([], []))
@@ -141,12 +144,12 @@ class Known:
         order = [i for at, _ in groups.values() for i in at]
         return taken(joined_rows(pieces), argsort(places(order)))
 
-    def _row(self, x: Any) -> tuple[tuple[Region, int] | None, Any]:  # Any: as above
+    def _row(self, x: Any) -> tuple[tuple[RegionRun, int] | None, Any]:  # Any: as above
         """In which table it is which row, or no table and the value."""
         if not isinstance(x, Expression):
             return None, x
         found = self._found(x) if x not in self._values else None
-        if found is None or found[0].region.bound.layout.tables[found[1][0]].loose:
+        if found is None or found[0].region.bound.schedule.tables[found[1][0]].loose:
             return None, self[x]
         of, (table, row) = found
         return (of.region, table), row
@@ -171,3 +174,59 @@ class Known:
             if x in of.record.codes:
                 return of
         return self._rounds.get(x)
+
+
+def sent_through(
+    of: Round,
+    known: Known,
+    deltas: dict[Expression, Value],
+    wanted: dict[Expression, Value],
+    check: Callable[[], object],
+    failures: list[Exception],
+) -> dict[Expression, Value]:
+    """Take the deltas that have arrived at rows of a round, run it backward, and give the deltas that leave it."""
+    seeds = [(place, x) for x in deltas if (place := of.place(x)) is not None]
+    if not seeds:
+        return {}
+    schedule = of.region.bound.schedule
+    adding = any(schedule.surprised(place) for place, _ in seeds)
+    sent = [(place, deltas.pop(x)) for place, x in seeds]
+    try:
+        with all_quiet():
+            going = Backward(of.region, sent, adding)
+            leaving = going.run(check)
+    except Exception as failure:
+        arrived: dict[Expression, Value] = {x: d for (_, x), (_, d) in zip(seeds, sent, strict=True)}
+        return _sent_one_by_one(of, known, wanted, arrived, failure, failures)
+    for x in wanted:
+        place = of.place(x)
+        if place is not None and (delta := going.delta(place)) is not None:
+            wanted[x] = delta
+    return leaving
+
+
+def _sent_one_by_one(
+    of: Round,
+    known: Known,
+    wanted: Container[Expression],
+    deltas: dict[Expression, Value],
+    failure: Exception,
+    failures: list[Exception],
+) -> dict[Expression, Value]:
+    """Run a round backward node by node; failures are added to `failures`."""
+    values: dict[Expression, Value] = {}
+    nodes: dict[Node, None] = {}
+    for binding in of.region.bound.bindings:
+        values |= {x: known[x] for x in binding.given if isinstance(x, Expression)}
+        values |= {weight: known[weight] for _, weight in binding.weights}
+    for root in of.roots:
+        nodes |= dict.fromkeys(below(root, Either(nodes, values))[0])
+    order = sorted(nodes, key=serial)
+    found: list[Exception] = []
+    with all_quiet():
+        if forward(order, values, {}) < len(order) or any(x in wanted for x in order):
+            found.append(failure)
+        else:
+            backward(order, values, deltas, found)
+    failures += found
+    return {} if found else deltas

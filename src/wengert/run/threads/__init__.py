@@ -1,5 +1,5 @@
-"""`Parallel`: what does not depend on each other, on several threads.
+"""`Parallel`: independent parts of an expression on several threads.
 
-Knows: crews of threads and their jobs, programs in tasks, binds that go on at the same time, and when that pays.
+Knows: the thread pool and its schedules, loops and speculative starts on it, and the tuning of both.
 Refuses to know: what expressions mean; results, their order and their sums are those of one thread.
 """

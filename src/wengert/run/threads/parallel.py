@@ -1,14 +1,16 @@
 """The parallel interpreter: what does not depend on each other runs on several threads, with the same results.
 
-Knows: that it is the sequential one, with loops and plans that a crew of threads shares, binds that go on together,
-and BLAS kept to one thread meanwhile; which questions have to be asked in turn.
-Refuses to know: what is worth a thread; `trial` and `habits` measure that, and `overlap` has the rules of others.
+Knows: that it is the sequential one with an engine for a thread pool, and BLAS kept to one thread meanwhile; which
+questions have to be asked in turn.
+Refuses to know: what is worth a thread: `autotune` measures that.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -20,18 +22,17 @@ from wengert.differentiable import Tape
 from wengert.errors import ArgumentError
 from wengert.graph.node import Node
 from wengert.graph.operand import lift_any
+from wengert.run.compiled.backward import BackwardPrograms
 from wengert.run.compiled.plans import WORTH, Mode, Plans
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
-from wengert.run.own import OWN, RunsOwn
-from wengert.run.sequential import Sequential
-from wengert.run.threads.ahead import Ahead, begun
-from wengert.run.threads.crew import Crew
-from wengert.run.threads.habits import Habits, made_of
-from wengert.run.threads.overlap import Overlapping
-from wengert.run.threads.strand import TURN, Begun, Early, Fork
-from wengert.run.threads.together import Together
-from wengert.run.threads.trial import TERMS, Divided, Terms
+from wengert.run.fibers import Fork, Joined
+from wengert.run.own import RunsOwn
+from wengert.run.sequential import Engine, Interpreter, Sequential
+from wengert.run.threads.autotune import TERMS, AutotunedProgram, SpeculationTuner, Terms, functions_of
+from wengert.run.threads.loops import ThreadedLoops
+from wengert.run.threads.pool import ThreadPool
+from wengert.run.threads.speculation import TURN, Early, Speculation, SpeculativeEvaluation
 from wengert.site import user_position
 
 A = TypeVar("A")
@@ -63,77 +64,66 @@ class Parallel:
                 f"Parallel: `threads` is a number of threads from 1 on; got {threads!r:.60}\n  at {user_position()}"
             )
         self.threads = count
-        self._crew = crew = Crew(count)
-        self._habits = Habits()
-        self._inner = Sequential(compiled, stacked=stacked)
-        self._inner._loops = loops = Overlapping(crew)
-        if count > 1:
-            self._inner._evaluations = partial(Together, crew, self._habits)
-        if compiled and count > 1:
-            self._inner._plans = _Plans(loops, crew, stacked=stacked)
-            self._inner._segments = Segments(WORTH, admits=lambda nodes: not loops.overlap(nodes))
+        self.pool = ThreadPool(count)
+        self.tuner = SpeculationTuner()
+        self.inner = Interpreter(threaded(self.pool, self.tuner, compiled, stacked))
+
+    def around(self, inner: Interpreter) -> Parallel:
+        """This executor around another interpreter."""
+        made = copy(self)
+        made.inner = inner
+        return made
 
     # Any in the answers: an expression's Data is known to its own type, not here
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """As `Sequential`."""
         own = context.environment
-        steps = self._inner.forward(expression, context)
-        if isinstance(own, Together) and not own.apart:
+        steps = self.inner.forward(expression, context)
+        if isinstance(own, SpeculativeEvaluation) and not own.apart:
             return steps
         steps = self._asking(steps, expression, context, trains=True)
-        if isinstance(own, Together) and (not isinstance(own, _Own) or own.trains):
+        if isinstance(own, SpeculativeEvaluation) and (not isinstance(own, _RunsSpeculation) or own.trains):
             return steps
         return self._alone(steps, context)
 
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
         own = context.environment
-        steps = self._inner.value(expression, context)
-        if isinstance(own, Together) and not own.apart:
+        steps = self.inner.value(expression, context)
+        if isinstance(own, SpeculativeEvaluation) and not own.apart:
             return steps
         steps = self._asking(steps, expression, context, trains=False)
-        return steps if isinstance(own, Together) else self._alone(steps, context)
+        return steps if isinstance(own, SpeculativeEvaluation) else self._alone(steps, context)
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        self._own(context)
-        return self._answer(self._inner.predict(expression, context), context)
+        return self._answer(self.inner.predict(expression, context), context)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        self._own(context)
-        return self._answer(self._inner.train(loss, context), context)
+        return self._answer(self.inner.train(loss, context), context)
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        self._own(context)
-        return self._answer(self._inner.gradients(loss, wrt, context), context)
-
-    def _own(self, context: Context) -> Evaluation | None:
-        """The evaluation that this part of a run belongs to; a run without one gets its own, of this kind."""
-        if context.whole or isinstance(context.environment, Evaluation):
-            return context.environment if isinstance(context.environment, Evaluation) else None
-        return context.run.local(OWN, partial(_Own, self, context.run))
+        return self._answer(self.inner.gradients(loss, wrt, context), context)
 
     def _answer(self, steps: Steps[A], context: Context) -> Steps[A]:
-        """These with one thread of BLAS, in their turn."""
+        """Steps with one thread of BLAS, in their turn."""
         steps = on_one_blas_thread(steps)
         return _in_turn(steps) if isinstance(context, Early) else steps
 
     def _alone(self, steps: Steps[A], context: Context) -> Steps[A]:
-        """These in their turn and with one thread of BLAS; an evaluation around them has seen to both."""
+        """Steps in their turn and with one thread of BLAS, unless an evaluation around them has seen to both."""
         in_turn = isinstance(context.environment, Evaluation) and not isinstance(context, Early)
         return steps if in_turn else self._answer(steps, context)
 
     def _asking(self, steps: Steps[A], expression: object, context: Context, trains: bool) -> Steps[A]:
-        """These, and before them whatever of the expression's value has gone ahead."""
-        own = context.environment
-        if not isinstance(own, Evaluation):  # a run without one gets its own, of this kind
-            own = context.run.local(OWN, partial(_Own, self, context.run))
-        if isinstance(own, Together) and own.apart:
+        """Steps after the part of the expression's value that has gone ahead."""
+        own = self.inner.engine.evaluation(context)
+        if isinstance(own, SpeculativeEvaluation) and own.apart:
             x = lift_any(expression)
-            if trains and isinstance(own, _Own) and x.kind.trainable:
+            if trains and isinstance(own, _RunsSpeculation) and x.kind.trainable:
                 own.may_train(context.run)  # as `Sequential`, before anything is read
             yield from own.asked(x, context)
         answer: A = yield from steps
@@ -143,25 +133,25 @@ class Parallel:
         """The values of branches that go on together; None where they have to go one after the other."""
         if self.threads == 1 or sum(not isinstance(part, _ASKS) for part in parts) < 2:
             return None
-        of = made_of(parts)
-        return Fork(parts, partial(self._branches, of)).steps() if self._habits.ahead(of) else None
+        of = functions_of(parts)
+        return Fork(parts, partial(self._branches, of)).steps() if self.tuner.pays(of) else None
 
-    def _branches(self, of: Sequence[object], parts: Sequence[Do[Any]], context: Context) -> list[Begun]:
+    def _branches(self, of: Sequence[object], parts: Sequence[Do[Any]], context: Context) -> list[Joined]:
         own = context.environment
-        if isinstance(own, Together):
+        if isinstance(own, SpeculativeEvaluation):
             made, alone = own.branches(parts, context)
         else:
-            made, alone = begun(parts, context, Ahead(), self._crew)
-        self._habits.learn(of, alone)
+            made, alone = Speculation().branches(self.pool, parts, context)
+        self.tuner.learn(of, alone)
         return made
 
 
-class _Own(Together, RunsOwn):
-    """Of a run that nobody trains."""
+class _RunsSpeculation(SpeculativeEvaluation, RunsOwn):
+    """The evaluation of a run that is more than one question."""
 
-    def __init__(self, executor: Parallel, run: Run) -> None:
-        RunsOwn.__init__(self, run, executor._inner._loops, executor._inner._segments)
-        self.goes_together(executor._crew, executor._habits)
+    def __init__(self, pool: ThreadPool, tuner: SpeculationTuner, run: Run, engine: Engine) -> None:
+        RunsOwn.__init__(self, run, engine.loops, engine.segments)
+        self.helped_by(pool, tuner)
 
 
 def _in_turn(steps: Steps[A]) -> Steps[A]:
@@ -176,18 +166,33 @@ def _cores() -> int:
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
+def threaded(
+    pool: ThreadPool,
+    tuner: SpeculationTuner,
+    compiled: bool = True,
+    stacked: bool = True,
+    worth: int = WORTH,
+    terms: Terms = TERMS,
+) -> Engine:
+    """The engine of several threads; plans come after `worth` runs."""
+    loops, of_run = ThreadedLoops(pool), partial(_RunsSpeculation, pool, tuner)
+    if pool.threads == 1:
+        return replace(Sequential(compiled, stacked=stacked).engine, loops=loops, of_run=of_run)
+    evaluations = partial(SpeculativeEvaluation, pool, tuner)
+    if not compiled:
+        return Engine(None, None, loops, evaluations, of_run)
+    segments = Segments(WORTH, admits=lambda nodes: not loops.overlap(nodes))
+    plans = _Plans(loops, pool, worth, terms, stacked)
+    return Engine(plans, segments, loops, evaluations, of_run, BackwardPrograms(WORTH))
+
+
 class _Plans(Plans):
-    """Plans whose programs a crew runs; a structure in which rules may wait for each other gets none."""
+    """Plans whose programs a pool runs; a structure in which rules may wait for each other gets none."""
 
     def __init__(
-        self,
-        loops: Overlapping,
-        crew: Crew,
-        worth: int = WORTH,
-        terms: Terms = TERMS,
-        stacked: bool = True,
+        self, loops: ThreadedLoops, pool: ThreadPool, worth: int, terms: Terms, stacked: bool
     ) -> None:
-        super().__init__(worth, partial(Divided, crew, terms), stacked)
+        super().__init__(worth, partial(AutotunedProgram, pool, terms), stacked)
         self._loops = loops
 
     def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:

@@ -30,11 +30,11 @@ from wengert.graph.operand import external
 from wengert.graph.store import STORE
 from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
-from wengert.run.threads import habits, overlap, returning, together
-from wengert.run.threads.crew import Crew
-from wengert.run.threads.habits import Habits, made_of
-from wengert.run.threads.strand import Strand
-from wengert.run.threads.together import Together
+from wengert.run.fibers import Fiber
+from wengert.run.threads import autotune, loops, speculation
+from wengert.run.threads.autotune import SpeculationTuner, functions_of
+from wengert.run.threads.pool import ThreadPool
+from wengert.run.threads.speculation import SpeculativeEvaluation
 
 
 def weight(value: float = 1.0) -> wg.DoubleWeight:
@@ -44,7 +44,7 @@ def weight(value: float = 1.0) -> wg.DoubleWeight:
 def ahead(threads: int = 2) -> Parallel:
     """An interpreter that never takes anything for too small."""
     executor = Parallel(threads, compiled=False)
-    executor._habits.learn = lambda of, alone: None  # type: ignore[method-assign] # what the test is about
+    executor.tuner.learn = lambda of, alone: None  # type: ignore[method-assign] # what the test is about
     return executor
 
 
@@ -58,21 +58,21 @@ def waiting(d: Draw, pool: list[Layer]) -> Layer:
     return external(Do.coroutine(asks).flat_map(lambda layer: layer.forward), x.kind)
 
 
-def run_all(crew: Crew, works: Any, tasks: Any) -> bool:  # Any: as of `run`
+def run_all(pool: ThreadPool, works: Any, tasks: Any) -> bool:  # Any: as of `run`
     """A job that is open from the beginning, and lasts."""
-    usual_run(crew, works, tasks)
+    usual_run(pool, works, tasks)
     return False
 
 
-usual_run = Crew.run
+usual_run = ThreadPool.run
 
 
 @contextmanager
 def helped_at_once() -> Iterator[None]:
     """No job is given a moment to end alone, and threads change as often as Python lets them."""
-    usual = Crew.run
+    usual = ThreadPool.run
     with (
-        patch.object(Crew, "run", lambda self, works, tasks, young=False: usual(self, works, tasks)),
+        patch.object(ThreadPool, "run", lambda self, works, tasks, deferred=False: usual(self, works, tasks)),
         switching(),
     ):
         yield
@@ -219,7 +219,7 @@ class TestOrder:
             return reduce(add, [delta for _, delta in sorted(sent, key=lambda pair: -pair[0])])
 
         # whether a graph has a sum of three that threads have a part in is a matter of moments: one of many has
-        with patch.object(overlap, "_sum", backwards):
+        with patch.object(loops, "_sum", backwards):
             differ = (differs(drawn(seed, plain())[0], drawn(seed, ahead(4))[0]) for seed in range(2, 402))
             assert any(differ)
 
@@ -286,7 +286,7 @@ class TestBackward:
     def test_deltas_of_random_graphs_have_the_bits_of_one_thread(self, seed: int) -> None:
         found: list[Any] = []  # Any: losses and data
         sent: list[bool] = []
-        usual = returning.sent_together
+        usual = loops.backward_on
 
         def noticed(*arguments: Any) -> bool:  # Any: as of the usual one
             sent.append(usual(*arguments))
@@ -296,10 +296,10 @@ class TestBackward:
             made = network(seed, OPTIMIZERS[NAMES[seed % len(NAMES)]], (*MAKERS, *[waiting] * 6))
             with (
                 helped_at_once(),
-                patch.object(together, "sent_together", noticed),
-                patch.object(returning, "_cost", lambda of, node, foreign: 1.0),
+                patch.object(speculation, "backward_on", noticed),
+                patch.object(loops, "_cost", lambda of, node, foreign: 1.0),
                 patch.object(
-                    Crew, "run", lambda self, works, tasks, young=False: run_all(self, works, tasks)
+                    ThreadPool, "run", lambda self, works, tasks, deferred=False: run_all(self, works, tasks)
                 ),
             ):
                 found.append(trained(made, executor, 4))  # type: ignore[arg-type] # as good
@@ -327,7 +327,7 @@ class TestBackward:
             sum(parts[1:], parts[0]).train().run(executor)
             return w.data
 
-        with patch.object(returning, "_cost", lambda of, node, foreign: 1.0):
+        with patch.object(loops, "_cost", lambda of, node, foreign: 1.0):
             assert trains(Parallel(threads=2)) == trains(plain())
 
     def test_they_are_sent_by_several_threads(self) -> None:
@@ -508,16 +508,16 @@ class TestFailures:
         assert not STORE.readers
 
 
-class TestHabits:
+class TestTuner:
     def test_small_structures_take_turns_after_some_runs_and_are_looked_at_again(self) -> None:
         w, executor, begun = weight(2.0), Parallel(threads=2), list[int]()
-        usual = Strand.__init__
+        usual = Fiber.__init__
 
-        def counted(self: Strand, *arguments: Any) -> None:  # Any: as of the usual one
+        def counted(self: Fiber, *arguments: Any) -> None:  # Any: as of the usual one
             begun.append(1)
             usual(self, *arguments)
 
-        with patch.object(Strand, "__init__", counted):
+        with patch.object(Fiber, "__init__", counted):
             for _ in range(520):
                 (meeting(w * 1.0) + meeting(w * 2.0)).predict().run(executor)
         assert 16 <= len(begun) < 520
@@ -542,9 +542,9 @@ class TestHabits:
         (meets(w * 1.0, meet=met.wait) + meets(w * 2.0, meet=met.wait)).predict().run(executor)
 
     def test_the_same_answer_is_asked_for_less_and_less_often(self) -> None:
-        seen, of, asked = Habits(), (int,), list[int]()
+        seen, of, asked = SpeculationTuner(), (int,), list[int]()
         for i in range(60_000):
-            if seen.ahead(of):
+            if seen.pays(of):
                 seen.learn(of, alone=True)
                 asked.append(i)
         assert asked[:8] == [*range(8)]
@@ -552,16 +552,16 @@ class TestHabits:
         assert pauses[:6] == [500, 1_000, 2_000, 4_000, 8_000, 8_000]
         for i in range(8):
             seen.learn(of, alone=bool(i))
-        assert [seen.ahead(of) for _ in range(3)] == [True] * 3  # only seven in a row
+        assert [seen.pays(of) for _ in range(3)] == [True] * 3  # only seven in a row
         seen.learn(of, alone=True)
-        assert [seen.ahead(of) for _ in range(501)] == [False] * 500 + [True]
+        assert [seen.pays(of) for _ in range(501)] == [False] * 500 + [True]
 
     def test_functions_are_known_by_what_they_hold(self) -> None:
         def holding(held: Any) -> Callable[[], object]:  # Any: whatever can be held
             return lambda: held
 
         def key(function: Any) -> tuple[int, ...]:  # Any: as above
-            return tuple(map(id, made_of([Do.delay(partial(function)).map(str)])))
+            return tuple(map(id, functions_of([Do.delay(partial(function)).map(str)])))
 
         def before_it_is_filled() -> tuple[int, ...]:
             def reads() -> int:
@@ -591,22 +591,22 @@ class TestHabits:
             deep = holding(deep)
         assert key(holding(holding(int))) != key(holding(holding(str)))
         assert id(int) not in key(deep)  # nobody looks as deep as that
-        assert [*map(id, made_of([1.0, 2]))] == [id(float), id(int)]
+        assert [*map(id, functions_of([1.0, 2]))] == [id(float), id(int)]
 
     def key_of(self) -> None: ...
 
     def another_key_of(self) -> None: ...
 
     def test_no_more_than_so_many_structures_are_remembered(self) -> None:
-        seen, things = Habits(), [object() for _ in range(9)]
-        with patch.object(habits, "_MOST", 8):
+        seen, things = SpeculationTuner(), [object() for _ in range(9)]
+        with patch.object(autotune, "_MOST", 8):
             for x in things:
                 seen.learn([x], alone=True)
                 assert len(seen._seen) <= 8
 
-    def test_one_bind_alone_has_no_strand(self) -> None:
+    def test_one_bind_alone_has_no_fiber(self) -> None:
         w = weight(2.0)
-        with patch.object(Together, "_together", side_effect=AssertionError):
+        with patch.object(SpeculativeEvaluation, "_speculate", side_effect=AssertionError):
             assert (meeting(w * 1.0) * 2.0).predict().run(Parallel(threads=2)) == 8.0
 
 

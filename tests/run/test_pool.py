@@ -1,4 +1,4 @@
-"""A schedule keeps every order that matters, and a crew of threads keeps the schedule."""
+"""A schedule keeps every order that matters, and a pool of threads keeps the schedule."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ import numpy as np
 import pytest
 
 from wengert.errors import Failures
-from wengert.run.threads.crew import Crew
-from wengert.run.threads.job import Job, More
-from wengert.run.threads.partition import Tasks, schedule
+from wengert.run.threads.pool import Job, Spawned, ThreadPool
+from wengert.run.threads.schedule import Schedule, schedule
 
-ONE = Tasks(((0,),), (0,), ((),), (0,), 0.0)
-FORK = Tasks(((0,), (1,), (2,)), (0, 0, 2), ((2,), (2,), ()), (0, 1, 0), 0.0)
+ONE = Schedule(((0,),), (0,), ((),), (0,), 0.0)
+FORK = Schedule(((0,), (1,), (2,)), (0, 0, 2), ((2,), (2,), ()), (0, 1, 0), 0.0)
 
 
 class Boom(Exception): ...
@@ -35,7 +34,7 @@ def drawn(seed: int) -> tuple[list[tuple[int, ...]], list[float]]:
     return before, [chance.choice([0.1, 1.0, 5.0, 50.0]) for _ in range(count)]
 
 
-def broken(tasks: Tasks, before: list[tuple[int, ...]]) -> list[int]:
+def broken(tasks: Schedule, before: list[tuple[int, ...]]) -> list[int]:
     """Items that may run before one that they need, by what the tasks wait for."""
     done: set[int] = set()
     waits = list(tasks.waits)
@@ -63,8 +62,8 @@ class TestSchedule:
                 assert not broken(tasks, before)
 
     def test_the_check_of_orders_finds_a_wrong_one(self) -> None:
-        assert broken(Tasks(((0,), (1,)), (0, 0), ((), ()), (0, 1), 0.0), [(), (0,)]) == [1]
-        assert broken(Tasks(((0,),), (1,), ((),), (0,), 0.0), [()]) == [-1]
+        assert broken(Schedule(((0,), (1,)), (0, 0), ((), ()), (0, 1), 0.0), [(), (0,)]) == [1]
+        assert broken(Schedule(((0,),), (1,), ((),), (0,), 0.0), [()]) == [-1]
 
     def test_one_thread_is_one_task(self) -> None:
         for seed in range(50):
@@ -89,18 +88,18 @@ class TestSchedule:
 
 class TestCrew:
     def test_tasks_that_meet(self) -> None:
-        crew, met, log = Crew(2), threading.Barrier(2, timeout=10), []
+        pool, met, log = ThreadPool(2), threading.Barrier(2, timeout=10), []
 
         def meet() -> None:
             met.wait()
             log.append("met")
 
         for _ in range(100):
-            crew.run([meet, meet, lambda: log.append("after")], FORK)
+            pool.run([meet, meet, lambda: log.append("after")], FORK)
         assert log == ["met", "met", "after"] * 100
 
     def test_a_failure_stops_what_waits_and_several_are_one(self) -> None:
-        crew, met, log = Crew(2), threading.Barrier(2, timeout=10), []
+        pool, met, log = ThreadPool(2), threading.Barrier(2, timeout=10), []
 
         def fails(text: str) -> Callable[[], None]:
             def work() -> None:
@@ -110,15 +109,15 @@ class TestCrew:
             return work
 
         with pytest.raises(Failures) as failure:
-            crew.run([fails("a"), fails("b"), lambda: log.append("after")], FORK)
+            pool.run([fails("a"), fails("b"), lambda: log.append("after")], FORK)
         assert [str(x) for x in failure.value.exceptions] == ["a", "b"]
         with pytest.raises(Boom, match="c"):
-            crew.run([lambda: None, fails_alone, lambda: log.append("after")], FORK)
+            pool.run([lambda: None, fails_alone, lambda: log.append("after")], FORK)
         assert not log
 
     @pytest.mark.parametrize("where", [0, 1])
     def test_an_interrupt_waits_for_those_at_work(self, where: int) -> None:
-        crew, met, log = Crew(2), threading.Barrier(2, timeout=10), []
+        pool, met, log = ThreadPool(2), threading.Barrier(2, timeout=10), []
 
         def interrupted() -> None:
             met.wait()
@@ -132,11 +131,11 @@ class TestCrew:
         works = [slow, slow, lambda: log.append("after")]
         works[where] = interrupted
         with pytest.raises(KeyboardInterrupt):
-            crew.run(works, FORK)
+            pool.run(works, FORK)
         assert log == ["slow"]
 
     def test_an_interrupt_of_a_caller_who_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        crew, log, begun = Crew(2), [], threading.Event()
+        pool, log, begun = ThreadPool(2), [], threading.Event()
 
         def slow() -> None:
             begun.set()
@@ -162,25 +161,25 @@ class TestCrew:
 
         monkeypatch.setattr(Job, "__init__", with_bell)
         with pytest.raises(KeyboardInterrupt):
-            crew.run([lambda: begun.wait(10), slow, lambda: log.append("after")], FORK)
+            pool.run([lambda: begun.wait(10), slow, lambda: log.append("after")], FORK)
         assert log == ["slow"]
 
     def test_jobs_in_jobs_need_no_more_threads(self) -> None:
-        crew, log = Crew(2), []
+        pool, log = ThreadPool(2), []
 
         def inner() -> None:
-            crew.run([lambda: log.append("inner")] * 3, FORK)
+            pool.run([lambda: log.append("inner")] * 3, FORK)
 
-        crew.run([inner, inner, inner], FORK)
+        pool.run([inner, inner, inner], FORK)
         assert len(log) == 9
 
     def test_threads_end_with_the_crew(self) -> None:
-        crew = Crew(3)
-        crew.run([lambda: None] * 3, FORK)
-        mine = [t for t in threading.enumerate() if t.name.startswith("wengert-crew")]
+        pool = ThreadPool(3)
+        pool.run([lambda: None] * 3, FORK)
+        mine = [t for t in threading.enumerate() if t.name.startswith("wengert-pool")]
         assert len(mine) >= 2
         before = set(mine)
-        del crew
+        del pool
         gc.collect()
         deadline = time.monotonic() + 10.0
         while sum(t.is_alive() for t in before) > len(before) - 2 and time.monotonic() < deadline:
@@ -188,45 +187,47 @@ class TestCrew:
         assert sum(t.is_alive() for t in before) <= len(before) - 2
 
     def test_works_that_a_work_gives(self) -> None:
-        crew, log = Crew(2), list[int]()
+        pool, log = ThreadPool(2), list[int]()
 
-        def work(i: int) -> More:
+        def work(i: int) -> Spawned:
             log.append(i)
-            return More([partial(work, 2 * i), partial(work, 2 * i + 1)] if i < 8 else [])
+            return Spawned([partial(work, 2 * i), partial(work, 2 * i + 1)] if i < 8 else [])
 
-        for young in (False, True):
+        for deferred in (False, True):
             log.clear()
-            crew.run([partial(work, 1)], ONE, young=young)
+            pool.run([partial(work, 1)], ONE, deferred=deferred)
             assert sorted(log) == [*range(1, 16)]
 
     def test_a_small_young_job_stays_with_its_owner(self) -> None:
-        crew, seen = Crew(2), set[int]()
-        alone = [crew.run([lambda: seen.add(threading.get_ident())] * 3, FORK, young=True) for _ in range(50)]
+        pool, seen = ThreadPool(2), set[int]()
+        alone = [
+            pool.run([lambda: seen.add(threading.get_ident())] * 3, FORK, deferred=True) for _ in range(50)
+        ]
         assert sum(alone) > 25  # others may keep a core busy
         assert threading.get_ident() in seen
 
     def test_a_young_job_that_lasts_gets_help(self) -> None:
-        crew = Crew(2)
+        pool = ThreadPool(2)
         for _ in range(5):
             met = threading.Barrier(2, timeout=10)
-            assert not crew.run([met.wait, met.wait, lambda: None], FORK, young=True)
+            assert not pool.run([met.wait, met.wait, lambda: None], FORK, deferred=True)
             time.sleep(0.3)  # nobody looks any more
 
     def test_nothing_is_kept_for_threads_that_come_late(self) -> None:
-        crew, met, go_on = Crew(2), threading.Barrier(3, timeout=10), threading.Event()
+        pool, met, go_on = ThreadPool(2), threading.Barrier(3, timeout=10), threading.Event()
 
         def busy() -> None:
             met.wait()
             go_on.wait(10)
 
-        other = threading.Thread(target=crew.run, args=([busy, busy, lambda: None], FORK))
+        other = threading.Thread(target=pool.run, args=([busy, busy, lambda: None], FORK))
         other.start()
         met.wait()
         kept = []
-        for young in (False, True) * 20:
+        for deferred in (False, True) * 20:
             data = np.ones(1000)
             kept.append(weakref.ref(data))
-            crew.run([partial(data.sum), lambda: None, lambda: None], FORK, young=young)
+            pool.run([partial(data.sum), lambda: None, lambda: None], FORK, deferred=deferred)
             del data
         assert all(ref() is None for ref in kept)
         go_on.set()
@@ -235,13 +236,13 @@ class TestCrew:
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
     @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # 3.12 warns wherever threads live
     def test_a_fork_gets_threads_of_its_own(self) -> None:
-        crew = Crew(2)
-        crew.run([lambda: None] * 3, FORK)
+        pool = ThreadPool(2)
+        pool.run([lambda: None] * 3, FORK)
         child = os.fork()
         if not child:
             met = threading.Barrier(2, timeout=10)
             try:
-                crew.run([met.wait, met.wait, lambda: None], FORK)
+                pool.run([met.wait, met.wait, lambda: None], FORK)
                 os._exit(0)
             finally:
                 os._exit(1)

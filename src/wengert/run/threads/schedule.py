@@ -1,21 +1,21 @@
-"""Which parts of a program may run at the same time, and whether that pays: a schedule of measured costs.
+"""List scheduling of items with measured costs on lanes.
 
-Knows: list scheduling. Items go, in the order of the program, to the lane where they can begin first; a value
-that changes lanes arrives a handoff later, so a part that is smaller than its handoffs stays where it is.
+Knows: that items go, in the order of the program, to the lane where they can begin first; that a value which changes
+lanes arrives a handoff later, so that a part which is smaller than its handoffs stays where it is.
 Refuses to know: what an item is, and who runs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
-class Tasks(NamedTuple):
-    """Parts without a join in their middle, what each waits for, and how long all of them are expected to take."""
+class Schedule(NamedTuple):
+    """Tasks, which have no join in their middle, their dependencies, and the expected duration of all."""
 
-    parts: tuple[tuple[int, ...], ...]  # the items of each task, in an order in which they can run
-    waits: tuple[int, ...]  # for how many tasks each waits
+    parts: tuple[tuple[int, ...], ...]  # the items of each task, in an order that keeps dependencies
+    waits: tuple[int, ...]  # the number of tasks that each waits for
     followers: tuple[tuple[int, ...], ...]  # the tasks that wait for each
     lanes: tuple[int, ...]  # a hint: tasks of one lane pass values to each other; 0 is that of the caller
     span: float  # in the unit of the costs
@@ -23,8 +23,8 @@ class Tasks(NamedTuple):
 
 def schedule(
     before: Sequence[Collection[int]], costs: Sequence[float], threads: int, handoff: float
-) -> Tasks:
-    """Tasks for at most `threads` threads; item `i` needs the items `before[i]`, all of them less than `i`.
+) -> Schedule:
+    """The schedule for at most `threads` threads; item `i` needs the items `before[i]`, all of them less than `i`.
 
     >>> schedule([(), (), (0, 1)], [9.0, 9.0, 1.0], 2, 2.0).parts
     ((0,), (1,), (2,))
@@ -41,8 +41,11 @@ def schedule(
     return _cut(lanes, before)
 
 
+ONE_TASK: Final = Schedule(((0,),), (0,), ((),), (0,), 0.0)
+
+
 class _Lanes:
-    """The lane and the end of every item that has been placed."""
+    """The lane and the end time of each placed item."""
 
     def __init__(
         self, before: Sequence[Collection[int]], costs: Sequence[float], threads: int, handoff: float
@@ -53,7 +56,7 @@ class _Lanes:
         self.free = [0.0, *(handoff for _ in range(threads - 1))]  # when each lane can begin something
         self.lane: dict[int, int] = {}
         self.end: dict[int, float] = {}  # of placed items, in the order in which they were placed
-        self.floating: dict[int, float] = {}  # small items that nothing placed has asked for: what they cost
+        self.floating: dict[int, float] = {}  # costs of small items that no placed item needs
 
     def floats(self, item: int) -> bool:
         """Whether an item is left for its first consumer to place: with what floats below it, it is small.
@@ -67,7 +70,7 @@ class _Lanes:
         return True
 
     def place(self, item: int) -> None:
-        """Put an item, and what floats below it, where they can begin first."""
+        """Place an item, and the floating ones below it, on the lane where they can begin first."""
         group = self._floating_below(item)
         ready = {x for i in group for x in self.before[i] if x in self.end}
         starts = [self._start(at, ready) for at in range(len(self.free))]
@@ -78,12 +81,12 @@ class _Lanes:
         self.free[lane] = end
 
     def _start(self, at: int, ready: Collection[int]) -> float:
-        """When the values of `ready` are there and the lane has nothing else to do."""
+        """The time at which the lane is free and has the values of `ready`."""
         arrivals = (self.end[x] + (0.0 if self.lane[x] == at else self.handoff) for x in ready)
         return max(self.free[at], max(arrivals, default=0.0))
 
     def _cut_cost(self, at: int, ready: Collection[int]) -> float:
-        """What a move costs those who stay: their task ends where the value leaves."""
+        """The cost of a move for the lane that the value leaves: its task ends there."""
         return self.handoff if any(self.lane[x] != at for x in ready) else 0.0
 
     def _floating_below(self, item: int) -> list[int]:
@@ -98,7 +101,7 @@ class _Lanes:
         return sorted(group)
 
 
-def _cut(lanes: _Lanes, before: Sequence[Collection[int]]) -> Tasks:
+def _cut(lanes: _Lanes, before: Sequence[Collection[int]]) -> Schedule:
     """Cut each lane where a value arrives, and where one leaves it unless the rest is done in no time.
 
     A task waits only for tasks whose first item was placed before its own first item: no circle can arise.
@@ -128,7 +131,7 @@ def _cut(lanes: _Lanes, before: Sequence[Collection[int]]) -> Tasks:
     for at, needed in enumerate(waiting):
         for x in needed:
             followers[x].append(at)
-    return Tasks(
+    return Schedule(
         tuple(map(tuple, parts)),
         tuple(map(len, waiting)),
         tuple(map(tuple, followers)),

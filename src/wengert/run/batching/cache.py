@@ -1,0 +1,253 @@
+"""Schedules that are remembered: by structure, and by the identity of an expression that is run again.
+
+Knows: that a schedule is numbers only and holds on to nothing; that an expression does not change, so neither does its
+schedule, nor its literals in their tables; that what an expression remembers dies with it (S13).
+Refuses to know: how a schedule is made and run; a kept run that fails is left to those who can say why.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from wengert.arrays import Value, all_quiet, one_like
+from wengert.arrays.places import equal, glance
+from wengert.arrays.rows import stacked
+from wengert.control import Run
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import EXTERNAL
+from wengert.run.batching.execution import Backward, BoundSchedule, RegionRun
+from wengert.run.batching.grouping import grouped
+from wengert.run.batching.region import BITS, RegionGraph, RowSource, why_alone, with_dead, with_sums
+from wengert.run.batching.report import Report
+from wengert.run.batching.schedule import Place, Schedule, scheduled
+from wengert.run.batching.traversal import KnownValues, region_of
+from wengert.run.commit import commit
+from wengert.run.compiled.cache import Cache, Item
+from wengert.run.compiled.interrupted import Interrupted, settle
+from wengert.run.compiled.plans import Mode, Plans
+from wengert.run.received import handed_over
+from wengert.run.templates import is_open
+
+_NODE: Final = 105  # bytes of a schedule for each node, and for each launch; measured
+_LAUNCH: Final = 1300
+_ROWS = (RowSource.OPERATION, RowSource.CELL)
+
+
+# -- by structure -----------------------------------------------------------------------------------
+
+
+class ScheduleCache:
+    """All schedules of one executor, and its report."""
+
+    def __init__(self) -> None:
+        self.report = Report()
+        self._schedules: Cache[_Structure, _Cached] = Cache()
+        self.latest = 0  # the greatest serial of what has been recorded
+
+    def record(self, roots: Sequence[Node], known: KnownValues | None, before: int) -> RegionGraph:
+        """The nodes below `roots` that have no value yet; `before` is what `latest` was when the run began."""
+        latest = max([node.serial for node in roots], default=0)
+        self.latest = max(latest, self.latest)
+        return region_of(roots, known, 0 if len(roots) == 1 and latest <= before else before)
+
+    def bound(
+        self, graph: RegionGraph, kept: Iterable[Expression], back: bool = True
+    ) -> BoundSchedule | None:
+        """The schedule of a region; None where nothing would run together. `kept` are asked for by themselves.
+
+        One without a way `back` uses rows again: in the end only the `kept` have values.
+        """
+        open_ = any(g.signature is not None and is_open(g.signature) for g in graph.groups)
+        if open_ or not any(len(g.members) > 1 for g in graph.groups if g.form.source in _ROWS):
+            self._ran_alone(graph)
+            return None
+        codes = [code for x in kept if (code := graph.code(x)) is not None]
+        roots = [code >> BITS for code in codes]
+        if back:
+            with_dead(graph, roots)
+        with_sums(graph, roots)
+        own = None if back else (*codes,)
+        key = _Structure(graph, own)
+        cached = next(iter(self._schedules.of(key)), None)
+        if cached is not None:
+            self._schedules.use(key, cached)
+        else:
+            launches = grouped(graph)
+            made = None if launches is None else scheduled(graph, launches, own)
+            cached = _Cached(made, graph.size)
+            self._schedules.keep(key, cached)
+        if cached.schedule is None:
+            site = graph.groups[-1].site
+            self.report.alone("a chain", "less than two of its nodes are on a level", site, graph.size)
+            self.report.runs += 1
+            return None
+        return BoundSchedule(graph, cached.schedule, self.report)
+
+    def _ran_alone(self, graph: RegionGraph) -> None:
+        """Report a region of which nothing runs together: one launch a node."""
+        own = [
+            (g, g.signature) for g in graph.groups if g.signature is not None and g.signature.mode != EXTERNAL
+        ]
+        self.report.runs += len(own) > 0
+        apart = Counter((signature.operation.name, signature.kinds) for _, signature in own)
+        for group, signature in own:
+            count, key = len(group.members), (signature.operation.name, signature.kinds)
+            line = self.report.line(*key)
+            line.add_single(count)
+            line.apart = max(line.apart, apart[key])
+            if group.form.source is RowSource.ALONE and count > 1:
+                self.report.alone(signature.operation.name, why_alone(signature), group.site, count)
+
+
+class _Cached(Item):
+    """The schedule of a structure; None where nothing would run together."""
+
+    __slots__ = ("_bytes", "schedule")
+
+    def __init__(self, schedule: Schedule | None, nodes: int) -> None:
+        super().__init__()
+        self.schedule = schedule
+        self._bytes = _NODE * nodes + (_LAUNCH * len(schedule.steps) if schedule is not None else 0)
+
+    def size(self) -> int:
+        return self._bytes
+
+
+class _Structure:
+    """Everything that a schedule is made of: equal where it is the same exactly, with a hash of a part of it.
+
+    A batch that has not been there before is told apart by a glance; bytes of all of it take 0.3 ms of 64 sentences.
+    """
+
+    __slots__ = ("arrays", "hash", "plain")
+
+    def __init__(self, graph: RegionGraph, own: object) -> None:
+        self.plain = (own, *[(g.form, g.dead, g.counts is None) for g in graph.groups])
+        several = [
+            (g.members, g.refs) if g.counts is None else (g.members, g.refs, g.counts) for g in graph.groups
+        ]
+        self.arrays = [x for arrays in several for x in arrays]
+        self.hash = hash((self.plain, *map(glance, self.arrays)))
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Structure) or self.plain != other.plain:
+            return False
+        return all(map(equal, self.arrays, other.arrays))
+
+
+# -- by identity ------------------------------------------------------------------------------------
+
+
+class KeptSchedules(Plans):
+    """The schedules that expressions remember, where an interpreter asks for plans."""
+
+    def find(
+        self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()
+    ) -> Any:  # Any: as `BoundSchedule`
+        """The schedule of `root`, if it has run before: its own for predictions, and one with a way back.
+
+        In the two rows stand in other orders, and a product of matrices has other bits then.
+        """
+        kept = getattr(root, "_kept", None)
+        if kept is None or kept[0] is not self or mode == "gradients":
+            return None
+        found = kept[1].get(mode == "train")
+        return None if found is None else KeptRun(*found)
+
+    def key(self, nodes: Sequence[Node], mode: Mode, weights: int, targets: int = 0) -> int:
+        """Nothing: a schedule is found by its structure."""
+        return 0
+
+    def known(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()) -> None:
+        """Nothing, as there are no keys."""
+
+    def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
+        """Never: a schedule is made in the first run."""
+        return False
+
+    def advanced(self, key: int) -> bool:
+        """Never."""
+        return False
+
+    def long(self, key: int) -> bool:
+        """Never."""
+        return False
+
+    def keep(self, root: Node, bound: BoundSchedule, place: Place) -> None:
+        """Have `root` remember its schedule, unless that would hold on to a node of it (S13)."""
+        if bound.keepable:
+            kept: Any = getattr(root, "_kept", None)  # Any: as in `find`
+            others = kept[1] if kept is not None and kept[0] is self else {}
+            root._kept = (self, {**others, bound.schedule.lost is None: (bound, place)})
+
+
+class _Weights:
+    """The data of weights as they were when a run began."""
+
+    def __init__(self, snapshot: int) -> None:
+        self.snapshot = snapshot
+
+    def __getitem__(self, weight: Any) -> Value:  # Any: a weight of any kind
+        return weight.ref.at(self.snapshot)
+
+    def stacked(
+        self, given: Sequence[Any]
+    ) -> Value:  # Any: literals, as nothing that is kept has other values
+        return stacked(given)
+
+
+class KeptRun:
+    """One run of a schedule that was found."""
+
+    def __init__(self, bound: BoundSchedule, place: Place) -> None:
+        self.bound = bound
+        self.place = place
+
+    def predict(self, root: Expression, snapshot: int) -> Value:
+        """The data of the expression."""
+        region = self._forward(snapshot, False, None)
+        region.release()
+        return handed_over(region.value(self.place), root.kind, {})
+
+    def trained(self, loss: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
+        """The loss, to look at, and a function that changes the weights and gives the loss."""
+        region = self._forward(snapshot, True, run)
+        value = region.value(self.place)
+        deltas: dict[Expression, Value] = {}
+        if loss.kind.trainable:
+            try:
+                with all_quiet():
+                    deltas = Backward(region, [(self.place, one_like(value))], False).run(run.check)
+            except Exception as failure:
+                raise Interrupted from failure
+        value = handed_over(value, loss.kind, {})
+
+        def change() -> Value:
+            settle(run, value)
+            commit(deltas, snapshot, value, _interrupt)
+            region.release()
+            return value
+
+        return value, change
+
+    def _forward(self, snapshot: int, keeps: bool, run: Run | None) -> RegionRun:
+        region = RegionRun(self.bound, _Weights(snapshot), keeps)
+        try:
+            with all_quiet():
+                region.forward(_nothing if run is None else run.check)
+        except Exception as failure:
+            raise Interrupted from failure
+        return region
+
+
+def _nothing() -> None:
+    """A prediction of what is kept is not cancelled on its way."""
+
+
+def _interrupt(refusal: Exception) -> None:
+    raise Interrupted from refusal

@@ -1,0 +1,511 @@
+"""One run of a schedule that is bound to weights and literals: launches forward, and backward in the opposite order.
+
+Knows: that literals are stacked once for as long as an expression is kept; tables of values and of deltas, of which a
+launch gets views where it can; that single rows, and those that no table can hold, run node by node by the ordinary
+rules; that the delta of a weight is put together from those of all launches at the end, small products as one.
+Refuses to know: which graph this is, what a launch computes, and what becomes of the results.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Final, Protocol
+
+from wengert.arrays import Value, is_array
+from wengert.arrays.places import Places
+from wengert.arrays.rows import add_rows, add_runs, joined_rows, new_rows, repeated, run_sums, stacked, taken
+from wengert.graph.apply import resolve
+from wengert.graph.node import Expression, Node
+from wengert.graph.operation import CELL, UNRESOLVED, Signature
+from wengert.graph.template import CellSignature, template_of
+from wengert.graph.weights import Weight
+from wengert.lazy import LazyDelta, Product, Term, dense
+from wengert.run.batching.launch import Launch, launch_of
+from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
+from wengert.run.batching.report import Line, Report
+from wengert.run.batching.rules import row_of
+from wengert.run.batching.schedule import LaunchStep, Place, Read, Scatter, Schedule
+from wengert.run.batching.workspace import Workspace
+from wengert.run.loops import Values, entered, left
+
+_ENOUGH: Final = 2  # times as many rows as the weight has: then a product is left as it is
+
+
+@dataclass(slots=True)
+class Binding:
+    """All that one group has besides rows."""
+
+    form: GroupForm
+    signature: Signature | None
+    weights: list[tuple[int, Weight]] = field(default_factory=list)  # by operand
+    literals: dict[int, tuple[bool, Value]] = field(
+        default_factory=dict
+    )  # whether it is shared, and the literals
+    given: list[Any] = field(default_factory=list)  # Any: literals, and nodes whose values are known
+    nodes: list[Node] | None = None  # of what runs node by node
+    line: Line | None = None  # of the report
+
+
+class BoundSchedule:
+    """A schedule with the weights and literals of one graph."""
+
+    def __init__(self, graph: RegionGraph, schedule: Schedule, report: Report) -> None:
+        self.schedule = schedule
+        self.report = report
+        self.bindings = [
+            _binding(group, order, graph) for group, order in zip(graph.groups, schedule.orders, strict=True)
+        ]
+        self.launches = [self._launch(step) for step in schedule.steps]
+        self.rows: dict[tuple[int, Launch], int] = {}  # of all launches that have one workspace
+        for step, launch in zip(schedule.steps, self.launches, strict=True):
+            if launch is not None:
+                self.rows[step.group, launch] = self.rows.get((step.group, launch), 0) + step.width
+        self._alone = [*self._unbatched(graph)]
+        signatures = [b.signature for b in self.bindings if b.signature is not None]
+        self._apart = Counter((s.operation.name, s.kinds) for s in signatures)
+
+    def begin(self) -> None:
+        """Find the lines of a run that begins in the report, which may have been cleared."""
+        self.report.runs += 1
+        for binding in self.bindings:
+            if binding.signature is not None:
+                key = (binding.signature.operation.name, binding.signature.kinds)
+                binding.line = self.report.line(*key)
+                binding.line.apart = max(binding.line.apart, self._apart[key])
+            elif binding.form.source is RowSource.SUM:
+                binding.line = self.report.line("sum of additions", binding.form.results)
+        for alone in self._alone:
+            self.report.alone(*alone)
+
+    def _unbatched(self, graph: RegionGraph) -> Iterator[tuple[str, str, str, int]]:
+        """Name, reason, site and count of several nodes of one group that run node by node all the same."""
+        why: dict[int, str] = {}
+        for step, launch in zip(self.schedule.steps, self.launches, strict=True):
+            if launch is not None and launch.reason is not None:
+                why[step.group] = launch.reason
+        for number, binding in enumerate(self.bindings):
+            signature = binding.signature
+            if signature is None or not (binding.nodes or number in why):
+                continue
+            reason = why.get(number) or why_alone(signature)
+            group = graph.groups[number]
+            yield signature.operation.name, reason, group.site, len(group.members)
+
+    @property
+    def keepable(self) -> bool:
+        """True if nothing in here holds on to a node."""
+        return not any(
+            b.nodes is not None or any(isinstance(x, Node) for x in b.given) for b in self.bindings
+        )
+
+    def weights(self) -> list[Weight]:
+        """All weights that are read."""
+        found = dict.fromkeys(w for binding in self.bindings for _, w in binding.weights)
+        for binding in self.bindings:  # a weight that is lifted is a given row
+            if binding.form.source is RowSource.GIVEN and binding.form.results[0].trainable:
+                found |= dict.fromkeys(x for x in binding.given if isinstance(x, Weight))
+        return list(found)
+
+    def _launch(self, step: LaunchStep) -> Launch | None:
+        binding = self.bindings[step.group]
+        if binding.signature is None or step.alone:
+            return None
+        shared = [True] * len(binding.signature.kinds)
+        for i, read in zip(binding.form.rows, step.reads, strict=True):
+            shared[i] = read.one
+        for i, (one, _) in binding.literals.items():
+            shared[i] = one
+        return launch_of(binding.signature, tuple(shared))
+
+
+def _binding(group: Group, order: Places, graph: RegionGraph) -> Binding:
+    binding = Binding(group.form, group.signature)
+    if group.form.source is RowSource.GIVEN:
+        binding.given = [group.given[i] for i in group.order[order].tolist()]
+    if group.signature is None:
+        return binding
+    signature = group.signature
+    binding.weights = list(zip(group.form.weights, group.weights, strict=True))
+    if isinstance(signature, CellSignature):
+        first = len(signature.template.parameters)
+        binding.weights += enumerate(signature.template.captured, first)
+    if group.form.source is RowSource.ALONE:
+        binding.nodes = [graph.node(number) for number in group.members[order].tolist()]
+    for i in group.form.literals:
+        if binding.nodes is None:
+            binding.literals[i] = group.literals_at(i, order)
+        else:
+            binding.literals[i] = True, [node.operands[i] for node in binding.nodes]
+    return binding
+
+
+class GivenValues(Protocol):
+    """The place where values of weights and of what is given are looked up."""
+
+    def __getitem__(self, x: Expression, /) -> Value: ...
+
+    def stacked(self, given: Sequence[Any], /) -> Value:  # Any: as in `Binding`
+        """The values of what is given as one table."""
+        ...
+
+
+class RegionRun:
+    """The values of one run of a region, and what its launches leave for backward."""
+
+    def __init__(self, bound: BoundSchedule, values: GivenValues, keeps: bool) -> None:
+        self.bound = bound
+        self.values = values  # of weights, and of what is given
+        self.keeps = keeps
+        self.tables: list[Any] = [None] * len(bound.schedule.tables)  # Any: arrays of rows, and lists
+        self.kept: list[Any] = [None] * len(bound.schedule.steps)  # Any: what a launch needs for its backward
+        self.workspaces: dict[tuple[int, Launch], Workspace] = {}  # by group and launch
+        self._inside: Values = {}  # what calls of cells by themselves computed on their way
+        self._resolved: dict[tuple[int, int], Signature] = {}  # of nodes by themselves, by group and row
+
+    def forward(self, check: Callable[[], object]) -> None:
+        """All launches, in order; `check` raises if the run is to end."""
+        self.bound.begin()
+        for number, step in enumerate(self.bound.schedule.steps):
+            check()
+            begun = perf_counter()
+            binding = self.bound.bindings[step.group]
+            if step.alone:
+                self._row_by_row(step, binding)
+            elif binding.form.source is RowSource.GIVEN:
+                self._write(step, self.values.stacked(binding.given[step.start : step.stop]))
+            elif binding.form.source is RowSource.SUM:
+                assert step.starts is not None
+                self._write(step, run_sums(self._read(step.reads[0]), step.starts))
+            else:
+                self._launch(number, step, binding)
+            for table in step.drops:
+                self.tables[table] = None
+            if binding.line is not None:
+                binding.line.add(step)
+                binding.line.seconds += perf_counter() - begun
+
+    def _launch(self, number: int, step: LaunchStep, binding: Binding) -> None:
+        launch = self.bound.launches[number]
+        assert launch is not None and binding.signature is not None
+        workspace = self.workspaces.get((step.group, launch))
+        if workspace is None:
+            workspace = self.workspaces[step.group, launch] = launch.workspace(
+                self.bound.rows[step.group, launch]
+            )
+        homes = launch.homes(step.width, workspace) if self.keeps else {}
+        operands: list[Value] = [None] * len(binding.signature.kinds)
+        for i, read in zip(binding.form.rows, step.reads, strict=True):
+            operands[i] = self._read(read, homes.get(i))
+        for i, weight in binding.weights:
+            operands[i] = self.values[weight]
+        for i, (one, literals) in binding.literals.items():
+            operands[i] = literals if one else literals[step.start : step.stop]
+        out = [self._place(step, at) for at in step.writes]
+        results, kept = launch.forward(step.width, operands, out, workspace, self.keeps)
+        for (table, _), buffer, result in zip(step.writes, out, results, strict=True):
+            if buffer is None:
+                self.tables[table] = result
+        if self.keeps:
+            self.kept[number] = kept
+
+    def _read(self, read: Read, into: Value | None = None) -> Value:
+        """An operand of all rows of a launch, or the one row that they share; gathered rows may lie in `into`."""
+        table = self.tables[read.table]
+        if read.one:
+            return self.row(read.table, read.at.start)  # type: ignore[union-attr] # one row is a slice
+        if self.bound.schedule.tables[read.table].loose:
+            at = read.at
+            return stacked(table[at] if isinstance(at, slice) else [table[i] for i in at.tolist()])
+        return table[read.at] if isinstance(read.at, slice) else taken(table, read.at, into)
+
+    def row(self, table: int, row: int) -> Value:
+        """One value, as a node by itself has it."""
+        of = self.bound.schedule.tables[table]
+        return self.tables[table][row] if of.loose else row_of(self.tables[table], row, of.kind)
+
+    def _place(self, step: LaunchStep, at: Place) -> Value | None:
+        """The rows that a launch writes a result into; None where what it gives is the table."""
+        table, first = at
+        of = self.bound.schedule.tables[table]
+        if of.own:
+            return None
+        if self.tables[table] is None:
+            self.tables[table] = (
+                [None] * of.rows if of.loose else new_rows(of.rows, of.kind.shape or (), of.kind.dtype)
+            )
+        return self.tables[table][first : first + step.width]
+
+    def _write(self, step: LaunchStep, result: Value) -> None:
+        ((table, first),) = step.writes
+        if self._place(step, (table, first)) is None:
+            self.tables[table] = result
+        else:
+            self.tables[table][first : first + step.width] = result
+
+    def release(self) -> None:
+        """Give the workspaces back, in which deltas lie that have been used when the run is over."""
+        while self.workspaces:
+            (_, launch), workspace = self.workspaces.popitem()
+            launch.give_back(workspace)
+
+    def value(self, place: Place) -> Value:
+        """The value of a node, which no later run changes."""
+        value = self.row(*place)
+        return value.copy() if is_array(value) else value
+
+    # -- nodes by themselves ------------------------------------------------------------------------
+
+    def _row_by_row(self, step: LaunchStep, binding: Binding) -> None:
+        (at,) = step.writes
+        table = self._place(step, at)
+        for row in range(step.width):
+            value = self._value(step, binding, row)
+            if table is None:
+                raise AssertionError("rows of their own are no table of a launch")
+            self.tables[at[0]][at[1] + row] = value
+
+    def _value(self, step: LaunchStep, binding: Binding, row: int) -> Value:
+        if binding.form.source is RowSource.GIVEN:
+            x = binding.given[step.start + row]
+            return self.values[x] if isinstance(x, Expression) else x
+        signature = binding.signature
+        assert signature is not None
+        arguments = self._arguments(step, binding, row)
+        node = binding.nodes[step.start + row] if binding.nodes is not None else None
+        if signature.mode == UNRESOLVED:
+            assert node is not None
+            self._resolved[step.group, step.start + row] = signature = resolve(node, arguments)
+        if signature.mode == CELL:
+            assert node is not None
+            return entered(node, template_of(signature), arguments, self._inside)
+        return signature.value(*arguments)
+
+    def _arguments(self, step: LaunchStep, binding: Binding, row: int) -> tuple[Value, ...]:
+        """The arguments of the rules of one row."""
+        assert binding.signature is not None
+        found: list[Value] = [None] * len(binding.signature.kinds)
+        for i, place in _row_places(step, binding, row):
+            found[i] = self.row(*place)
+        for i, weight in binding.weights:
+            found[i] = self.values[weight]
+        for i, (one, literals) in binding.literals.items():
+            if binding.nodes is not None:  # literals as they were given, node by node
+                found[i] = literals[step.start + row]
+            else:  # a row of numbers is an array of float64, and an element of that is not weak, as a number is
+                found[i] = literals if one else row_of(literals, step.start + row, binding.signature.kinds[i])
+        return tuple(found)
+
+    def row_deltas(
+        self, step: LaunchStep, binding: Binding, row: int, g: Value
+    ) -> Iterator[tuple[Place | Weight, Value]]:
+        """The deltas of one row's operands: the places that they go to, or the weight."""
+        signature = self._resolved.get((step.group, step.start + row), binding.signature)
+        assert signature is not None
+        to: dict[int, Any] = {**dict(_row_places(step, binding, row)), **dict(binding.weights)}
+        if signature.mode == CELL:
+            assert binding.nodes is not None
+            node = binding.nodes[step.start + row]
+            at = {x: i for i, x in enumerate(node.operands) if isinstance(x, Expression)}
+            for x, delta in left(node, g, self._inside):
+                yield to[at[x]], delta
+            return
+        y = self.row(step.writes[0][0], step.writes[0][1] + row)
+        arguments = self._arguments(step, binding, row)
+        for i, pull in signature.pulls:
+            yield to[i], pull(g, y, *arguments)
+
+
+def _row_places(step: LaunchStep, binding: Binding, row: int) -> Iterator[tuple[int, Place]]:
+    for i, read in zip(binding.form.rows, step.reads, strict=True):
+        assert read.tables is not None and not isinstance(read.at, slice)
+        yield i, (int(read.tables[row]), int(read.at[row]))
+
+
+class Backward:
+    """The deltas of one run; `adding`: rows that launches read have got deltas before."""
+
+    def __init__(self, run: RegionRun, seeds: Iterable[tuple[Place, Value]], adding: bool) -> None:
+        self._run = run
+        self._bound = run.bound
+        self.adding = adding
+        self.tables: list[Any] = []  # Any: arrays of rows, and lists
+        for table in run.bound.schedule.tables:
+            made: Any = None
+            if table.loose:
+                made = [None] * table.rows
+            elif table.trainable:
+                made = new_rows(table.rows, table.kind.shape or (), table.kind.dtype)
+                clear = slice(None) if adding else table.clear
+                if clear is not None:
+                    made[clear] = 0
+            self.tables.append(made)
+        self._reached: set[Place] = set()  # the writes that deltas have come to
+        for place, delta in seeds:
+            self._add(place, delta)
+            self._reached.add(run.bound.schedule.write_of(place))
+        self._sent: dict[Expression, list[Value]] = {}
+
+    def run(self, check: Callable[[], object]) -> dict[Expression, Value]:
+        """The deltas of weights, and of what was given: a weight may be given as a row, too."""
+        for number in range(len(self._bound.schedule.steps) - 1, -1, -1):
+            step = self._bound.schedule.steps[number]
+            binding = self._bound.bindings[step.group]
+            if binding.form.source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
+                continue
+            if not any(place in self._reached for place in step.writes):
+                for read in step.reads if not step.alone else ():
+                    self._send(read, None)
+                continue
+            check()
+            begun = perf_counter()
+            if step.alone:
+                self._alone(step, binding)
+            elif binding.form.source is RowSource.SUM:
+                assert step.counts is not None
+                g = self._arrived(step, 0)
+                assert g is not None, "a delta has reached it"
+                self._send(step.reads[0], repeated(g, step.counts))
+            else:
+                self._launch(number, step, binding)
+            if binding.line is not None:
+                binding.line.seconds += perf_counter() - begun
+        self._take_products()
+        for x, delta in self._given():
+            self._sent.setdefault(x, []).append(delta)
+        return {x: _joined(deltas) for x, deltas in self._sent.items()}
+
+    def _take_products(self) -> None:
+        """Products that lie in workspaces for all launches of a group."""
+        for (group, launch), workspace in self._run.workspaces.items():
+            deltas = workspace.deltas(len(launch.shared))
+            workspace.products.clear()
+            for i, weight in self._bound.bindings[group].weights:
+                if deltas[i] is not None:
+                    self._sent.setdefault(weight, []).append(deltas[i])
+
+    def delta(self, place: Place) -> Value | None:
+        """The delta that has arrived at one row."""
+        table, row = place
+        of = self._bound.schedule.tables[table]
+        if self.tables[table] is None:
+            return None
+        return self.tables[table][row] if of.loose else row_of(self.tables[table], row, of.kind)
+
+    def _given(self) -> Iterator[tuple[Expression, Value]]:
+        for step in self._bound.schedule.steps:
+            binding = self._bound.bindings[step.group]
+            if binding.form.source is RowSource.GIVEN and binding.form.results[0].trainable:
+                table, first = step.writes[0]
+                for row in range(step.width):
+                    x, delta = binding.given[step.start + row], self.delta((table, first + row))
+                    if isinstance(x, Expression) and delta is not None:
+                        yield x, delta
+
+    def _arrived(self, step: LaunchStep, result: int) -> Value | None:
+        table, first = step.writes[result]
+        if (table, first) not in self._reached:
+            return None
+        return self.tables[table][first : first + step.width]
+
+    def _launch(self, number: int, step: LaunchStep, binding: Binding) -> None:
+        launch = self._bound.launches[number]
+        assert launch is not None
+        deltas = [self._arrived(step, i) for i in range(len(step.writes))]
+        found = launch.backward(step.width, self._run.kept[number], deltas)
+        self._run.kept[number] = None
+        for i, weight in binding.weights:
+            if found[i] is not None:
+                self._sent.setdefault(weight, []).append(found[i])
+        for i, read in reversed(list(zip(binding.form.rows, step.reads, strict=True))):
+            self._send(read, found[i])
+
+    def _send(self, read: Read, g: Value | None) -> None:
+        """The deltas of one operand to the rows that it was read from."""
+        to, table = read.to, self.tables[read.table]
+        if to is None:
+            return
+        of = self._bound.schedule.tables[read.table]
+        if g is None:
+            if read.scatter is Scatter.PUT and not self.adding:
+                table[to] = 0
+            return
+        self._reached.update(read.feeds)
+        if read.some is not None:
+            g = taken(g, read.some)
+        if read.one:
+            assert isinstance(to, slice)
+            self._add((read.table, to.start), _own(g))
+        elif of.loose:
+            rows = range(*to.indices(of.rows)) if isinstance(to, slice) else to.tolist()
+            for place, row in enumerate(rows):
+                self._add((read.table, row), _own(row_of(g, place, of.kind)))
+        elif read.scatter is Scatter.PUT and not self.adding:
+            table[to] = g
+        elif read.scatter is Scatter.SUM:
+            assert read.runs is not None
+            add_runs(table, read.runs, g)
+        else:
+            add_rows(table, to, g)
+
+    def _add(self, place: Place, delta: Value) -> None:
+        table, row = place
+        of, deltas = self._bound.schedule.tables[table], self.tables[table]
+        if not of.trainable:
+            return
+        if not of.loose:
+            deltas[row] += dense(delta)
+        else:
+            deltas[row] = delta if deltas[row] is None else deltas[row] + delta
+
+    def _alone(self, step: LaunchStep, binding: Binding) -> None:
+        ((table, first),) = step.writes
+        schedule = self._bound.schedule
+        for row in range(step.width - 1, -1, -1):
+            g = self.delta((table, first + row))
+            if g is None:
+                continue
+            for to, delta in self._run.row_deltas(step, binding, row, g):
+                if isinstance(to, Weight):
+                    self._sent.setdefault(to, []).append(delta)
+                elif delta is not None:
+                    self._add(to, delta)
+                    self._reached.add(schedule.write_of(to))
+
+
+def _own(delta: Value) -> Value:
+    """A copy of what lies where the next launch writes."""
+    return delta.copy() if is_array(delta) else delta
+
+
+def _joined(deltas: Sequence[Value]) -> Value:
+    """The sum of a weight's deltas, of which some may be lazy.
+
+    Small products become one, because each touches the whole weight; a large one gains nothing and would be copied.
+    """
+    total = deltas[0]
+    for delta in deltas[1:]:
+        total = total + delta
+    if not isinstance(total, LazyDelta) or len(total.terms) < 2:
+        return total
+    return LazyDelta(_fewer(total.terms), total.factor, total.rest)
+
+
+def _fewer(terms: Sequence[Term]) -> list[Term]:
+    done: list[Term] = []
+    small: list[Product] = []
+    for term in terms:
+        if isinstance(term, Product) and len(term.left) < _ENOUGH * term.left.shape[1]:
+            small.append(term)
+            if sum(len(each.left) for each in small) >= _ENOUGH * term.left.shape[1]:
+                done.append(_one(small))
+                small = []
+        else:
+            done.append(term)
+    return [*done, _one(small)] if small else done
+
+
+def _one(products: Sequence[Product]) -> Product:
+    return Product(joined_rows([p.left for p in products]), joined_rows([p.right for p in products]))

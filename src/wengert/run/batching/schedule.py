@@ -1,0 +1,468 @@
+"""Schedules: tables of rows in the order of launches, and how each launch gathers its operands and scatters deltas.
+
+Knows: that a schedule is numbers only, so all of its structure may share it; that rows which are read together share
+a table, neighbours are read as a view, and a row which all rows of a launch read is read once; that the last reader of
+a row is the first to send it a delta, and may put it there where all others add; that rows which a gather repeats are
+summed first; that literals among values of nodes get no deltas.
+Refuses to know: which nodes run together, values, and what a launch computes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import islice
+from typing import TypeAlias
+
+from wengert.arrays.places import (
+    Flags,
+    Places,
+    argsort,
+    chosen,
+    concatenate,
+    counted,
+    cumulated,
+    flags,
+    jumps,
+    least_and_greatest,
+    lengths,
+    marked,
+    occurring,
+    places,
+    ranges,
+    repeating,
+    runs_of,
+    span,
+    spread,
+    starts_of_runs,
+    sums,
+    truths,
+)
+from wengert.arrays.rows import taken
+from wengert.graph.kinds import Kind
+from wengert.run.batching.liveness import AppendedRows, Liveness, ReusedRows
+from wengert.run.batching.region import BITS, MASK, Group, GroupForm, RegionGraph, RowSource, stackable
+
+Place: TypeAlias = tuple[int, int]  # of a row: its table, and where in that
+Runs: TypeAlias = tuple[Places, Places, Places]
+
+
+class Scatter(IntEnum):
+    """The ways in which the deltas of an operand's rows reach their places."""
+
+    PUT = 0  # nobody else has been there
+    ADD = 1
+    SUM = 2  # rows repeat: `runs`
+    ONE = 3  # all rows are one
+
+
+@dataclass(slots=True)
+class Read:
+    """One operand of a launch."""
+
+    table: int
+    at: Places | slice
+    scatter: Scatter = Scatter.ADD
+    runs: Runs | None = None
+    tables: Places | None = None  # of rows that are read one by one, the table of each
+    to: Places | slice | None = None  # the rows that deltas go to; None where none does
+    feeds: tuple[Place, ...] = ()  # the writes that brought those rows
+    some: Places | None = None  # which rows of the launch those are, if not all
+
+    @property
+    def one(self) -> bool:
+        """True if all rows of the launch read the same one."""
+        return self.scatter is Scatter.ONE
+
+
+@dataclass(slots=True)
+class LaunchStep:
+    """One launch: rows `start` to `stop` of its group, in the group's own order."""
+
+    group: int
+    start: int
+    stop: int
+    alone: bool  # row by row, by the ordinary rules
+    reads: list[Read]
+    writes: list[Place]  # of each result, its table and first row
+    counts: Places | None = None  # of sums: how many rows of the read belong to each
+    starts: Places | None = None  # and where those of each begin
+    dead: bool = False  # no delta comes from the roots
+    drops: Sequence[int] = ()  # tables that nobody reads after it
+
+    @property
+    def width(self) -> int:
+        return self.stop - self.start
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows of one kind. `own`: of one launch alone, which brings it. `loose`: a list, of any values."""
+
+    kind: Kind
+    own: bool
+    loose: bool
+    rows: int = 0
+    trainable: bool = False
+    clear: Places | slice | None = None  # rows of the deltas that nobody puts before others add
+
+    def waits(self, row: int) -> bool:
+        """True if a delta that is there before all others is lost, because a launch puts its own."""
+        if isinstance(self.clear, slice) or self.loose:
+            return False
+        return self.clear is None or row not in self.clear
+
+
+@dataclass(slots=True)
+class Schedule:
+    """All launches of a structure, and where each result lies; nothing in it belongs to one expression."""
+
+    orders: list[Places]  # of each group, the order in which launches take its members
+    steps: list[LaunchStep]
+    tables: list[Table]
+    table_of: Places  # of each result
+    row_of: Places
+    base: Places  # of each node, its first result
+    starts: list[list[int]]  # of each table, the first rows of launches
+    dead: set[Place]  # writes to which no delta comes from the roots
+    lost: Flags | None = (
+        None  # of each node, whether others use its rows in the end; None: there is a way back
+    )
+
+    def write_of(self, place: Place) -> Place:
+        """Table and first row of the launch that brought a row."""
+        table, row = place
+        starts = self.starts[table]
+        return table, starts[bisect_right(starts, row) - 1]
+
+    def surprised(self, place: Place) -> bool:
+        """True if a delta that is at a row before all others is not planned for, so that all have to add."""
+        return self.tables[place[0]].waits(place[1]) or self.write_of(place) in self.dead
+
+    def place(self, code: int) -> Place | None:
+        """Table and row of a result; None if its row is not its own in the end."""
+        result = self.base.item(code >> BITS) + (code & MASK)
+        if self.lost is not None and self.lost[result]:
+            return None
+        return self.table_of.item(result), self.row_of.item(result)
+
+
+def scheduled(graph: RegionGraph, launch_of: Places, kept: Iterable[int] | None = None) -> Schedule:
+    """The schedule of nodes whose launches are known; without a way back if the codes are given that are `kept`."""
+    counts = flags(graph.size, 0)
+    for group in graph.groups:
+        counts[group.members] = len(group.form.results)
+    base = cumulated(counts)
+    live = None if kept is None else Liveness(graph, launch_of, base, kept)
+    orders = [argsort(live.turns[g.members]) if live else _order(g, launch_of) for g in graph.groups]
+    launches: list[_Launch] = []
+    within = flags(graph.size, 0)
+    for number, order in enumerate(orders):
+        launches += _launches(graph.groups[number], number, order, launch_of, base, within)
+    launches.sort(key=lambda launch: launch.turn)
+    output_of, outputs = _outputs(launches, int(base[-1]))
+    gathers = _Gathers(launches, output_of, outputs)
+    rows = AppendedRows() if live is None else ReusedRows(live)
+    tables, table_of, first, trainable = _tables(launches, _together(launches, gathers, outputs), rows)
+    table_of_result = table_of[output_of]
+    row_of = first[output_of] + spread(within, counts)
+    gathers.lie(table_of_result, row_of)
+    firsts = [*zip(table_of.tolist(), first.tolist(), strict=True)]
+    reads = [*_reads(launches, gathers, firsts)]
+    if live is None:
+        _plan_scatters(gathers, reads, trainable, firsts, tables)
+    steps = [*_steps(launches, reads, firsts, rows.dropped())]
+    starts: list[list[int]] = [[] for _ in tables]
+    dead: set[Place] = set()
+    for step in steps:
+        dead.update(step.writes if step.dead else ())
+        for table, row in step.writes:
+            starts[table].append(row)
+    lost = None if live is None else live.lost
+    return Schedule(orders, steps, tables, table_of_result, row_of, base, starts, dead, lost)
+
+
+def _order(group: Group, launch_of: Places) -> Places:
+    """The order in which launches take the members: as they come, or, if there is one launch, as what they read lies.
+
+    A loss of each node then reads all states as they are, and no copy of them in another order.
+    """
+    turns = launch_of[group.members]
+    if group.counts is None and group.refs.size and (turns == turns[0]).all():
+        read = group.refs[:, 0] >> BITS
+        turns = launch_of[read] * len(launch_of) + read
+    return argsort(turns)
+
+
+# -- launches and their tables ----------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Launch:
+    """One launch while its rows are looked for; `turn`: its place in the order of launches."""
+
+    turn: int
+    group: int
+    form: GroupForm
+    start: int
+    results: Places  # of each member, its first
+    operands: list[Places]  # of each, the results that are read
+    counts: Places | None
+    alone: bool
+    dead: bool
+    output: int = 0  # the number of its first output
+
+
+def _launches(
+    group: Group, number: int, order: Places, launch_of: Places, base: Places, within: Places
+) -> Iterator[_Launch]:
+    """The launches of one group; `within` gets the place of each member in its launch."""
+    form, members = group.form, group.members[order]
+    turns = launch_of[members]
+    starts = starts_of_runs(turns)
+    widths = lengths(starts, len(members))
+    within[members] = span(0, len(members)) - spread(starts, widths)
+    results = base[group.refs >> BITS] + (group.refs & MASK)
+    first = base[members]
+    counts, bounds = None, None
+    if group.counts is None:
+        matrix = taken(results, order).T
+    else:
+        counts = group.counts[order]
+        matrix = results[ranges(cumulated(group.counts)[:-1][order], counts)][None]
+        bounds = cumulated(counts)
+    for turn, start, width in zip(turns[starts].tolist(), starts.tolist(), widths.tolist(), strict=True):
+        stop = start + width
+        read = slice(start, stop) if bounds is None else slice(int(bounds[start]), int(bounds[stop]))
+        yield _Launch(
+            turn,
+            number,
+            form,
+            start,
+            first[start:stop],
+            [operand[read] for operand in matrix],
+            None if counts is None else counts[start:stop],
+            _goes_alone(form, width),
+            group.dead,
+        )
+
+
+def _goes_alone(form: GroupForm, width: int) -> bool:
+    """True if rows go one by one: a single one of an operation does, for its own rules copy nothing."""
+    if form.source is RowSource.GIVEN:
+        return width == 1 or not stackable(form.results[0])
+    return form.source is RowSource.ALONE or (form.source is RowSource.OPERATION and width == 1)
+
+
+def _outputs(launches: Iterable[_Launch], results: int) -> tuple[Places, int]:
+    """The number of the launch's output that each result is a row of, and how many outputs there are."""
+    outputs = 0
+    output_of = flags(results, 0)
+    for launch in launches:
+        launch.output = outputs
+        for part in range(len(launch.form.results)):
+            output_of[launch.results + part] = outputs + part
+        outputs += len(launch.form.results)
+    return output_of, outputs
+
+
+class _Gathers:
+    """The operands of all launches, one after the other: what each has to be asked is asked of all at once.
+
+    Of each: whether it `sends` deltas back, is read row by row, `alone`, or gets none from the roots, `dead`.
+    """
+
+    def __init__(self, launches: Sequence[_Launch], output_of: Places, outputs: int) -> None:
+        operands = [operand for launch in launches for operand in launch.operands]
+        self.sends = [sends and not launch.alone for launch in launches for sends in launch.form.sends]
+        self.alone = truths([launch.alone for launch in launches for _ in launch.operands])
+        self.dead = truths([launch.dead for launch in launches for _ in launch.operands])
+        self.results = concatenate(operands)
+        self.lengths = places([len(operand) for operand in operands])
+        self.bounds = cumulated(self.lengths)
+        self.starts = self.bounds[:-1]
+        self.of = spread(span(0, len(operands)), self.lengths)  # of each element, its gather
+        self.outputs = output_of[self.results]
+        self.read: list[list[int]] = [[] for _ in operands]  # the outputs that each gather reads
+        pairs = occurring(self.of * outputs + self.outputs, len(operands) * outputs)
+        for gather, output in zip((pairs // outputs).tolist(), (pairs % outputs).tolist(), strict=True):
+            self.read[gather].append(output)
+
+    def lie(self, table_of: Places, row_of: Places) -> None:
+        """Take tables and rows of results, which are known now."""
+        self.tables, self.rows = table_of[self.results], row_of[self.results]
+        low, high = least_and_greatest(self.rows, self.starts)
+        self.low, self.high = low.tolist(), high.tolist()
+        self.jumps = jumps(self.rows, self.starts).tolist()
+        self.ends: list[int] = self.bounds.tolist()
+
+    def slice_of(self, gather: int) -> slice:
+        """The place of one gather among the elements of all."""
+        return slice(self.ends[gather], self.ends[gather + 1])
+
+    def at(self, gather: int) -> Places | slice:
+        """The rows that one gather reads, as a slice if they are neighbours."""
+        if self.jumps[gather]:
+            return self.rows[self.slice_of(gather)]
+        return slice(self.low[gather], self.high[gather] + 1)
+
+    def one(self, gather: int) -> slice | None:
+        """The row that all are, if there are several, and they are one."""
+        several = self.ends[gather + 1] - self.ends[gather] > 1
+        row = self.low[gather]
+        return slice(row, row + 1) if several and row == self.high[gather] else None
+
+
+def _together(launches: Iterable[_Launch], gathers: _Gathers, outputs: int) -> list[int]:
+    """For each output the first of those that are read with it."""
+    upper = list(range(outputs))
+
+    def top(output: int) -> int:
+        while upper[output] != output:
+            upper[output] = output = upper[upper[output]]
+        return output
+
+    read = iter(gathers.read)
+    for launch in launches:
+        for _ in launch.operands:
+            several = next(read)
+            if launch.alone or len(several) == 1:
+                continue
+            first = top(several[0])
+            for output in several:
+                if upper[output] != first:
+                    upper[top(output)] = first
+    return [top(output) for output in range(outputs)]
+
+
+def _tables(
+    launches: Iterable[_Launch], together: Sequence[int], rows: AppendedRows
+) -> tuple[list[Table], Places, Places, Places]:
+    """All tables, and for each output its table, its first row, and whether it wants deltas."""
+    sizes = counted(places(together), len(together)).tolist()
+    tables: list[Table] = []
+    of: dict[int, int] = {}
+    table_of, first, trainable = [], [], []
+    for launch in launches:
+        for part, kind in enumerate(launch.form.results):
+            output, results = launch.output + part, launch.results + part
+            name = together[output]
+            if name not in of:
+                of[name] = len(tables)
+                lone = sizes[name] == 1
+                loose = not stackable(kind) or (lone and launch.alone and len(launch.results) == 1)
+                own = (
+                    lone and not launch.alone and not rows.reused
+                )  # or it might show rows that are used again
+                tables.append(Table(kind, own, loose))
+            number = of[name]
+            tables[number].trainable |= kind.trainable
+            trainable.append(kind.trainable)
+            table_of.append(number)
+            first.append(rows.first(number, tables[number].loose, launch.turn, results))
+    for number, table in enumerate(tables):
+        table.rows = rows.sizes[number]
+    return tables, places(table_of), places(first), places(trainable)
+
+
+def _reads(launches: Iterable[_Launch], gathers: _Gathers, firsts: Sequence[Place]) -> Iterator[Read]:
+    """The reads of all launches, operand by operand."""
+    gather = 0
+    for launch in launches:
+        for _ in launch.operands:
+            if launch.alone:
+                here = gathers.slice_of(gather)
+                yield Read(-1, gathers.rows[here], tables=gathers.tables[here])
+            else:
+                one = gathers.one(gather) if launch.counts is None else None
+                table, _ = firsts[gathers.read[gather][0]]
+                yield Read(table, gathers.at(gather)) if one is None else Read(table, one, Scatter.ONE)
+            gather += 1
+
+
+def _steps(
+    launches: Iterable[_Launch],
+    reads: Iterable[Read],
+    firsts: Sequence[Place],
+    drops: Mapping[int, list[int]],
+) -> Iterator[LaunchStep]:
+    read = iter(reads)
+    for launch in launches:
+        yield LaunchStep(
+            launch.group,
+            launch.start,
+            launch.start + len(launch.results),
+            launch.alone,
+            [*islice(read, len(launch.operands))],
+            [*firsts[launch.output : launch.output + len(launch.form.results)]],
+            launch.counts,
+            None if launch.counts is None else cumulated(launch.counts)[:-1],
+            launch.dead,
+            drops.get(launch.turn, ()),
+        )
+
+
+# -- deltas -----------------------------------------------------------------------------------------
+
+
+def _plan_scatters(
+    gathers: _Gathers,
+    reads: Sequence[Read],
+    trainable: Places,
+    firsts: Sequence[Place],
+    tables: Sequence[Table],
+) -> None:
+    """Plan how the deltas of all gathers are scattered, and write it into what reads them.
+
+    `trainable`: of each output, whether it wants deltas; `firsts`: its table, and its first row there.
+    """
+    wants = trainable[gathers.outputs] > 0  # of each element, whether what it reads wants a delta
+    wanted = sums(wants, gathers.starts).tolist()
+    gets: list[bool] = trainable.tolist()
+    sending = [sends and several > 0 for sends, several in zip(gathers.sends, wanted, strict=True)]
+    for gather, read in enumerate(reads):
+        if not sending[gather]:
+            continue
+        here = gathers.slice_of(gather)
+        read.feeds = tuple([firsts[output] for output in gathers.read[gather] if gets[output]])
+        if wanted[gather] == here.stop - here.start:
+            read.to = read.at
+        else:  # not to literals that lie among values of nodes
+            read.some = marked(wants[here])
+            read.to = gathers.rows[here][read.some]
+    first = cumulated(places([table.rows for table in tables]))
+    put = _put(gathers, reads, wants & truths(sending)[gathers.of], first, tables)
+    for number, table in enumerate(tables):
+        rest = marked(~put[first[number] : first[number + 1]])
+        if len(rest):
+            table.clear = slice(0, table.rows) if len(rest) == table.rows else rest
+
+
+def _put(
+    gathers: _Gathers, reads: Sequence[Read], sends: Flags, first: Places, tables: Sequence[Table]
+) -> Places:
+    """Choose how deltas are scattered; of all rows, whether the first delta is put. `sends` is of each element."""
+    size = int(first[-1])
+    rows, of = first[gathers.tables] + gathers.rows, gathers.of
+    last = flags(size + 1, -1)  # one more, for those that are left out
+    last[chosen(sends & ~gathers.dead[of] if gathers.dead.any() else sends, rows, size)] = of
+    for gather in marked(gathers.alone).tolist():  # by itself a row only adds
+        last[rows[gathers.slice_of(gather)]] = -2
+    others = sums(sends & (last[rows] != of), gathers.starts).tolist()
+    apart = [
+        not (read.to is None or read.scatter is Scatter.ONE or tables[read.table].loose) for read in reads
+    ]
+    looked = marked(sends & truths(apart)[of])
+    again = repeating(rows.take(looked), of.take(looked), size)
+    put = flags(size)
+    for gather in marked(truths(apart)).tolist():
+        read = reads[gather]
+        if gather in again:
+            assert read.to is not None and not isinstance(read.to, slice), "neighbours are different rows"
+            read.scatter, read.runs = Scatter.SUM, runs_of(read.to)
+        elif not others[gather]:
+            read.scatter = Scatter.PUT
+            put[first[read.table] : first[read.table + 1]][read.to] = True
+    return put

@@ -1,0 +1,229 @@
+"""The scheduler of fibers in rounds: all run until each waits or has ended, and what they wait for is one batch.
+
+Knows: that each bind, and each branch of a `gather`, is a fiber; that fibers go on in the order in which they came.
+Refuses to know: how values are computed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, Protocol
+
+from wengert.control import Context, Do, Steps
+from wengert.differentiable import Tape
+from wengert.graph.node import Expression, Node
+from wengert.graph.operand import tape_of
+from wengert.graph.operation import EXTERNAL
+from wengert.run.batching.rounds import Known, Recorded
+from wengert.run.fibers import Fiber, Fork, Joined, Wait, WaitShared
+from wengert.run.loops import Failure
+
+STOPS: Final[frozenset[type]] = frozenset({Wait, WaitShared, Fork})
+
+
+class Owner(Protocol):
+    """The evaluation whose values fibers wait for."""
+
+    known: Known
+    failed: dict[Expression, Failure]
+    opened: dict[int, Node]
+
+    def recorded(self, roots: Sequence[Expression]) -> Recorded:
+        """The nodes below roots that have no value yet."""
+
+    def binds_in(self, nodes: Recorded) -> list[Node]:
+        """The nodes whose values come from a `Do` that has not run."""
+
+    def values_of(self, nodes: Recorded, context: Context) -> Steps[None]:
+        """Compute roots below which nothing waits."""
+
+    def same_as(self, first: Node, context: Context) -> Steps[Tape[Any, Any]]:
+        """The tape of a user's value that another node has asked for already (S2)."""
+
+    def arrived(self, node: Node, fiber: Fiber) -> None:
+        """A bind has ended."""
+
+
+class Scheduler:
+    """The fibers of an evaluation that have begun and not ended, and the expressions that they wait for."""
+
+    def __init__(self, evaluation: Owner) -> None:
+        self.evaluation = evaluation
+        self.fibers: dict[Fiber, Node | None] = {}  # of a bind its node; in the order in which they came
+        self.ready: deque[Fiber] = deque()
+        self.current: Fiber | None = None
+        self.opened: list[Joined] = []  # binds that have ended, and left something open
+        self.sharing: dict[Fiber, WaitShared] = {}
+        self.begun: set[Node] = set()
+        self.waiting: dict[Expression, list[Fiber]] = {}
+        self.fresh: list[Expression] = []  # that are waited for, and have not been looked at
+        self.free: list[Expression] = []  # below which nothing waits
+        self.missing: dict[Expression, int] = {}  # how many binds below one have not ended
+        self.blocked: dict[Node, list[Expression]] = {}  # the expressions above a bind
+
+    def close(self) -> None:
+        """Let go of the evaluation, which holds this (S13)."""
+        del self.evaluation
+
+    def begin(self, fiber: Fiber, node: Node | None = None) -> Fiber:
+        """Admit a fiber; with a `node`, that of a bind."""
+        self.fibers[fiber] = node
+        self.ready.append(fiber)
+        return fiber
+
+    def open(self, node: Node, context: Context) -> Fiber:
+        """Begin a bind; a user's value that stands in two places is asked once (S2)."""
+        (value,) = node.operands
+        first = node if isinstance(value, Do) else self.evaluation.opened.setdefault(id(value), node)
+        source: Do[Any]
+        try:
+            source = tape_of(node) if first is node else Do.program(partial(self.evaluation.same_as, first))
+        except Exception as failure:
+            source = Do.fail(failure)
+        self.begun.add(node)
+        return self.begin(Fiber(source, Context(context.run, self.evaluation), STOPS), node)
+
+    def run(self, context: Context, until: Sequence[Fiber]) -> Steps[None]:
+        """Run, round by round, until these have ended."""
+        try:
+            while self._left(until):
+                self._advance()
+                while self.opened:
+                    yield self.opened[0]
+                    del self.opened[0]
+                if not self.ready and self._left(until):
+                    yield from self._round(context)
+        except BaseException as stop:
+            self._abandon(stop)
+            raise
+
+    def _left(self, until: Sequence[Fiber]) -> bool:
+        return any(fiber in self.fibers for fiber in until)
+
+    def _advance(self) -> None:
+        """Run each fiber that can to its next stop."""
+        while self.ready:
+            fiber = self.ready.popleft()
+            before, self.current = self.current, fiber
+            try:
+                fiber.go()
+            finally:
+                self.current = before
+            asked = fiber.asked
+            if asked is None:
+                self._ended(fiber)
+            elif isinstance(asked, Wait):
+                if asked.root not in self.waiting:
+                    self.waiting[asked.root] = []
+                    self.fresh.append(asked.root)
+                self.waiting[asked.root].append(fiber)
+            elif isinstance(asked, WaitShared):
+                self.sharing[fiber] = asked
+            elif branches := fiber.fork():
+                for branch in branches:
+                    self.begin(branch)
+            else:
+                self.ready.append(fiber)
+            for other, wait in [*self.sharing.items()]:
+                if wait.cell.known:
+                    del self.sharing[other]
+                    other.asked = wait.source
+                    self.ready.append(other)
+
+    def _ended(self, fiber: Fiber) -> None:
+        if fiber.failure is not None:
+            fiber.release(0)
+        node = self.fibers.pop(fiber)
+        if fiber.parent is not None and fiber.parent.branch_ended():
+            self.ready.append(fiber.parent)
+        if node is not None:
+            self.evaluation.arrived(node, fiber)
+            if fiber.finalizers:
+                self.opened.append(Joined(fiber))
+            for x in self.blocked.pop(node, ()):
+                self.missing[x] -= 1
+                if not self.missing[x]:
+                    del self.missing[x]
+                    self.free.append(x)
+
+    def _round(self, context: Context) -> Steps[None]:
+        """Values of what is waited for, unless there are binds below it that have not ended."""
+        evaluation, fresh = self.evaluation, self.fresh
+        self.fresh = []
+        nodes = evaluation.recorded([*self.free, *fresh])
+        if evaluation.binds_in(nodes):
+            self._sort(fresh, context)
+            if self.ready:
+                return
+            nodes = evaluation.recorded(self.free)
+        else:
+            self.free += fresh
+        found, self.free = self.free, []
+        yield from evaluation.values_of(nodes, context)
+        for x in found:
+            for fiber in self.waiting.pop(x):
+                fiber.answered()
+                self.ready.append(fiber)
+        if not found:
+            self._circle()
+
+    def _sort(self, fresh: Sequence[Expression], context: Context) -> None:
+        """Tell free expressions from those that wait for binds; new binds begin."""
+        clear: set[Expression] = set()
+        for x in fresh:
+            binds = self._below(x, clear)
+            if not binds:
+                self.free.append(x)
+                continue
+            self.missing[x] = len(binds)
+            for node in binds:
+                self.blocked.setdefault(node, []).append(x)
+                if node not in self.begun:
+                    self.open(node, context)
+
+    def _below(self, root: Expression, clear: set[Expression]) -> list[Node]:
+        """The binds below `root` that have not ended; `clear` are nodes without any, and gets more of them."""
+        binds: list[Node] = []
+        seen: set[Expression] = {root}
+        stack: list[Any] = [root]  # Any: nodes
+        while stack:
+            node = stack.pop()
+            if node in self.evaluation.known or node in self.evaluation.failed:
+                continue
+            if node.signature.mode == EXTERNAL:
+                binds.append(node)
+            for i in node.signature.nodes:
+                x = node.operands[i]
+                if isinstance(x, Node) and x not in seen and x not in clear:
+                    seen.add(x)
+                    stack.append(x)
+        if not binds:
+            clear |= seen
+        return binds
+
+    def _circle(self) -> None:
+        """Fail every fiber that waits, as each waits for another."""
+        for x, fibers in self.waiting.items():
+            for fiber in fibers:
+                node = self.fibers[fiber]
+                what = x if node is None else node
+                fiber.asked = Do.fail(RecursionError(f"{what!r} waits for itself: its own Do uses it"))
+                self.ready.append(fiber)
+        for fiber in self.sharing:
+            fiber.asked = Do.fail(RecursionError("a shared Do waits for itself: its own computation uses it"))
+            self.ready.append(fiber)
+        for waits in (self.sharing, self.waiting, self.missing, self.blocked):
+            waits.clear()
+        assert self.ready, "a fiber that has not ended waits for something"
+
+    def _abandon(self, stop: BaseException) -> None:
+        """Let go of everything, as the run ends here."""
+        fibers = [*self.fibers, *(joined.fiber for joined in self.opened)]
+        for waits in (self.ready, self.fresh, self.free, self.opened):
+            waits.clear()
+        for table in (self.fibers, self.waiting, self.sharing, self.missing, self.blocked):
+            table.clear()
+        for fiber in reversed(fibers):
+            fiber.abandon(stop)

@@ -1,0 +1,568 @@
+"""Traversal of the nodes below some roots, each once and without recursion (S8), and their groups as a region.
+
+Knows: that a part of what a cell gave is no node but a column of that cell; which values are given; that what was
+there before a run, and is read by what is new, may be kept by somebody, with all that is below it, and is traversed
+once; that such subgraphs cost more than they save where they have much in common; that kinds which only a run tells
+follow from what binds have given. A region does not depend on what was met and what was in subgraphs.
+Refuses to know: which nodes run together, schedules, and values.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from wengert.arrays.places import (
+    Places,
+    argsort,
+    ascending,
+    concatenate,
+    cumulated,
+    flags,
+    places,
+    ranges,
+    span,
+    spread,
+    starts_of_runs,
+)
+from wengert.arrays.rows import joined_rows, stacked, taken
+from wengert.errors import WengertError
+from wengert.graph.kinds import Kind, Role
+from wengert.graph.node import Expression, Node
+from wengert.graph.operand import LITERAL, found_kind
+from wengert.graph.operation import UNRESOLVED, Signature
+from wengert.graph.template import PART, CellSignature
+from wengert.run.batching.region import (
+    BITS,
+    MASK,
+    Group,
+    GroupForm,
+    GroupPart,
+    Literals,
+    Name,
+    RegionGraph,
+    RowSource,
+    Subgraph,
+    SubgraphUse,
+    form_of,
+    given_form,
+    merged_signatures,
+)
+from wengert.run.batching.rules import result_kinds
+from wengert.run.templates import is_open
+
+_APART: Final = 1 << 40  # numbers from here on stand for the last nodes of subgraphs
+_SLACK: Final = 1000  # nodes that subgraphs may have in common besides
+_CodeOf: TypeAlias = Callable[[Node], int | None]  # of a node that may be kept; None: look below it
+_FIRST: Final = -(1 << 62)  # below all serials: literals that stand where other calls have nodes
+_NOTHING: Final = GroupForm(RowSource.GIVEN, (), (), (), (), ())
+NO_SUBGRAPH: Final = Subgraph(
+    places([]), [], places([]), places([]), [], ()
+)  # of a node that is to have none
+
+
+class KnownValues(Protocol):
+    """All expressions that have a value already."""
+
+    def __contains__(self, x: object, /) -> bool: ...
+
+    def __getitem__(self, x: Expression, /) -> Any: ...  # Any: data of every type
+
+
+def region_of(roots: Sequence[Node], known: KnownValues | None = None, before: int = 0) -> RegionGraph:
+    """The nodes below `roots`; one that is `known` is a given value, and nothing below it is looked at.
+
+    A node whose serial is not above `before` may be kept by somebody.
+    """
+    met, subgraphs = _Traversal(known), _Subgraphs()
+    met.visit(roots, before if known is None else 0, subgraphs.code)
+    met.resolve()
+    found = _Groups(met, subgraphs).region()
+    subgraphs.check(found.size)
+    return found
+
+
+# -- nodes, one by one ------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class _Info:
+    """A signature as the traversal needs it, and the nodes that it finds."""
+
+    form: GroupForm
+    rows: tuple[int, ...]  # operands that are values of nodes
+    part: int  # which result of a cell it is; -1 for none
+    cell: bool  # whether its results are columns
+    numbers: list[int]  # of its nodes
+    operands: list[tuple[Any, ...]] = field(default_factory=list)  # Any: of these, as in `Node`
+    refs: list[int] = field(default_factory=list)  # codes of their operands, node by node
+
+    def sort(self, serials: Sequence[int]) -> None:
+        """Have the nodes in the order of their serials, which are given by number."""
+        width, numbers, operands, refs = len(self.rows), self.numbers, self.operands, self.refs
+        order = sorted(range(len(operands)), key=lambda at: serials[numbers[at]])
+        self.numbers = [numbers[at] for at in order]
+        self.operands = [operands[at] for at in order]
+        self.refs = [ref for at in order for ref in refs[at * width : (at + 1) * width]]
+
+
+class _Summit(NamedTuple):
+    """The reader of all roots, newer than any node."""
+
+    operands: tuple[Node, ...]
+    serial: int = sys.maxsize
+
+
+class _Traversal:
+    """`nodes` by number as they are met, and their `codes`."""
+
+    def __init__(self, known: KnownValues | None = None) -> None:
+        self.known = known  # None: nothing
+        self.nodes: list[Any] = []  # Any: nodes of every kind
+        self.serials: list[int] = []  # theirs: read while a node is at hand
+        self.codes: dict[Expression, int] = {}
+        self.infos: dict[Signature, _Info] = {}
+        self.given: dict[Kind, list[int]] = {}  # numbers of given values, by kind
+
+    def info(self, signature: Signature) -> _Info:
+        """The info of a signature, made when its first node is met."""
+        found = self.infos.get(signature)
+        if found is not None:
+            return found
+        form = form_of(signature)
+        part = signature.attributes[0][1] if signature.operation is PART else -1
+        literal = signature.operation is LITERAL
+        numbers = self.given.setdefault(signature.kind, []) if literal else []
+        cell = form.source is RowSource.CELL or is_open(signature)
+        found = self.infos[signature] = _Info(form, form.rows, part, cell, numbers)
+        return found
+
+    def visit(self, roots: Sequence[Node], before: int = 0, kept: _CodeOf | None = None) -> None:
+        """Number all below the roots; `kept` may give the code of an old node (`before`) that a newer one reads."""
+        known, infos, nodes, codes, serials = self.known, self.infos, self.nodes, self.codes, self.serials
+        columns: dict[Expression, int] = {}  # codes of cells whose results are columns
+        of_nodes: list[_Info | None] = []  # of each its signature's; None for a given value
+        start = _Info(_NOTHING, tuple(range(len(roots))), -1, False, [])
+        summit: Any = _Summit((*roots,))  # Any: as in `nodes`
+        stack = [-1]
+        # One loop: a call an operand takes as long as all the rest. Depth first: neighbours are near in memory.
+        while stack:
+            number = stack.pop()
+            if number >= 0:
+                node, info = nodes[number], of_nodes[number]
+            else:
+                node, info = summit, start
+            if info is None:
+                self.given.setdefault(self._kind_given(node), []).append(number)
+                continue
+            info.numbers.append(number)
+            info.operands.append(operands := node.operands)
+            refs = info.refs
+            limit = before if before and node.serial > before else 0
+            for i in info.rows:
+                x = operands[i]
+                signature = x.signature
+                try:
+                    of = infos[signature]
+                except KeyError:
+                    of = self.info(signature)
+                part = of.part
+                if part >= 0 and (known is None or not (x in known or x.operands[0] in known)):
+                    cell = x.operands[0]
+                    code = columns.get(cell)
+                    if code is None:
+                        of_cell = infos.get(cell.signature) or self.info(cell.signature)
+                        if of_cell.cell:
+                            if limit and kept is not None and cell.serial <= limit:
+                                code = kept(cell)
+                            if code is None:
+                                stack.append(new := len(nodes))
+                                code = new << BITS
+                                nodes.append(cell)
+                                serials.append(cell.serial)
+                                of_nodes.append(of_cell)
+                            columns[cell] = code
+                    if code is not None:
+                        refs.append(code | part)
+                        continue
+                code = codes.get(x)
+                if code is None:
+                    if limit and kept is not None and x.serial <= limit:
+                        code = kept(x)
+                    if code is None:
+                        new = len(nodes)
+                        code = new << BITS
+                        nodes.append(x)
+                        serials.append(x.serial)
+                        given = known is not None and x in known
+                        of_nodes.append(None if given else of)
+                        if given or of.rows:
+                            stack.append(new)
+                        else:  # it reads no node
+                            of.numbers.append(new)
+                            of.operands.append(x.operands)
+                    codes[x] = code
+                refs.append(code)
+        codes |= columns
+
+    def _kind_given(self, x: Node) -> Kind:
+        """The kind of what is known, be it known from its value only."""
+        of = x.kind
+        if of.known or self.known is None or x not in self.known:
+            return of
+        return found_kind(of, self.known[x])
+
+    def resolve(self) -> None:
+        """Find the signatures of nodes whose kinds were open when they were made."""
+        open_ = [(s, info) for s, info in self.infos.items() if s.mode == UNRESOLVED and info.numbers]
+        if not open_:
+            return
+        nodes = []
+        for _, info in open_:
+            width = len(info.rows)
+            for at, number in enumerate(info.numbers):
+                operands = info.refs[at * width : (at + 1) * width]
+                nodes.append((number, self.nodes[number], operands))
+            info.numbers.clear()
+            info.operands.clear()
+            info.refs.clear()
+        found = self._resolved(nodes)
+        for number, node, codes in nodes:
+            info = self.info(found.get(number, node.signature))
+            if not info.cell and is_open(node.signature):
+                info = self.info(node.signature)  # it has columns, of which nobody else would know
+            info.numbers.append(number)
+            info.operands.append(node.operands)
+            info.refs.extend(codes)  # what becomes known of an operand does not make it another one
+
+    def _resolved(self, nodes: list[tuple[int, Node, list[int]]]) -> dict[int, Signature]:
+        """The signatures, by number, of nodes whose kinds are now known, each given with its operands' codes."""
+        found: dict[int, Signature] = {}
+        for number, node, codes in sorted(nodes, key=lambda one: one[1].serial):
+            signature = node.signature
+            rows = iter(codes)
+            kinds = []
+            for index, of in enumerate(signature.kinds):
+                own = index in signature.nodes and isinstance(node.operands[index], Node)
+                code = next(rows) if own else -1
+                kinds.append(self._kind_at(code, found) if own and not of.known else of)
+            if not all(of.known for of in kinds):
+                continue
+            try:
+                made = signature.operation.signature(tuple(kinds), signature.attributes)
+            except WengertError:
+                continue  # it fails by itself, where it can say on what
+            if made.mode != UNRESOLVED:
+                found[number] = made
+        return found
+
+    def _kind_at(self, code: int, found: Mapping[int, Signature]) -> Kind:
+        """The kind of the value at a code, if that of the node is known or has been found."""
+        number = code >> BITS
+        made = found.get(number, self.nodes[number].signature)
+        several = isinstance(made, CellSignature) and not made.template.single
+        if several or number in found:
+            return result_kinds(made)[code & MASK]
+        return self._kind_given(self.nodes[number])
+
+    def parts(self, signature: Signature, info: _Info) -> Iterator[GroupPart]:
+        """The nodes of one signature, apart by the weights that they are given."""
+        form, operands = info.form, info.operands
+        numbers = places(info.numbers)
+        refs = places(info.refs).reshape(len(numbers), -1)
+        columns = [[*map(id, map(itemgetter(i), operands))] for i in form.weights]
+        if all(len({*column}) == 1 for column in columns):
+            yield self._part(signature, form, numbers, refs, operands)
+            return
+        apart: dict[object, list[int]] = {}
+        for at, name in enumerate(zip(*columns, strict=True)):
+            apart.setdefault(name, []).append(at)
+        for several in apart.values():
+            these = places(several)
+            yield self._part(signature, form, numbers[these], refs[these], [operands[at] for at in several])
+
+    def _part(
+        self,
+        signature: Signature,
+        form: GroupForm,
+        numbers: Places,
+        refs: Places,
+        operands: Sequence[tuple[Any, ...]],  # Any: as in `Node`
+    ) -> GroupPart:
+        weights = tuple([operands[0][i] for i in form.weights])
+        literals = tuple([Literals([given[i] for given in operands]) for i in form.literals])
+        first = self.nodes[numbers[0]]
+        return GroupPart(signature, form, weights, numbers, refs, [literals], (first.code, first.offset))
+
+
+# -- subgraphs of nodes that are kept ---------------------------------------------------------------
+
+
+class _Subgraphs:
+    """The subgraphs that one region is made of."""
+
+    def __init__(self) -> None:
+        self.used: list[Subgraph] = []
+        self.size = 0  # of all together
+        self._owners: list[Node] = []
+        self._made = 0
+        self._met: set[int] = set()  # serials of nodes in subgraphs that were made now
+
+    def code(self, x: Node) -> int | None:
+        """The code of a node that may be kept; None if it has no subgraph."""
+        if x.signature.operation is LITERAL:
+            return None
+        found: Subgraph | None = getattr(x, "_block", None)
+        if found is None:
+            found = x._block = self._new(x)
+        if found is NO_SUBGRAPH:
+            return None
+        self.used.append(found)
+        self._owners.append(x)
+        self.size += len(found.serials)
+        return (_APART + len(self.used) - 1) << BITS
+
+    def check(self, distinct: int) -> None:
+        """From now on do without these subgraphs if most of their nodes are in several of them."""
+        if self.size > 2 * distinct + _SLACK:
+            for owner in self._owners:
+                owner._block = NO_SUBGRAPH
+
+    def _new(self, owner: Node) -> Subgraph:
+        if self._made > 2 * len(self._met) + _SLACK:
+            return NO_SUBGRAPH
+        made = _subgraph_of(owner)
+        self._made += len(made.serials)
+        self._met.update(made.serials.tolist())
+        return made
+
+
+def _subgraph_of(owner: Node) -> Subgraph:
+    met = _Traversal()
+    met.visit([owner])
+    infos = [(signature, info) for signature, info in met.infos.items() if info.numbers]
+    if any(info.form.source is RowSource.ALONE for _, info in infos):
+        return NO_SUBGRAPH
+    serials = places(met.serials)
+    order = argsort(serials)
+    ranks = argsort(order)
+    parts: list[GroupPart] = []
+    for signature, info in infos:
+        if signature.operation is not LITERAL:
+            info.sort(met.serials)  # so that whatever has several subgraphs in turn need not
+            parts += met.parts(signature, info)
+    given = [
+        (of, ranks[places(numbers)], [met.nodes[number].operands[0] for number in numbers])
+        for of, numbers in met.given.items()
+    ]
+    arrays = [x for part in parts for x in (ranks[part.numbers], _recoded(part.refs, ranks).reshape(-1))]
+    packed, sizes = concatenate(arrays), places([len(x) for x in arrays])
+    elsewhere = places([])
+    parts = [part._replace(numbers=elsewhere, refs=elsewhere) for part in parts]
+    return Subgraph(serials[order], parts, packed, sizes, given, tuple([part.name for part in parts]))
+
+
+def _unpacked(subgraphs: Sequence[Subgraph], firsts: Sequence[int]) -> Iterator[tuple[Places, Places]]:
+    """Numbers and codes of each part of subgraphs that have the same names.
+
+    `firsts`: for each subgraph, what its numbers count from.
+    """
+    sizes: Places = stacked([subgraph.sizes for subgraph in subgraphs])
+    kinds = sizes.shape[1]
+    first = places([*firsts])
+    added = concatenate([first, first << BITS])  # to numbers, and to codes
+    counts = sizes.T.reshape(-1)
+    starts = cumulated(sizes.reshape(-1))[:-1].reshape(sizes.shape)
+    at = ranges(starts.T.reshape(-1), counts)
+    more = spread(concatenate([added] * (kinds // 2)), counts)
+    values = concatenate([subgraph.packed for subgraph in subgraphs]).take(at) + more
+    ends = cumulated(sizes.sum(0)).tolist()
+    for part in range(0, kinds, 2):
+        begin, middle, end = ends[part : part + 3]
+        yield values[begin:middle], values[middle:end].reshape(middle - begin, -1)
+
+
+def _recoded(codes: Places, ranks: Places) -> Places:
+    """Codes with other numbers, given by number."""
+    found: Places = (ranks[codes >> BITS] << BITS) | (codes & MASK)
+    return found
+
+
+# -- groups -----------------------------------------------------------------------------------------
+
+
+class _Groups:
+    """The groups of one region: from the nodes that were met, and subgraphs of those that were not."""
+
+    def __init__(self, met: _Traversal, subgraphs: _Subgraphs) -> None:
+        self.met = met
+        used = subgraphs.used
+        order = sorted(range(len(used)), key=lambda at: int(used[at].serials[-1]))
+        self.subgraphs = [used[at] for at in order]
+        self.serials = [places(met.serials), *[subgraph.serials for subgraph in self.subgraphs]]
+        ends = cumulated(places([len(serials) for serials in self.serials]))[1:]
+        self.next = int(ends[-1])
+        self.firsts: list[int] = ends[:-1].tolist()  # what the numbers of each subgraph count from
+        self.lasts = flags(len(order), 0)  # numbers of the last nodes of subgraphs, as these were met
+        self.lasts[order] = ends[1:] - 1
+        self.families: dict[tuple[Name, ...], list[int]] = {}  # subgraphs that have the same names
+        for at, subgraph in enumerate(self.subgraphs):
+            self.families.setdefault(subgraph.names, []).append(at)
+        self.parts: dict[Signature, list[GroupPart]] = {}
+        self.given: dict[Kind, list[tuple[Places, list[Any]]]] = {}  # Any: numbers, and values or nodes
+        self.added: dict[int, int] = {}  # numbers of literals that are rows, by identity
+        self._take_met()
+        self._take_subgraphs()
+        self.literal: Places | None = None  # of each number, whether it is a literal's
+
+    def _take_met(self) -> None:
+        met = self.met
+        for of, numbers in met.given.items():
+            if numbers:
+                self.given[of] = [(places(numbers), [_value(met.nodes[number]) for number in numbers])]
+        for signature, info in met.infos.items():
+            if info.numbers and signature.operation is not LITERAL:
+                for part in met.parts(signature, info):
+                    apart = part.refs >= _APART << BITS
+                    codes = part.refs[apart]
+                    if len(codes):  # with the numbers that the last nodes of subgraphs have here
+                        part.refs[apart] = (self.lasts[(codes >> BITS) - _APART] << BITS) | (codes & MASK)
+                    self.parts.setdefault(signature, []).append(part)
+
+    def _take_subgraphs(self) -> None:
+        for family in self.families.values():
+            several, firsts = [self.subgraphs[at] for at in family], [self.firsts[at] for at in family]
+            alike = zip(*[subgraph.parts for subgraph in several], strict=True)
+            for parts, (numbers, refs) in zip(alike, _unpacked(several, firsts), strict=True):
+                literals = [piece for part in parts for piece in part.literals]
+                part = parts[0]._replace(numbers=numbers, refs=refs, literals=literals)
+                self.parts.setdefault(part.signature, []).append(part)
+        for subgraph, first in zip(self.subgraphs, self.firsts, strict=True):
+            for of, numbers, values in subgraph.given:
+                self.given.setdefault(of, []).append((numbers + first, values))
+
+    def region(self) -> RegionGraph:
+        """The region, its nodes numbered by serial and none of them twice."""
+        merged = merged_signatures(self.parts, self._all_literal)
+        forms = {signature: parts[0].form for signature, parts in self.parts.items()}
+        names: dict[Name, tuple[Signature, list[GroupPart]]] = {}
+        for signature, parts in self.parts.items():
+            target = merged.get(signature, signature)
+            form = forms[target]
+            for part in parts:
+                if target is not signature and form.rows != part.form.rows:
+                    part = self._widened(part, form)
+                key = (target, *map(id, part.weights))
+                names.setdefault(key, (target, []))[1].append(part)
+        added = span(_FIRST, _FIRST + len(self.added))
+        serials = concatenate([*self.serials, added])
+        order, serials = _in_order(serials, len(self.met.serials))
+        starts = starts_of_runs(serials)
+        ranks = flags(len(order), 0)
+        several = len(starts) < len(ranks)
+        if several:
+            new = flags(len(order), 0)
+            new[starts] = 1
+            ranks[order] = new.cumsum() - 1
+            serials, order = serials[starts], order[starts]
+        else:
+            ranks[order] = span(0, len(order))
+        groups = [_given_group(of, pieces, ranks) for of, pieces in self.given.items()]
+        for target, parts in names.values():
+            groups.append(_group(target, forms[target], parts, ranks))
+        if several:
+            for group in groups:
+                new = starts_of_runs(group.members)
+                if len(new) < len(group.members):
+                    group.keep(new)
+        groups.sort(key=lambda group: int(group.members[0]))
+        uses = self._uses(ranks, merged)
+        return RegionGraph(serials, groups, self.met.codes, order, ranks, self.met.nodes, uses)
+
+    def _uses(self, ranks: Places, merged: Mapping[Signature, Signature]) -> list[SubgraphUse]:
+        found = []
+        for family in self.families.values():
+            signatures = [part.signature for part in self.subgraphs[family[0]].parts]
+            targets = tuple([merged.get(signature, signature) for signature in signatures])
+            for at in family:
+                subgraph, first = self.subgraphs[at], self.firsts[at]
+                found.append(SubgraphUse(subgraph, ranks[first : first + len(subgraph.serials)], targets))
+        return found
+
+    def _all_literal(self, signature: Signature, index: int) -> bool:
+        """True if all nodes of a signature have literals at an operand."""
+        if signature.kinds[index].role is Role.LITERAL:
+            return True
+        if self.literal is None:
+            self.literal = flags(self.next)
+            for pieces in self.given.values():
+                for numbers, values in pieces:
+                    self.literal[numbers] = not any(isinstance(x, Node) for x in values)
+        several = self.parts[signature]
+        at = several[0].form.rows.index(index)
+        return all(self.literal[part.refs[:, at] >> BITS].all() for part in several)
+
+    def _widened(self, part: GroupPart, form: GroupForm) -> GroupPart:
+        """The part with rows in place of literals where others have nodes."""
+        own, columns = part.form, []
+        for i in form.rows:
+            if i in own.rows:
+                columns.append(part.refs[:, own.rows.index(i)])
+            else:
+                at = own.literals.index(i)
+                literals = [x for each in part.literals for x in each[at].values]
+                columns.append(self._rows(literals, part.signature.kinds[i]))
+        left = [own.literals.index(i) for i in form.literals]
+        return part._replace(
+            form=form,
+            refs=concatenate(columns).reshape(len(columns), -1).T,
+            literals=[tuple([each[at] for at in left]) for each in part.literals],
+        )
+
+    def _rows(self, values: Sequence[Any], of: Kind) -> Places:  # Any: arrays
+        codes, new = [], []
+        for x in values:
+            number = self.added.get(id(x))
+            if number is None:
+                number = self.added[id(x)] = self.next + len(self.added)
+                new.append((number, x))
+            codes.append(number << BITS)
+        if new:
+            numbers, given = zip(*new, strict=True)
+            self.given.setdefault(of, []).append((places(numbers), [*given]))
+        return places(codes)
+
+
+def _in_order(serials: Places, met: int) -> tuple[Places, Places]:
+    """The order of serials, and they in it; subgraphs are in order, behind `met` nodes, mostly newer."""
+    order = concatenate([span(met, len(serials)), argsort(serials[:met])])
+    if not ascending(serials[order]):
+        order = argsort(serials)
+    return order, serials[order]
+
+
+def _value(x: Node) -> Any:  # Any: a literal, or a node whose value is known
+    return x.operands[0] if x.signature.operation is LITERAL else x
+
+
+def _given_group(of: Kind, pieces: list[tuple[Places, list[Any]]], ranks: Places) -> Group:
+    members = ranks[concatenate([numbers for numbers, _ in pieces])]
+    order = argsort(members)
+    given = [x for _, values in pieces for x in values]
+    refs = places([]).reshape(len(members), 0)
+    return Group(given_form(of), None, members=members[order], refs=refs, order=order, given=given)
+
+
+def _group(signature: Signature, form: GroupForm, parts: Sequence[GroupPart], ranks: Places) -> Group:
+    members = ranks[concatenate([part.numbers for part in parts])]
+    refs = _recoded(joined_rows([part.refs for part in parts]), ranks)
+    if ascending(members):
+        order = span(0, len(members))
+    else:
+        order = argsort(members)
+        members, refs = members[order], taken(refs, order)
+    literals = [each for part in parts for each in part.literals]
+    return Group(form, signature, parts[0].weights, members, refs, order, literals=literals, at=parts[0].site)

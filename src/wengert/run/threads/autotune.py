@@ -1,0 +1,483 @@
+"""Autotuning: speculative starts and programs on several threads are taken where they have been faster.
+
+Knows: that a bind which has ended, time and again, before a thread could have helped proves that no part waited for
+another one, and that this depends on the functions that run, by which a structure is known; that the calls of a program
+are timed, scheduled on lanes, and kept there only if the clock says so; that the cores may have been busy then, so
+that the question is asked again; that two tasks share no buffer that either writes again, so that any order of tasks
+gives the same bits (S9), and that updates in place begin after the last step of all, each target's in their order.
+Refuses to know: the scheduler and the threads; the meaning of calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, pairwise, starmap
+from threading import Lock
+from time import perf_counter
+from types import CellType, FunctionType, ModuleType
+from typing import Any, Final, NamedTuple
+
+from wengert.arrays import Value, give_back, is_host_array
+from wengert.arrays.changes import Change, carry_out, carry_out_by
+from wengert.arrays.outlines import blank
+from wengert.control import Do
+from wengert.control.do import FlatMap
+from wengert.run.compiled.layout import NUMBERS, Form, Layout
+from wengert.run.compiled.program import Program, _Text, lines_of
+from wengert.run.compiled.tracing import Call, Trace, Traced, traced_in
+from wengert.run.direct import _forward_of
+from wengert.run.threads.loops import HANDOFF
+from wengert.run.threads.pool import ThreadPool
+from wengert.run.threads.schedule import Schedule, schedule
+
+_SURE: Final = 8  # runs in a row
+_AGAIN: Final = 500  # runs until the question is asked again; twice as many each time the answer is the same
+_SELDOM: Final = 8_000  # the most of them: to ask takes 0.2 ms, and 4 ms of the thread that looks
+_MOST: Final = 4096  # structures
+_DEEP: Final = 4  # functions in functions that are looked at
+
+
+class _Record:
+    """The record of one structure."""
+
+    __slots__ = ("alone", "of", "pause", "turns")
+
+    def __init__(self, of: Sequence[object]) -> None:
+        self.of = of  # which has to live as long as its id counts
+        self.alone = 0  # runs in a row that ended before help came
+        self.turns = 0  # runs that are left to go in turn
+        self.pause = _AGAIN  # the next number of such runs
+
+
+class SpeculationTuner:
+    """The structures that one executor starts ahead of their turn, by what earlier starts have gained."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, ...], _Record] = {}
+
+    def pays(self, of: Sequence[object]) -> bool:
+        """Whether to start ahead this time."""
+        seen = self._seen.get(tuple(map(id, of)))
+        if seen is None or not seen.turns:
+            return True
+        seen.turns -= 1
+        return False
+
+    def learn(self, of: Sequence[object], alone: bool) -> None:
+        """Record a start, and whether it ended `alone`: before a thread could have helped."""
+        key = tuple(map(id, of))
+        seen = self._seen.get(key)
+        if seen is None:
+            if len(self._seen) >= _MOST:
+                self._seen = {}
+            seen = self._seen[key] = _Record(of)
+        if not alone:
+            seen.alone, seen.turns, seen.pause = 0, 0, _AGAIN
+            return
+        seen.alone += 1
+        if seen.alone >= _SURE:
+            seen.turns, seen.pause = seen.pause, min(2 * seen.pause, _SELDOM)
+
+
+def functions_of(sources: Iterable[object]) -> Sequence[object]:
+    """The key of the functions behind `Do`s: their code, and that of the functions which they hold."""
+    found: list[object] = []
+    for source in sources:
+        # almost all come from `differentiable`: its function, and what that is called with, say everything
+        if type(source) is FlatMap and type(source.then) is partial and source.then.func is _forward_of:
+            made: Any = source.source  # Any: a coroutine of that function's
+            _read(made.make, found, _DEEP)
+        else:
+            _look(source, found)
+    return found
+
+
+def _look(source: object, found: list[object]) -> None:
+    while isinstance(source, Do):
+        found.append(type(source))
+        following = None
+        for name in source.__slots__:
+            part = getattr(source, name, None)
+            if isinstance(part, Do):
+                following = part
+            elif callable(part):
+                _read(part, found, _DEEP)
+        if following is None:
+            return
+        source = following
+    found.append(type(source))
+
+
+def _read(function: Any, found: list[object], deep: int) -> None:  # Any: whatever can be called
+    # the usual ones first, and nothing is built for them: this is done in every run
+    held: Iterable[object] = ()
+    if isinstance(function, partial):
+        held = function.args
+        if function.keywords:
+            held = (*held, *function.keywords.values())
+        function = function.func
+    if type(function) is FunctionType:
+        found.append(function.__code__)
+        if function.__closure__ is not None:
+            held = (*held, *map(_content, function.__closure__))
+    elif isinstance(function, type):
+        found.append(function)
+    elif hasattr(function, "__func__"):
+        held = (*held, function.__func__)
+    else:
+        owner = getattr(function, "__self__", None)  # of a method that is no function of Python's
+        found.append(function if owner is None or isinstance(owner, ModuleType) else type(owner))
+    if deep:
+        for x in held:
+            if callable(x):
+                _read(x, found, deep - 1)
+
+
+def _content(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing has been put into it yet
+        return None
+
+
+class Terms(NamedTuple):
+    """The conditions under which a program runs on several threads."""
+
+    handoff: float = HANDOFF  # seconds: a task pays two, and is worth a thread from twice that on
+    timed: int = 3  # runs in which each call is timed
+    tried: int = 7  # runs of either program, in turn, before one is chosen
+    gain: float = 0.95  # of the straight line's time, which the tasks have to stay below
+    again: int = 500  # runs until the next trial; twice as many each time that nothing has changed
+    seldom: int = 32_000  # the most of them
+
+
+TERMS: Final = Terms()
+
+
+class CallList(NamedTuple):
+    """The calls, inputs, outputs and targets of a program."""
+
+    calls: Sequence[Call]  # those with a result first, then the effects
+    inputs: Sequence[Traced]
+    outputs: Sequence[Any]  # Any: traced values or constants
+    targets: Sequence[Traced] | None
+
+
+class AutotunedProgram(Program):
+    """A program that times its calls, and then runs in tasks or in a straight line, whichever has been faster."""
+
+    def __init__(
+        self,
+        pool: ThreadPool,
+        terms: Terms,
+        trace: Trace,
+        outputs: Sequence[Any],  # Any: as in `CallList`
+        targets: Sequence[Traced] | None = None,
+    ) -> None:
+        calls = lines_of(trace, outputs)
+        self._calls: CallList | None = _without_values(CallList(calls, trace.inputs, outputs, targets))
+        self._pool = pool
+        self._terms = terms
+        self._lock = Lock()
+        self._marks: list[Sequence[float]] = []  # of each timed run: when each call began and ended
+        self._changes = targets is not None
+        self._straight = Program(trace, outputs, targets)
+        self._ways: tuple[Program, ...] = ()  # the straight line and the tasks, if these may be worth a try
+        self._times: tuple[list[float], list[float]] = ([], [])  # of the runs of either in a trial
+        # None: a trial goes on, and the ways take turns
+        self._way: Program | None = _Timed(self._calls, self._marks.append)
+        self._turn = 0
+        self._again = terms.again
+        self._chosen: Program | None = None  # last time
+        self.source = self._straight.source
+
+    def take(self) -> tuple[Any, ...]:  # Any: a program, and buffers of its kind
+        """The program of this run, and its buffers."""
+        if len(self._marks) >= self._terms.timed:
+            self._divide()  # here, where nothing has changed yet should it fail
+        self._turn = turn = self._turn + 1
+        if turn >= self._again and self._ways:
+            self._try()
+        way = self._way or self._ways[turn % 2]
+        return way, way.take()
+
+    def give(self, buffers: tuple[Any, ...]) -> None:  # Any: as in `take`
+        """Free the buffers of a run."""
+        way, own = buffers
+        if self._way is None or way is self._way:
+            way.give(own)
+
+    def forget(self) -> None:
+        for way in self._programs():
+            way.forget()
+
+    def size(self) -> int:
+        return sum(way.size() for way in self._programs())
+
+    def _programs(self) -> list[Program]:
+        """All programs of this one."""
+        way = self._way
+        return [*dict.fromkeys((self._straight, *self._ways, *([] if way is None else [way])))]
+
+    def run(
+        self, inputs: Sequence[Value], buffers: tuple[Any, ...]
+    ) -> Any:  # Any: as in `take`; and `Program.run`
+        """The outputs, or a generator that asks for targets and then gives them."""
+        way, own = buffers
+        if self._changes:
+            return self._asking(way, inputs, own)
+        begun = perf_counter()
+        outputs = way.run(inputs, own)
+        if self._way is None:
+            self._learn(way, perf_counter() - begun)
+        return outputs
+
+    def _asking(
+        self, way: Program, inputs: Sequence[Value], buffers: tuple[Any, ...]
+    ) -> Generator[Any, Any, tuple[Any, ...]]:  # Any: as in `take`
+        begun = perf_counter()
+        outputs, changes = yield from way.run(inputs, buffers)
+        return outputs, (way, begun, changes)
+
+    def carry_out(self, changes: Any, last: Iterable[Change]) -> None:  # Any: as `_asking` gives them
+        """As `Program`; the end of the run."""
+        way, begun, own = changes
+        way.carry_out(own, last)
+        if self._way is None:
+            self._learn(way, perf_counter() - begun)
+
+    def _learn(self, way: Program, seconds: float) -> None:
+        """Record a run of the trial, and choose when there are enough."""
+        with self._lock:
+            if self._way is None and way in self._ways:
+                self._times[self._ways.index(way)].append(seconds)
+                if min(map(len, self._times)) >= self._terms.tried:
+                    straight, tasks = map(min, self._times)  # a busy core makes single runs slow, never fast
+                    self._choose(self._ways[tasks < straight * self._terms.gain])
+
+    def _divide(self) -> None:
+        with self._lock:
+            if self._calls is not None:
+                self._divided(self._calls)
+
+    def _divided(self, of: CallList) -> None:
+        costs = [min(times) for times in zip(*map(_differences, self._marks), strict=True)]
+        self._calls = None
+        self._marks.clear()
+        if sum(costs) <= 2 * self._terms.handoff:
+            self._choose(self._straight)
+            return
+        pure = sum(call.result is not None for call in of.calls)
+        changes = costs[pure + 2 :]  # after what it takes to ask for targets, and to find the changes
+        tasks = ScheduledProgram(of, costs[:pure] + changes, self._pool, self._terms.handoff)
+        if tasks.pays and self._terms.tried:
+            self._ways = (self._straight, tasks)
+            self._try()
+        else:
+            self._choose(tasks if tasks.pays else self._straight)
+
+    def _try(self) -> None:
+        """Begin a trial: a choice made while other programs kept the cores busy does not last."""
+        self._turn = 0
+        self._times = ([], [])
+        self._way = None
+
+    def _choose(self, way: Program) -> None:
+        same = way is self._chosen
+        self._again = min(2 * self._again, self._terms.seldom) if same else self._terms.again
+        self._way = self._chosen = way
+        self.source = way.source
+        for other in self._ways:
+            if other is not way:
+                other.forget()
+        if self._ways:
+            give_back()
+
+
+def _without_values(of: CallList) -> CallList:
+    """CallList of which only shapes are kept: nothing of the traced run stays alive (S13)."""
+    slots = _Slots()
+    calls = [replace(c, arguments=slots.of(c.arguments), result=slots.of(c.result)) for c in of.calls]
+    return CallList(calls, *map(slots.of, of[1:]))
+
+
+class _Slots:
+    """Another slot for each traced value."""
+
+    def __init__(self) -> None:
+        self._trace = Trace()
+        self._slots: dict[Traced, Traced] = {}
+
+    def of(self, x: Any) -> Any:  # Any: as in `Call`
+        """`x` with the other values in it."""
+        if isinstance(x, (tuple, list)):
+            return type(x)(map(self.of, x))
+        if not isinstance(x, Traced):
+            return x
+        if x not in self._slots:
+            self._slots[x] = Traced(self._trace, _shape_only(x.value))
+        return self._slots[x]
+
+
+def _shape_only(value: Value) -> Value:
+    """A number, or a blank of an array that could lie in a buffer: all that a layout reads."""
+    if is_host_array(value):
+        return blank(value) if value.flags.c_contiguous else None
+    return value if isinstance(value, NUMBERS) else None
+
+
+def _differences(marks: Sequence[float]) -> list[float]:
+    return [b - a for a, b in pairwise(marks)]
+
+
+class _Timed(Program):
+    """The straight line, with the clock read after each call."""
+
+    def __init__(self, of: CallList, note: Callable[[Sequence[float]], None]) -> None:
+        layout = Layout(of.calls, of.outputs)
+        text = _Text(of.inputs, of.targets, layout)
+        text.constants.scope |= {"clock": perf_counter, "note": note, "starmap": starmap}
+        lines = [*text.head(), "marks = [clock()]"]
+        for call in of.calls:
+            if call.result is not None:
+                lines += [text.line(call), "marks.append(clock())"]
+        lines += [text.asking(of.outputs), "marks.append(clock())"]
+        effects = [text.change(call) for call in of.calls if call.result is None]
+        if of.targets is None:
+            lines.append("note(marks)")
+        look = (
+            "(marks.extend, starmap(clock, ((),)))"  # made of functions written in C, as changes have to be
+        )
+        changes = ", ".join([look, *(f"{line}, {look}" for line in effects), "(note, marks)"])
+        self._compile(text, [*lines, text.end(of.outputs, f"[{changes}]")])
+
+
+class ScheduledProgram(Program):
+    """A program whose tasks are functions of their own, which a thread pool runs as soon as they can begin."""
+
+    def __init__(self, of: CallList, costs: Sequence[float], pool: ThreadPool, handoff: float) -> None:
+        at = sum(call.result is not None for call in of.calls)
+        pure, effects = of.calls[:at], of.calls[at:]
+        first = schedule(_needs(pure), costs[:at], pool.threads, handoff)
+        order = _heaviest_first(effects, costs[at:])
+        effects = [effects[i] for i in order]
+        last = schedule(_turns(effects), [costs[at + i] for i in order], pool.threads, handoff)
+        self.pays = first.span + last.span < sum(costs)
+        groups = [*([pure[i] for i in part] for part in first.parts)]
+        updates = [*([effects[i] for i in part] for part in last.parts)]
+        layout = _TaskLayout([*groups, *updates], of.outputs)
+        text = _Text(of.inputs, of.targets, layout)
+        text.constants.scope["pool"] = pool.run
+        shared = _shared(groups, updates, of.outputs)
+        lines = text.head()
+        lines += _written(text, groups, first, shared, "r")
+        asking = text.asking(of.outputs)
+        changes = "".join(f"{text.changes(part)}, " for part in updates)
+        self._compile(text, [*lines, asking, text.end(of.outputs, f"({changes})")])
+        self._pool, self._last = pool, last
+
+    def carry_out(self, changes: Sequence[list[Change]], last: Iterable[Change]) -> None:
+        """As `Program`, on several threads."""
+        if len(changes) > 1:
+            carry_out_by(partial(self._pool.run, schedule=self._last), changes, last)
+        else:
+            carry_out([*chain.from_iterable(changes), *last])
+
+
+def _needs(calls: Sequence[Call]) -> list[set[int]]:
+    """For each call the calls whose results it takes, or whose memory its operands share."""
+    made: dict[Traced, int] = {}
+    needs = []
+    for i, call in enumerate(calls):
+        needs.append({made[x] for x in traced_in(call.arguments) if x in made})
+        if call.result is not None:
+            made[call.result] = i
+    return needs
+
+
+def _turns(effects: Sequence[Call]) -> list[set[int]]:
+    """For each effect the one before it on the same target."""
+    latest: dict[object, int] = {}
+    turns = []
+    for i, call in enumerate(effects):
+        turns.append({latest[call.arguments[0]]} if call.arguments[0] in latest else set())
+        latest[call.arguments[0]] = i
+    return turns
+
+
+def _heaviest_first(effects: Sequence[Call], costs: Sequence[float]) -> list[int]:
+    """Effects by the cost of all on their target, so that the last to be placed are small; in order for each target."""
+    total: dict[object, float] = {}
+    for call, cost in zip(effects, costs, strict=True):
+        total[call.arguments[0]] = total.get(call.arguments[0], 0.0) + cost
+    return sorted(range(len(effects)), key=lambda i: -total[effects[i].arguments[0]])
+
+
+def _shared(
+    groups: Sequence[Sequence[Call]], updates: Iterable[Sequence[Call]], outputs: Sequence[object]
+) -> set[Traced]:
+    """The results that are taken outside of their own task."""
+    home = {call.result: at for at, group in enumerate(groups) for call in group}
+    taken = {
+        x for at, group in enumerate(groups) for call in group
+        for x in traced_in(call.arguments) if home.get(x, at) != at
+    }  # fmt: skip
+    return taken.union(
+        traced_in(tuple(outputs)), *(traced_in(call.arguments) for group in updates for call in group)
+    )
+
+
+def _written(
+    text: _Text, groups: Sequence[Sequence[Call]], tasks: Schedule, shared: set[Traced], letter: str
+) -> list[str]:
+    """The lines of tasks: a function each, and the call that runs them; a single task needs no function."""
+    written = [[text.line(call) for call in group] for group in groups]
+    if len(groups) <= 1:
+        return [line for group in written for line in group]
+    lines = []
+    named = {*text.layout.place, *text.layout.views}
+    for at, (group, body) in enumerate(zip(groups, written, strict=True)):
+        made = [call.result for call in group if call.result in shared]
+        names = [text.names[x] for x in made if x is not None and x not in named]
+        lines += [f"{name} = None" for name in names]
+        lines.append(f"def {letter}{at}():")
+        lines += [f" nonlocal {name}" for name in names]
+        lines += [f" {line}" for line in body if line] or [" pass"]
+    works = "".join(f"{letter}{at}, " for at in range(len(groups)))
+    return [*lines, f"pool(({works}), {text.constants.name(tasks)})"]
+
+
+class _TaskLayout(Layout):
+    """The layout in which a buffer is reused only within the one task that has used it."""
+
+    def __init__(self, groups: Sequence[Sequence[Call]], outputs: Sequence[object]) -> None:
+        self._task: Mapping[Call, int] = {call: at for at, group in enumerate(groups) for call in group}
+        self._home = {call.result: at for call, at in self._task.items() if call.result is not None}
+        self._free: dict[int, dict[Form, list[int]]] = {}
+        super().__init__([call for group in groups for call in group], outputs)
+
+    def _last_uses(self, calls: Sequence[Call]) -> dict[int, dict[Traced, None]]:
+        users: dict[Traced, set[int]] = {}
+        for call in calls:
+            for x in traced_in((*call.arguments, call.result)):
+                for root in self.roots.get(x, ()):
+                    users.setdefault(root, set()).add(self._task[call])
+        last = super()._last_uses(calls)
+        return {at: {x: None for x in dying if len(users[x]) == 1} for at, dying in last.items()}
+
+    def _ends(self, calls: Sequence[Call], outputs: Sequence[object]) -> dict[Call, list[Traced]]:
+        users: dict[Traced, set[int]] = {}
+        for call in calls:
+            for x in traced_in((*call.arguments, *call.options.values(), call.result)):
+                users.setdefault(x, set()).add(self._task[call])
+        ends = super()._ends(calls, outputs)
+        return {call: [x for x in dying if len(users[x]) == 1] for call, dying in ends.items()}
+
+    def _settle(self, result: Traced, free: dict[Form, list[int]]) -> None:
+        super()._settle(result, self._free.setdefault(self._home[result], {}))
+
+    def _release(self, dying: Iterable[Traced], free: dict[Form, list[int]]) -> None:
+        for x in dying:
+            super()._release([x], self._free.setdefault(self._home[x], {}))

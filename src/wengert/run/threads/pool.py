@@ -1,0 +1,317 @@
+"""A thread pool, and the jobs that its threads and their callers run together.
+
+Knows: counts of what each task of a job waits for, that a task may give more of them, and that a job is over only when
+no thread is in it any more; that waking a thread takes longer than a small job, so that a deferred job is opened to the
+pool only when it has lasted a while; that an idle thread keeps nothing alive (S13).
+Refuses to know: what a task does.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from queue import SimpleQueue
+from threading import Lock, Thread
+from time import perf_counter, sleep, thread_time
+from typing import Final, TypeAlias
+
+from wengert.errors import combine
+from wengert.run.threads.schedule import Schedule
+
+PATIENCE: Final = 2e-3  # seconds until a deferred job is opened: help costs 0.2 ms, more where cores are busy
+_LOOK: Final = 1e-3  # seconds between two looks at deferred jobs
+_LOOKS: Final = 100  # in vain, until no thread looks any more
+Work: TypeAlias = Callable[[], object]
+
+
+class Spawned(list[Work]):
+    """Works that a work returns for the job to run too; the first of them is the next."""
+
+
+class ThreadPool:
+    """`threads - 1` threads beside each caller's own; they begin with the first job and end with the pool."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._jobs = _Jobs(0)
+        self._process = 0  # in which the threads live: a fork has none
+
+    def run(self, works: Sequence[Work], schedule: Schedule, deferred: bool = False) -> bool:
+        """Run `works`, one for each task of `schedule`; several failures come as one, in the order of the tasks.
+
+        A work may return more works. A `deferred` job gets help only when it has lasted for a while.
+        Returns whether the job was small and ran on the caller's thread alone.
+        """
+        if self._process != os.getpid():
+            self._begin()
+        jobs = self._jobs
+        job, begun = Job(works, schedule, jobs.call), thread_time()
+        try:
+            jobs.add(job, deferred)
+            job.conduct()
+        except BaseException:  # an interrupt: other threads use what the caller is about to let go of
+            try:
+                job.leave()
+            except BaseException:  # and another one
+                job.leave()
+            raise
+        finally:
+            try:
+                jobs.remove(job)
+            except BaseException:
+                jobs.remove(job)
+                raise
+        job.finish()
+        return not job.helped and thread_time() - begun < PATIENCE
+
+    def _begin(self) -> None:
+        with _beginning:
+            if self._process == os.getpid():
+                return
+            self._jobs = jobs = _Jobs(self.threads - 1)
+            for i in range(1, self.threads):
+                Thread(target=_work, args=(jobs,), name=f"wengert-pool-{i}", daemon=True).start()
+            weakref.finalize(self, jobs.dismiss)
+            self._process = os.getpid()
+
+
+class _Jobs:
+    """The jobs that the threads of a pool share, and the calls that wake a thread."""
+
+    def __init__(self, threads: int) -> None:
+        self.calls: SimpleQueue[bool] = SimpleQueue()  # False: the pool is gone
+        self._threads = threads
+        self._lock = Lock()
+        self._open: list[Job] = []
+        self._deferred: list[Job] = []
+        self._called = 0  # calls that no thread has taken yet
+        self._watched = False  # a thread looks at deferred jobs
+
+    def add(self, job: Job, deferred: bool) -> None:
+        """Admit a job that begins."""
+        if deferred and self._threads:
+            self._deferred.append(job)
+            if not self._watched:
+                self.call(1)
+        else:
+            job.open = True
+            self._open.append(job)
+
+    def remove(self, job: Job) -> None:
+        """Drop a job that is over."""
+        with self._lock:
+            for jobs in (self._open, self._deferred):
+                if job in jobs:
+                    jobs.remove(job)
+
+    def call(self, count: int) -> None:
+        """Wake so many threads, less those on their way."""
+        with self._lock:
+            self._call(count)
+
+    def _call(self, count: int) -> None:
+        for _ in range(min(count, self._threads - self._called)):
+            self._called += 1
+            self.calls.put(True)
+
+    def dismiss(self) -> None:
+        """End all threads."""
+        for _ in range(self._threads):
+            self.calls.put(False)
+
+    def taken(self) -> None:
+        """Count a call that a thread has taken."""
+        with self._lock:
+            self._called -= 1
+
+    def next(self) -> Job | None:
+        """A job with a task to run; for it one thread stays and looks, as long as deferred jobs come and go."""
+        looks = 0
+        while True:
+            with self._lock:
+                found = next((job for job in self._open if job.waiting), None)
+                if found is not None:
+                    self._call(found.waiting - 1 + bool(self._deferred))  # another thread has to look
+                if found is not None or self._watched or looks > _LOOKS:
+                    return found
+                self._watched = True
+            sleep(_LOOK)
+            with self._lock:
+                looks = 0 if self._deferred else looks + 1
+                self._watched = False
+                before = perf_counter() - PATIENCE
+                for job in [job for job in self._deferred if job.begun < before]:
+                    self._deferred.remove(job)
+                    self._open.append(job)
+                    job.open = True
+
+
+_beginning = Lock()  # of all pools: a process that is forked gets a lock that no thread holds
+
+
+def _forked() -> None:
+    global _beginning
+    _beginning = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _work(jobs: _Jobs) -> None:
+    while jobs.calls.get():
+        jobs.taken()
+        while (job := jobs.next()) is not None:
+            job.context.copy().run(job.help)
+            del job
+
+
+class Job:
+    """Ready, waiting and running tasks; the owner is one of the threads. `call` wakes so many others.
+
+    A task that fails ends the job: tasks that have begun still finish.
+    """
+
+    def __init__(self, works: Sequence[Work], schedule: Schedule, call: Callable[[int], object]) -> None:
+        self.context = copy_context()  # numpy's error state, and whose training this is
+        self.begun = perf_counter()
+        self.open = False  # to other threads
+        self.helped = False  # another thread has run a task
+        self._call = call
+        self._works = [*works]
+        self._lanes = [*schedule.lanes]
+        self._waits = [*schedule.waits]
+        self._followers = schedule.followers
+        self._lock = Lock()
+        self._ready = [i for i, count in enumerate(schedule.waits) if not count]
+        self._left = len(works)  # tasks that have not been done
+        self._helping = 0  # threads that are in a task, without the owner
+        self._failures: list[tuple[int, BaseException]] = []
+        self._sleeps = False
+        self._stopped = False
+        self._bell: SimpleQueue[None] = SimpleQueue()
+
+    @property
+    def waiting(self) -> int:
+        """The number of tasks that could begin now."""
+        return len(self._ready)
+
+    # -- the owner ----------------------------------------------------------------------------------
+
+    def conduct(self) -> None:
+        """Take part until the job is over."""
+        self._offer(len(self._ready) - 1)
+        lane = 0
+        while True:
+            with self._lock:
+                at = self._next(lane)
+                over = at is None and self._over()
+                self._sleeps = at is None and not over
+            if over:
+                return
+            if at is None:
+                self._bell.get()
+                continue
+            lane = self._lanes[at]
+            result = self._perform(at)
+            with self._lock:
+                ready = self._done(at, result)
+            self._offer(ready - 1)
+
+    def leave(self) -> None:
+        """End the job after an interrupt of the owner: begin no more tasks, and wait for those that run."""
+        waits = True
+        while waits:
+            try:
+                with self._lock:
+                    self._stopped = True
+                    self._ready.clear()
+                    waits = self._sleeps = bool(self._helping)
+                if waits:
+                    self._bell.get()
+            except BaseException:  # one is on its way already, and buffers are in use until all are out
+                continue
+        self._failures.clear()
+
+    def finish(self) -> None:
+        """Raise the failures of tasks."""
+        if not self._failures:
+            return
+        failures = [failure for _, failure in sorted(self._failures, key=lambda pair: pair[0])]
+        self._failures.clear()
+        try:
+            stops = [x for x in failures if not isinstance(x, Exception)]
+            raise stops[0] if stops else combine(x for x in failures if isinstance(x, Exception))
+        finally:
+            failures.clear()  # their tracebacks hold this frame
+            stops.clear()
+
+    # -- all threads --------------------------------------------------------------------------------
+
+    def help(self) -> None:
+        """Take part as long as a task is ready."""
+        lane = -1
+        while True:
+            with self._lock:
+                at = self._next(lane)
+                if at is None:
+                    return
+                self._helping += 1
+                self.helped = True
+            lane = self._lanes[at]
+            result = self._perform(at)
+            with self._lock:
+                self._helping -= 1
+                ready = self._done(at, result)
+                wanted = self._sleeps and (ready > 1 or (not self._ready and self._over()))
+                if wanted:
+                    self._sleeps = False
+            if wanted:
+                self._bell.put(None)
+                ready -= 1
+            self._offer(ready - 1)
+
+    def _next(self, lane: int) -> int | None:
+        """A ready task, of this lane if there is one; for the holder of the lock."""
+        ready = self._ready
+        if not ready:
+            return None
+        for i in range(len(ready) - 1, -1, -1):
+            if self._lanes[ready[i]] == lane:
+                return ready.pop(i)
+        return ready.pop()
+
+    def _perform(self, at: int) -> object:
+        try:
+            return self._works[at]()
+        except BaseException as failure:  # an interrupt, too: `finish` raises it in the owner's thread
+            self._failures.append((at, failure))
+            del failure
+            return None
+
+    def _done(self, at: int, result: object) -> int:
+        """Count a task as done; the number of ready ones. For the holder of the lock."""
+        if self._failures or self._stopped:
+            self._stopped = True
+            self._ready.clear()
+            return 0
+        self._left -= 1
+        for work in reversed(result) if isinstance(result, Spawned) else ():
+            self._ready.append(len(self._works))
+            self._works.append(work)
+            self._lanes.append(self._lanes[at])
+            self._left += 1
+        for x in self._followers[at] if at < len(self._followers) else ():
+            self._waits[x] -= 1
+            if not self._waits[x]:
+                self._ready.append(x)
+        return len(self._ready)
+
+    def _over(self) -> bool:
+        return (self._stopped or not self._left) and not self._helping
+
+    def _offer(self, count: int) -> None:
+        if count > 0 and self.open:
+            self._call(count)

@@ -1,0 +1,429 @@
+"""Speculative starts: binds and branches run before their turn, on a thread pool, and the rest of each in its turn.
+
+Knows: counts of the operands that each node waits for, so that a node is computed as soon as they are known and fibers
+go on with its value; that nodes of Wengert's own which are ready together are computed in one line, while a rule of
+others, which may take any time, is a task of its own; that what has been computed early counts as computed when its
+turn comes, so that nodes, and with them deltas, have the order of one thread, whichever was first (S9).
+Refuses to know: threads, and which starts pay.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from threading import Lock
+from typing import Any, Final
+
+from wengert.arrays import Value, all_quiet
+from wengert.control import Context, Do, Run, Steps
+from wengert.control.do import Shared, Within
+from wengert.differentiable import Tape
+from wengert.graph.node import Expression, Node
+from wengert.graph.operand import tape_of
+from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
+from wengert.graph.order import below
+from wengert.run.evaluation import Evaluation
+from wengert.run.fibers import Fiber, Fork, Joined, Speculating, Wait, drop
+from wengert.run.loops import Loops, forward
+from wengert.run.notes import noted
+from wengert.run.received import checked, received
+from wengert.run.threads.autotune import SpeculationTuner, functions_of
+from wengert.run.threads.loops import ThreadedLoops, backward_on
+from wengert.run.threads.pool import Spawned, ThreadPool
+from wengert.run.threads.schedule import ONE_TASK
+
+
+class Early(Context):
+    """The context of a program that runs before its turn."""
+
+    __slots__ = ()
+
+
+class Turn(Do[None]):
+    """Wait for the turn of what follows."""
+
+    __slots__ = ()
+
+    def _begin(self, machine: Any) -> None:  # Any: any machine
+        machine.value = None
+
+
+TURN: Final = Turn()
+STOPS: Final[frozenset[type]] = frozenset({Turn, Wait, Fork, Shared, Within})
+
+
+class Speculation:
+    """Fibers that go on together until each has ended or needs its turn."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    def branches(
+        self, pool: ThreadPool, parts: Sequence[Do[Any]], context: Context, home: Speculating | None = None
+    ) -> tuple[list[Joined], bool]:
+        """Branches as far as they go; whether that was over before another thread could help."""
+        fork = Fork(parts)
+        fibers = fork.begin(Early(context.run, context.environment), STOPS, home)
+        try:
+            works = [lambda: Spawned(partial(self._go, fiber) for fiber in fibers)]
+            return fork.begun, pool.run(works, ONE_TASK, deferred=True)
+        except BaseException as stop:  # an interrupt, too, leaves nothing open
+            drop(fork.begun, stop)
+            raise
+
+    def _go(self, fiber: Fiber) -> Spawned:
+        works = Spawned()
+        while True:
+            fiber.go()
+            asked = fiber.asked
+            if asked is None:
+                self._ended(fiber, works)
+            elif isinstance(asked, Fork):
+                branches = fiber.fork()
+                if not branches:
+                    continue
+                works += [partial(self._go, branch) for branch in branches]
+            elif isinstance(asked, Wait) and self._waited(fiber, asked.root, works):
+                fiber.answered()
+                continue
+            return works
+
+    def _ended(self, fiber: Fiber, works: Spawned) -> None:
+        if fiber.parent is not None:
+            with self._lock:
+                goes_on = fiber.parent.branch_ended()
+            if goes_on:
+                works.append(partial(self._go, fiber.parent))
+
+    def _waited(self, fiber: Fiber, root: Expression, works: Spawned) -> bool:
+        """Whether the value of `root` is there now, or its failure; if not, the fiber goes on when it is."""
+        return False
+
+
+class NodeSpeculation(Speculation):
+    """Fibers together with the nodes of an evaluation."""
+
+    def __init__(self, owner: SpeculativeEvaluation, run: Run, foreign: Callable[[Signature], bool]) -> None:
+        super().__init__()
+        self._owner = owner
+        self._run = run
+        self._foreign = foreign
+        self._missing: dict[Expression, int] = {}  # of all nodes met: operands that are not known
+        self._users: dict[Expression, list[Node]] = {}  # of what is not known
+        self._waiting: dict[Expression, list[Fiber]] = {}
+        self._binds: dict[Fiber, Node] = {}
+
+    def nodes(self, pool: ThreadPool, nodes: Sequence[Node]) -> bool:
+        """Compute nodes as far as they go; whether that was over before another thread could help."""
+        return pool.run([partial(self._begin, nodes)], ONE_TASK, deferred=True)
+
+    def _begin(self, nodes: Sequence[Node]) -> Spawned:
+        works = Spawned()
+        with self._lock:
+            ready = self._claim(nodes)
+        self._proceed(ready, works)
+        return works
+
+    def _waited(self, fiber: Fiber, root: Expression, works: Spawned) -> bool:
+        owner = self._owner
+        fiber.log.append(root)
+        with self._lock:
+            if root in owner.failed:
+                return True
+            # Any: values, failures and counts
+            nodes, weights = below(root, ChainMap[Expression, Any](owner.values, owner.failed, self._missing))
+            owner.read(weights)
+            ready = self._claim(nodes)
+            if root in owner.values:
+                return True
+            self._waiting.setdefault(root, []).append(fiber)
+        return self._proceed(ready, works, fiber)
+
+    def _ended(self, fiber: Fiber, works: Spawned) -> None:
+        node = self._binds.get(fiber)
+        if node is None:
+            super()._ended(fiber, works)
+        elif fiber.failure is None:
+            try:
+                value = received(checked(fiber.value, node), node)
+            except Exception:  # its turn says so
+                return
+            self._owner.values[node] = value
+            self._follow([node], works)
+
+    # -- nodes --------------------------------------------------------------------------------------
+
+    def _claim(self, nodes: Sequence[Node]) -> list[Node]:
+        """Count the operands that each waits for; the nodes without any. For the holder of the lock."""
+        values, ready = self._owner.values, []
+        for node in nodes:
+            operands = node.operands
+            waits = {x for i in node.signature.nodes if (x := operands[i]) not in values}
+            self._missing[node] = len(waits)
+            for x in waits:
+                self._users.setdefault(x, []).append(node)
+            if not waits:
+                ready.append(node)
+        return ready
+
+    def _proceed(self, ready: list[Node], works: Spawned, mine: Fiber | None = None) -> bool:
+        """Compute short nodes that are ready, and those that then are; whether the fiber `mine` can go on."""
+        goes_on = False
+        while ready:
+            short, done = [], []
+            for node in ready:
+                if node.signature.mode == EXTERNAL:
+                    self._open(node, works)
+                elif node.signature.mode == UNRESOLVED:
+                    self._owner.compute(node)
+                    done.append(node)
+                elif self._foreign(node.signature):
+                    works.append(partial(self._alone, node))
+                else:
+                    short.append(node)
+            if short:
+                with self._lock:
+                    line = self._line(short)
+                done += line
+                self._compute([*line])
+            ready, woken = self._known(done)
+            works += [partial(self._go, fiber) for fiber in woken if fiber is not mine]
+            goes_on |= mine in woken
+        return goes_on
+
+    def _open(self, node: Node, works: Spawned) -> None:
+        fiber = self._owner.fiber(node, self._run)
+        if fiber is not None:
+            self._binds[fiber] = node
+            works.append(partial(self._go, fiber))
+
+    def _alone(self, node: Node) -> Spawned:
+        works = Spawned()
+        self._compute([node])
+        self._follow([node], works)
+        return works
+
+    def _follow(self, done: Sequence[Node], works: Spawned) -> None:
+        """Go on with what has waited for these, which have been computed."""
+        ready, woken = self._known(done)
+        works += [partial(self._go, fiber) for fiber in woken]
+        self._proceed(ready, works)
+
+    def _line(self, ready: Sequence[Node]) -> list[Node]:
+        """These, and what needs nothing else: no other thread computes any of it. For the holder of the lock."""
+        line = [*ready]
+        met: dict[Node, int] = {}
+        for node in line:  # which grows
+            for user in self._users.get(node, ()):
+                met[user] = met.get(user, 0) + 1
+                if met[user] == self._missing[user] and not self._apart(user.signature):
+                    line.append(user)
+        return line
+
+    def _apart(self, signature: Signature) -> bool:
+        return signature.mode in (EXTERNAL, UNRESOLVED) or self._foreign(signature)
+
+    def _compute(self, nodes: list[Node]) -> None:
+        """Compute nodes; one that fails stops only those that need it."""
+        values, failed = self._owner.values, self._owner.failed
+        self._run.on_cancel(nodes.clear)
+        try:
+            with all_quiet():
+                while (done := forward(nodes, values, failed)) < len(nodes):
+                    nodes[:] = [node for node in nodes[done + 1 :] if _ready(node, values)]
+        finally:
+            self._run.discard(nodes.clear)
+
+    def _known(self, nodes: Sequence[Node]) -> tuple[list[Node], list[Fiber]]:
+        """The nodes that wait for nothing else any more, and the fibers that go on."""
+        ready: list[Node] = []
+        woken: list[Fiber] = []
+        values, failed = self._owner.values, self._owner.failed
+        with self._lock:
+            for node in nodes:
+                if node not in values and node not in failed:
+                    continue
+                self._owner.early.add(node)
+                woken += self._waiting.pop(node, ())
+                for user in self._users.pop(node, ()) if node in values else ():
+                    self._missing[user] -= 1
+                    if not self._missing[user] and user not in values and user not in failed:
+                        ready.append(user)
+        return ready, woken
+
+
+def _ready(node: Node, values: Container[object]) -> bool:
+    return all(node.operands[i] in values for i in node.signature.nodes)
+
+
+class SpeculativeEvaluation(Evaluation):
+    """The values and deltas of one run, whose binds start ahead of their turn."""
+
+    # a class with room for attributes, so that a run without an own evaluation can be one of both kinds
+    ahead: NodeSpeculation | None = None  # now at work
+    apart = False  # something has gone ahead in this run
+    lasts = False  # so that deltas are worth several threads, too
+
+    def __init__(self, pool: ThreadPool, tuner: SpeculationTuner, snapshot: int, loops: Loops) -> None:
+        super().__init__(snapshot, loops)
+        self.helped_by(pool, tuner)
+
+    def helped_by(self, pool: ThreadPool, tuner: SpeculationTuner) -> None:
+        """Set the pool, and who knows what pays."""
+        self.pool = pool
+        self.tuner = tuner
+        self.early: set[Expression] = set()  # computed, or failed, before their turn
+        self.fibers: dict[object, Joined] = {}  # of binds whose turn has not come
+
+    # -- ahead --------------------------------------------------------------------------------------
+
+    def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
+        sources = [x.operands[0] for x in nodes if x.signature.mode == EXTERNAL] if len(nodes) > 1 else ()
+        if len(sources) > 1:
+            of = functions_of(sources)
+            if self.tuner.pays(of):
+                return self._speculate(nodes, of, context)
+        return self._rest(nodes, context)
+
+    def _rest(self, nodes: list[Node], context: Context) -> Steps[None]:
+        return self._with_early(nodes, context) if self.early else self._in_turn(nodes, context)
+
+    def _speculate(self, nodes: list[Node], of: Sequence[object], context: Context) -> Steps[None]:
+        """Start all binds among these, and what depends on them, as far as they go; then the rest in turn."""
+        before = {*self.fibers}
+        try:
+            if len({_key(x) for x in nodes if x.signature.mode == EXTERNAL and not self._met(x)}) > 1:
+                left = [node for node in nodes if node not in self.values and node not in self.failed]
+                with self._at_work(context.run) as ahead:
+                    alone = ahead.nodes(self.pool, left)
+                self.tuner.learn(of, alone)
+                self.lasts |= not alone
+            yield from self._rest(nodes, context)
+        except BaseException as stop:  # also an interrupt, and the end of this generator
+            drop(self._begun_since(before), stop)
+            raise
+        drop(self._begun_since(before))
+
+    def _begun_since(self, before: Container[object]) -> list[Joined]:
+        return [self.fibers.pop(key) for key in [*self.fibers] if key not in before]
+
+    def branches(self, parts: Sequence[Do[Any]], context: Context) -> tuple[list[Joined], bool]:
+        """Branches of a `gather` as far as they go; whether that was over before another thread could help."""
+        with self._at_work(context.run) as ahead:
+            return ahead.branches(self.pool, parts, context, self)
+
+    @contextmanager
+    def _at_work(self, run: Run) -> Iterator[NodeSpeculation]:
+        loops = self.loops
+        foreign = loops.is_foreign if isinstance(loops, ThreadedLoops) else _nothing
+        self.apart = True
+        self.ahead = NodeSpeculation(self, run, foreign)
+        try:
+            yield self.ahead
+        finally:
+            self.ahead = None
+
+    def _met(self, node: Node) -> bool:
+        """Whether the turn of a bind has come, or that of another node with its value."""
+        known = (self.values, self.failed, self.opening)
+        return (
+            any(node in found for found in known)
+            or _key(node) in self.fibers
+            or id(node.operands[0]) in self.opened
+        )
+
+    def fiber(self, node: Node, run: Run) -> Fiber | None:
+        """The fiber of a bind; None if it has one, or its turn has come."""
+        if self._met(node):
+            return None
+        (source,) = node.operands
+        # a user's `forward` is not called before it runs
+        made = source if isinstance(source, Do) else Do.defer(partial(tape_of, node))
+        fiber = Fiber(made, Early(run, self), STOPS, self)
+        self.fibers[_key(node)] = Joined(fiber)
+        return fiber
+
+    def compute(self, node: Node) -> None:
+        """Compute the value of one node, or its failure."""
+        try:
+            self._compute(node, node.signature)
+        except Exception as failure:
+            self.failed[node] = (noted(failure, node, self._operands(node)),)
+
+    # -- in turn ------------------------------------------------------------------------------------
+
+    def asked(self, root: Expression, context: Context) -> Steps[None]:
+        """Prepare a question for the value of `root`, where something has gone ahead."""
+        if self.ahead is not None:
+            yield Wait(root, self)
+        else:
+            yield from self.in_turn(root, context)
+
+    def in_turn(self, root: Expression, context: Context) -> Steps[None]:
+        """Compute `root` now."""
+        if root in self.early or (root not in self.values and root not in self.failed):
+            yield from self.carefully(self._left(root), context)
+
+    def taken(self, log: Sequence[Expression], context: Context) -> Steps[None]:
+        """Admit what has been computed for these, as its turn has come."""
+        for root in log:
+            if root in self.early:
+                yield from self.carefully(self._left(root), context)
+
+    def _left(self, root: Expression) -> list[Node]:
+        nodes, weights = below(root, _Without(self.values, self.early))
+        self.read(weights)
+        return nodes
+
+    def _with_early(self, nodes: Sequence[Node], context: Context) -> Steps[None]:
+        late: list[Node] = []
+        for node in nodes:
+            if node not in self.early:
+                late.append(node)
+                continue
+            if late:
+                yield from self._in_turn(late, context)
+                late = []
+            self.early.discard(node)
+            if node.signature.mode == EXTERNAL:
+                self.values.pop(node, None)
+                yield from self._one(node, context)
+            elif node in self.values:
+                self.order.append(node)
+        yield from self._in_turn(late, context)
+
+    # -- backward -----------------------------------------------------------------------------------
+
+    def backward(self, context: Context) -> Steps[None]:
+        return self._backward_on_threads(context) if self.lasts else super().backward(context)
+
+    def _backward_on_threads(self, context: Context) -> Steps[None]:
+        loops, run = self.loops, context.run
+        if not isinstance(loops, ThreadedLoops) or not backward_on(self.pool, self, run, loops.is_foreign):
+            yield from super().backward(context)
+
+    def _rest_of(self, node: Node) -> Do[Tape[Any, Any]]:
+        begun = self.fibers.pop(_key(node), None) if self.fibers else None
+        return tape_of(node) if begun is None else begun
+
+
+class _Without:
+    """The difference of two tables."""
+
+    def __init__(self, table: dict[Expression, Value], other: set[Expression]) -> None:
+        self._table, self._other = table, other
+
+    def __contains__(self, x: object) -> bool:
+        return x in self._table and x not in self._other
+
+
+def _key(node: Node) -> object:
+    """A key that binds of the same user's value share (S2)."""
+    (source,) = node.operands
+    return node if isinstance(source, Do) else id(source)
+
+
+def _nothing(signature: Signature) -> bool:
+    return False
