@@ -1,7 +1,8 @@
 """What all tests need of their process.
 
 Knows: that the shell starts a job in the background with interrupts ignored, and that tests raise them; that whoever
-looks for what is left over walks through everything that is there; that machines are busy.
+looks for what is left over walks through everything that is there; that machines are busy; that each ring draws as
+many examples as it has time for.
 Refuses to know: any test.
 """
 
@@ -14,15 +15,29 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-# What is loaded, without a clock: how long an example takes on a busy machine says nothing about it.
-settings.register_profile("untimed", settings(), deadline=None)
-settings.load_profile("untimed")
+from tests.often import PROFILES, drawn, ring_of
+
+# Without a clock: how long an example takes on a busy machine says nothing about it.
+for name, most in PROFILES.items():
+    settings.register_profile(name, deadline=None, max_examples=most)
+
+
+@pytest.hookimpl(tryfirst=True)  # before Hypothesis looks at `--hypothesis-profile`
+def pytest_configure(config: pytest.Config) -> None:
+    """As many drawn examples as the ring asks for, from before the first test is read."""
+    settings.load_profile(ring_of(config.option.markexpr))
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark nightly tests as slow too: `-m "not slow"` takes the place of what leaves nightly ones out."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark nightly tests as slow too: `-m "not slow"` takes the place of what leaves nightly ones out.
+
+    At night, what is drawn by day is drawn again, many more times.
+    """
+    at_night = ring_of(config.option.markexpr) == "nightly"
     for item in items:
+        if at_night and drawn(item):
+            item.add_marker("nightly")
         if item.get_closest_marker("nightly") or item.get_closest_marker("gpu"):
             item.add_marker("slow")
 

@@ -11,11 +11,12 @@ from typing import Any, assert_type
 import cloudpickle
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import wengert as wg
+from tests.often import examples
 from tests.ops.subjects import DIFFERENTIABLE, SUBJECTS
 from wengert import Do, extend
 from wengert.graph.node import next_serial
@@ -257,7 +258,7 @@ def test_both_cross_a_process_boundary() -> None:
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(data=st.data())
 def test_derivatives_of_every_operation_cross_a_process_boundary(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)
