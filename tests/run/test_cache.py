@@ -46,6 +46,7 @@ def layers(rows: int, depth: int = 3) -> Any:  # Any: an expression
 WEIGHT = SGD(learning_rate=0.0).array_weight(np.ones(256))
 
 
+@pytest.mark.slow
 def test_buffers_are_bounded_together() -> None:
     with limited(4 << 20):
         executors = [eager() for _ in range(3)]
@@ -211,6 +212,7 @@ def test_plans_that_fit_nobody_are_soon_left_alone() -> None:
     assert looked.call_count < 8 * 400 / 4
 
 
+@pytest.mark.slow
 def test_threads_may_let_go_of_what_others_run() -> None:
     wrong: list[object] = []
 

@@ -81,6 +81,7 @@ class TestSchedule:
         short = schedule(before, [1.0] * 5, 2, 5.0)
         assert short.parts == ((0, 1, 2, 3, 4),)
 
+    @pytest.mark.slow
     def test_a_long_chain_needs_no_stack(self) -> None:
         count = 100_000
         before = [()] + [(i,) for i in range(count - 1)]

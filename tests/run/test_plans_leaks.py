@@ -51,6 +51,7 @@ class Net:
         wg.gradients(loss, (self.w, loss, self.table)).run(self.executor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "built anew"])
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_1000_training_steps_grow_by_less_than_1_megabyte(optimizer: str, kept: bool) -> None:
