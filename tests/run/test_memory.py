@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
 from tests.run.planned import eager
 from wengert.arrays.outlines import SMALL, blank, has_elements, outline_of
 from wengert.extend import elementwise
@@ -27,7 +28,7 @@ EXECUTORS: dict[str, Callable[[], Any]] = {  # Any: executors share no public ty
     "two threads": lambda: Parallel(threads=2),
     "two threads, interpreted": lambda: Parallel(threads=2, compiled=False),
 }
-executors = pytest.mark.parametrize("executor", EXECUTORS)
+executors = pytest.mark.parametrize("executor", few(EXECUTORS, 2))
 
 
 def weight() -> Any:

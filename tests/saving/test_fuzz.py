@@ -236,13 +236,13 @@ def survived(folder: Path, seed: int, count: int) -> None:
 
 @linux
 def test_hostile_checkpoints_load_or_are_refused(tmp_path: Path) -> None:
-    survived(tmp_path, 0, 1000)
+    survived(tmp_path, 0, 400)
 
 
 @linux
 @pytest.mark.slow
 def test_many_hostile_checkpoints_load_or_are_refused(tmp_path: Path) -> None:
-    survived(tmp_path, 1, 20_000)
+    survived(tmp_path, 1, 4000)
 
 
 @linux
