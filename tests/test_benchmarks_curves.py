@@ -19,6 +19,7 @@ def found() -> dict[str, curves.Curve]:
     )
 
 
+@pytest.mark.slow
 def test_only_another_seed_changes_a_curve(found: dict[str, curves.Curve]) -> None:
     batched, alone, other = (found[name].losses for name in (curves.BATCHED, curves.ALONE, curves.OTHER))
     assert len(batched) == 12

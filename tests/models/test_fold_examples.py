@@ -77,7 +77,7 @@ def test_fizzbuzz_is_learned(capsys: Quiet) -> None:
     assert lines[-1].startswith("fizzbuzz.py: ")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_fizzbuzz_learns_all_four_classes(capsys: Quiet) -> None:
     assert example("fizzbuzz").main() > 0.99
     shares = [line.split(": ")[1].split("%")[0] for line in capsys.readouterr().out.splitlines()[1:5]]

@@ -57,6 +57,7 @@ def test_buffers_are_bounded_together() -> None:
         assert all(0 < plans.made < 20 for _, plans in executors)
 
 
+@pytest.mark.slow
 def test_the_least_recently_used_goes_first() -> None:
     with limited(4 << 20):
         executor, plans = eager()

@@ -29,7 +29,7 @@ def lines(plans: Watched) -> int:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
+@pytest.mark.parametrize("optimizer", few(sorted(OPTIMIZERS), 1))
 def test_heads_train_as_the_interpreter_trains_them(optimizer: str, dtype: Any) -> None:
     network = heads(OPTIMIZERS[optimizer], dtype=dtype)
     executor, plans = eager()

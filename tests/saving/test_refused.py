@@ -125,6 +125,7 @@ def test_a_header_of_very_many_entries_is_not_parsed(path: Path) -> None:
         refused(path, "has more than 4,002,000 entries", network(adam()))
 
 
+@pytest.mark.slow
 def test_no_error_is_as_long_as_the_file(path: Path) -> None:
     long = "x" * 100_000
     for change in (
