@@ -11,11 +11,14 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests.often import PROFILES, drawn, ring_of
+from tests.often import PROFILES, drawn, function_of, left_out, ring_of
+
+HERE = Path(__file__).resolve().parent
 
 # Without a clock: how long an example takes on a busy machine says nothing about it.
 for name, most in PROFILES.items():
@@ -32,7 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark nightly tests as slow too: `-m "not slow"` takes the place of what leaves nightly ones out.
 
-    At night, what is drawn by day is drawn again, many more times.
+    At night, what is drawn by day is drawn again, many more times. Of many cases of a test the fast ring takes a
+    few, but for the tests of this folder itself, where a case is a file of the repository.
     """
     at_night = ring_of(config.option.markexpr) == "nightly"
     for item in items:
@@ -40,6 +44,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("nightly")
         if item.get_closest_marker("nightly") or item.get_closest_marker("gpu"):
             item.add_marker("slow")
+    many: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if (
+            item.path.is_relative_to(HERE)
+            and item.path.parent != HERE
+            and not item.get_closest_marker("slow")
+        ):
+            many.setdefault(function_of(item), []).append(item)
+    for cases in many.values():
+        for item in left_out(cases):
+            item.add_marker("slow")
+            item.add_marker("sampled")
 
 
 @pytest.fixture(scope="session", autouse=True)

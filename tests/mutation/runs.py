@@ -30,7 +30,7 @@ from .replaced import Replaced, refuse_imported
 # What only a slow test would find counts as a survivor; that hypothesis is imported already is no warning here.
 _OPTIONS = shlex.split(
     "-q --no-header -n 0 -p no:randomly -p no:cacheprovider -p no:faulthandler --hypothesis-profile=mutation "
-    "-m 'not slow and not nightly and not gpu' -W ignore::pytest.PytestAssertRewriteWarning"
+    "-m 'sampled or not slow' -W ignore::pytest.PytestAssertRewriteWarning"
 )
 
 
