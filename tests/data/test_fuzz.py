@@ -220,7 +220,7 @@ def survived(target: Callable[[Path], Target], folder: Path, seed: int, count: i
 
 @pytest.mark.parametrize("target", [cifar, trees])
 def test_hostile_files_are_read_or_refused(tmp_path: Path, target: Callable[[Path], Target]) -> None:
-    survived(target, tmp_path, 0, 400)
+    survived(target, tmp_path, 0, 200)
 
 
 @pytest.mark.slow

@@ -73,6 +73,7 @@ def test_the_least_recently_used_goes_first() -> None:
         assert plans.made == made
 
 
+@pytest.mark.slow
 def test_schedules_count_too() -> None:
     with limited(60_000):
         executor, plans = eager()
@@ -95,6 +96,7 @@ def waiting(rows: int) -> Any:  # Any: an expression
     return made * 1.0
 
 
+@pytest.mark.slow
 def test_programs_between_binds_count_too() -> None:
     with limited(1 << 20):
         executor, _ = eager()
@@ -163,6 +165,7 @@ def _noted(made: list[Plan]) -> Any:
     return init
 
 
+@pytest.mark.slow
 def test_structures_that_take_turns_are_each_asked_once() -> None:
     """With any number of them a run looks at one plan, its own."""
     executor, plans = eager(worth=1)
@@ -194,6 +197,7 @@ def test_one_that_comes_again_is_found_without_a_look_at_its_nodes() -> None:
         layers(3).train().run(executor)
 
 
+@pytest.mark.slow
 def test_plans_that_fit_nobody_are_soon_left_alone() -> None:
     """Expressions of one key that are all different: other sharing, each time."""
     executor, plans = eager(worth=1)

@@ -40,7 +40,7 @@ class TestPlans:
         assert isinstance(program._way, Regions)
         assert program.source.count("def ") > 4
 
-    @pytest.mark.parametrize("seed", few(range(60), 4, 20))
+    @pytest.mark.parametrize("seed", few(range(60), 2, 20))
     def test_random_graphs_are_those_of_one_thread_bit_for_bit(self, seed: int) -> None:
         drawn = network(seed, SETTINGS[sorted(SETTINGS)[seed % len(SETTINGS)]])
         wanted = trained(drawn, eager(2)[0], 6)
@@ -65,6 +65,7 @@ class TestPlans:
             identical(list(map(np.asarray, asked.run(executor))), list(map(np.asarray, asked.run(one))))
         assert any(isinstance(p._way, Regions) for p in programs(executor))
 
+    @pytest.mark.slow
     def test_callers_on_many_threads(self) -> None:
         executor, (_, loss) = dividing(), columns(SETTINGS["SGD"]())
         wanted = [loss(i).predict().run(Sequential(compiled=False)).tobytes() for i in range(10)]
@@ -113,6 +114,7 @@ class TestPlans:
         assert isinstance(program._way, Regions) == chosen
         assert program._way is not None
 
+    @pytest.mark.slow
     def test_a_choice_that_stays_is_asked_for_less_and_less_often(self) -> None:
         executor = dividing(terms=FREE._replace(tried=2, gain=0.0, again=10, seldom=40))
         _, loss = columns(SETTINGS["SGD"]())

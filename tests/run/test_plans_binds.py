@@ -92,7 +92,7 @@ def test_the_comparison_finds_a_difference() -> None:
 # -- networks that decide ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("optimizer", NAMES)
+@pytest.mark.parametrize("optimizer", few(NAMES, 1))
 def test_both_branches_train_to_the_same_bits(optimizer: str) -> None:
     ours, theirs = Gated(OPTIMIZERS[optimizer]()), Gated(OPTIMIZERS[optimizer]())
     executor = eager(worth=2)[0]
@@ -170,6 +170,7 @@ class Speller:
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", few([True, False], 1), ids=["cells", "operations"])
 def test_a_decoder_trains_and_spells_alike(cells: bool) -> None:
     ours, theirs, executor = Speller(cells), Speller(cells), eager(worth=3)[0]
@@ -187,6 +188,7 @@ def test_a_decoder_trains_and_spells_alike(cells: bool) -> None:
     assert calls["way"] > 10
 
 
+@pytest.mark.slow
 def test_the_calculator_whose_layers_are_chosen() -> None:
     module = example("calculator")
     chance = np.random.default_rng(0)

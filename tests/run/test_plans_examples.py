@@ -77,6 +77,7 @@ def test_examples_print_the_same(name: str, capsys: Quiet) -> None:
     assert made
 
 
+@pytest.mark.slow
 def test_the_readme_prints_the_same(capsys: Quiet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # it saves a model
     blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)

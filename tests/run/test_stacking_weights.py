@@ -287,6 +287,7 @@ def test_a_weight_is_pickled_and_copied_without_its_neighbours() -> None:
     assert not np.shares_memory(twin.data, w.ref.data)
 
 
+@pytest.mark.slow
 def test_nothing_leaks() -> None:
     """S13: a thousand steps add nothing, and networks go with their last user."""
     scene = Scene()

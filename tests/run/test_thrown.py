@@ -124,7 +124,7 @@ def committed(kind: str, name: str, bomb: type, every: int) -> None:
 
 @needs_signals
 @pytest.mark.usefixtures("heard")
-@pytest.mark.parametrize("name", few(EXECUTORS, 2))
+@pytest.mark.parametrize("name", few(EXECUTORS, 1))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_commit_is_whole_wherever_a_signal_comes(kind: str, name: str) -> None:
     committed(kind, name, by_signal(), 11)
@@ -149,6 +149,7 @@ def test_a_run_is_whole_wherever_something_is_thrown(kind: str, name: str) -> No
     assert everything
 
 
+@pytest.mark.slow
 @needs_signals
 @pytest.mark.usefixtures("heard")
 def test_a_load_is_whole_wherever_something_is_thrown(tmp_path: Path) -> None:

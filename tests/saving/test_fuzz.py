@@ -238,7 +238,7 @@ def survived(folder: Path, seed: int, count: int) -> None:
 
 @linux
 def test_hostile_checkpoints_load_or_are_refused(tmp_path: Path) -> None:
-    survived(tmp_path, 0, 400)
+    survived(tmp_path, 0, 200)
 
 
 @linux

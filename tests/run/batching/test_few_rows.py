@@ -15,6 +15,7 @@ from wengert.arrays import thin
 from wengert.plugins import SGD
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not thin._SLICED, reason="numpy's BLAS has no products without copies here")
 @pytest.mark.parametrize("rows", few([2, 3, 40], 1))
 def test_a_launch_chooses_by_its_rows(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
