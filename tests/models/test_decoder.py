@@ -75,6 +75,7 @@ def test_each_word_ends_by_itself_as_in_plain_numpy(model: Any) -> None:
     assert max(map(len, words)) < MODULE.LIMIT, "all of them were ended by the network"
 
 
+@pytest.mark.slow
 def test_words_that_go_on_are_one_batch_and_ended_ones_cost_nothing(model: Any) -> None:
     numbers = range(1, 61, 3)
     batched = Batched()

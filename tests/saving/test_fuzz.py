@@ -236,6 +236,7 @@ def survived(folder: Path, seed: int, count: int) -> None:
     assert found.total() == count and min(found["read"], found["refused"]) > count / 200, found
 
 
+@pytest.mark.slow
 @linux
 def test_hostile_checkpoints_load_or_are_refused(tmp_path: Path) -> None:
     survived(tmp_path, 0, 200)

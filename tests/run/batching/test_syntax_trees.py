@@ -100,6 +100,7 @@ def agree(found: Iterator[ast.AST], width: int) -> int:
     return seen
 
 
+@pytest.mark.slow
 def test_some_functions_agree() -> None:
     assert agree(islice(functions(), 12), 20) == 12
 
