@@ -1,7 +1,8 @@
 """What all tests need of their process.
 
 Knows: that the shell starts a job in the background with interrupts ignored, and that tests raise them; that whoever
-looks for what is left over walks through everything that is there; that machines are busy.
+looks for what is left over walks through everything that is there; that machines are busy; that each ring draws as
+many examples as it has time for.
 Refuses to know: any test.
 """
 
@@ -10,21 +11,51 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# What is loaded, without a clock: how long an example takes on a busy machine says nothing about it.
-settings.register_profile("untimed", settings(), deadline=None)
-settings.load_profile("untimed")
+from tests.often import PROFILES, drawn, function_of, left_out, ring_of
+
+HERE = Path(__file__).resolve().parent
+
+# Without a clock: how long an example takes on a busy machine says nothing about it.
+for name, most in PROFILES.items():
+    settings.register_profile(name, deadline=None, max_examples=most)
+
+
+@pytest.hookimpl(tryfirst=True)  # before Hypothesis looks at `--hypothesis-profile`
+def pytest_configure(config: pytest.Config) -> None:
+    """As many drawn examples as the ring asks for, from before the first test is read."""
+    settings.load_profile(ring_of(config.option.markexpr))
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark nightly tests as slow too: `-m "not slow"` takes the place of what leaves nightly ones out."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark nightly tests as slow too: `-m "not slow"` takes the place of what leaves nightly ones out.
+
+    At night, what is drawn by day is drawn again, many more times. Of many cases of a test the fast ring takes a
+    few, but for the tests of this folder itself, where a case is a file of the repository.
+    """
+    at_night = ring_of(config.option.markexpr) == "nightly"
     for item in items:
+        if at_night and drawn(item):
+            item.add_marker("nightly")
         if item.get_closest_marker("nightly") or item.get_closest_marker("gpu"):
             item.add_marker("slow")
+    many: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if (
+            item.path.is_relative_to(HERE)
+            and item.path.parent != HERE
+            and not item.get_closest_marker("slow")
+        ):
+            many.setdefault(function_of(item), []).append(item)
+    for cases in many.values():
+        for item in left_out(cases):
+            item.add_marker("slow")
+            item.add_marker("sampled")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -25,6 +25,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.mypy_plugin.checking import library_cache
+
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"# ((?:typecheck/)?\w+\.py)\n")
@@ -153,8 +155,9 @@ def checked(folder: Path, pages: Iterable[Page], configuration: str) -> list[tup
 
 def mypy(folder: Path, files: Iterable[str]) -> str:
     """What mypy says of files with the configuration of their folder."""
+    cache = library_cache(folder.parent, (folder / "pyproject.toml").read_text())
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--no-error-summary", *files],
+        [sys.executable, "-m", "mypy", "--no-error-summary", "--cache-dir", str(cache), *files],
         cwd=folder,
         env={**environment(), "MYPYPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "stubs")])},
         capture_output=True,

@@ -19,6 +19,7 @@ def found() -> dict[str, curves.Curve]:
     )
 
 
+@pytest.mark.slow
 def test_only_another_seed_changes_a_curve(found: dict[str, curves.Curve]) -> None:
     batched, alone, other = (found[name].losses for name in (curves.BATCHED, curves.ALONE, curves.OTHER))
     assert len(batched) == 12
@@ -28,6 +29,7 @@ def test_only_another_seed_changes_a_curve(found: dict[str, curves.Curve]) -> No
     assert first.startswith("12 steps: losses lie apart by ") and len(epochs) == 9
 
 
+@pytest.mark.slow
 def test_an_executor_that_learns_something_else_is_found(found: dict[str, curves.Curve]) -> None:
     wrong = {**found, curves.ALONE: found[curves.OTHER], curves.OTHER: found[curves.ALONE]}
     with pytest.raises(AssertionError, match="the executor changes a loss by"):

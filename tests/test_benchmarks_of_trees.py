@@ -72,6 +72,7 @@ def test_rows_of_a_word_are_added() -> None:
     assert (places.tolist(), sums.tolist()) == ([0, 2], [[2.0], [5.0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [
@@ -99,6 +100,7 @@ def test_each_loss_is_compared() -> None:
         check_losses("w", partial(steps, 1.0), {"b": partial(steps, 1 + 2 * LIKE)})
 
 
+@pytest.mark.slow
 def test_without_its_trees_a_workload_is_left_out_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

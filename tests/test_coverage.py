@@ -41,7 +41,7 @@ def uncovered(folder: Path, tests: Sequence[str], kept: Path, *only: str) -> str
         "-p",
         "no:randomly",
         "-m",
-        "not slow and not nightly and not gpu",
+        "not nightly and not gpu",
     )
 
     def coverage(*command: str) -> subprocess.CompletedProcess[str]:

@@ -18,6 +18,7 @@ MODULES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wengert", *MODULES])
 def test_examples_run(name: str) -> None:
     module = importlib.import_module(name)

@@ -184,6 +184,7 @@ def _no_driver() -> int:
     raise RuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient")
 
 
+@pytest.mark.slow
 def test_importing_wengert_imports_no_command() -> None:
     code = (
         "import sys, wengert; print([m for m in sys.modules if m in {'wengert.doctor', 'wengert.profiling'}])"

@@ -122,6 +122,7 @@ def test_digits_are_read(seed: int, monkeypatch: pytest.MonkeyPatch, capsys: Qui
     assert last.startswith("digits.py: test accuracy 9")
 
 
+@pytest.mark.slow
 def test_digits_twice_is_the_same(monkeypatch: pytest.MonkeyPatch, capsys: Quiet) -> None:
     module = example("digits")
     monkeypatch.setattr(module, "checked_types", lambda: "")

@@ -30,7 +30,7 @@ def failures(files: list[str], runs: int) -> list[str]:
 
     def said(seed: int) -> str:
         options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--tb=short", f"--randomly-seed={seed}"]
-        marks = ["-m", "not slow and not nightly and not gpu"]
+        marks = ["-m", "sampled or not slow"]
         path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *marks, *files],

@@ -58,6 +58,7 @@ def says(folder: Path) -> Target:
     return target(folder, "says")
 
 
+@pytest.mark.slow
 def test_what_harms_nobody_is_counted(tmp_path: Path) -> None:
     found = attacked(__name__, "target", tmp_path, 0, 300)
     assert found.total() == 300 and found["read"] > 20 and found["refused"] > 200

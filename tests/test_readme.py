@@ -15,7 +15,7 @@ from mypy.errorcodes import ErrorCode
 from packaging.requirements import Requirement
 
 import wengert as wg
-from tests.documents import FENCE, ROOT, Page, checked, environment, run_python
+from tests.documents import FENCE, ROOT, Page, checked, environment, mypy, run_python
 from wengert_mypy import names
 
 README = ROOT / "README.md"
@@ -168,13 +168,7 @@ def test_a_layer_of_the_wrong_size_is_found_in_the_classifier(tmp_path: Path) ->
     wrong = programs()["reader.py"][0].replace("settings, 64, 128", "settings, 63, 128")
     (tmp_path / "pyproject.toml").write_text(configured())
     (tmp_path / "reader.py").write_text(wrong)
-    said = subprocess.run(
-        [sys.executable, "-m", "mypy", "reader.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(README.parent / "src"), "MYPYPATH": str(README.parent / "src")},
-        capture_output=True,
-        text=True,
-    ).stdout
+    said = mypy(tmp_path, ["reader.py"])
     assert "error: Linear: expected last axis 63, got (?, 64)  [shape]" in said, said
 
 

@@ -65,10 +65,6 @@ def test_type_cases_hold_on_the_oldest_versions(python: Path, tmp_path: Path) ->
     passes(python, tmp_path, "typecheck")
 
 
-def test_the_plugin_agrees_with_the_run_on_the_oldest_versions(python: Path, tmp_path: Path) -> None:
-    passes(python, tmp_path, "tests/mypy_plugin/test_agreement.py", "tests/mypy_plugin/test_names.py")
-
-
 @pytest.mark.nightly
 def test_all_of_the_plugin_holds_on_the_oldest_versions(python: Path, tmp_path: Path) -> None:
     passes(python, tmp_path, "tests/mypy_plugin")

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import wengert.arrays
 
 SOURCES = Path(wengert.arrays.__file__).parents[1]
@@ -36,6 +38,7 @@ def offenders(root: Path) -> dict[str, list[str]]:
     return {path: names for path, names in found.items() if names}
 
 
+@pytest.mark.slow
 def test_nobody_else_imports_an_array_library() -> None:
     assert offenders(SOURCES) == {}
 
@@ -55,6 +58,7 @@ def test_the_scan_finds_what_it_looks_for(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_importing_and_computing_does_not_import_cupy() -> None:
     program = (
         "import sys; import wengert.arrays as a; a.HOST.exp(1.0); a.is_array(object()); "

@@ -50,6 +50,7 @@ def _faults(how: str) -> int:
     return int(ran.stdout)
 
 
+@pytest.mark.slow
 def test_a_run_gets_the_memory_of_the_one_before() -> None:
     assert _faults("returned") > 200, "this would find it out"
     assert _faults("kept") < 50

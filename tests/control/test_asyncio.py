@@ -127,6 +127,7 @@ def test_a_closed_coroutine_cancels_its_run() -> None:
     assert ledger.events == ["open r", "close r"]
 
 
+@pytest.mark.slow
 def test_asyncio_is_not_imported_before_it_is_needed() -> None:
     script = (
         "import sys; from wengert.control import Do; "

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.often import examples
 from wengert.control import Context, Do, Steps, gather, laws
 from wengert.control.laws import Events, Make, Tracked
 
@@ -94,7 +95,7 @@ handlers = makes.map(lambda m: lambda e, x: m(e).map(lambda n: noted(e, f"handle
 
 @pytest.mark.slow
 @given(makes, thens, thens, handlers, handlers, small, failures)
-@settings(max_examples=1000, deadline=None)
+@examples(300)
 def test_d8_monad_and_recover_laws(
     make: IntMake,
     then: laws.Then[int, int],
@@ -115,13 +116,13 @@ def test_d8_monad_and_recover_laws(
 
 
 @given(makes)
-@settings(max_examples=300, deadline=None)
+@examples(50)
 def test_d11_whatever_is_opened_is_closed_once(make: IntMake) -> None:
     laws.releases(make)
 
 
 @given(makes)
-@settings(max_examples=100, deadline=None)
+@examples(50)
 def test_gather_of_one_changes_nothing_but_the_tuple(make: IntMake) -> None:
     laws.gather_keeps(make)
 

@@ -71,6 +71,7 @@ def test_shared_stays_one_within_a_pickle() -> None:
     assert travelled(gather(shared, shared)).run() == (1, 1)
 
 
+@pytest.mark.slow
 def test_another_process_runs_it() -> None:
     data = cloudpickle.dumps(gather(Do.now(20), Do.delay(lambda: 22)).map(sum))
     script = "import sys, pickle; print(pickle.load(sys.stdin.buffer).run())"

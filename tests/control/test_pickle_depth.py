@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cloudpickle
+import pytest
 
 import wengert as wg
 from wengert.control import Do
@@ -13,6 +14,7 @@ def through_a_pickle(x: object) -> object:
     return cloudpickle.loads(cloudpickle.dumps(x))
 
 
+@pytest.mark.slow
 def test_a_do_of_20000_links() -> None:
     chain: Do[int] = Do.now(0)
     for _ in range(5_000):

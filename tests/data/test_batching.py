@@ -172,6 +172,7 @@ def test_a_batch_is_a_copy_of_its_own_class() -> None:
 # -- digits ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_digits() -> None:
     found = digits()
     assert len(found) == 1797 and found.images.shape == (1797, 64)
@@ -188,6 +189,7 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch: pytest
         digits()
 
 
+@pytest.mark.slow
 def test_importing_needs_no_optional_package() -> None:
     optional = ("sklearn", "rich", "matplotlib", "tensorboardX", "safetensors", "scipy")
     code = f"import sys, wengert.data, wengert.training; print([m for m in {optional} if m in sys.modules])"

@@ -148,9 +148,12 @@ BOMBS = {
         "it has no 'data', but",
     ),
 }
+LARGE = {"data are nested arrays", "data are nested lists", "very many values"}
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in BOMBS]
+)
 def test_a_pickle_that_would_hang_or_exhaust_the_reader_is_refused(tmp_path: Path, name: str) -> None:
     content, said = BOMBS[name]
     path = tmp_path / "train"

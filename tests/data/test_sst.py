@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.often import few
 from wengert.data import Leaf, Node, Tree, sst, tree
 from wengert.errors import DataError
 
@@ -42,9 +43,9 @@ def test_any_text_is_a_tree_or_one_error(text: str) -> None:
         assert str(found).replace(" ", "") == "".join(text.split())
 
 
+@pytest.mark.parametrize("depth", few([5_000, 100_000], 1))
 @pytest.mark.parametrize("shape", ["left", "right"])
-def test_depth_needs_no_stack(tmp_path: Path, shape: str) -> None:
-    depth = 100_000
+def test_depth_needs_no_stack(tmp_path: Path, shape: str, depth: int) -> None:
     text = "(1 " * depth + "(2 a)" + ")" * depth
     if shape == "left":
         text = "(1 " * depth + "(2 a)" + " (3 b))" * depth

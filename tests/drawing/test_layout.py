@@ -66,6 +66,7 @@ def test_crossings_are_undone_where_an_order_without_them_exists() -> None:
     assert left is right
 
 
+@pytest.mark.slow
 def test_what_is_used_in_every_row_shares_its_way() -> None:
     count = 2000
     arrows = [(i, i + 1) for i in range(1, count - 1)] + [(0, i) for i in range(1, count)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.drawing.examples import chain, diamond, of_svg, weight
 
 
@@ -23,6 +25,7 @@ def test_a_weight_and_a_large_graph_are_shown_by_their_text() -> None:
     assert diamond(200)._repr_svg_() is None
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_before_a_notebook_asks() -> None:
     code = (
         "import sys, wengert as wg; x = wg.exp(wg.lift(1.0)); before = 'wengert.drawing' in sys.modules;"

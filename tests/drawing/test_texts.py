@@ -129,6 +129,7 @@ def test_names_of_all_kinds_are_kept_and_harm_nothing(name: str) -> None:
     assert len(mermaid(x).splitlines()) == len(mermaid(wg.exp(weight("w", 2))).splitlines())
 
 
+@pytest.mark.slow
 def test_a_graph_too_large_is_refused_with_its_size_and_advice() -> None:
     x = diamond(0)
     for _ in range(100_000):
@@ -139,6 +140,7 @@ def test_a_graph_too_large_is_refused_with_its_size_and_advice() -> None:
     assert x._repr_svg_() is None
 
 
+@pytest.mark.slow
 def test_a_deep_graph_is_drawn_without_recursion() -> None:
     x = diamond(0)
     for _ in range(3000):

@@ -20,6 +20,7 @@ def test_cifar100_learns_images_of_the_same_format(skip: str, capsys: Quiet) -> 
     assert last == f"cifar100.py: coarse accuracy {found.coarse:.2%}, fine accuracy {found.fine:.2%}"
 
 
+@pytest.mark.slow
 def test_cifar100_learns_the_same_with_all_fine_classifiers(tmp_path: Path, capsys: Quiet) -> None:
     module = example("cifar100")
     module.synthetic(tmp_path, 40)

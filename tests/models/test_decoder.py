@@ -66,6 +66,7 @@ def test_what_is_right(n: int, word: str) -> None:
     assert MODULE.spelled(n) == word
 
 
+@pytest.mark.slow
 def test_each_word_ends_by_itself_as_in_plain_numpy(model: Any) -> None:
     numbers = range(1, 61, 3)
     words = model.spell_all(numbers, Batched())
@@ -74,6 +75,7 @@ def test_each_word_ends_by_itself_as_in_plain_numpy(model: Any) -> None:
     assert max(map(len, words)) < MODULE.LIMIT, "all of them were ended by the network"
 
 
+@pytest.mark.slow
 def test_words_that_go_on_are_one_batch_and_ended_ones_cost_nothing(model: Any) -> None:
     numbers = range(1, 61, 3)
     batched = Batched()
@@ -97,6 +99,7 @@ def test_a_word_that_does_not_end_is_cut() -> None:
     assert max(map(len, words)) == MODULE.LIMIT
 
 
+@pytest.mark.slow
 def test_spelling_is_learned(capsys: pytest.CaptureFixture[str]) -> None:
     before = MODULE.Decoder(size=32, seed=0).loss(Items(range(1, 60))).predict().run()
     MODULE.main(numbers=60, epochs=6, size=32, rate=0.02)

@@ -67,6 +67,7 @@ def test_fizzbuzz_of_digits() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_fizzbuzz_is_learned(capsys: Quiet) -> None:
     accuracy = example("fizzbuzz").main(numbers=1000, epochs=12, size=32, rate=0.01)
     assert accuracy > 0.55  # 53 % of all numbers are neither
@@ -76,7 +77,7 @@ def test_fizzbuzz_is_learned(capsys: Quiet) -> None:
     assert lines[-1].startswith("fizzbuzz.py: ")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_fizzbuzz_learns_all_four_classes(capsys: Quiet) -> None:
     assert example("fizzbuzz").main() > 0.99
     shares = [line.split(": ")[1].split("%")[0] for line in capsys.readouterr().out.splitlines()[1:5]]
@@ -117,6 +118,7 @@ def test_a_language_stays_and_its_sentences_differ() -> None:
     assert not any(set(word) - set("abcdefghijklmnopqrstuvwxyz") for word in words)
 
 
+@pytest.mark.slow
 def test_languages_are_told_apart(capsys: Quiet) -> None:
     assert example("languages").main(count=600, epochs=6, rate=0.01) > 0.3  # 12.5 % by chance
     assert "of 8 languages" in capsys.readouterr().out

@@ -74,6 +74,7 @@ def test_the_mixed_network_runs_both_sub_networks() -> None:  # D42, without the
     assert module.CALLS == {"input": 1, "gate": 1, "left": 1, "right": 1}
 
 
+@pytest.mark.slow
 def test_gated_runs_and_learns(capsys: Quiet) -> None:
     losses = example("gated").main()
     assert all(np.mean(found[-16:]) < 0.5 * np.mean(found[:16]) for found in losses.values())

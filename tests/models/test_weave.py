@@ -93,6 +93,7 @@ def test_molecules_of_1_to_30_atoms_are_one_batch() -> None:
     assert {line.width for line in pair} == {float(sum(len(m.pairs) for m in molecules))}
 
 
+@pytest.mark.slow
 def test_polar_bonds_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     error, single = MODULE.main(count=200, epochs=4, largest=8)
     assert error < 0.8 * single

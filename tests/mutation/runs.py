@@ -29,8 +29,8 @@ from .replaced import Replaced, refuse_imported
 
 # What only a slow test would find counts as a survivor; that hypothesis is imported already is no warning here.
 _OPTIONS = shlex.split(
-    "-q --no-header -n 0 -p no:randomly -p no:cacheprovider -p no:faulthandler "
-    "-m 'not slow and not nightly and not gpu' -W ignore::pytest.PytestAssertRewriteWarning"
+    "-q --no-header -n 0 -p no:randomly -p no:cacheprovider -p no:faulthandler --hypothesis-profile=mutation "
+    "-m 'sampled or not slow' -W ignore::pytest.PytestAssertRewriteWarning"
 )
 
 
@@ -156,4 +156,3 @@ def _quietly() -> None:
     hypothesis.settings.register_profile(
         "mutation", derandomize=True, deadline=None, database=None, phases=phases
     )
-    hypothesis.settings.load_profile("mutation")

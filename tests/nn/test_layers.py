@@ -268,6 +268,7 @@ def test_summary() -> None:
     assert list(nn.weights(linear.weight)) == ["weight"]
 
 
+@pytest.mark.slow
 def test_weights_are_found_in_objects_and_in_deep_models_without_recursion() -> None:
     class Model:
         def __init__(self) -> None:

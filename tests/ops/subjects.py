@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from autograd.scipy.special import erf
+from autograd.extend import defvjp, primitive
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -17,6 +17,10 @@ import wengert as wg
 from . import assorted, images, rearranged, summed
 from . import draw as d
 from .example import Example as Example
+
+# autograd has one of its own in `autograd.scipy`, which imports half of scipy: a second a process.
+erf = primitive(np.vectorize(math.erf, otypes=[float]))
+defvjp(erf, lambda y, x: lambda g: g * (2.0 / math.sqrt(math.pi)) * np.exp(-x * x))
 
 Method = Literal["complex step", "differences"]
 Floats = tuple[st.SearchStrategy[float], ...]

@@ -8,10 +8,11 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from autograd import make_vjp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from tests.often import examples
 from wengert.testing.deltas import deltas_at_layers
 
 from .subjects import DIFFERENTIABLE, SUBJECTS
@@ -19,7 +20,7 @@ from .subjects import DIFFERENTIABLE, SUBJECTS
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=20, deadline=None)
+@examples(10)
 @given(data=st.data())
 def test_values_and_derivatives_agree(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import wengert as wg
+from tests.often import examples
 from wengert.graph.kinds import Column, kind
 from wengert.ops import backward as b
 from wengert.plugins import SGD
@@ -23,7 +24,7 @@ SETTINGS = SGD(learning_rate=0.1)
 
 
 @pytest.mark.parametrize("name", BACKWARD)
-@settings(max_examples=25, deadline=None)
+@examples(12)
 @given(data=st.data())
 def test_values_and_both_derivatives(name: str, data: st.DataObject) -> None:
     example = data.draw(BACKWARD[name])

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import wengert as wg
+from tests.often import examples
 from wengert.arrays import HOST
 from wengert.errors import ArgumentError, ShapeError
 
@@ -32,7 +33,7 @@ def stated(draw: st.DrawFn, letters: str = "abcd", most: int = 4) -> tuple[str, 
     return f"{','.join(terms)}->{out}", tuple(arrays)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(50)
 @given(drawn=stated())
 def test_products_of_matrices_are_what_the_loops_over_indices_give(
     drawn: tuple[str, tuple[Any, ...]],

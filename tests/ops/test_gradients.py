@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import wengert as wg
+from tests.often import examples
 from wengert.plugins import SGD
 from wengert.testing import check_gradients
 from wengert.testing.deltas import deltas_at_layers, deltas_at_weights
@@ -19,7 +20,6 @@ from wengert.testing.deltas import deltas_at_layers, deltas_at_weights
 from .subjects import CONSTANT, DIFFERENTIABLE, SUBJECTS, Example, Subject
 
 SETTINGS = SGD(learning_rate=0.1)
-SLOW, NIGHTLY = pytest.mark.slow, pytest.mark.nightly
 PAIRS = [
     name for name in DIFFERENTIABLE if name in ("matmul", "where") or len(SUBJECTS[name].floats or ()) == 2
 ]
@@ -32,19 +32,15 @@ def check(subject: Subject, example: Example) -> None:
         assert found.method == "complex step"
 
 
-@pytest.mark.parametrize("times", [15, pytest.param(200, marks=SLOW), pytest.param(10_000, marks=NIGHTLY)])
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-def test_the_full_jacobian(name: str, times: int) -> None:
-    @settings(max_examples=times, deadline=None)
-    @given(SUBJECTS[name].examples)
-    def drawn(example: Example) -> None:
-        check(SUBJECTS[name], example)
-
-    drawn()
+@examples(25, nightly=10_000)
+@given(data=st.data())
+def test_the_full_jacobian(name: str, data: st.DataObject) -> None:
+    check(SUBJECTS[name], data.draw(SUBJECTS[name].examples))
 
 
 @pytest.mark.parametrize("name", SCALARS)
-@settings(max_examples=20, deadline=None)
+@examples(10)
 @given(data=st.data())
 def test_the_derivatives_of_doubles(name: str, data: st.DataObject) -> None:
     numbers = tuple(data.draw(x) for x in SUBJECTS[name].floats or ())
@@ -52,7 +48,7 @@ def test_the_derivatives_of_doubles(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", PAIRS)
-@settings(max_examples=20, deadline=None)
+@examples(10)
 @given(data=st.data())
 def test_every_mix_of_literal_weight_and_layer(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)
@@ -60,7 +56,7 @@ def test_every_mix_of_literal_weight_and_layer(name: str, data: st.DataObject) -
 
 
 @pytest.mark.parametrize("name", [name for name in PAIRS if name != "matmul"])
-@settings(max_examples=20, deadline=None)
+@examples(10)
 @given(data=st.data())
 def test_every_mix_of_numbers_and_arrays(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)
@@ -107,7 +103,7 @@ def weight_of(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", SCALARS)
-@settings(max_examples=20, deadline=None)
+@examples(10)
 @given(data=st.data())
 def test_floats_stay_float32(name: str, data: st.DataObject) -> None:
     numbers = tuple(data.draw(x) for x in SUBJECTS[name].floats or ())
@@ -126,7 +122,7 @@ def test_floats_stay_float32(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=15, deadline=None)
+@examples(8)
 @given(data=st.data())
 def test_float32_arrays_stay_float32(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)
@@ -146,7 +142,7 @@ def test_float32_arrays_stay_float32(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CONSTANT if not name.startswith("logical")])
-@settings(max_examples=15, deadline=None)
+@examples(8)
 @given(data=st.data())
 def test_nothing_below_a_constant_gets_a_delta(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)

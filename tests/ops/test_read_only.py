@@ -9,10 +9,11 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.often import examples
 from wengert.extend import HOST, kinds, operation
 from wengert.run import Sequential
 
@@ -27,7 +28,7 @@ CONSTANT = {name for name, subject in SUBJECTS.items() if not subject.method}
 
 
 @pytest.mark.parametrize("name", ALL)
-@settings(max_examples=10, deadline=None)
+@examples(6)
 @given(data=st.data())
 def test_a_rule_writes_into_nothing(name: str, data: st.DataObject) -> None:
     example = data.draw(ALL[name])

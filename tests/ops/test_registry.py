@@ -25,6 +25,7 @@ INTERNAL = {
 }  # how values enter a graph and leave a cell; not public
 
 
+@pytest.mark.slow
 def test_every_registered_operation_has_a_subject() -> None:
     """In a process of its own, where no test has registered anything."""
     listed = subprocess.run(

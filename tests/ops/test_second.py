@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import wengert as wg
+from tests.often import examples
 from wengert.extend import Rules
 from wengert.ops.backward import SAFE_PRODUCT
 from wengert.plugins import SGD
 from wengert.testing import check_gradients
 
-from .subjects import CONSTANT, DIFFERENTIABLE, SUBJECTS, Example
-from .test_gradients import NIGHTLY, PAIRS, SLOW, weight_of
+from .subjects import CONSTANT, DIFFERENTIABLE, SUBJECTS
+from .test_gradients import PAIRS, weight_of
 
 SETTINGS = SGD(learning_rate=0.1)
 SCALARS = [name for name in DIFFERENTIABLE if SUBJECTS[name].floats]
@@ -56,19 +57,16 @@ def scalar(result: Any) -> Any:
     return wg.sum(result * g)
 
 
-@pytest.mark.parametrize("times", [5, pytest.param(15, marks=SLOW), pytest.param(2_000, marks=NIGHTLY)])
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-def test_the_hessian(name: str, times: int) -> None:
-    @settings(max_examples=times, deadline=None)
-    @given(SUBJECTS[name].examples)
-    def drawn(example: Example) -> None:
-        check_gradients(example.call, *example.operands, order=2)
-
-    drawn()
+@examples(5, nightly=2_000)
+@given(data=st.data())
+def test_the_hessian(name: str, data: st.DataObject) -> None:
+    example = data.draw(SUBJECTS[name].examples)
+    check_gradients(example.call, *example.operands, order=2)
 
 
 @pytest.mark.parametrize("name", SCALARS)
-@settings(max_examples=20, deadline=None)
+@examples(10)
 @given(data=st.data())
 def test_the_hessian_of_doubles(name: str, data: st.DataObject) -> None:
     numbers = tuple(data.draw(x) for x in SUBJECTS[name].floats or ())
@@ -76,7 +74,7 @@ def test_the_hessian_of_doubles(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", PAIRS)
-@settings(max_examples=15, deadline=None)
+@examples(8)
 @given(data=st.data())
 def test_the_hessian_beside_a_literal(name: str, data: st.DataObject) -> None:
     """An array, or where it makes sense a number, which a rule computes with at once."""
@@ -90,7 +88,7 @@ def test_the_hessian_beside_a_literal(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=15, deadline=None)
+@examples(8)
 @given(data=st.data())
 def test_the_layers_have_the_values_of_the_run(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)
@@ -128,7 +126,7 @@ def test_the_list_names_operations() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CONSTANT if not name.startswith("logical")])
-@settings(max_examples=10, deadline=None)
+@examples(6)
 @given(data=st.data())
 def test_the_derivative_of_a_constant_is_zeros(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)

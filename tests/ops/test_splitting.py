@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import wengert as wg
+from tests.often import examples
 from wengert.errors import ArgumentError
 from wengert.extend import Case
 from wengert.plugins import SGD, Momentum
@@ -19,7 +20,7 @@ from wengert.run import Sequential
 from .test_gradients import SETTINGS
 
 
-@settings(max_examples=50, deadline=None)
+@examples(25)
 @given(size=st.integers(0, 6), cuts=st.lists(st.integers(-8, 8), max_size=4))
 def test_all_parts_are_those_of_numpy(size: int, cuts: list[int]) -> None:
     x = np.arange(2.0 * size).reshape(2, size)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import wengert as wg
+from tests.often import examples
 
 from .subjects import SUBJECTS, Example
 from .test_gradients import weight_of
@@ -34,7 +35,7 @@ def says(expression: Any, value: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
-@settings(max_examples=25, deadline=None)
+@examples(12)
 @given(data=st.data())
 def test_the_value_is_that_of_the_formula(name: str, data: st.DataObject) -> None:
     example = drawn(name, data)
@@ -49,7 +50,7 @@ def test_the_value_is_that_of_the_formula(name: str, data: st.DataObject) -> Non
 
 @pytest.mark.parametrize("name", SUBJECTS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@settings(max_examples=12, deadline=None)
+@examples(6)
 @given(data=st.data())
 def test_shape_and_dtype_are_known_when_built(
     name: str, dtype: type[np.floating[Any]], data: st.DataObject
@@ -63,7 +64,7 @@ def test_shape_and_dtype_are_known_when_built(
 
 
 @pytest.mark.parametrize("name", [name for name, subject in SUBJECTS.items() if subject.floats])
-@settings(max_examples=12, deadline=None)
+@examples(6)
 @given(data=st.data())
 def test_numbers_have_the_value_and_the_type_of_their_column(name: str, data: st.DataObject) -> None:
     numbers = tuple(data.draw(x) for x in SUBJECTS[name].floats or ())
@@ -81,7 +82,7 @@ def test_numbers_have_the_value_and_the_type_of_their_column(name: str, data: st
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
-@settings(max_examples=10, deadline=None)
+@examples(6)
 @given(data=st.data())
 def test_operands_are_left_as_they_were(name: str, data: st.DataObject) -> None:
     example = drawn(name, data)

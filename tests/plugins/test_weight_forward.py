@@ -17,6 +17,7 @@ import pytest
 
 import wengert as wg
 import wengert.fold as td
+from tests.often import few
 from tests.run.planned import eager
 from tests.run.test_leaks import growth
 from wengert import Do, Tape, nn, saving
@@ -566,7 +567,7 @@ def test_other_members_stay_a_parts_own() -> None:
     assert type(w).forward is wg.DoubleWeight.forward, "no forward of its own, so it costs nothing"
 
 
-@pytest.mark.parametrize("how", ["interpreter", "plans", "batched"])
+@pytest.mark.parametrize("how", few(["interpreter", "plans", "batched"], 1))
 def test_steps_leave_nothing_behind(how: str, collector_off: None) -> None:
     """A kept array would be 32 kB a step; free lists of the interpreter take what the limit leaves."""
     w, executor = Halving(learning_rate=0.001).array_weight(np.ones((64, 64))), EXECUTORS[how]()

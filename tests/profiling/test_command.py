@@ -11,6 +11,8 @@ import pytest
 
 from tests.profiling.programs import LINES, WEIGHT, written
 
+pytestmark = pytest.mark.slow  # a process each
+
 
 def profiled(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     written(folder)

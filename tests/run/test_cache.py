@@ -46,6 +46,7 @@ def layers(rows: int, depth: int = 3) -> Any:  # Any: an expression
 WEIGHT = SGD(learning_rate=0.0).array_weight(np.ones(256))
 
 
+@pytest.mark.slow
 def test_buffers_are_bounded_together() -> None:
     with limited(4 << 20):
         executors = [eager() for _ in range(3)]
@@ -56,6 +57,7 @@ def test_buffers_are_bounded_together() -> None:
         assert all(0 < plans.made < 20 for _, plans in executors)
 
 
+@pytest.mark.slow
 def test_the_least_recently_used_goes_first() -> None:
     with limited(4 << 20):
         executor, plans = eager()
@@ -71,6 +73,7 @@ def test_the_least_recently_used_goes_first() -> None:
         assert plans.made == made
 
 
+@pytest.mark.slow
 def test_schedules_count_too() -> None:
     with limited(60_000):
         executor, plans = eager()
@@ -93,6 +96,7 @@ def waiting(rows: int) -> Any:  # Any: an expression
     return made * 1.0
 
 
+@pytest.mark.slow
 def test_programs_between_binds_count_too() -> None:
     with limited(1 << 20):
         executor, _ = eager()
@@ -161,6 +165,7 @@ def _noted(made: list[Plan]) -> Any:
     return init
 
 
+@pytest.mark.slow
 def test_structures_that_take_turns_are_each_asked_once() -> None:
     """With any number of them a run looks at one plan, its own."""
     executor, plans = eager(worth=1)
@@ -192,6 +197,7 @@ def test_one_that_comes_again_is_found_without_a_look_at_its_nodes() -> None:
         layers(3).train().run(executor)
 
 
+@pytest.mark.slow
 def test_plans_that_fit_nobody_are_soon_left_alone() -> None:
     """Expressions of one key that are all different: other sharing, each time."""
     executor, plans = eager(worth=1)
@@ -211,6 +217,7 @@ def test_plans_that_fit_nobody_are_soon_left_alone() -> None:
     assert looked.call_count < 8 * 400 / 4
 
 
+@pytest.mark.slow
 def test_threads_may_let_go_of_what_others_run() -> None:
     wrong: list[object] = []
 

@@ -153,6 +153,7 @@ def test_a_cell_dies_with_its_last_user() -> None:  # S13
         gc.enable()
 
 
+@pytest.mark.slow
 def test_templates_for_ever_new_numbers_are_not_all_kept() -> None:  # S13
     @wg.cell
     def cell_times(x: wg.DoubleExpression, n: float) -> wg.DoubleLayer:

@@ -53,6 +53,7 @@ class TestScalars:
         trained(loss, 7)
         assert float(loss.predict().run()) == 0.0
 
+    @pytest.mark.slow
     def test_d173_each_training_on_another_thread(self, make: Make) -> None:
         w = make()
         train = (-10.0 + 20.0 - ((x - w + 4.0) * 2.0 / 2.0)).train()

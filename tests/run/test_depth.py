@@ -55,6 +55,7 @@ class TestS8:
         assert loss.train().run() == 1_000_001.0
         assert w.data == 0.0
 
+    @pytest.mark.slow
     def test_a_chain_of_nodes_is_let_go_without_recursion(self) -> None:
         w = weight()
         kept, loss = weakref.ref(w), chain(w, 200_000)

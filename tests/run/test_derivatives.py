@@ -11,11 +11,12 @@ from typing import Any, assert_type
 import cloudpickle
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import wengert as wg
+from tests.often import examples, few
 from tests.ops.subjects import DIFFERENTIABLE, SUBJECTS
 from wengert import Do, extend
 from wengert.graph.node import next_serial
@@ -183,7 +184,7 @@ def test_building_computes_nothing() -> None:
     assert not called
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", few([1, 2], 1))
 def test_the_cost_is_linear_in_diamonds(order: int) -> None:
     """S2: not a path, but a node each."""
 
@@ -257,7 +258,7 @@ def test_both_cross_a_process_boundary() -> None:
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(data=st.data())
 def test_derivatives_of_every_operation_cross_a_process_boundary(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)
@@ -269,6 +270,7 @@ def test_derivatives_of_every_operation_cross_a_process_boundary(name: str, data
 # -- others' operations and types ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_process_that_has_made_no_derivatives_runs_some() -> None:
     w = weight(2)
     (dw,) = wg.gradients(wg.sum(wg.exp(wg.take(w, [0, 0, 1], axis=0))), (w,)).layers

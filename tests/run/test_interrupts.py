@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
 from tests.run.planned import eager, plain
 from tests.run.test_plans_failures import everybody_may_train
 from wengert.arrays.changes import Change, carry_out, carry_out_by
@@ -24,7 +25,7 @@ def ctrl_c() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="a timer that sends signals is POSIX's")
-@pytest.mark.parametrize("planned", [True, False])
+@pytest.mark.parametrize("planned", few([True, False], 1))
 @np.errstate()  # an interrupt on the way into or out of such a scope, numpy's own too, leaves what is set there
 def test_at_any_time(planned: bool) -> None:
     """A timer interrupts wherever it happens to; both weights are at the same step each time."""

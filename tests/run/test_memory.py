@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
 from tests.run.planned import eager
 from wengert.arrays.outlines import SMALL, blank, has_elements, outline_of
 from wengert.extend import elementwise
@@ -22,12 +23,12 @@ from wengert.run.evaluation import Reach
 SIZE = 200_000
 Layer = wg.ArrayLayer[Any, Any, Any]  # Any: the shape is the operand's
 EXECUTORS: dict[str, Callable[[], Any]] = {  # Any: executors share no public type
-    "interpreted": lambda: Sequential(compiled=False),
     "compiled": Sequential,
+    "interpreted": lambda: Sequential(compiled=False),
     "two threads": lambda: Parallel(threads=2),
     "two threads, interpreted": lambda: Parallel(threads=2, compiled=False),
 }
-executors = pytest.mark.parametrize("executor", EXECUTORS)
+executors = pytest.mark.parametrize("executor", few(EXECUTORS, 1))
 
 
 def weight() -> Any:

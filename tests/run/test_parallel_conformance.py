@@ -23,10 +23,20 @@ def rerun(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=HERE.parent.parent, capture_output=True, text=True, timeout=600)
 
 
+def files(*suites: str) -> list[str]:
+    return [str(HERE / f"test_{name}.py") for suite in suites for name in SUITES[suite]]
+
+
 @pytest.mark.slow
+def test_with_parallel_as_the_default() -> None:
+    ran = rerun("-m", "sampled or not slow", *files(*SUITES))
+    assert ran.returncode == 0, ran.stdout[-4000:]
+
+
+@pytest.mark.nightly  # with what is slow: graphs of a million nodes, thousands of runs
 @pytest.mark.parametrize("suite", SUITES)
-def test_with_parallel_as_the_default(suite: str) -> None:
-    ran = rerun(*(str(HERE / f"test_{name}.py") for name in SUITES[suite]))
+def test_all_of_it_with_parallel_as_the_default(suite: str) -> None:
+    ran = rerun(*files(suite))
     assert ran.returncode == 0, ran.stdout[-4000:]
 
 

@@ -28,7 +28,7 @@ SETTINGS: dict[str, Callable[[], Any]] = {  # Any: settings classes take differe
 
 
 class TestPlans:
-    @pytest.mark.parametrize("optimizer", SETTINGS)
+    @pytest.mark.parametrize("optimizer", few(SETTINGS, 1))
     def test_200_steps_are_those_of_one_thread_bit_for_bit(self, optimizer: str) -> None:
         made = lambda: columns(SETTINGS[optimizer]())  # noqa: E731 # each run makes its own
         wanted = trained(made, eager(2)[0], 200)
@@ -39,7 +39,7 @@ class TestPlans:
         assert isinstance(program._way, ScheduledProgram)
         assert program.source.count("def ") > 4
 
-    @pytest.mark.parametrize("seed", few(range(60), 15))
+    @pytest.mark.parametrize("seed", few(range(60), 2, 20))
     def test_random_graphs_are_those_of_one_thread_bit_for_bit(self, seed: int) -> None:
         drawn = network(seed, SETTINGS[sorted(SETTINGS)[seed % len(SETTINGS)]])
         wanted = trained(drawn, eager(2)[0], 6)
@@ -64,6 +64,7 @@ class TestPlans:
             identical(list(map(np.asarray, asked.run(executor))), list(map(np.asarray, asked.run(one))))
         assert any(isinstance(p._way, ScheduledProgram) for p in programs(executor))
 
+    @pytest.mark.slow
     def test_callers_on_many_threads(self) -> None:
         executor, (_, loss) = dividing(), columns(SETTINGS["SGD"]())
         wanted = [loss(i).predict().run(Sequential(compiled=False)).tobytes() for i in range(10)]
@@ -112,6 +113,7 @@ class TestPlans:
         assert isinstance(program._way, ScheduledProgram) == chosen
         assert program._way is not None
 
+    @pytest.mark.slow
     def test_a_choice_that_stays_is_asked_for_less_and_less_often(self) -> None:
         executor = dividing(terms=FREE._replace(tried=2, gain=0.0, again=10, seldom=40))
         _, loss = columns(SETTINGS["SGD"]())

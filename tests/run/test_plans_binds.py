@@ -48,7 +48,7 @@ def both_ways(seed: int, steps: int, makers: Callable[[Counted], Sequence[Maker]
     return calls
 
 
-@pytest.mark.parametrize("seed", few(range(40), 12))
+@pytest.mark.parametrize("seed", few(range(40), 4, 16))
 def test_random_graphs_with_binds_train_alike(seed: int) -> None:
     both_ways(seed, 5, lambda counted: (*MAKERS, *[bind] * 5, counting_maker(counted)))
 
@@ -58,6 +58,7 @@ def plain_bind(d: Draw, pool: list[Layer]) -> Layer:
     return bind(d, pool, (by_coroutine, by_flat_map, by_gather, a_constant))
 
 
+@pytest.mark.slow
 def test_random_graphs_go_back_by_one_program() -> None:
     gone = 0
     for seed in range(100, 130):
@@ -65,7 +66,7 @@ def test_random_graphs_go_back_by_one_program() -> None:
     assert gone > 30
 
 
-@pytest.mark.parametrize("seed", range(200, 212))
+@pytest.mark.parametrize("seed", few(range(200, 212), 4))
 def test_random_graphs_have_the_same_gradients_and_data(seed: int) -> None:
     executor, _ = eager()
     weights, loss = network(seed, OPTIMIZERS["SGD"], (*MAKERS, *[plain_bind] * 3))()
@@ -91,7 +92,7 @@ def test_the_comparison_finds_a_difference() -> None:
 # -- networks that decide ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("optimizer", NAMES)
+@pytest.mark.parametrize("optimizer", few(NAMES, 1))
 def test_both_branches_train_to_the_same_bits(optimizer: str) -> None:
     ours, theirs = Gated(OPTIMIZERS[optimizer]()), Gated(OPTIMIZERS[optimizer]())
     executor = eager(worth=2)[0]
@@ -169,7 +170,8 @@ class Speller:
         return found
 
 
-@pytest.mark.parametrize("cells", [True, False], ids=["cells", "operations"])
+@pytest.mark.slow
+@pytest.mark.parametrize("cells", few([True, False], 1), ids=["cells", "operations"])
 def test_a_decoder_trains_and_spells_alike(cells: bool) -> None:
     ours, theirs, executor = Speller(cells), Speller(cells), eager(worth=3)[0]
     with none_interrupted(), programs_counted() as calls:
@@ -186,6 +188,7 @@ def test_a_decoder_trains_and_spells_alike(cells: bool) -> None:
     assert calls["way"] > 10
 
 
+@pytest.mark.slow
 def test_the_calculator_whose_layers_are_chosen() -> None:
     module = example("calculator")
     chance = np.random.default_rng(0)

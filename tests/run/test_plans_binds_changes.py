@@ -36,6 +36,7 @@ def test_other_settings_and_replaced_data_are_not_those_of_before() -> None:
         same(ours.data(), theirs.data())
 
 
+@pytest.mark.slow
 def test_values_that_are_views_of_weights_are_those_of_before_the_update() -> None:
     """Each weight's step is made of a view of the other's data, which change in place in the same commit."""
     found = []

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(
     path.stem for path in (ROOT / "examples").glob("*.py") if "Batched(" not in path.read_text()
 )
+LONG = {"gated", "digits", "diamond", "cifar100", "guess_next_number"}
 FEW = ("--synthetic", "--images", "200", "--epochs", "2", "--columns", "1")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 SPEED = re.compile(r"\d+ a second")
@@ -62,7 +63,9 @@ def same_text(a: str, b: str) -> None:
     assert found == pytest.approx(wanted, rel=1e-4, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EXAMPLES]
+)
 def test_examples_print_the_same(name: str, capsys: Quiet) -> None:
     printed, made = [], 0
     for executor, plans in (eager(), (plain(), None)):
@@ -74,6 +77,7 @@ def test_examples_print_the_same(name: str, capsys: Quiet) -> None:
     assert made
 
 
+@pytest.mark.slow
 def test_the_readme_prints_the_same(capsys: Quiet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # it saves a model
     blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)

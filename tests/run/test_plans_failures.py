@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
 from tests.run.attacked import OPTIMIZERS, interruptions
 from tests.run.counting import Boom, Counted, state_of
 from tests.run.planned import eager, plain, same
@@ -87,7 +88,7 @@ def everybody_may_train() -> bool:
     return w.train().start().result(10.0) == 1.0
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", few(OPTIMIZERS, 1))
 def test_a_plan_that_fails_anywhere_before_the_changes_is_made_good(optimizer: str) -> None:
     """The interpreter runs instead, on weights that are as they were."""
     for at in range(Scene(optimizer).settles + 1):
@@ -102,7 +103,7 @@ def test_a_plan_that_fails_anywhere_before_the_changes_is_made_good(optimizer: s
         assert everybody_may_train()
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", few(OPTIMIZERS, 1))
 def test_an_interrupt_anywhere_before_the_changes_changes_nothing(optimizer: str) -> None:
     for at in range(Scene(optimizer).settles + 1):
         scene = Scene(optimizer)
@@ -129,6 +130,7 @@ def test_a_failure_between_the_changes_leaves_no_lock_behind() -> None:
             scene.step(scene.executor)
 
 
+@pytest.mark.slow
 def test_a_cancelled_run_changes_nothing_by_a_plan() -> None:
     for at in range(Scene("Adam").settles + 1):
         scene = Scene("Adam")

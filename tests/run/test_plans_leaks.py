@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
 from tests.run.attacked import OPTIMIZERS, none_interrupted
 from tests.run.counting import Boom, Counted
 from tests.run.planned import eager
@@ -51,6 +52,7 @@ class Net:
         wg.gradients(loss, (self.w, loss, self.table)).run(self.executor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "built anew"])
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_1000_training_steps_grow_by_less_than_1_megabyte(optimizer: str, kept: bool) -> None:
@@ -62,7 +64,7 @@ def test_1000_training_steps_grow_by_less_than_1_megabyte(optimizer: str, kept: 
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "built anew"])
-@pytest.mark.parametrize("question", ["predict", "gradients"])
+@pytest.mark.parametrize("question", few(["predict", "gradients"], 1))
 def test_questions_leave_nothing(question: str, kept: bool) -> None:
     net = Net("SGD", kept)
     with none_interrupted():

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.often import examples
 from tests.ops.subjects import DIFFERENTIABLE, SUBJECTS
 from tests.run.attacked import OPTIMIZERS, alike, predicted, weights_of
 from tests.run.planned import eager
@@ -45,7 +46,7 @@ def network(call: Any, operands: Any, optimizer: str, role: Any = lambda w: w) -
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
-@settings(max_examples=10, deadline=None)
+@examples(6)
 @given(data=st.data())
 def test_predictions_agree(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)
@@ -57,7 +58,7 @@ def test_predictions_agree(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=10, deadline=None)
+@examples(6)
 @given(
     data=st.data(), optimizer=st.sampled_from(sorted(OPTIMIZERS)), role=st.sampled_from((layer, lambda w: w))
 )
@@ -67,7 +68,7 @@ def test_trainings_agree(name: str, data: st.DataObject, optimizer: str, role: A
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(data=st.data())
 def test_trainings_of_float32_agree(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)
@@ -75,7 +76,7 @@ def test_trainings_of_float32_agree(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(data=st.data())
 def test_each_operand_may_be_the_only_weight(name: str, data: st.DataObject) -> None:
     example = data.draw(SUBJECTS[name].examples)
@@ -88,7 +89,7 @@ def test_each_operand_may_be_the_only_weight(name: str, data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize("name", FLOATS)
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(
     data=st.data(), optimizer=st.sampled_from(sorted(OPTIMIZERS)), column=st.sampled_from((float, np.float32))
 )
@@ -110,7 +111,7 @@ def bent(call: Any) -> Any:  # Any: functions of expressions of every column
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(data=st.data(), role=st.sampled_from((layer, lambda w: w)))
 def test_trainings_on_derivatives_agree(name: str, data: st.DataObject, role: Any) -> None:
     example = data.draw(SUBJECTS[name].examples)
@@ -118,7 +119,7 @@ def test_trainings_on_derivatives_agree(name: str, data: st.DataObject, role: An
 
 
 @pytest.mark.parametrize("name", FLOATS)
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(data=st.data(), column=st.sampled_from((float, np.float32)))
 def test_trainings_on_derivatives_of_numbers_agree(name: str, data: st.DataObject, column: Any) -> None:
     numbers = [column(data.draw(x)) for x in SUBJECTS[name].floats or ()]

@@ -7,6 +7,7 @@ no weight has changed, and an honest run after it is right.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final, cast
@@ -325,13 +326,20 @@ def test_rules_that_reuse_their_own_array(executor: str) -> None:
         _reused(keep, EXECUTORS[executor]())
 
 
+class Buffers(threading.local):
+    """A thread's own arrays: two threads may be in one rule at a time."""
+
+    def __init__(self) -> None:
+        self.there, self.back = np.zeros(3), np.zeros(3)
+
+
 def _reused(keep: Callable[[Value], Value], runs: Any) -> None:
-    there, back = np.zeros(3), np.zeros(3)
+    own = Buffers()
 
     @operation(
         kinds.elementwise,
-        lambda case, x: keep(np.multiply(x, 2.0, out=there)),
-        lambda case, g, y, x: keep(np.multiply(g, 2.0 * x, out=back)),
+        lambda case, x: keep(np.multiply(x, 2.0, out=own.there)),
+        lambda case, g, y, x: keep(np.multiply(g, 2.0 * x, out=own.back)),
     )
     def reusing(x: Any, /) -> Any:
         raise NotImplementedError
@@ -345,10 +353,10 @@ def _reused(keep: Callable[[Value], Value], runs: Any) -> None:
         da, db = map(np.asarray, wg.gradients(loss, (a, b)).run(runs))
         wanted = (40.0 * X * X).tolist(), (40.0 * X * X).tolist()
         assert (da.tolist(), db.tolist()) == wanted
-        there[...], back[...] = -1.0, -1.0
+        own.there[...], own.back[...] = -1.0, -1.0
         assert (da.tolist(), db.tolist(), shown.tolist()) == (*wanted, (2.0 * X).tolist())
         shown[...] = 5.0
-        assert there.tolist() == [-1.0] * 3
+        assert own.there.tolist() == [-1.0] * 3
 
 
 @pytest.mark.parametrize("executor", EXECUTORS)

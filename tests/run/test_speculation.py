@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
 from tests.run.attacked import OPTIMIZERS
 from tests.run.counting import Boom, Counted, barrier, left, unregistered
 from tests.run.divided import identical, switching
@@ -195,7 +196,7 @@ class TestOverlap:
 
 
 class TestOrder:
-    @pytest.mark.parametrize("seed", range(2, 26))
+    @pytest.mark.parametrize("seed", few(range(2, 26), 2))
     def test_random_graphs_with_binds_have_the_bits_of_one_thread(self, seed: int) -> None:
         found, calls = drawn(seed, plain())
         for executor in (ahead(2 + seed % 3), ahead(4)):
@@ -214,6 +215,7 @@ class TestOrder:
                 assert calls == their_calls
                 identical(found, drawn(seed, Parallel(threads))[0])
 
+    @pytest.mark.slow
     def test_random_graphs_find_deltas_that_are_added_as_they_come(self) -> None:
         def backwards(sent: list[tuple[int, Any]]) -> Any:  # Any: deltas
             return reduce(add, [delta for _, delta in sorted(sent, key=lambda pair: -pair[0])])
@@ -282,7 +284,7 @@ def lasting(x: float) -> float:
 class TestBackward:
     """Deltas overlap, too, where binds have lasted."""
 
-    @pytest.mark.parametrize("seed", range(2, 26))
+    @pytest.mark.parametrize("seed", few(range(2, 26), 4))
     def test_deltas_of_random_graphs_have_the_bits_of_one_thread(self, seed: int) -> None:
         found: list[Any] = []  # Any: losses and data
         sent: list[bool] = []

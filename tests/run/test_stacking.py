@@ -29,7 +29,7 @@ def lines(plans: Watched) -> int:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
+@pytest.mark.parametrize("optimizer", few(sorted(OPTIMIZERS), 1))
 def test_heads_train_as_the_interpreter_trains_them(optimizer: str, dtype: Any) -> None:
     network = heads(OPTIMIZERS[optimizer], dtype=dtype)
     executor, plans = eager()
@@ -81,6 +81,7 @@ def test_not_stacked_where_it_is_switched_off() -> None:
     assert not stacks(plans)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", [Sequential(), Parallel(threads=2)])
 def test_stacked_as_users_run_it(executor: Any) -> None:
     network = heads(branches=8)
@@ -91,7 +92,7 @@ def test_stacked_as_users_run_it(executor: Any) -> None:
 
 
 # in the first three, six of several calls that go on alike come from one stack
-@pytest.mark.parametrize("seed", few([2063, 2296, 2357, *range(2000, 2024)], 8))
+@pytest.mark.parametrize("seed", few([2063, 2296, 2357, *range(2000, 2024)], 1, 12))
 def test_random_branches_train_alike(seed: int) -> None:
     """To a tolerance: the numbers that the drawn networks are given come in any order in memory."""
     network = repeated(seed, (6, 9)[seed % 2], OPTIMIZERS[sorted(OPTIMIZERS)[seed % len(OPTIMIZERS)]])

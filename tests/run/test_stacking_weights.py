@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
 from tests.run.attacked import OPTIMIZERS, interruptions, none_interrupted
 from tests.run.branches import Heads, stacks
 from tests.run.counting import state_of
@@ -169,7 +170,7 @@ def test_a_head_that_trains_alone() -> None:
     assert scene.together()
 
 
-@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
+@pytest.mark.parametrize("optimizer", few(sorted(OPTIMIZERS), 1))
 def test_a_run_that_fails_changes_nothing(optimizer: str) -> None:
     """S6: at whatever line of the program; the interpreter makes the step then, or says what is wrong."""
     scene = Scene(optimizer)
@@ -287,6 +288,7 @@ def test_a_weight_is_pickled_and_copied_without_its_neighbours() -> None:
     assert not np.shares_memory(twin.data, w.ref.data)
 
 
+@pytest.mark.slow
 def test_nothing_leaks() -> None:
     """S13: a thousand steps add nothing, and networks go with their last user."""
     scene = Scene()

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
 from tests.run.attacked import OPTIMIZERS
 from tests.run.counting import state_of
 from tests.run.divided import dividing
@@ -123,7 +124,7 @@ def committed(kind: str, name: str, bomb: type, every: int) -> None:
 
 @needs_signals
 @pytest.mark.usefixtures("heard")
-@pytest.mark.parametrize("name", EXECUTORS)
+@pytest.mark.parametrize("name", few(EXECUTORS, 1))
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_commit_is_whole_wherever_a_signal_comes(kind: str, name: str) -> None:
     committed(kind, name, by_signal(), 11)
@@ -148,6 +149,7 @@ def test_a_run_is_whole_wherever_something_is_thrown(kind: str, name: str) -> No
     assert everything
 
 
+@pytest.mark.slow
 @needs_signals
 @pytest.mark.usefixtures("heard")
 def test_a_load_is_whole_wherever_something_is_thrown(tmp_path: Path) -> None:

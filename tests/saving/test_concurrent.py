@@ -63,10 +63,12 @@ def saved_beside_a_training(path: Path, rounds: int) -> None:
     moment(trained)
 
 
+@pytest.mark.slow
 def test_a_file_is_of_one_moment_and_a_load_comes_between_two_trainings(tmp_path: Path) -> None:
     saved_beside_a_training(tmp_path / "w", 40)
 
 
+@pytest.mark.slow
 def test_what_is_taken_in_the_middle_of_a_training_is_found_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

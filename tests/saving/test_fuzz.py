@@ -17,6 +17,7 @@ import pytest
 
 from tests.hostile import Place, Target, mutated, scratch
 from tests.hostile import attacked as attack
+from tests.often import few
 from tests.saving.models import adam, told
 from wengert import gather, square, sum
 from wengert.arrays import Form, form_of
@@ -172,10 +173,11 @@ def attacked(folder: Path, count: int, seed: int) -> Counter[str]:
     return found
 
 
-def test_damaged_files_load_or_are_refused(tmp_path: Path) -> None:
-    found = attacked(tmp_path, 5000, seed=0)
-    assert found["refused"] > 2500, found
-    assert found["loaded"] > 30, found
+@pytest.mark.parametrize("count", few([500, 5000], 1))
+def test_damaged_files_load_or_are_refused(tmp_path: Path, count: int) -> None:
+    found = attacked(tmp_path, count, seed=0)
+    assert found["refused"] > count / 2, found
+    assert found["loaded"] > count / 170, found
 
 
 # -- within a second and 200 MB, in a process of its own --------------------------------------------
@@ -234,15 +236,16 @@ def survived(folder: Path, seed: int, count: int) -> None:
     assert found.total() == count and min(found["read"], found["refused"]) > count / 200, found
 
 
+@pytest.mark.slow
 @linux
 def test_hostile_checkpoints_load_or_are_refused(tmp_path: Path) -> None:
-    survived(tmp_path, 0, 1000)
+    survived(tmp_path, 0, 200)
 
 
 @linux
 @pytest.mark.slow
 def test_many_hostile_checkpoints_load_or_are_refused(tmp_path: Path) -> None:
-    survived(tmp_path, 1, 20_000)
+    survived(tmp_path, 1, 4000)
 
 
 @linux

@@ -67,6 +67,7 @@ def killed(folder: Path, count: int, how: str = "atomic") -> tuple[int, int, int
     return met, broken, midway
 
 
+@pytest.mark.slow
 def test_no_kill_leaves_a_broken_file(tmp_path: Path) -> None:
     _, broken, midway = killed(tmp_path, 30)
     assert broken == 0
@@ -80,6 +81,7 @@ def test_none_of_a_thousand_kills_leaves_a_broken_file(tmp_path: Path) -> None:
     assert midway >= 200 and met > 2
 
 
+@pytest.mark.slow
 def test_the_kills_find_a_file_that_is_written_in_place(tmp_path: Path) -> None:
     _, broken, _ = killed(tmp_path, 30, "naive")
     assert broken > 0

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.saving.models import adam, network, step
 from wengert import saving
 from wengert.saving import save
@@ -54,6 +56,7 @@ def used(path: Path, how: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_loading_imports_and_runs_nothing(tmp_path: Path) -> None:
     model = network(adam())
     step(model)
@@ -61,6 +64,7 @@ def test_loading_imports_and_runs_nothing(tmp_path: Path) -> None:
     assert used(tmp_path / "w", "loading") == "[]"
 
 
+@pytest.mark.slow
 def test_the_hook_finds_a_loader_that_pickles(tmp_path: Path) -> None:
     assert used(tmp_path / "w", "pickling") == "['pickle']"
 

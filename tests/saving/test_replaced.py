@@ -155,6 +155,7 @@ save(sys.argv[1], [SGD(learning_rate=0.1).double_weight(7.0, name="w")])
 """
 
 
+@pytest.mark.slow
 def test_the_file_of_a_living_writer_stays(tmp_path: Path) -> None:
     path = tmp_path / "w"
     w = SGD(learning_rate=0.1).double_weight(2.0, name="w")
@@ -176,6 +177,7 @@ def test_the_file_of_a_living_writer_stays(tmp_path: Path) -> None:
     assert w.data == 7.0
 
 
+@pytest.mark.slow
 def test_the_file_of_a_killed_writer_goes(tmp_path: Path) -> None:
     path = tmp_path / "w"
     w = SGD(learning_rate=0.1).double_weight(2.0, name="w")

@@ -60,6 +60,7 @@ def whole(tmp_path: Path) -> tuple[str, History]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Step, Epoch])
 def test_stopped_anywhere_it_ends_alike(
     tmp_path: Path, whole: tuple[str, History], kind: type[Event]

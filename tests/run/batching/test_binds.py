@@ -197,6 +197,7 @@ def test_resources_of_examples_are_released_once() -> None:
     assert opened == ["open", "open", "close", "close"]
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_binds_needs_no_stack() -> None:
     w = SGD(learning_rate=0.1).double_weight(1.0)
 

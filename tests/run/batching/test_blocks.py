@@ -202,6 +202,7 @@ def test_an_example_that_waits_for_a_value_has_no_block() -> None:
     assert all(getattr(x, "_block", NO_SUBGRAPH) is NO_SUBGRAPH for x in kept)
 
 
+@pytest.mark.slow
 def test_threads_may_share_examples() -> None:
     model = TreeLSTM()
     kept = [one(model, tree) for tree in trees(7, 12)]

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
 from tests.run.batching.trees import Layer, close, sequential
 from wengert import run
 from wengert.arrays import thin
 from wengert.plugins import SGD
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not thin._SLICED, reason="numpy's BLAS has no products without copies here")
-@pytest.mark.parametrize("rows", [2, 3, 40])
+@pytest.mark.parametrize("rows", few([2, 3, 40], 1))
 def test_a_launch_chooses_by_its_rows(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance, seen = np.random.default_rng(0), set[tuple[int, bool]]()
     w = SGD(learning_rate=1e-3).array_weight(chance.normal(size=(640, 900)) / 30)

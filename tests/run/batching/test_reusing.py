@@ -164,6 +164,7 @@ def predicted(root: Layer, executor: run.Batched) -> int:
     return peak(lambda: root.predict().run(executor))
 
 
+@pytest.mark.slow
 def test_the_peak_of_a_prediction_does_not_grow_with_the_length(monkeypatch: pytest.MonkeyPatch) -> None:
     width, row = 32, 16 * 8
     short, long = threads_of([20] * (width - 1) + [40]), threads_of([200] * (width - 1) + [400])

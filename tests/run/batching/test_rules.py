@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.often import examples
 from tests.ops.backward import BACKWARD
 from tests.ops.subjects import SUBJECTS
 from tests.run.attacked import OPTIMIZERS, weights_of
@@ -72,21 +73,21 @@ def drawn_numbers(name: str, data: st.DataObject) -> Any:  # Any: expressions
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@settings(max_examples=8, deadline=None)
+@examples(4)
 @given(data=st.data())
 def test_rows_agree_by_graphs(name: str, data: st.DataObject) -> None:
     all_agree(drawn(name, data), compiles=False)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(data=st.data())
 def test_rows_agree_by_programs(name: str, data: st.DataObject) -> None:
     all_agree(drawn(name, data), compiles=True)
 
 
 @pytest.mark.parametrize("name", FLOATS)
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(data=st.data(), compiles=st.booleans())
 def test_rows_of_numbers_agree(name: str, data: st.DataObject, compiles: bool) -> None:
     all_agree(drawn_numbers(name, data), compiles=compiles)
@@ -94,7 +95,7 @@ def test_rows_of_numbers_agree(name: str, data: st.DataObject, compiles: bool) -
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", EXAMPLES)
-@settings(max_examples=100, deadline=None)
+@examples(50)
 @given(data=st.data())
 def test_many_rows_agree(name: str, data: st.DataObject) -> None:
     all_agree(drawn(name, data), compiles=True)

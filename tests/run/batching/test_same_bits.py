@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.often import few
 from tests.run.batching import histories
 from tests.run.batching.histories import Layer, Model, Moments, bits, differing, forget
 from wengert import run
@@ -37,7 +38,7 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {
 }
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", few([0, 3], 1))
 def test_a_run_has_the_bits_of_the_first(seed: int) -> None:
     assert differing(seed, BRIEF, run.Batched) == []
 
@@ -48,7 +49,7 @@ def test_a_run_of_any_kind_has_the_bits_of_the_first(seed: int) -> None:
     assert differing(seed, (*BRIEF, "ggggggggggpt", "bgrpnpgt"), run.Batched) == []
 
 
-@pytest.mark.parametrize("name", ["Sequential", "Parallel"])
+@pytest.mark.parametrize("name", few(["Sequential", "Parallel"], 1))
 def test_a_plan_has_the_bits_of_the_interpreter(name: str) -> None:
     """The eighth run makes a plan."""
     assert differing(0, ("p", "g", "t", "ppppppppppt", "ggggggggggt"), EXECUTORS[name]) == []
@@ -119,12 +120,13 @@ def ending(tmp_path_factory: pytest.TempPathFactory) -> histories.Bits:
     return found
 
 
-@pytest.mark.parametrize("stop", [1, 2, 3])
+@pytest.mark.parametrize("stop", few([1, 2, 3], 1))
 def test_a_training_goes_on_with_the_same_bits(tmp_path: Path, ending: histories.Bits, stop: int) -> None:
     assert trained(tmp_path, stop) is None
     assert trained(tmp_path) == ending
 
 
+@pytest.mark.slow
 def test_a_training_on_losses_that_are_kept_goes_on_with_the_same_bits(tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
     whole = trained(tmp_path / "whole", kept=True)
