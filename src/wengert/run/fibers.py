@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from wengert.control import Context, Do, Steps
-from wengert.control.machine import Asking, Gathering, Machine, Nesting, Recovering
+from wengert.control.machine import Asking, Gathering, Instruction, Machine, Nesting, Recovering
 from wengert.control.resources import RunCancelled, SharedValue, join
 from wengert.graph.node import Expression
 
@@ -138,7 +138,7 @@ class Joined(Do[Any]):
             return Do.program(partial(fiber.home.taken, log)).flat_map(self._after)
         return fiber.join(machine)
 
-    def _after(self, _: None) -> Instruction:
+    def _after(self, _: None) -> Do[Any]:
         return self
 
 
@@ -161,7 +161,7 @@ class WaitShared(Do[Any]):
 
     __slots__ = ("cell", "source")
 
-    def __init__(self, source: Do[Any], cell: SharedValue) -> None:
+    def __init__(self, source: Instruction, cell: SharedValue) -> None:
         self.source = source
         self.cell = cell
 

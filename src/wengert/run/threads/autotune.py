@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain, pairwise, starmap
 from threading import Lock
 from time import perf_counter
@@ -94,11 +94,17 @@ def functions_of(sources: Iterable[object]) -> Sequence[object]:
     return found
 
 
+@cache
+def _slots_of(cls: type) -> tuple[str, ...]:
+    return tuple(name for base in cls.__mro__ for name in getattr(base, "__slots__", ()))
+
+
 def _look(source: object, found: list[object]) -> None:
     while isinstance(source, Do):
         found.append(type(source))
         following = None
-        for name in source.__slots__:
+        cls: type = type(source)
+        for name in _slots_of(cls):
             part = getattr(source, name, None)
             if isinstance(part, Do):
                 following = part
