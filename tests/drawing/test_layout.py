@@ -7,12 +7,12 @@ from itertools import combinations
 
 import pytest
 
-from wengert.drawing.layout import Placement, laid_out
+from wengert.drawing.layout import BoxPlacement, laid_out
 
 Arrows = list[tuple[int, int]]
 
 
-def problems(widths: list[float], arrows: Arrows, layout: Placement) -> list[str]:
+def problems(widths: list[float], arrows: Arrows, layout: BoxPlacement) -> list[str]:
     """What is wrong with a layout."""
     found = []
     for a, b in combinations(range(len(widths)), 2):
@@ -42,9 +42,9 @@ def test_the_check_can_fail() -> None:
     widths, arrows = [50.0, 50.0, 50.0], [(0, 2), (1, 2)]
     good = laid_out(widths, arrows)
     assert problems(widths, arrows, good) == []
-    assert problems(widths, arrows, Placement(good.rows, [0.0, 10.0, 5.0], good.ways))
-    assert problems(widths, arrows, Placement([1, 0, 1], good.middles, good.ways))
-    assert problems(widths, arrows, Placement([0, 0, 2], good.middles, good.ways))
+    assert problems(widths, arrows, BoxPlacement(good.rows, [0.0, 10.0, 5.0], good.ways))
+    assert problems(widths, arrows, BoxPlacement([1, 0, 1], good.middles, good.ways))
+    assert problems(widths, arrows, BoxPlacement([0, 0, 2], good.middles, good.ways))
 
 
 def test_a_chain_is_straight_and_a_diamond_symmetrical() -> None:
@@ -74,7 +74,7 @@ def test_what_is_used_in_every_row_shares_its_way() -> None:
     assert problems_of_ways(arrows, layout) == []
 
 
-def problems_of_ways(arrows: Arrows, layout: Placement) -> list[str]:
+def problems_of_ways(arrows: Arrows, layout: BoxPlacement) -> list[str]:
     """Of the ways alone: comparing all pairs of boxes would take minutes."""
     return [
         f"{a} to {b}"

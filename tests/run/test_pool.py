@@ -17,10 +17,10 @@ import pytest
 
 from wengert.errors import Failures
 from wengert.run.threads.pool import Job, Spawned, ThreadPool
-from wengert.run.threads.schedule import Schedule, schedule
+from wengert.run.threads.schedule import TaskSchedule, schedule
 
-ONE = Schedule(((0,),), (0,), ((),), (0,), 0.0)
-FORK = Schedule(((0,), (1,), (2,)), (0, 0, 2), ((2,), (2,), ()), (0, 1, 0), 0.0)
+ONE = TaskSchedule(((0,),), (0,), ((),), (0,), 0.0)
+FORK = TaskSchedule(((0,), (1,), (2,)), (0, 0, 2), ((2,), (2,), ()), (0, 1, 0), 0.0)
 
 
 class Boom(Exception): ...
@@ -34,7 +34,7 @@ def drawn(seed: int) -> tuple[list[tuple[int, ...]], list[float]]:
     return before, [chance.choice([0.1, 1.0, 5.0, 50.0]) for _ in range(count)]
 
 
-def broken(tasks: Schedule, before: list[tuple[int, ...]]) -> list[int]:
+def broken(tasks: TaskSchedule, before: list[tuple[int, ...]]) -> list[int]:
     """Items that may run before one that they need, by what the tasks wait for."""
     done: set[int] = set()
     waits = list(tasks.waits)
@@ -62,8 +62,8 @@ class TestSchedule:
                 assert not broken(tasks, before)
 
     def test_the_check_of_orders_finds_a_wrong_one(self) -> None:
-        assert broken(Schedule(((0,), (1,)), (0, 0), ((), ()), (0, 1), 0.0), [(), (0,)]) == [1]
-        assert broken(Schedule(((0,),), (1,), ((),), (0,), 0.0), [()]) == [-1]
+        assert broken(TaskSchedule(((0,), (1,)), (0, 0), ((), ()), (0, 1), 0.0), [(), (0,)]) == [1]
+        assert broken(TaskSchedule(((0,),), (1,), ((),), (0,), 0.0), [()]) == [-1]
 
     def test_one_thread_is_one_task(self) -> None:
         for seed in range(50):

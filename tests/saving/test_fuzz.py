@@ -20,7 +20,7 @@ from tests.hostile import attacked as attack
 from tests.often import few
 from tests.saving.models import adam, told
 from wengert import gather, square, sum
-from wengert.arrays import Form, form_of
+from wengert.arrays import StoredForm, form_of
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.saving import load, manifest, save
@@ -259,7 +259,7 @@ def test_the_attack_finds_a_reader_that_believes_what_it_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def believing(x: Any, name: str) -> Any:
-        form = Form(x["sort"], x["dtype"], tuple(x["shape"]))
+        form = StoredForm(x["sort"], x["dtype"], tuple(x["shape"]))
         return manifest.Saved(form, tuple(x["optimizer"]), {})
 
     monkeypatch.setattr(manifest, "_saved", believing)

@@ -23,7 +23,7 @@ from wengert.arrays.heap import give_back, keep_heap
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
 from wengert.arrays.quiet import all_quiet
 from wengert.arrays.scatter import touched
-from wengert.arrays.stored import Form, Sort, Stored, form_of, restored, stored
+from wengert.arrays.stored import Sort, Stored, StoredForm, form_of, restored, stored
 from wengert.arrays.types import (
     ARRAY_CLASS,
     FLOAT32,
@@ -97,7 +97,6 @@ __all__ = [
     "Float32",
     "Float64",
     "Floating",
-    "Form",
     "Generic0d",
     "Gpu",
     "GpuArray",
@@ -114,6 +113,7 @@ __all__ = [
     "Shape",
     "Sort",
     "Stored",
+    "StoredForm",
     "T",
     "T_co",
     "Value",

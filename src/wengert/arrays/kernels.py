@@ -25,7 +25,7 @@ __all__ = [
     "KERNELS",
     "SPELLED",
     "VIEWS",
-    "Kernel",
+    "KernelTraits",
     "constant_beside",
     "kernel_of",
     "new_buffer",
@@ -35,7 +35,7 @@ __all__ = [
 Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 
 
-class Kernel(NamedTuple):
+class KernelTraits(NamedTuple):
     """Properties of a function that is called by a plan; the default is true of any function."""
 
     into: Function | None = None  # the same, with the buffer for the result as `out`
@@ -133,27 +133,29 @@ _NEW: Final[tuple[Function, ...]] = (
 FOR_ANY_ROWS: Final[Mapping[Function, Function]] = {
     np.dot: thin.product
 }  # what chooses by the shapes of a call
-KERNELS: Final[Mapping[Function, Kernel]] = {
-    **{f: Kernel(f, elementwise=True, fresh=True) for f in _UFUNCS},
-    **{f: Kernel(into, elementwise=True, fresh=True) for f, into in _OPERATORS.items()},
-    **{f: Kernel(fresh=True) for f in _NEW},
-    np.dot: Kernel(np.ndarray.dot, fresh=True),  # 0.14 us less: it asks no operand for `__array_function__`
-    thin.dot: Kernel(thin.dot, fresh=True),
-    thin.product: Kernel(thin.product, fresh=True),
-    np.matmul: Kernel(np.matmul, fresh=True),
-    np.vecdot: Kernel(np.vecdot, fresh=True),
-    gathered: Kernel(fresh=True),
-    in_each: Kernel(fresh=True),
-    total: Kernel(_total_into, fresh=True),
+KERNELS: Final[Mapping[Function, KernelTraits]] = {
+    **{f: KernelTraits(f, elementwise=True, fresh=True) for f in _UFUNCS},
+    **{f: KernelTraits(into, elementwise=True, fresh=True) for f, into in _OPERATORS.items()},
+    **{f: KernelTraits(fresh=True) for f in _NEW},
+    np.dot: KernelTraits(
+        np.ndarray.dot, fresh=True
+    ),  # 0.14 us less: it asks no operand for `__array_function__`
+    thin.dot: KernelTraits(thin.dot, fresh=True),
+    thin.product: KernelTraits(thin.product, fresh=True),
+    np.matmul: KernelTraits(np.matmul, fresh=True),
+    np.vecdot: KernelTraits(np.vecdot, fresh=True),
+    gathered: KernelTraits(fresh=True),
+    in_each: KernelTraits(fresh=True),
+    total: KernelTraits(_total_into, fresh=True),
     **{
-        f: Kernel(f, fresh=True)
+        f: KernelTraits(f, fresh=True)
         for f in (reductions.add_reduce, reductions.max_reduce, reductions.min_reduce)
     },
-    host.broadcast_to: Kernel(_copied_into, fresh=True),
-    joined: Kernel(_joined_into, fresh=True),
-    minus_one_at: Kernel(_minus_one_into, elementwise=True, fresh=True),
+    host.broadcast_to: KernelTraits(_copied_into, fresh=True),
+    joined: KernelTraits(_joined_into, fresh=True),
+    minus_one_at: KernelTraits(_minus_one_into, elementwise=True, fresh=True),
 }
-_UNKNOWN: Final = Kernel()
+_UNKNOWN: Final = KernelTraits()
 
 _EXACT: Final = 2**24  # integers that every floating type of ours has
 
@@ -189,7 +191,7 @@ def subtract_into(w: Value, d: Value, /) -> list[Change]:
 EFFECTS: Final[frozenset[Function]] = frozenset({host.fused_update, host.scaled_update, host.subtract_at})
 
 
-def kernel_of(function: Function) -> Kernel:
+def kernel_of(function: Function) -> KernelTraits:
     """The properties of a function."""
     return KERNELS.get(function, _UNKNOWN)
 

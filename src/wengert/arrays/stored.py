@@ -17,7 +17,7 @@ from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array
 from wengert.arrays.types import Cpu, Gpu
 
-__all__ = ["Form", "Sort", "Stored", "form_of", "restored", "stored"]
+__all__ = ["Sort", "Stored", "StoredForm", "form_of", "restored", "stored"]
 
 Sort: TypeAlias = Literal["float", "scalar", "array"]
 _ITEMS: Final = {
@@ -26,7 +26,7 @@ _ITEMS: Final = {
 }
 
 
-class Form(NamedTuple):
+class StoredForm(NamedTuple):
     """Structure of a stored value: all but its numbers."""
 
     sort: Sort
@@ -46,23 +46,23 @@ class Form(NamedTuple):
 class Stored(NamedTuple):
     """A value as bytes."""
 
-    form: Form
+    form: StoredForm
     data: bytes
 
 
-def form_of(x: object) -> Form | None:
+def form_of(x: object) -> StoredForm | None:
     """The form of a number or array; None for anything else, also for elements that a file may not have.
 
     >>> form_of(1.0), form_of(np.float32(1)), form_of(np.zeros((2, 3))), form_of("x")
-    (Form(sort='float', dtype='float64', shape=()), Form(sort='scalar', dtype='float32', shape=()), \
-Form(sort='array', dtype='float64', shape=(2, 3)), None)
+    (StoredForm(sort='float', dtype='float64', shape=()), StoredForm(sort='scalar', dtype='float32', shape=()), \
+StoredForm(sort='array', dtype='float64', shape=(2, 3)), None)
     """
     if type(x) is float:
-        return Form("float", "float64", ())
+        return StoredForm("float", "float64", ())
     if not (is_array(x) or isinstance(x, np.generic)):
         return None
     value: Any = x  # Any: an array of either library, or a scalar
-    form = Form("array" if is_array(x) else "scalar", value.dtype.name, tuple(value.shape))
+    form = StoredForm("array" if is_array(x) else "scalar", value.dtype.name, tuple(value.shape))
     return None if form.size is None or value.dtype.names else form
 
 

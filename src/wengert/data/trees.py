@@ -72,10 +72,10 @@ def tree(text: str, /, *, labels: int | None = None, place: str = "tree", line: 
 
     Source: the format of the Penn Treebank, as the Sentiment Treebank has it.
     """
-    return _Reader(text, labels, place, line).read()
+    return _TreeReader(text, labels, place, line).read()
 
 
-class _Reader:
+class _TreeReader:
     """Reads one line; what is open stands on a stack of its own."""
 
     def __init__(self, text: str, labels: int | None, place: str, line: int) -> None:

@@ -21,7 +21,7 @@ Arrow = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class BoxPlacement:
     """For each box its row and the middle of its place in it; for each arrow the same of the points on its way."""
 
     rows: list[int]
@@ -29,7 +29,7 @@ class Placement:
     ways: list[list[tuple[int, float]]]
 
 
-def laid_out(widths: Sequence[float], arrows: Sequence[Arrow]) -> Placement:
+def laid_out(widths: Sequence[float], arrows: Sequence[Arrow]) -> BoxPlacement:
     """Boxes of these widths; an arrow goes from a smaller number to a greater one."""
     rows = _rows(len(widths), arrows)
     chains, links, all_rows = _through(rows, arrows)
@@ -45,7 +45,7 @@ def laid_out(widths: Sequence[float], arrows: Sequence[Arrow]) -> Placement:
     _order(lines, above, under)
     middles = _middles(lines, all_widths, above, under)
     ways = [[(all_rows[point], middles[point]) for point in chain] for chain in chains]
-    return Placement(rows, middles[: len(widths)], ways)
+    return BoxPlacement(rows, middles[: len(widths)], ways)
 
 
 def _rows(count: int, arrows: Sequence[Arrow]) -> list[int]:

@@ -10,7 +10,7 @@ from html import escape
 from itertools import pairwise
 from typing import Final
 
-from wengert.drawing.layout import Placement, laid_out
+from wengert.drawing.layout import BoxPlacement, laid_out
 from wengert.drawing.picture import Box, Drawable, Look, Picture, pictured
 from wengert.errors import ArgumentError
 from wengert.graph.node import Expression
@@ -84,7 +84,7 @@ def _lines(picture: Picture, box: Box) -> tuple[str, ...]:
     return box.lines if box.frame is None else (*box.lines, f"in {picture.frames[box.frame].title}")
 
 
-def _tops(layout: Placement, heights: list[float]) -> list[_Point]:
+def _tops(layout: BoxPlacement, heights: list[float]) -> list[_Point]:
     """Top and bottom of each row."""
     rows = [0.0] * (max(layout.rows, default=-1) + 1)
     for row, height in zip(layout.rows, heights, strict=True):

@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 
 from wengert.control import replace_executors
 from wengert.graph.operation import CELL
-from wengert.profiling.record import Event, Record, Thread, plain
+from wengert.profiling.record import Event, ProfileRecord, Thread, plain
 from wengert.profiling.rows import Column, Row, rows_of
 from wengert.profiling.timed import Replacing
 
@@ -29,7 +29,7 @@ _MOST_EVENTS: Final = 500_000  # the table counts what comes after them, too
 class Profile:
     """Measurements so far."""
 
-    def __init__(self, record: Record, replacing: Replacing) -> None:
+    def __init__(self, record: ProfileRecord, replacing: Replacing) -> None:
         self._record = record
         self._replacing = replacing
 
@@ -154,7 +154,7 @@ def profile(*, compiled: bool = False, most_events: int = _MOST_EVENTS) -> Itera
     >>> {row.operation: (row.forward.calls, row.backward.calls, row.update.calls) for row in p.rows}["square"]
     (3, 3, 0)
     """
-    record = Record(most_events)
+    record = ProfileRecord(most_events)
     replacing = Replacing(record, compiled)
     before = replace_executors(replacing)
     try:
@@ -169,7 +169,7 @@ _Arguments: TypeAlias = dict[tuple[int, int, int], _Json]  # of the events with 
 _start = attrgetter("start")
 
 
-def _write(record: Record, path: str | os.PathLike[str]) -> None:
+def _write(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
     """The trace as a file, an event a line; times are in microseconds."""
     with open(path, "w", encoding="utf-8") as file:
         file.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
@@ -179,7 +179,7 @@ def _write(record: Record, path: str | os.PathLike[str]) -> None:
         file.write(f'\n], "otherData": {{"events left out": {record.dropped}}}}}\n')
 
 
-def _events(record: Record) -> Iterator[_Json]:
+def _events(record: ProfileRecord) -> Iterator[_Json]:
     for thread in tuple(record.threads):
         yield _named("thread_name", thread.number, thread.name)
         known: _Arguments = {}

@@ -42,7 +42,7 @@ class Event(NamedTuple):
         return position(*self.origin)
 
 
-class Sum:
+class TimeSum:
     """The calls of one part of one operation written on one line, and their own time."""
 
     __slots__ = ("calls", "nanoseconds", "origin")
@@ -60,7 +60,7 @@ class Thread:
         self.number = number
         self.name = name
         self.inner = 0  # nanoseconds of the spans in the present one that have ended
-        self.sums: dict[_Key, Sum] = {}
+        self.sums: dict[_Key, TimeSum] = {}
         self.events: list[Event] = []
 
     def count(self, part: Part, name: str, origin: Origin, own: int) -> None:
@@ -68,12 +68,12 @@ class Thread:
         key = (part, name, id(origin[0]), origin[1])  # the sum keeps the code: its identity stays its own
         found = self.sums.get(key)
         if found is None:
-            found = self.sums[key] = Sum(origin)
+            found = self.sums[key] = TimeSum(origin)
         found.calls += 1
         found.nanoseconds += own
 
 
-class Record:
+class ProfileRecord:
     """All threads of one profile."""
 
     def __init__(self, most_events: int) -> None:
@@ -139,7 +139,7 @@ class _Span:
     __slots__ = ("name", "origin", "outer", "part", "record", "signature", "start", "thread")
 
     def __init__(
-        self, record: Record, part: Part, name: str, origin: Origin, signature: Signature | None
+        self, record: ProfileRecord, part: Part, name: str, origin: Origin, signature: Signature | None
     ) -> None:
         self.record = record
         self.part: Part = part
@@ -166,7 +166,7 @@ class _Span:
 class _Waiting:
     __slots__ = ("name", "number", "origin", "part", "record", "start", "thread")
 
-    def __init__(self, record: Record, part: Part, name: str, origin: Origin, number: int) -> None:
+    def __init__(self, record: ProfileRecord, part: Part, name: str, origin: Origin, number: int) -> None:
         self.record = record
         self.part: Part = part
         self.name = name

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 
-from wengert.profiling.record import Part, Record, plain
+from wengert.profiling.record import Part, ProfileRecord, plain
 from wengert.site import position
 
 Column: TypeAlias = Literal["forward", "backward", "update", "plan"]
@@ -59,7 +59,7 @@ class Row:
         return {"forward": self.forward, "backward": self.backward, "update": self.update, "plan": self.plan}
 
 
-def rows_of(record: Record) -> tuple[Row, ...]:
+def rows_of(record: ProfileRecord) -> tuple[Row, ...]:
     """All rows, the one that took longest first."""
     found: dict[tuple[str, str], dict[Column, Cost]] = {}
     for thread in tuple(record.threads):

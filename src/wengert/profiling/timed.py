@@ -20,7 +20,7 @@ from wengert.control import Context, Executor, Run, Steps
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED
 from wengert.graph.weights import Update, Weight
-from wengert.profiling.record import NOWHERE, Part, Record, origin_of
+from wengert.profiling.record import NOWHERE, Part, ProfileRecord, origin_of
 from wengert.run import Parallel, Sequential, loops
 from wengert.run.changed import Changed
 from wengert.run.commit import Changing, commit, stepped
@@ -30,10 +30,10 @@ from wengert.run.evaluation import Evaluation
 from wengert.run.sequential import Engine, Interpreter
 
 
-class Timed(loops.Loops):
+class TimedLoops(loops.Loops):
     """The usual loops, node by node, what cells do included."""
 
-    def __init__(self, record: Record, usual: loops.Loops) -> None:
+    def __init__(self, record: ProfileRecord, usual: loops.Loops) -> None:
         self._record = record
         self._careful = isinstance(usual, Changed)
         self.meaning = usual.meaning  # type: ignore[method-assign] # the usual one's, without a call between
@@ -107,7 +107,7 @@ class Timed(loops.Loops):
 class TimedPlans(Plans):
     """The plans of an executor, which tell when they are made and run."""
 
-    def __init__(self, record: Record, usual: Plans) -> None:
+    def __init__(self, record: ProfileRecord, usual: Plans) -> None:
         self._record = record
         self._usual = usual
 
@@ -148,7 +148,7 @@ class _TimedBound(Bound):
 
     __slots__ = ("_record", "_root", "_usual")
 
-    def __init__(self, record: Record, usual: Bound, root: Expression) -> None:
+    def __init__(self, record: ProfileRecord, usual: Bound, root: Expression) -> None:
         self._record = record
         self._usual = usual
         self._root = root
@@ -177,10 +177,10 @@ class _TimedBound(Bound):
 class Profiled(Interpreter):
     """One thread, node by node, in place of an executor; with its plans if `compiled`."""
 
-    def __init__(self, record: Record, usual: Interpreter, compiled: bool) -> None:
+    def __init__(self, record: ProfileRecord, usual: Interpreter, compiled: bool) -> None:
         plans = usual.engine.plans if compiled else None
         timed = None if plans is None else TimedPlans(record, plans)
-        loops = Timed(record, usual.engine.loops)
+        loops = TimedLoops(record, usual.engine.loops)
         super().__init__(Engine(timed, loops=loops, of_run=usual.engine.of_run))
         self._record = record
 
@@ -207,7 +207,7 @@ class Profiled(Interpreter):
 class Replacing:
     """Gives for each executor one that records; those whose runs have no nodes to be timed are left alone, counted."""
 
-    def __init__(self, record: Record, compiled: bool) -> None:
+    def __init__(self, record: ProfileRecord, compiled: bool) -> None:
         self.compiled = compiled
         self.missed: Counter[str] = Counter()  # runs by the class of their executor
         self._record = record

@@ -111,7 +111,7 @@ def _is_tracer(x: object) -> bool:
 
 
 def _key(x: Argument) -> object:
-    """What makes two arguments equal: 1, 1.0 and True are not, and neither are two arrays."""
+    """Key of an argument for equality: 1, 1.0 and True are not, and neither are two arrays."""
     if isinstance(x, Var) or is_array(x):
         return id(x)
     if isinstance(x, tuple):

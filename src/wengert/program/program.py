@@ -127,7 +127,7 @@ _NESTED: Final = (tuple, list, slice)
 
 
 def parts_of(x: Argument) -> Iterable[Argument]:
-    """What a tuple, list or slice among arguments is made of."""
+    """Parts of a tuple, list or slice among arguments."""
     return (x.start, x.stop, x.step) if isinstance(x, slice) else x
 
 

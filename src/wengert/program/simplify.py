@@ -85,7 +85,7 @@ def _leaves(e: Eqn, made: Mapping[Var, Eqn], uses: Mapping[Var, int]) -> tuple[l
 
 
 def _pieces(leaves: Sequence[Eqn]) -> Pieces | None:
-    """What the leaves write, if all of them write slices of one axis of one shape."""
+    """Pieces that the leaves write, if all of them write slices of one axis of one shape."""
     if any(leaf.function is not HOST.add_at for leaf in leaves):
         return None
     shape = leaves[0].arguments[0]

@@ -408,7 +408,7 @@ _AT_ONCE: Final = (
 
 
 class SegmentRuns:
-    """Those that have run forward; false if there are none."""
+    """Runs of segments forward in one evaluation; false if there are none."""
 
     __slots__ = ("_last", "_making", "_segments", "goes_back", "in_parts")
 

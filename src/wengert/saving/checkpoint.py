@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
-from wengert.arrays import Form, Stored, Value, form_of, restored, stored
+from wengert.arrays import Stored, StoredForm, Value, form_of, restored, stored
 from wengert.arrays.changes import Change, carry_out
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
@@ -96,7 +96,7 @@ def _taken(
     values: dict[str, Stored] = {}
     for name, weight in named.items():
         values[name] = data = _stored(data_of(weight))
-        state: dict[str, Form | Plain] = {}
+        state: dict[str, StoredForm | Plain] = {}
         for key, value in (state_of(weight, name) if optimizer else {}).items():
             if form_of(value) is None:
                 state[key] = value
@@ -188,7 +188,10 @@ def _give(
         data.append((weight.ref, restored(values[name], device)))
         state = manifest.weights[name].state.items()
         states.append(
-            {k: restored(values[state_name(name, k)], device) if isinstance(x, Form) else x for k, x in state}
+            {
+                k: restored(values[state_name(name, k)], device) if isinstance(x, StoredForm) else x
+                for k, x in state
+            }
         )
     optimizers: dict[Weight, Updates] = {}
     if optimizer:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Final, Protocol, cast
 
-from wengert.arrays import Form, Stored
+from wengert.arrays import Stored, StoredForm
 from wengert.errors import CheckpointError, CheckpointPackageError
 from wengert.graph.paths import opened as opened_file
 from wengert.saving.manifest import Broken, Manifest, bounded, brief, parsed, read, written
@@ -97,7 +97,7 @@ def _check_header(content: bytes, text: str, weights: int) -> None:
         ) from reason
 
 
-def decoded(content: bytes, forms: Mapping[str, Form]) -> dict[str, Stored]:
+def decoded(content: bytes, forms: Mapping[str, StoredForm]) -> dict[str, Stored]:
     """The values of a whole file, which must have exactly these forms; else Broken."""
     package = _package()
     try:

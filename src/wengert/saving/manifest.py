@@ -12,7 +12,7 @@ from collections import Counter
 from reprlib import Repr
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, get_args
 
-from wengert.arrays import Form, Sort
+from wengert.arrays import Sort, StoredForm
 from wengert.version import __version__
 
 A = TypeVar("A")
@@ -39,9 +39,9 @@ class Broken(Exception):
 class Saved(NamedTuple):
     """One weight: the form of its data, the parts of its optimizer, and the state that their steps have left."""
 
-    data: Form
+    data: StoredForm
     parts: tuple[str, ...]
-    state: dict[str, Form | Plain]
+    state: dict[str, StoredForm | Plain]
 
 
 class Manifest(NamedTuple):
@@ -53,11 +53,11 @@ class Manifest(NamedTuple):
     version: str = __version__
     note: str | None = None
 
-    def forms(self) -> dict[str, Form]:
+    def forms(self) -> dict[str, StoredForm]:
         """Everything that the file has as bytes, by name."""
         found = {name: saved.data for name, saved in self.weights.items()}
         for name, saved in self.weights.items():
-            states = {n: x for n, x in saved.state.items() if isinstance(x, Form)}
+            states = {n: x for n, x in saved.state.items() if isinstance(x, StoredForm)}
             found.update({state_name(name, state): form for state, form in states.items()})
         return found
 
@@ -95,12 +95,12 @@ def written(manifest: Manifest) -> str:
     )
 
 
-def _form(form: Form) -> dict[str, object]:
+def _form(form: StoredForm) -> dict[str, object]:
     return {"sort": form.sort, "dtype": form.dtype, "shape": list(form.shape)}
 
 
 def _state(saved: Saved) -> dict[str, dict[str, object]]:
-    return {n: _form(x) if isinstance(x, Form) else {"value": x} for n, x in saved.state.items()}
+    return {n: _form(x) if isinstance(x, StoredForm) else {"value": x} for n, x in saved.state.items()}
 
 
 def bounded(text: bytes, what: str, weights: int) -> None:
@@ -169,7 +169,7 @@ def _saved(x: object, name: str) -> Saved:
     return Saved(_read_form(found, name), parts, {state: _entry(y, state) for state, y in states})
 
 
-def _entry(x: object, state: str) -> Form | Plain:
+def _entry(x: object, state: str) -> StoredForm | Plain:
     found = _is(dict, x, state)
     if not state.isidentifier() or state.startswith("_"):
         raise Broken(f"{brief(state)} is no name of an optimizer's state")
@@ -182,7 +182,7 @@ def _entry(x: object, state: str) -> Form | Plain:
     raise Broken(f"{state:.80} is neither a number nor a text: {brief(value)}")
 
 
-def _read_form(found: dict[str, object], name: str) -> Form:
+def _read_form(found: dict[str, object], name: str) -> StoredForm:
     what = f"the shape of {brief(name)}"
     lengths = _is(list, found.get("shape"), what)
     if len(lengths) > _AXES:
@@ -191,7 +191,7 @@ def _read_form(found: dict[str, object], name: str) -> Form:
     if not all(0 <= n < _LARGEST for n in shape) or math.prod(n or 1 for n in shape) >= _LARGEST // 8:
         raise Broken(f"{brief(name)} has the impossible shape {brief(shape)}")
     sort = next((sort for sort in get_args(Sort) if sort == found.get("sort")), None)
-    form = Form(sort or "array", _is(str, found.get("dtype"), "a dtype"), shape)
+    form = StoredForm(sort or "array", _is(str, found.get("dtype"), "a dtype"), shape)
     known = form.size is not None and sort is not None and (sort == "array" or not shape)
     if not known or (sort == "float" and form.dtype != "float64"):
         raise Broken(f"{brief(name)} is of an unknown form: {brief(found)}")

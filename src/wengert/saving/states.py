@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from wengert.arrays import Form, Value, form_of
+from wengert.arrays import StoredForm, Value, form_of
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.weights import Updates
@@ -77,14 +77,14 @@ def _chain(parts: tuple[str, ...]) -> str:
     return " with ".join(parts) or "none"
 
 
-def _told(entry: Form | Plain) -> str:
-    return f"{entry!s:.200}" if isinstance(entry, Form) else brief(entry)
+def _told(entry: StoredForm | Plain) -> str:
+    return f"{entry!s:.200}" if isinstance(entry, StoredForm) else brief(entry)
 
 
-def _fits(entry: Form | Plain, default: object, weight: Weight) -> bool:
+def _fits(entry: StoredForm | Plain, default: object, weight: Weight) -> bool:
     if type(default) is int:
         return type(entry) is int and 0 <= entry < _MOST_STEPS
-    if not isinstance(entry, Form) or not entry.dtype.startswith("float"):
+    if not isinstance(entry, StoredForm) or not entry.dtype.startswith("float"):
         return False
     return entry.shape in ((), weight.kind.shape)
 

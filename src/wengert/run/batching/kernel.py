@@ -106,7 +106,7 @@ def _as_delta(delta: Any) -> Delta:  # Any: a tracer, a constant, a lazy delta o
 
 @dataclass(slots=True, eq=False)
 class Residuals:
-    """What one launch has left for backward, in a workspace, which is its own if no other launch uses it."""
+    """Residuals that one launch has left for backward, in a workspace, which is its own if no other launch uses it."""
 
     workspace: Workspace
     own: bool
@@ -207,7 +207,7 @@ class ForwardKernel:
         return Kernel(self.lowered.inputs, self.lowered.eqns, self.lowered.results, (), {})
 
     def key(self, x: Var) -> object:
-        """What the place of one side of a product is known by."""
+        """Key of the buffer of one side of a product."""
         home = self.homes.get(x)
         return self.train.buffers[self.train.place[x]].key if home is None else home.key
 

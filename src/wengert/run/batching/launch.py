@@ -143,7 +143,7 @@ class Launch:
             self._workspaces.append(workspace)
 
     def homes(self, rows: int, workspace: Workspace) -> Mapping[int, Value]:
-        """Where operands of the next launch in a workspace may be put, so that they need not be brought there."""
+        """Arrays for operands of the next launch in a workspace, so that they need not be brought there."""
         return (
             {} if self._kernel is None or rows == workspace.expected else self._kernel.homes(rows, workspace)
         )

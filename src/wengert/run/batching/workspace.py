@@ -45,7 +45,7 @@ class Workspace:
         self.lent.clear()
 
     def claim(self, rows: int) -> int:
-        """Where the next rows lie."""
+        """First place of the next rows."""
         start, self.used = self.used, self.used + rows
         return start
 
@@ -67,7 +67,7 @@ class Workspace:
         return found
 
     def part(self, home: Buffer, start: int, rows: int) -> Value:
-        """Where these rows of what has a key lie."""
+        """View of these rows of the array with a key."""
         times = _lines_a_row(home) or 1
         return self._share(home)[start * times : (start + rows) * times]
 
@@ -79,13 +79,13 @@ class Workspace:
             self.part(home, start, rows)[...] = x
 
     def _whole(self, buffer: Buffer) -> Value | None:
-        """What a buffer is a part of; None where each launch has its own."""
+        """Array of which a buffer is a part; None where each launch has its own."""
         if buffer.key is None:
             return new_buffer(sizes_for(buffer.shape, self._widest), buffer.dtype)
         return None if _lines_a_row(buffer) is None else self._share(buffer)
 
     def _share(self, buffer: Buffer) -> Value:
-        """What has room for all rows of what has a key."""
+        """Array for all rows of a buffer with a key."""
         found = self.shares.get(buffer.key)
         if found is None:
             found = new_buffer(sizes_for(buffer.shape, self.capacity), buffer.dtype)

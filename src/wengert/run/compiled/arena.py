@@ -17,7 +17,7 @@ from wengert.graph.store import STORE, Arena, Ref
 
 
 class Home:
-    """Where a plan wants some weights to live; it tells them by their places among all of its weights."""
+    """Arena in which a plan wants some weights to live; it tells them by their places among all of its weights."""
 
     def __init__(self, places: tuple[int, ...]) -> None:
         self._of = itemgetter(*places)
@@ -59,7 +59,7 @@ class Home:
         return list(zip(self._of(cells), arena.rows, strict=True))
 
     def kept(self, cells: Sequence[Ref], arena: Arena, alone: bool) -> list[Change]:
-        """What makes the target the array where they live, after its change; the store's lock is held.
+        """Changes that make the target the array where they live, after its change; the store's lock is held.
 
         What was changed in place has no new version: nobody has a snapshot from before.
         """
@@ -79,7 +79,7 @@ def _holds(arena: Arena, data: Sequence[Value]) -> bool:
 
 
 def _moved(cells: Sequence[Ref], arena: Arena) -> list[Change]:
-    """What makes the rows of an arena the data of weights; whoever sees the old buffers: they change no more."""
+    """Changes that make the rows of an arena the data of weights; whoever sees the old buffers: they change no more."""
     found: list[Change] = []
     for cell, row in zip(cells, arena.rows, strict=True):
         found += (

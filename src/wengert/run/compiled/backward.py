@@ -47,7 +47,7 @@ class BackwardProgram(Item):
     """The program of one path."""
 
     def back(self, path: Path, snapshot: int, run: Run) -> Callable[[], Value]:
-        """What makes the changes of weights, which are computed here. Raises Interrupted where the program fails."""
+        """Maker of the changes of weights, which are computed here. Raises Interrupted where the program fails."""
         raise NotImplementedError
 
 

@@ -38,7 +38,7 @@ def binder(
     targets: Sequence[Expression] = (),
     stepped: Sequence[Weight] = (),
 ) -> Binder:
-    """What `in_steps` makes, at once."""
+    """Binder of `in_steps`, made at once."""
     steps = in_steps(nodes, weights, targets, stepped)
     while True:
         try:
@@ -185,7 +185,7 @@ def _in_turn(parts: Sequence[Callable[..., Any]], root: Node) -> Any:  # Any: as
 
 
 def _alike(expressions: Sequence[Expression], fixed: set[Expression]) -> list[Expression]:
-    """Those among which two may turn out to be one where all the rest of a structure fits; `fixed` stay themselves.
+    """Expressions of which two may turn out to be one where all the rest of a structure fits; `fixed` stay themselves.
 
     Two nodes with operands that are not one are not one either, so it comes to those with the same operands, and
     to weights of one kind.

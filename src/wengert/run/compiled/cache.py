@@ -49,7 +49,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Cache(Generic[K, I]):
-    """What one executor keeps of one sort: for each key the items of that key, those used last first.
+    """Items of one sort that one executor keeps: for each key the items of that key, those used last first.
 
     `alike` is how many there may be of one key.
     """

@@ -33,7 +33,7 @@ Way = Literal["one", "stack", "arena", "target", "gather"]
 
 
 class Weights(NamedTuple):
-    """What a program has to do with weights."""
+    """Weights that a program reads and changes."""
 
     inputs: Sequence[Traced]  # their data, at the places of the weights
     targets: Sequence[Traced] | None  # what is changed in place
@@ -139,7 +139,7 @@ class Chosen:
         return self._saved(group, forms) > 0 and self._agrees(group, forms)
 
     def _pays(self, group: Siblings, forms: Sequence[Way | None]) -> bool:
-        """The same with what it costs to hand out results."""
+        """Cost with that to hand out results."""
         taken = sum(x in self.alone for x in group.results)
         if not self._may_pay(group, forms) or (taken and group.calls[0].function in WHOLE):
             return False
@@ -185,7 +185,7 @@ def shape_of_result(call: Call) -> tuple[int, ...]:
 
 
 def type_of_result(call: Call) -> object:
-    """What a result is; None for one that no element of an array could stand for."""
+    """Class of a result; None for one that no element of an array could stand for."""
     if call.result is None:
         return call.function
     value = call.result.value

@@ -26,10 +26,10 @@ from wengert.run.compiled.binder import Binder, in_steps
 from wengert.run.compiled.layout import memory
 from wengert.run.compiled.plan import Bound, Plan
 from wengert.run.compiled.plans import Mode
-from wengert.run.compiled.program import Program, needed
+from wengert.run.compiled.program import PlanProgram, needed
 from wengert.run.compiled.scope import Scope, Table, leaving
 from wengert.run.compiled.segment import Segment, SegmentBackward, SegmentRun, Sent, form_of, parts_of
-from wengert.run.compiled.tracer import Tracer
+from wengert.run.compiled.tracer import PlanTracer
 from wengert.run.compiled.tracing import Trace, Traced, concrete, outlined, traced_in
 from wengert.run.evaluation import Evaluation
 from wengert.run.received import checked_delta
@@ -40,7 +40,7 @@ def traced_plan(
     nodes: Sequence[Node],
     mode: Mode,
     targets: Sequence[Expression],
-    program: Callable[..., Program] | None,
+    program: Callable[..., PlanProgram] | None,
     stacked: bool,
     at_once: bool,
 ) -> Plan | None:
@@ -50,14 +50,16 @@ def traced_plan(
     """
     root = nodes[-1]
     evaluation.gives_back = True
-    tracer = Tracer(nodes, evaluation.values if at_once else _copied(evaluation.values), mode != "predict")
+    tracer = PlanTracer(
+        nodes, evaluation.values if at_once else _copied(evaluation.values), mode != "predict"
+    )
     plan = None
     try:
         if not _traced_plan(tracer, root, mode, targets):
             return None
         asked = targets if mode == "gradients" else None
         bind = partial(in_steps, nodes, tracer.weights, asked or ())
-        plan = Plan(root, tracer, bind, asked, program or Program, stacked, at_once)
+        plan = Plan(root, tracer, bind, asked, program or PlanProgram, stacked, at_once)
         evaluation.values |= {x: concrete(value) for x, value in tracer.results.items()}
         calls = len(tracer.trace.calls)
         evaluation.deltas = tracer.found()
@@ -76,7 +78,7 @@ def _copied(values: Mapping[Expression, Value]) -> dict[Expression, Value]:
     return {x: value.copy(order="K") if is_array(value) else value for x, value in values.items()}
 
 
-def _traced_plan(tracer: Tracer, root: Node, mode: Mode, targets: Sequence[Expression]) -> bool:
+def _traced_plan(tracer: PlanTracer, root: Node, mode: Mode, targets: Sequence[Expression]) -> bool:
     try:
         with all_quiet():
             tracer.forward((root, *targets))
@@ -91,10 +93,10 @@ def _traced_plan(tracer: Tracer, root: Node, mode: Mode, targets: Sequence[Expre
 
 
 def traced_segment(
-    nodes: Sequence[Node], values: Mapping[Expression, Value], program: Callable[..., Program] | None
+    nodes: Sequence[Node], values: Mapping[Expression, Value], program: Callable[..., PlanProgram] | None
 ) -> tuple[Segment, SegmentRun] | None:
     """The programs of nodes, and the run that was traced for them; None where that fails, and nothing has changed."""
-    make = program or Program
+    make = program or PlanProgram
     inside = set(nodes)
     operands = (node.operands[i] for node in nodes for i in node.signature.nodes)
     leaves = tuple(dict.fromkeys(x for x in operands if x not in inside))
@@ -168,7 +170,7 @@ def _through(
     unwanted: Container[Expression],
     totals: Mapping[Expression, Any],
 ) -> list[tuple[Expression, Any]]:  # Any: traced, lazy or constant
-    """What leaves the nodes, in the order of the interpreter; for those with totals the totals, at the end."""
+    """Deltas that leave the nodes, in the order of the interpreter; for those with totals the totals, at the end."""
     inside: set[Expression] = set(nodes)
     outside: list[tuple[Expression, Any]] = []
     joined: dict[Expression, Any] = {}
@@ -254,7 +256,7 @@ class PathProgram(BackwardProgram):
         self.plan.let_go()
 
     def back(self, path: Path, snapshot: int, run: Run) -> Callable[[], Value]:
-        """What makes the changes of weights, which are computed here. Raises Interrupted where the program fails."""
+        """Maker of the changes of weights, which are computed here. Raises Interrupted where the program fails."""
         _, _, *literals = self.pick(_values(path))
         weights = tuple(path.weights)
         _, change = Bound(self.plan, weights, [w.ref for w in weights], tuple(literals), ()).computed(
@@ -264,14 +266,14 @@ class PathProgram(BackwardProgram):
 
 
 def traced_path(
-    path: Path, evaluation: Evaluation, loss: Expression, program: Callable[..., Program] | None
+    path: Path, evaluation: Evaluation, loss: Expression, program: Callable[..., PlanProgram] | None
 ) -> tuple[PathProgram | None, bool]:
     """The program of a way that an evaluation has gone, None if there can be none; whether another run may tell.
 
     What was traced is the run: its deltas are the evaluation's.
     """
     assert isinstance(loss, Node), "a weight is no way"
-    tracer = Tracer((), {w: evaluation.values[w] for w in path.weights})
+    tracer = PlanTracer((), {w: evaluation.values[w] for w in path.weights})
     try:
         sources = _traced_there_and_back(tracer, path, loss)
         if sources is None:
@@ -279,7 +281,7 @@ def traced_path(
         if not tracer.deltas or not all(isinstance(x, Weight) for x in tracer.deltas):
             return None, False
         tracer.results = {loss: tracer.table[loss]}
-        plan = Plan(loss, tracer, _unbound, None, program or Program, stacking=False)
+        plan = Plan(loss, tracer, _unbound, None, program or PlanProgram, stacking=False)
         evaluation.deltas = tracer.found()
         way = PathProgram(plan, sources, [w.settings for w in path.weights])
         return way if plan.updating else None, plan.early
@@ -303,7 +305,7 @@ def _values(path: Path) -> list[Value]:
     return values
 
 
-def _traced_there_and_back(tracer: Tracer, path: Path, loss: Expression) -> list[int] | None:
+def _traced_there_and_back(tracer: PlanTracer, path: Path, loss: Expression) -> list[int] | None:
     """The places of the plan's literals among `_values`; None where a rule fails, or is not Wengert's own."""
     try:
         with all_quiet():
@@ -316,7 +318,7 @@ def _traced_there_and_back(tracer: Tracer, path: Path, loss: Expression) -> list
     return sources
 
 
-def _there(tracer: Tracer, path: Path) -> list[int]:
+def _there(tracer: PlanTracer, path: Path) -> list[int]:
     scope, trace = tracer.scope, tracer.trace
     sources: list[int] = []
     at = 1
@@ -338,7 +340,7 @@ def _there(tracer: Tracer, path: Path) -> list[int]:
     return sources
 
 
-def _shared(tracer: Tracer, x: Expression) -> bool:
+def _shared(tracer: PlanTracer, x: Expression) -> bool:
     """Whether the value of `x` may be the memory of a weight."""
     value = tracer.table[x]
     return isinstance(x, Weight) or any(y in tracer.shared for y in traced_in(value))

@@ -1,4 +1,4 @@
-"""What a plan says to the interpreter.
+"""Signals of a program to the interpreter.
 
 Knows: that a run by a plan may have to be made again, and that a refusal is told by the interpreter, which knows why.
 Refuses to know: plans, so that nothing is loaded before there is one.

@@ -1,4 +1,4 @@
-"""Where a program writes its results: which buffers it has, and which values lie in one after the other.
+"""Memory of a program's results: which buffers it has, and which values lie in one after the other.
 
 Knows: which values live how long and which share memory, and so where a result may be written (S11: never where
 somebody else can see it: inputs, constants and what leaves the program are out of reach).
@@ -32,7 +32,7 @@ def memory(calls: Iterable[Call]) -> dict[Traced, Roots]:
 
 
 class Layout:
-    """Where each result is written."""
+    """Buffer of each result."""
 
     def __init__(self, calls: Sequence[Call], outputs: Sequence[object]) -> None:
         self.roots = memory(calls)

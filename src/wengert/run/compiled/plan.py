@@ -25,9 +25,9 @@ from wengert.run.compiled.binder import Binder
 from wengert.run.compiled.cache import Item
 from wengert.run.compiled.chosen import Weights
 from wengert.run.compiled.interrupted import Interrupted, settle
-from wengert.run.compiled.program import Program
+from wengert.run.compiled.program import PlanProgram
 from wengert.run.compiled.stacking import stacked
-from wengert.run.compiled.tracer import Tracer
+from wengert.run.compiled.tracer import PlanTracer
 from wengert.run.compiled.tracing import Trace, outlined
 from wengert.run.received import handed_over
 
@@ -44,10 +44,10 @@ class Plan(Item):
     def __init__(
         self,
         root: Node,
-        tracer: Tracer,
+        tracer: PlanTracer,
         bind: Callable[[Sequence[Weight]], Bind],
         targets: Sequence[Expression] | None = None,
-        program: Callable[..., Program] = Program,
+        program: Callable[..., PlanProgram] = PlanProgram,
         stacking: bool = True,
         at_once: bool = True,
     ) -> None:
@@ -85,10 +85,10 @@ class Plan(Item):
 
     def _made(
         self,
-        tracer: Tracer,
+        tracer: PlanTracer,
         outputs: Sequence[Any],  # Any: traced values or constants
         weights: Weights,
-        program: Callable[..., Program],
+        program: Callable[..., PlanProgram],
         bind: Callable[[], Bind],
         stepped: Sequence[Weight],
         stacking: bool,
@@ -104,8 +104,8 @@ class Plan(Item):
             if self.updating:
                 self.arrays = [self.arrays[i] for i in made.kept]
         yield
-        if program is Program:
-            self.program = yield from Program.in_steps(trace, outputs, changing)
+        if program is PlanProgram:
+            self.program = yield from PlanProgram.in_steps(trace, outputs, changing)
         else:
             self.program = program(trace, outputs, changing)
         self.in_place = not self.numbers and not self.states  # all that it changes, if nobody else sees that
@@ -192,7 +192,7 @@ class Bound:
         return tuple(found)
 
     def _outputs(self, snapshot: int) -> tuple[Value, ...]:
-        """What a program gives that changes nothing."""
+        """Outputs of a program that changes nothing."""
         program = self.plan.program
         buffers = program.take()
         data = STORE.read(self.cells, snapshot)
@@ -303,7 +303,7 @@ class Bound:
         return found
 
     def _states(self) -> list[Value]:
-        """What the optimizers' steps so far have left."""
+        """States that the optimizers' steps so far have left."""
         found: list[Value] = []
         for place, names in zip(self.plan.places, self.plan.names, strict=True):
             state = vars(self.weights[place].optimizer)
@@ -319,7 +319,7 @@ class Bound:
         made: list[Value],
         whole: list[Arena],
     ) -> list[Change]:
-        """What makes the new data of all weights one version, and the new states."""
+        """Changes that make the new data of all weights one version, and the new states."""
         plan, cells = self.plan, self.cells
         if plan.numbers:
             data += [(cells[i], x) for i, x in zip(plan.numbers, made, strict=False)]  # states follow them

@@ -22,7 +22,7 @@ from wengert.run.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from wengert.run.compiled.plan import Bound, Plan
-    from wengert.run.compiled.program import Program
+    from wengert.run.compiled.program import PlanProgram
 
 
 Mode = Literal["predict", "train", "gradients"]
@@ -39,7 +39,7 @@ _signature = attrgetter("signature")
 
 
 class _Count:
-    """What is known of a structure besides its plans."""
+    """Statistics of a structure."""
 
     __slots__ = ("long", "needed", "runs", "tried", "vain")
 
@@ -67,7 +67,7 @@ class Plans:
     def __init__(
         self,
         worth: int = WORTH,
-        program: Callable[..., Program] | None = None,
+        program: Callable[..., PlanProgram] | None = None,
         stacked: bool = True,
         in_steps: bool = False,
     ) -> None:
@@ -102,7 +102,7 @@ class Plans:
         return bound
 
     def key(self, nodes: Sequence[Node], mode: Mode, weights: int, targets: int = 0) -> int:
-        """What expressions of one structure have in common: their nodes, the root last, and two counts.
+        """Key of the expressions of one structure: their nodes, the root last, and two counts.
 
         It costs 2 to 3 % of what the interpreter takes; with the places of operands it would be 15 %, so expressions
         that differ in nothing else have it in common, too. Of one that is too long for a plan it is some of its nodes.

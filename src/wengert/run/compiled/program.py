@@ -37,7 +37,7 @@ _MANY: Final = 100  # lines that are not compiled at once
 _NAME: Final = re.compile(r"\b[pbuvt]\d+\b")  # of a value, not of a constant
 
 
-class Program:
+class PlanProgram:
     """A function of its inputs, and of a set of buffers that one run at a time may use."""
 
     def __init__(
@@ -45,20 +45,20 @@ class Program:
     ) -> None:  # Any: outputs are traced values or constants
         calls = lines_of(trace, outputs)
         layout = Layout(calls, outputs)
-        text = _Text(trace.inputs, targets, layout)
+        text = _PlanText(trace.inputs, targets, layout)
         self._compile(text, text.lines(calls, outputs))
 
     @classmethod
     def in_steps(
         cls, trace: Trace, outputs: Sequence[Any], targets: Sequence[Traced] | None = None
-    ) -> Generator[None, None, Program]:  # Any: as in `__init__`
-        """The same program, its making cut in steps."""
+    ) -> Generator[None, None, PlanProgram]:  # Any: as in `__init__`
+        """Make a program in steps."""
         made = object.__new__(cls)
         calls = lines_of(trace, outputs)
         yield
         layout = Layout(calls, outputs)
         yield
-        text = _Text(trace.inputs, targets, layout)
+        text = _PlanText(trace.inputs, targets, layout)
         lines = text.lines(calls, outputs)
         pure = sum(call.result is not None for call in calls)
         if pure >= _MANY:
@@ -68,7 +68,7 @@ class Program:
         made._compile(text, lines)
         return made
 
-    def _compile(self, text: _Text, lines: Iterable[str]) -> None:
+    def _compile(self, text: _PlanText, lines: Iterable[str]) -> None:
         """Make a function of its lines, which give the outputs."""
         source = _function("program", "inputs, buffers", lines)
         self.source = source + text.middle
@@ -105,9 +105,9 @@ class Program:
 
 
 class _Body:
-    """What equal programs share."""
+    """Code and buffers that equal programs share."""
 
-    def __init__(self, text: _Text, source: str) -> None:
+    def __init__(self, text: _PlanText, source: str) -> None:
         self.run = text.compiled(source, "program")
         self.forms = text.layout.buffers
         self.views = list(text.layout.views.values())
@@ -120,7 +120,7 @@ class _Body:
 _BODIES: Final[WeakValueDictionary[Hashable, _Body]] = WeakValueDictionary()
 
 
-def _body_of(text: _Text, source: str) -> _Body:
+def _body_of(text: _PlanText, source: str) -> _Body:
     looks = [(at, look.key) for at, look in text.layout.views.values()]
     key = (
         source,
@@ -179,7 +179,7 @@ def _defined(line: str) -> list[str]:
     return _NAME.findall(left) if equals else []
 
 
-class _Text:
+class _PlanText:
     """The names of values, and the source."""
 
     def __init__(self, inputs: Sequence[Traced], targets: Sequence[Traced] | None, layout: Layout) -> None:
@@ -248,13 +248,13 @@ class _Text:
         return f"({', '.join(names)},) = {value}" if names else f"() = {value}"
 
     def line(self, call: Call) -> str:
-        """What makes a call, and lets go of what nobody reads after it."""
+        """Line that makes a call and lets go of values that nobody reads after it."""
         made = "" if call.result in self.layout.views else self._made(call)
         over = [self.names[x] for x in self.layout.ends.get(call, ())]
         return "; ".join(part for part in (made, f"del {', '.join(over)}" if over else "") if part)
 
     def change(self, call: Call) -> str:
-        """What gives the changes of an effect."""
+        """Text of the changes of an effect."""
         return self._made(call)
 
     def _made(self, call: Call) -> str:

@@ -113,7 +113,7 @@ class Scope:
     def sent(
         self, node: Node, g: Any, unwanted: Container[Expression] = ()
     ) -> list[tuple[Expression, Any]]:  # Any: as in Table
-        """What goes to each operand of `node`, whose delta is `g`; rules for the `unwanted` are not asked."""
+        """Deltas for each operand of `node`, whose delta is `g`; rules for the `unwanted` are not asked."""
         signature = self.meaning(node)
         if signature.mode == CELL:
             return self._leave(node, template_of(signature), g)

@@ -26,7 +26,7 @@ from wengert.run.compiled.length import MOST, is_short
 from wengert.run.loops import Inside, Values, arguments_of
 
 if TYPE_CHECKING:  # loaded with the first program
-    from wengert.run.compiled.program import Program
+    from wengert.run.compiled.program import PlanProgram
 
 Form = tuple[object, ...]
 _COMPILER: Final = "wengert.run.compiled.compiler"
@@ -44,8 +44,8 @@ class Segment(Item):
         nodes: Sequence[Node],
         leaves: Sequence[Expression],
         forms: Mapping[int, Form],
-        program: Program,
-        make: Callable[..., Program],
+        program: PlanProgram,
+        make: Callable[..., PlanProgram],
     ) -> None:
         super().__init__()
         self.number = next(_NUMBERS)
@@ -150,7 +150,7 @@ class SegmentRun:
         joined: dict[Expression, Value] | None = None,
         allowed: Callable[[], bool] | None = None,
     ) -> Sent | None:
-        """What the deltas that have arrived at some nodes send to the leaves; None: the interpreter has to do it.
+        """Deltas that those which have arrived at some nodes send to the leaves; None: the interpreter has to do it.
 
         The `unwanted` leaves get none. The leaves `joined`, in their order, get one delta each, with what they have
         already (None: nothing) in it. `allowed`: whether a program may be made now. Raises Interrupted where a program
@@ -180,7 +180,7 @@ Sent = list[tuple[Expression, Value]]
 class SegmentBackward:
     """A program that sends deltas."""
 
-    def __init__(self, program: Program, reads: Sequence[int], leaves: Sequence[int]) -> None:
+    def __init__(self, program: PlanProgram, reads: Sequence[int], leaves: Sequence[int]) -> None:
         self.program = program
         # of the inputs and values of a segment_run, and the deltas that have arrived, the ones it needs
         self.reads: Callable[[Sequence[Value]], Sequence[Value]] = itemgetter(0, 0, *reads)
@@ -189,7 +189,7 @@ class SegmentBackward:
     def run(
         self, segment_run: SegmentRun, deltas: Mapping[int, Value], joined: Mapping[Expression, Value]
     ) -> Sent:
-        """What is sent in one run."""
+        """Deltas sent in one run."""
         before = [x for x in joined.values() if x is not None]
         everything = [None, *segment_run.inputs, *segment_run.computed, *parts_of(deltas.values()), *before]
         buffers = self.program.take()
@@ -204,7 +204,7 @@ class SegmentBackward:
 
 
 def form_of(value: Any) -> Form:  # Any: values of every type
-    """What is the same in all values that a program may be given in one place."""
+    """Key of the values that a program may be given in one place."""
     cls: object = type(value)
     if cls is ARRAY_CLASS:
         return value.shape, value.dtype, value.flags.c_contiguous
@@ -257,7 +257,7 @@ class Segments:
     def __init__(
         self,
         worth: int,
-        program: Callable[..., Program] | None = None,
+        program: Callable[..., PlanProgram] | None = None,
         admits: Callable[[Sequence[Node]], bool] | None = None,
     ) -> None:
         self._worth = worth

@@ -94,7 +94,7 @@ def _classes(calls: Sequence[Call], inputs: Mapping[Traced, Hashable]) -> list[i
 
 
 def _kind(x: Any, classes: dict[Traced, int]) -> Hashable:  # Any: as in Call
-    """What has to be equal in two siblings: the class of a value, or a constant itself."""
+    """Key that has to be equal in two siblings: the class of a value, or a constant itself."""
     if isinstance(x, Traced):
         return Traced, classes.get(x)
     if isinstance(x, tuple):
@@ -103,14 +103,14 @@ def _kind(x: Any, classes: dict[Traced, int]) -> Hashable:  # Any: as in Call
 
 
 def known_by(x: Any) -> Hashable:  # Any: as in Call
-    """What is equal for two constants that may stand for each other, as long as both live."""
+    """Key of the constants that may stand for each other, as long as both live."""
     if is_array(x):
         return bits_of(x) if x.nbytes <= _SHORT and is_host_array(x) else (type(x), id(x))
     return type(x), repr(x) if isinstance(x, (float, Generic0d)) else x  # 0.0 and -0.0 are two
 
 
 class _Places:
-    """Where each branch stands among its siblings."""
+    """Place of each branch among its siblings."""
 
     def __init__(self) -> None:
         self._at: dict[Traced, tuple[int, int]] = {}  # the number of the siblings, and the place in them

@@ -25,7 +25,7 @@ from wengert.run.compiled.tracing import Trace, Traced, concrete, outlined, trac
 NUMBERS: Final = (float, int, Float32)
 
 
-class Tracer:
+class PlanTracer:
     """One evaluation of `nodes`, written down in `trace`; its results are those of the run itself."""
 
     def __init__(
@@ -126,7 +126,7 @@ class _Weight:
 class Updating:
     """The steps of all optimizers, traced; then the changes in place, which begin when no step can fail any more."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: PlanTracer) -> None:
         self.tracer = tracer
         self.weights: list[Weight] = []
         self.names: list[tuple[str, ...]] = []  # of the state of each weight's optimizer
@@ -137,7 +137,7 @@ class Updating:
         self.roots: dict[Traced, Roots] = {}
 
     def step(self, weight: Weight, delta: Any) -> Any:  # Any: traced, lazy or constant; None: unknown
-        """What is subtracted from one weight."""
+        """Array that is subtracted from one weight."""
         optimizer = weight.optimizer
         state = optimizer.state()
         if state is None or not all(is_array(v) or type(v) in NUMBERS for v in state.values()):

@@ -58,7 +58,7 @@ class Trace:
         return traced
 
     def call(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
-        """What a pure function gives; an equal call before this one has given it already."""
+        """Result of a pure function; an equal call before this one has given it already."""
         arguments = _fixed(arguments)
         key = (function, _key(arguments), *((name, _key(value)) for name, value in options.items()))
         try:
@@ -76,7 +76,7 @@ class Trace:
         )
 
     def opaque(self, function: Function, *arguments: Any, **options: Any) -> Any:  # Any: as in `Call`
-        """What a function gives of which nothing is known: it is called anew, here and in each run."""
+        """Result of a function of which nothing is known: it is called anew, here and in each run."""
         return self._called(function, _fixed(arguments), options, pure=False)
 
     def _called(
@@ -158,15 +158,15 @@ class Traced:
 
     @property
     def outline(self) -> Traced:
-        """What stands for this in calls."""
+        """Outline that stands for this in calls."""
         return self if self._outline is None else self._outline
 
     def held(self) -> Traced | None:
-        """What has the value that this is the outline of; None if nobody holds it any more."""
+        """Traced value that this is the outline of; None if nobody holds it any more."""
         return self if self._held is None else self._held()
 
     def holding(self, value: Value, arguments: tuple[Any, ...]) -> Traced:  # Any: as in `Call`
-        """What has the value, of which this is the outline."""
+        """New traced value, of which this is the outline."""
         made = Traced(self.trace, value, self.function)
         made._outline = self
         if self.function in _MAKERS:
@@ -264,7 +264,7 @@ def traced_in(x: object) -> Iterator[Traced]:
 
 
 def _key(x: object) -> object:
-    """What makes two arguments the same: 1, 1.0 and True are not, and neither are two arrays."""
+    """Key of an argument for equality: 1, 1.0 and True are not, and neither are two arrays."""
     if type(x) is Traced:
         return id(x.outline)
     cls = type(x)

@@ -25,12 +25,12 @@ from wengert.arrays.outlines import blank
 from wengert.control import Do
 from wengert.control.do import FlatMap
 from wengert.run.compiled.layout import NUMBERS, Form, Layout
-from wengert.run.compiled.program import Program, _Text, lines_of
+from wengert.run.compiled.program import PlanProgram, _PlanText, lines_of
 from wengert.run.compiled.tracing import Call, Trace, Traced, traced_in
 from wengert.run.direct import _forward_of
 from wengert.run.threads.loops import HANDOFF
 from wengert.run.threads.pool import ThreadPool
-from wengert.run.threads.schedule import Schedule, schedule
+from wengert.run.threads.schedule import TaskSchedule, schedule
 
 _SURE: Final = 8  # runs in a row
 _AGAIN: Final = 500  # runs until the question is asked again; twice as many each time the answer is the same
@@ -171,7 +171,7 @@ class CallList(NamedTuple):
     targets: Sequence[Traced] | None
 
 
-class AutotunedProgram(Program):
+class AutotunedProgram(PlanProgram):
     """A program that times its calls, and then runs in tasks or in a straight line, whichever has been faster."""
 
     def __init__(
@@ -189,14 +189,16 @@ class AutotunedProgram(Program):
         self._lock = Lock()
         self._marks: list[Sequence[float]] = []  # of each timed run: when each call began and ended
         self._changes = targets is not None
-        self._straight = Program(trace, outputs, targets)
-        self._ways: tuple[Program, ...] = ()  # the straight line and the tasks, if these may be worth a try
+        self._straight = PlanProgram(trace, outputs, targets)
+        self._ways: tuple[
+            PlanProgram, ...
+        ] = ()  # the straight line and the tasks, if these may be worth a try
         self._times: tuple[list[float], list[float]] = ([], [])  # of the runs of either in a trial
         # None: a trial goes on, and the ways take turns
-        self._way: Program | None = _Timed(self._calls, self._marks.append)
+        self._way: PlanProgram | None = _Timed(self._calls, self._marks.append)
         self._turn = 0
         self._again = terms.again
-        self._chosen: Program | None = None  # last time
+        self._chosen: PlanProgram | None = None  # last time
         self.source = self._straight.source
 
     def take(self) -> tuple[Any, ...]:  # Any: a program, and buffers of its kind
@@ -222,7 +224,7 @@ class AutotunedProgram(Program):
     def size(self) -> int:
         return sum(way.size() for way in self._programs())
 
-    def _programs(self) -> list[Program]:
+    def _programs(self) -> list[PlanProgram]:
         """All programs of this one."""
         way = self._way
         return [*dict.fromkeys((self._straight, *self._ways, *([] if way is None else [way])))]
@@ -241,7 +243,7 @@ class AutotunedProgram(Program):
         return outputs
 
     def _asking(
-        self, way: Program, inputs: Sequence[Value], buffers: tuple[Any, ...]
+        self, way: PlanProgram, inputs: Sequence[Value], buffers: tuple[Any, ...]
     ) -> Generator[Any, Any, tuple[Any, ...]]:  # Any: as in `take`
         begun = perf_counter()
         outputs, changes = yield from way.run(inputs, buffers)
@@ -254,7 +256,7 @@ class AutotunedProgram(Program):
         if self._way is None:
             self._learn(way, perf_counter() - begun)
 
-    def _learn(self, way: Program, seconds: float) -> None:
+    def _learn(self, way: PlanProgram, seconds: float) -> None:
         """Record a run of the trial, and choose when there are enough."""
         with self._lock:
             if self._way is None and way in self._ways:
@@ -290,7 +292,7 @@ class AutotunedProgram(Program):
         self._times = ([], [])
         self._way = None
 
-    def _choose(self, way: Program) -> None:
+    def _choose(self, way: PlanProgram) -> None:
         same = way is self._chosen
         self._again = min(2 * self._again, self._terms.seldom) if same else self._terms.again
         self._way = self._chosen = way
@@ -338,12 +340,12 @@ def _differences(marks: Sequence[float]) -> list[float]:
     return [b - a for a, b in pairwise(marks)]
 
 
-class _Timed(Program):
+class _Timed(PlanProgram):
     """The straight line, with the clock read after each call."""
 
     def __init__(self, of: CallList, note: Callable[[Sequence[float]], None]) -> None:
         layout = Layout(of.calls, of.outputs)
-        text = _Text(of.inputs, of.targets, layout)
+        text = _PlanText(of.inputs, of.targets, layout)
         text.constants.scope |= {"clock": perf_counter, "note": note, "starmap": starmap}
         lines = [*text.head(), "marks = [clock()]"]
         for call in of.calls:
@@ -360,7 +362,7 @@ class _Timed(Program):
         self._compile(text, [*lines, text.end(of.outputs, f"[{changes}]")])
 
 
-class ScheduledProgram(Program):
+class ScheduledProgram(PlanProgram):
     """A program whose tasks are functions of their own, which a thread pool runs as soon as they can begin."""
 
     def __init__(self, of: CallList, costs: Sequence[float], pool: ThreadPool, handoff: float) -> None:
@@ -374,7 +376,7 @@ class ScheduledProgram(Program):
         groups = [*([pure[i] for i in part] for part in first.parts)]
         updates = [*([effects[i] for i in part] for part in last.parts)]
         layout = _TaskLayout([*groups, *updates], of.outputs)
-        text = _Text(of.inputs, of.targets, layout)
+        text = _PlanText(of.inputs, of.targets, layout)
         text.constants.scope["pool"] = pool.run
         shared = _shared(groups, updates, of.outputs)
         lines = text.head()
@@ -436,7 +438,7 @@ def _shared(
 
 
 def _written(
-    text: _Text, groups: Sequence[Sequence[Call]], tasks: Schedule, shared: set[Traced], letter: str
+    text: _PlanText, groups: Sequence[Sequence[Call]], tasks: TaskSchedule, shared: set[Traced], letter: str
 ) -> list[str]:
     """The lines of tasks: a function each, and the call that runs them; a single task needs no function."""
     written = [[text.line(call) for call in group] for group in groups]

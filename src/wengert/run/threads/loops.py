@@ -25,7 +25,7 @@ from wengert.run.notes import noted
 from wengert.run.own import Hold
 from wengert.run.received import OwnTape, checked_delta, nowhere
 from wengert.run.threads.pool import ThreadPool
-from wengert.run.threads.schedule import Schedule, schedule
+from wengert.run.threads.schedule import TaskSchedule, schedule
 
 HANDOFF: Final = 125e-6  # seconds: a value that changes threads
 _LONG, _ELEMENT, _NODE = 1.0, 2e-9, 2e-6  # seconds: a rule of others, an element of an array, a node
@@ -124,7 +124,7 @@ class ThreadedLoops(Loops):
                 self._own.add(signature)
         return known
 
-    def _schedule(self, nodes: Sequence[Node], before: Sequence[set[int]]) -> Schedule | None:
+    def _schedule(self, nodes: Sequence[Node], before: Sequence[set[int]]) -> TaskSchedule | None:
         """The schedule, or None where its tasks would follow each other anyway."""
         costs = [_LONG if self.is_foreign(node.signature) else _SHORT for node in nodes]
         tasks = schedule(before, costs, self._pool.threads, _DOUBTFUL)

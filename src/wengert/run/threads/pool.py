@@ -18,7 +18,7 @@ from time import perf_counter, sleep, thread_time
 from typing import Final, TypeAlias
 
 from wengert.errors import combine
-from wengert.run.threads.schedule import Schedule
+from wengert.run.threads.schedule import TaskSchedule
 
 PATIENCE: Final = 2e-3  # seconds until a deferred job is opened: help costs 0.2 ms, more where cores are busy
 _LOOK: Final = 1e-3  # seconds between two looks at deferred jobs
@@ -38,7 +38,7 @@ class ThreadPool:
         self._jobs = _Jobs(0)
         self._process = 0  # in which the threads live: a fork has none
 
-    def run(self, works: Sequence[Work], schedule: Schedule, deferred: bool = False) -> bool:
+    def run(self, works: Sequence[Work], schedule: TaskSchedule, deferred: bool = False) -> bool:
         """Run `works`, one for each task of `schedule`; several failures come as one, in the order of the tasks.
 
         A work may return more works. A `deferred` job gets help only when it has lasted for a while.
@@ -174,7 +174,7 @@ class Job:
     A task that fails ends the job: tasks that have begun still finish.
     """
 
-    def __init__(self, works: Sequence[Work], schedule: Schedule, call: Callable[[int], object]) -> None:
+    def __init__(self, works: Sequence[Work], schedule: TaskSchedule, call: Callable[[int], object]) -> None:
         self.context = copy_context()  # numpy's error state, and whose training this is
         self.begun = perf_counter()
         self.open = False  # to other threads

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 
-class Schedule(NamedTuple):
+class TaskSchedule(NamedTuple):
     """Tasks, which have no join in their middle, their dependencies, and the expected duration of all."""
 
     parts: tuple[tuple[int, ...], ...]  # the items of each task, in an order that keeps dependencies
@@ -23,7 +23,7 @@ class Schedule(NamedTuple):
 
 def schedule(
     before: Sequence[Collection[int]], costs: Sequence[float], threads: int, handoff: float
-) -> Schedule:
+) -> TaskSchedule:
     """The schedule for at most `threads` threads; item `i` needs the items `before[i]`, all of them less than `i`.
 
     >>> schedule([(), (), (0, 1)], [9.0, 9.0, 1.0], 2, 2.0).parts
@@ -41,7 +41,7 @@ def schedule(
     return _cut(lanes, before)
 
 
-ONE_TASK: Final = Schedule(((0,),), (0,), ((),), (0,), 0.0)
+ONE_TASK: Final = TaskSchedule(((0,),), (0,), ((),), (0,), 0.0)
 
 
 class _Lanes:
@@ -101,7 +101,7 @@ class _Lanes:
         return sorted(group)
 
 
-def _cut(lanes: _Lanes, before: Sequence[Collection[int]]) -> Schedule:
+def _cut(lanes: _Lanes, before: Sequence[Collection[int]]) -> TaskSchedule:
     """Cut each lane where a value arrives, and where one leaves it unless the rest is done in no time.
 
     A task waits only for tasks whose first item was placed before its own first item: no circle can arise.
@@ -131,7 +131,7 @@ def _cut(lanes: _Lanes, before: Sequence[Collection[int]]) -> Schedule:
     for at, needed in enumerate(waiting):
         for x in needed:
             followers[x].append(at)
-    return Schedule(
+    return TaskSchedule(
         tuple(map(tuple, parts)),
         tuple(map(len, waiting)),
         tuple(map(tuple, followers)),
