@@ -58,7 +58,7 @@ def lowered(root: Expression) -> Drawn:
     sent: dict[Any, Any] = {operations.slots[root]: one_like(np.ones(value.shape, value.dtype))}
     if not nodes or not root.kind.trainable:
         sent = {}
-    low.backward(sent, {})
+    low.backward(sent)
     deltas = [leaving(builder, sent[operations.slots[w]]) for w in weights if operations.slots[w] in sent]
     assert not any(isinstance(d, LazyDelta) for d in deltas)
     program = Program([x.var for x in inputs], builder.eqns, [bare(value), *map(bare, deltas)], forward)

@@ -49,11 +49,6 @@ def infers(*functions: Function) -> Callable[[Inference], Inference]:
     return register
 
 
-def has_inference(function: Function) -> bool:
-    """Whether there is a rule for a function."""
-    return function in _RULES
-
-
 def aval_of(x: Any) -> Aval:  # Any: data
     """The abstract value of a value that is there."""
     if isinstance(x, np.ndarray) and x.ndim:

@@ -86,11 +86,6 @@ class Lowering:
         self.values: dict[Slot, Any] = dict(values)  # Any: tracers and constants
         self._rules: dict[Signature, Bound | None] = {}  # None: of somebody who promises nothing
 
-    @property
-    def foreign(self) -> bool:
-        """Whether a rule is called that promises nothing."""
-        return None in self._rules.values()
-
     def forward(self) -> None:
         """Find the value of each operation."""
         for op in self.operations.ops:
@@ -99,16 +94,12 @@ class Lowering:
                 rules and rules[0], op.signature.value, op.signature, None, self._inputs(op)
             )
 
-    def backward(
-        self, deltas: dict[Slot, Any], passed: dict[Slot, Any]
-    ) -> None:  # Any: tracers and lazy deltas
-        """Send each delta to the operands of its operation, in reverse; keep those of the slots in `passed`."""
+    def backward(self, deltas: dict[Slot, Any]) -> None:  # Any: tracers and lazy deltas
+        """Send each delta to the operands of its operation, in reverse: the deltas of inputs are left."""
         for op in reversed(self.operations.ops):
             g = deltas.pop(op.out, None)
             if g is None:
                 continue
-            if op.out in passed:
-                passed[op.out] = g
             rules, arguments = self._rules_of(op.signature), [g, self.values[op.out], *self._inputs(op)]
             for at, (index, pull) in enumerate(op.signature.pulls):
                 delta = self._applied(rules and rules[1][at][1], pull, op.signature, index, arguments)

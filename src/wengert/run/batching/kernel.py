@@ -89,7 +89,7 @@ class Lowered:
                 arriving.append(g.var)
                 slot = slots[x]
                 deltas[slot] = deltas[slot] + g if slot in deltas else g
-        Lowering(self._operations, builder, values).backward(deltas, {})
+        Lowering(self._operations, builder, values).backward(deltas)
         sent = [_as_delta(deltas.get(slots[x])) for x in self._graph.parameters]
         read = tuple(x for delta in sent for x in _vars_of(delta))
         return arriving, for_any_rows(assembled(builder.eqns, read)), sent
