@@ -174,7 +174,7 @@ class TestOverlap:
 
         @wg.differentiable
         async def in_turn(x: DoubleLayer) -> DoubleLayer:
-            await x.predict()  # which has its turn only
+            await wg.gradients(x, (w,))  # which has its turn only
             return x * await (shared * 2.0)
 
         @wg.differentiable
@@ -472,7 +472,11 @@ class TestFailures:
         def stop() -> None:
             raise KeyboardInterrupt
 
-        in_turn = (w * 1.0).predict().flat_map(lambda _: Do.delay(stop)).flat_map(lambda _: (w * 1.0).forward)
+        in_turn = (
+            wg.gradients(w * 1.0, (w,))
+            .flat_map(lambda _: Do.delay(stop))
+            .flat_map(lambda _: (w * 1.0).forward)
+        )
         held = Do.resource(opened).flat_map(lambda _: (w * 2.0).forward)
         with pytest.raises(KeyboardInterrupt) as failure:
             (DoubleLayer(in_turn) + DoubleLayer(held)).predict().run(ahead())

@@ -20,19 +20,23 @@ _serial = attrgetter("serial")
 _kind = attrgetter("kind")
 
 
-def below(root: Expression, known: Container[Expression]) -> tuple[list[Node], list[Weight]]:
+def below(
+    root: Expression, known: Container[Expression], seen: set[Expression] | None = None
+) -> tuple[list[Node], list[Weight]]:
     """The nodes and the weights under `root`, itself among them, that are not in `known`; nodes by serial.
 
-    One pass with an explicit stack: linear in nodes and operands, whatever the fan-out.
+    One pass with an explicit stack: linear in nodes and operands, whatever the fan-out. What has been `seen` under
+    other roots is left out, and `seen` gets what is found.
     """
-    if root in known:
+    if root in known or (seen is not None and root in seen):
         return [], []
     if isinstance(root, Weight):
         return [], [root]
     nodes: list[Node] = []
     weights: list[Weight] = []
     stack: list[Node] = [root]  # type: ignore[list-item] # an expression that is no weight is a node
-    seen: set[Expression] = {root}
+    seen = set() if seen is None else seen
+    seen.add(root)
     push, pop, see, take = stack.append, stack.pop, seen.add, nodes.append
     while stack:
         node = pop()
@@ -47,6 +51,18 @@ def below(root: Expression, known: Container[Expression]) -> tuple[list[Node], l
                 else:
                     push(x)
     nodes.sort(key=_serial)
+    return nodes, weights
+
+
+def below_all(roots: Iterable[Expression], known: Container[Expression]) -> tuple[list[Node], list[Weight]]:
+    """The nodes and weights under several roots that are not in `known`, each once: root by root, as `below`."""
+    seen: set[Expression] = set()
+    nodes: list[Node] = []
+    weights: list[Weight] = []
+    for root in roots:
+        found, theirs = below(root, known, seen)
+        nodes += found
+        weights += theirs
     return nodes, weights
 
 

@@ -17,10 +17,10 @@ from wengert.arrays import Value, all_quiet
 from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
-from wengert.graph.order import below
+from wengert.graph.order import below_all
 from wengert.run.batching.cache import KeptSchedules, ScheduleCache
 from wengert.run.batching.execution import RegionRun
-from wengert.run.batching.rounds import Either, Known, Order, Recorded, Round, sent_through, serial
+from wengert.run.batching.rounds import Known, Order, Recorded, Round, sent_through, serial
 from wengert.run.batching.scheduler import STOPS, Scheduler
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fiber, Fork, Wait
@@ -126,12 +126,9 @@ class Batching(Evaluation):
 
     def _below(self, roots: Sequence[Node]) -> list[Node]:
         """The nodes that have no value yet; the weights among them get theirs."""
-        nodes: dict[Expression, None] = {}
-        for root in roots:
-            found, weights = below(root, Either(nodes, self.known))
-            self.read(weights)
-            nodes |= dict.fromkeys(found)
-        return sorted((x for x in nodes if isinstance(x, Node)), key=serial)
+        nodes, weights = below_all(roots, self.known)
+        self.read(weights)
+        return sorted(nodes, key=serial)
 
     def recorded(self, roots: Sequence[Expression]) -> Recorded:
         """The nodes below roots that have no value yet."""

@@ -16,7 +16,7 @@ from wengert.arrays.places import argsort, places
 from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
-from wengert.graph.order import below
+from wengert.graph.order import below_all
 from wengert.graph.template import PART
 from wengert.run.batching.execution import Backward, RegionRun
 from wengert.run.batching.region import RegionGraph
@@ -70,16 +70,6 @@ class Order(list[Node]):
 
     def extend(self, nodes: Iterable[Node]) -> None:
         self.timeline.extend(nodes)
-
-
-class Either:
-    """The union of two containers."""
-
-    def __init__(self, first: Container[object], second: Container[object]) -> None:
-        self._first, self._second = first, second
-
-    def __contains__(self, x: object) -> bool:
-        return x in self._first or x in self._second
 
 
 class Known:
@@ -215,13 +205,10 @@ def _sent_one_by_one(
 ) -> dict[Expression, Value]:
     """Run a round backward node by node; failures are added to `failures`."""
     values: dict[Expression, Value] = {}
-    nodes: dict[Node, None] = {}
     for binding in of.region.bound.bindings:
         values |= {x: known[x] for x in binding.given if isinstance(x, Expression)}
         values |= {weight: known[weight] for _, weight in binding.weights}
-    for root in of.roots:
-        nodes |= dict.fromkeys(below(root, Either(nodes, values))[0])
-    order = sorted(nodes, key=serial)
+    order = sorted(below_all(of.roots, values)[0], key=serial)
     found: list[Exception] = []
     with all_quiet():
         if forward(order, values, {}) < len(order) or any(x in wanted for x in order):

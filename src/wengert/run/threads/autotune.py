@@ -23,7 +23,9 @@ from wengert.arrays import Value, give_back, is_host_array
 from wengert.arrays.changes import Change, carry_out, carry_out_by
 from wengert.arrays.outlines import blank
 from wengert.control import Do
-from wengert.control.do import FlatMap
+from wengert.control.do import FlatMap, Question
+from wengert.graph.node import Node
+from wengert.graph.operation import EXTERNAL
 from wengert.run.compiled.layout import NUMBERS, Form, Layout
 from wengert.run.compiled.program import PlanProgram, _PlanText, lines_of
 from wengert.run.compiled.tracing import Call, Trace, Traced, traced_in
@@ -101,6 +103,14 @@ def _slots_of(cls: type) -> tuple[str, ...]:
 
 def _look(source: object, found: list[object]) -> None:
     while isinstance(source, Do):
+        if isinstance(source, Question):
+            x: Any = source.arguments[0]  # Any: an expression
+            signature = x.signature if isinstance(x, Node) else None
+            found += (source.method, signature)
+            if signature is None or signature.mode != EXTERNAL:
+                return
+            source = x.operands[0]
+            continue
         found.append(type(source))
         following = None
         cls: type = type(source)

@@ -48,7 +48,7 @@ class ThreadedLoops(Loops):
 
     def overlap(self, nodes: Sequence[Node]) -> bool:
         """Whether two rules of others among `nodes` could overlap."""
-        return self._several(nodes) and self._schedule(nodes, _operands_of(nodes)) is not None
+        return self.several(nodes) and self._schedule(nodes, _operands_of(nodes)) is not None
 
     def forward(
         self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
@@ -57,7 +57,7 @@ class ThreadedLoops(Loops):
 
         The last reader of a value is unknown where rules overlap: values go when all have ended.
         """
-        if len(nodes) < 2 or self._own.issuperset(map(_signature, nodes)) or not self._several(nodes):
+        if len(nodes) < 2 or not self.several(nodes):
             return super().forward(nodes, values, failed, ends)
         careful = next((i for i, n in enumerate(nodes) if n.signature.mode in _CAREFUL), len(nodes))
         first = nodes[:careful]
@@ -84,7 +84,7 @@ class ThreadedLoops(Loops):
     def backward(self, nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:
         """As `Loops.backward`."""
         order = nodes[::-1]
-        tasks = self._schedule(order, _consumers_of(order)) if self._several(nodes) else None
+        tasks = self._schedule(order, _consumers_of(order)) if self.several(nodes) else None
         if tasks is None:
             return backward(nodes, values, deltas, failures)
         sums = Deltas(deltas)
@@ -106,7 +106,10 @@ class ThreadedLoops(Loops):
         sums.leave(deltas)
         return None
 
-    def _several(self, nodes: Sequence[Node]) -> bool:
+    def several(self, nodes: Sequence[Node]) -> bool:
+        """Whether more than one of them is a rule of others."""
+        if self._own.issuperset(map(_signature, nodes)):
+            return False
         return sum(self.is_foreign(node.signature) for node in nodes) > 1
 
     def is_foreign(self, signature: Signature) -> bool:

@@ -8,20 +8,22 @@ Refuses to know: what is worth a thread: `autotune` measures that.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from wengert.arrays.pools import on_one_blas_thread
 from wengert.control import Context, Do, Run, Steps
-from wengert.control.do import Programmed, Question, Shared, Within
+from wengert.control.do import Programmed, Question, Shared, Within, questions
 from wengert.control.gather import Gather
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError
-from wengert.graph.node import Node
+from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
+from wengert.graph.operation import EXTERNAL
 from wengert.run.compiled.backward import BackwardPrograms
 from wengert.run.compiled.plans import WORTH, Mode, Plans
 from wengert.run.compiled.segment import Segments
@@ -32,11 +34,11 @@ from wengert.run.sequential import Engine, Interpreter, Sequential
 from wengert.run.threads.autotune import TERMS, AutotunedProgram, SpeculationTuner, Terms, functions_of
 from wengert.run.threads.loops import ThreadedLoops
 from wengert.run.threads.pool import ThreadPool
-from wengert.run.threads.speculation import TURN, Early, Speculation, SpeculativeEvaluation
+from wengert.run.threads.speculation import TURN, Early, SpeculativeEvaluation
 from wengert.site import user_position
 
 A = TypeVar("A")
-_ASKS: Final = (Programmed, Question, Shared, Within, Gather)  # which do nothing before they ask
+_IN_TURN: Final = (Programmed, Shared, Within)  # which do nothing before their turn
 
 
 class Parallel:
@@ -45,7 +47,7 @@ class Parallel:
     Results are those of `Sequential`, bit for bit where BLAS has one thread. A structure that comes back often
     is timed, and divided where that is faster; operations of others overlap from the first run on. So do binds that
     one expression has, and the branches of a `gather`: each goes on with the values that it asks for as soon as they
-    are known, and waits for its turn only with a `train`, `predict`, `gradients` or shared `Do` inside. Binds of
+    are known, and waits for its turn only with a `train`, `gradients` or shared `Do` inside. Binds of
     which nobody knows how long they take have 2 ms before other threads come in; those that have ended by then, in
     8 runs of the same functions one after the other, take turns for the next 500, as in `Sequential`, and for twice
     as many, up to 8,000, each time that one more such run has shown the same. Where they have lasted longer their
@@ -78,27 +80,22 @@ class Parallel:
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """As `Sequential`."""
-        own = context.environment
-        steps = self.inner.forward(expression, context)
-        if isinstance(own, SpeculativeEvaluation) and not own.apart:
-            return steps
-        steps = self._asking(steps, expression, context, trains=True)
-        if isinstance(own, SpeculativeEvaluation) and (not isinstance(own, _RunsSpeculation) or own.trains):
-            return steps
-        return self._alone(steps, context)
+        own = self._around(context)
+        steps = self._asking(own, self.inner.forward(expression, context), expression, context, trains=True)
+        in_turn = isinstance(own, RunsOwn) and not own.trains
+        return self._answer(steps, context) if in_turn else self._alone(steps, context)
 
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        own = context.environment
         steps = self.inner.value(expression, context)
-        if isinstance(own, SpeculativeEvaluation) and not own.apart:
-            return steps
-        steps = self._asking(steps, expression, context, trains=False)
-        return steps if isinstance(own, SpeculativeEvaluation) else self._alone(steps, context)
+        return self._alone(self._asking(self._around(context), steps, expression, context), context)
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        return self._answer(self.inner.predict(expression, context), context)
+        steps = self.inner.predict(expression, context)
+        if isinstance(context, Early):
+            steps = self._asking(self._around(context), steps, expression, context)
+        return self._alone(steps, context)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
@@ -108,42 +105,101 @@ class Parallel:
         """As `Sequential`."""
         return self._answer(self.inner.gradients(loss, wrt, context), context)
 
+    def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:
+        """The values of branches that go on together; None where they have to go one after the other."""
+        if self.threads == 1 or len(parts) < 2:
+            return None
+        asked = _asked(parts)
+        if asked is not None and not isinstance(context, Early):
+            return self._alone(Fork(parts).steps(self._together(asked, context)), context)
+        if sum(not isinstance(part, _IN_TURN) for part in parts) < 2:
+            return None
+        of = functions_of(parts)
+        if not self.tuner.pays(of):
+            return None
+        return self._alone(Fork(parts, partial(self._branches, of)).steps(), context)
+
     def _answer(self, steps: Steps[A], context: Context) -> Steps[A]:
         """Steps with one thread of BLAS, in their turn."""
         steps = on_one_blas_thread(steps)
         return _in_turn(steps) if isinstance(context, Early) else steps
 
     def _alone(self, steps: Steps[A], context: Context) -> Steps[A]:
-        """Steps in their turn and with one thread of BLAS, unless an evaluation around them has seen to both."""
-        in_turn = isinstance(context.environment, Evaluation) and not isinstance(context, Early)
-        return steps if in_turn else self._answer(steps, context)
+        """Steps with one thread of BLAS, unless what is around them has seen to it."""
+        around = isinstance(context.environment, Evaluation) or isinstance(context, Early)
+        return steps if around else on_one_blas_thread(steps)
 
-    def _asking(self, steps: Steps[A], expression: object, context: Context, trains: bool) -> Steps[A]:
+    def _around(self, context: Context) -> SpeculativeEvaluation | None:
+        """The evaluation that a question belongs to, if something has gone ahead in it."""
+        own = context.environment
+        if not isinstance(own, SpeculativeEvaluation):
+            own = self.inner.engine.evaluation(context)
+        return own if isinstance(own, SpeculativeEvaluation) and own.apart else None
+
+    def _asking(
+        self,
+        own: SpeculativeEvaluation | None,
+        steps: Steps[A],
+        expression: object,
+        context: Context,
+        trains: bool = False,
+    ) -> Steps[A]:
         """Steps after the part of the expression's value that has gone ahead."""
-        own = self.inner.engine.evaluation(context)
-        if isinstance(own, SpeculativeEvaluation) and own.apart:
-            x = lift_any(expression)
-            if trains and isinstance(own, _RunsSpeculation) and x.kind.trainable:
-                own.may_train(context.run)  # as `Sequential`, before anything is read
-            yield from own.asked(x, context)
+        return steps if own is None else self._after(own, steps, lift_any(expression), context, trains)
+
+    def _after(
+        self, own: SpeculativeEvaluation, steps: Steps[A], x: Expression, context: Context, trains: bool
+    ) -> Steps[A]:
+        if trains and isinstance(own, RunsOwn) and x.kind.trainable:
+            own.may_train(context.run)  # as `Sequential`, before anything is read
+        yield from own.asked(x, context)
         answer: A = yield from steps
         return answer
 
-    def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:
-        """The values of branches that go on together; None where they have to go one after the other."""
-        if self.threads == 1 or sum(not isinstance(part, _ASKS) for part in parts) < 2:
-            return None
-        of = functions_of(parts)
-        return Fork(parts, partial(self._branches, of)).steps() if self.tuner.pays(of) else None
+    def _together(self, asked: Sequence[Question[Any]], context: Context) -> Steps[None]:
+        """Values of all expressions that are asked about, as if they were one."""
+        own = self._evaluation(asked, context)
+        if isinstance(own, SpeculativeEvaluation):
+            methods = {"value", "forward", "predict", "train" if own.trains else ""}
+            roots = [lift_any(x.arguments[0]) for x in asked if x.method in methods]
+            yield from own.together(roots, context)
+
+    def _evaluation(self, asked: Iterable[Question[Any]], context: Context) -> Evaluation:
+        """The evaluation that answers questions, which knows of deltas before anything is read."""
+        own = self.inner.engine.evaluation(context)
+        if isinstance(own, RunsOwn) and not own.trains and any(map(_gives_tape, asked)):
+            own.may_train(context.run)
+        return own
 
     def _branches(self, of: Sequence[object], parts: Sequence[Do[Any]], context: Context) -> list[Joined]:
-        own = context.environment
-        if isinstance(own, SpeculativeEvaluation):
-            made, alone = own.branches(parts, context)
-        else:
-            made, alone = Speculation().branches(self.pool, parts, context)
+        own = self._evaluation(chain.from_iterable(map(questions, parts)), context)
+        if not isinstance(own, SpeculativeEvaluation):
+            return []
+        made, alone = own.branches(parts, context)
         self.tuner.learn(of, alone)
         return made
+
+
+def _gives_tape(asked: Question[Any]) -> bool:
+    x = lift_any(asked.arguments[0])
+    return x.kind.trainable and (
+        asked.method == "forward" or (isinstance(x, Node) and x.signature.mode == EXTERNAL)
+    )
+
+
+def _asked(parts: Sequence[Do[Any]]) -> list[Question[Any]] | None:
+    """The questions that branches are; None where one is more than that."""
+    found: list[Question[Any]] = []
+    left = [*parts[::-1]]
+    while left:
+        part = left.pop()
+        if isinstance(part, Question):
+            found.append(part)
+        elif isinstance(part, Gather):
+            left += part.parts[::-1]
+        else:
+            return None
+    return found
 
 
 class _RunsSpeculation(SpeculativeEvaluation, RunsOwn):

@@ -23,11 +23,12 @@ from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
-from wengert.graph.order import below
-from wengert.run.evaluation import Evaluation
-from wengert.run.fibers import Fiber, Fork, Joined, Speculating, Wait, drop
+from wengert.graph.order import below, below_all
+from wengert.run.evaluation import Evaluation, Rest
+from wengert.run.fibers import Fiber, Fork, Joined, Wait, drop
 from wengert.run.loops import Loops, forward
 from wengert.run.notes import noted
+from wengert.run.own import RunsOwn
 from wengert.run.received import checked, received
 from wengert.run.threads.autotune import SpeculationTuner, functions_of
 from wengert.run.threads.loops import ThreadedLoops, backward_on
@@ -55,23 +56,43 @@ STOPS: Final[frozenset[type]] = frozenset({Turn, Wait, Fork, Shared, Within})
 
 
 class Speculation:
-    """Fibers that go on together until each has ended or needs its turn."""
+    """Fibers, and the nodes of an evaluation, that go on together until each has ended or needs its turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, owner: SpeculativeEvaluation, run: Run, foreign: Callable[[Signature], bool]) -> None:
         self._lock = Lock()
+        self._owner = owner
+        self._run = run
+        self._foreign = foreign
+        self._missing: dict[Expression, int] = {}  # of all nodes met: operands that are not known
+        self._users: dict[Expression, list[Node]] = {}  # of what is not known
+        self._waiting: dict[Expression, list[Fiber]] = {}
+        self._binds: dict[Fiber, Node] = {}
 
     def branches(
-        self, pool: ThreadPool, parts: Sequence[Do[Any]], context: Context, home: Speculating | None = None
+        self, pool: ThreadPool, parts: Sequence[Do[Any]], context: Context
     ) -> tuple[list[Joined], bool]:
         """Branches as far as they go; whether that was over before another thread could help."""
         fork = Fork(parts)
-        fibers = fork.begin(Early(context.run, context.environment), STOPS, home)
+        fibers = fork.begin(Early(context.run, context.environment), STOPS, self._owner)
         try:
             works = [lambda: Spawned(partial(self._go, fiber) for fiber in fibers)]
             return fork.begun, pool.run(works, ONE_TASK, deferred=True)
         except BaseException as stop:  # an interrupt, too, leaves nothing open
             drop(fork.begun, stop)
             raise
+
+    def nodes(self, pool: ThreadPool, nodes: Sequence[Node]) -> bool:
+        """Compute nodes as far as they go; whether that was over before another thread could help."""
+        return pool.run([partial(self._begin, nodes)], ONE_TASK, deferred=True)
+
+    def _begin(self, nodes: Sequence[Node]) -> Spawned:
+        works = Spawned()
+        with self._lock:
+            ready = self._claim(nodes)
+        self._proceed(ready, works)
+        return works
+
+    # -- fibers -------------------------------------------------------------------------------------
 
     def _go(self, fiber: Fiber) -> Spawned:
         works = Spawned()
@@ -90,43 +111,8 @@ class Speculation:
                 continue
             return works
 
-    def _ended(self, fiber: Fiber, works: Spawned) -> None:
-        if fiber.parent is not None:
-            with self._lock:
-                goes_on = fiber.parent.branch_ended()
-            if goes_on:
-                works.append(partial(self._go, fiber.parent))
-
     def _waited(self, fiber: Fiber, root: Expression, works: Spawned) -> bool:
         """Whether the value of `root` is there now, or its failure; if not, the fiber goes on when it is."""
-        return False
-
-
-class NodeSpeculation(Speculation):
-    """Fibers together with the nodes of an evaluation."""
-
-    def __init__(self, owner: SpeculativeEvaluation, run: Run, foreign: Callable[[Signature], bool]) -> None:
-        super().__init__()
-        self._owner = owner
-        self._run = run
-        self._foreign = foreign
-        self._missing: dict[Expression, int] = {}  # of all nodes met: operands that are not known
-        self._users: dict[Expression, list[Node]] = {}  # of what is not known
-        self._waiting: dict[Expression, list[Fiber]] = {}
-        self._binds: dict[Fiber, Node] = {}
-
-    def nodes(self, pool: ThreadPool, nodes: Sequence[Node]) -> bool:
-        """Compute nodes as far as they go; whether that was over before another thread could help."""
-        return pool.run([partial(self._begin, nodes)], ONE_TASK, deferred=True)
-
-    def _begin(self, nodes: Sequence[Node]) -> Spawned:
-        works = Spawned()
-        with self._lock:
-            ready = self._claim(nodes)
-        self._proceed(ready, works)
-        return works
-
-    def _waited(self, fiber: Fiber, root: Expression, works: Spawned) -> bool:
         owner = self._owner
         fiber.log.append(root)
         with self._lock:
@@ -142,10 +128,13 @@ class NodeSpeculation(Speculation):
         return self._proceed(ready, works, fiber)
 
     def _ended(self, fiber: Fiber, works: Spawned) -> None:
+        if fiber.parent is not None:
+            with self._lock:
+                goes_on = fiber.parent.branch_ended()
+            if goes_on:
+                works.append(partial(self._go, fiber.parent))
         node = self._binds.get(fiber)
-        if node is None:
-            super()._ended(fiber, works)
-        elif fiber.failure is None:
+        if node is not None and fiber.failure is None:
             try:
                 value = received(checked(fiber.value, node), node)
             except Exception:  # its turn says so
@@ -262,7 +251,7 @@ class SpeculativeEvaluation(Evaluation):
     """The values and deltas of one run, whose binds start ahead of their turn."""
 
     # a class with room for attributes, so that a run without an own evaluation can be one of both kinds
-    ahead: NodeSpeculation | None = None  # now at work
+    ahead: Speculation | None = None  # now at work
     apart = False  # something has gone ahead in this run
     lasts = False  # so that deltas are worth several threads, too
 
@@ -295,6 +284,8 @@ class SpeculativeEvaluation(Evaluation):
         before = {*self.fibers}
         try:
             if len({_key(x) for x in nodes if x.signature.mode == EXTERNAL and not self._met(x)}) > 1:
+                if isinstance(self, RunsOwn):
+                    self.may_train(context.run)  # binds will ask for tapes
                 left = [node for node in nodes if node not in self.values and node not in self.failed]
                 with self._at_work(context.run) as ahead:
                     alone = ahead.nodes(self.pool, left)
@@ -306,20 +297,29 @@ class SpeculativeEvaluation(Evaluation):
             raise
         drop(self._begun_since(before))
 
+    def together(self, roots: Sequence[Expression], context: Context) -> Steps[None]:
+        """Compute several expressions as one, in the order in which one after the other would be computed."""
+        nodes, weights = below_all(roots, _Without(self.values, self.early) if self.early else self.values)
+        self.read(weights)
+        if nodes:
+            ends = None if self.goes_back else self._ends(roots[0], nodes, False)
+            done = 0 if self.early else self.advance(nodes, context.run, False, ends)
+            yield from self.carefully(Rest(nodes[done:], ends), context)
+
     def _begun_since(self, before: Container[object]) -> list[Joined]:
         return [self.fibers.pop(key) for key in [*self.fibers] if key not in before]
 
     def branches(self, parts: Sequence[Do[Any]], context: Context) -> tuple[list[Joined], bool]:
         """Branches of a `gather` as far as they go; whether that was over before another thread could help."""
         with self._at_work(context.run) as ahead:
-            return ahead.branches(self.pool, parts, context, self)
+            return ahead.branches(self.pool, parts, context)
 
     @contextmanager
-    def _at_work(self, run: Run) -> Iterator[NodeSpeculation]:
+    def _at_work(self, run: Run) -> Iterator[Speculation]:
         loops = self.loops
         foreign = loops.is_foreign if isinstance(loops, ThreadedLoops) else _nothing
         self.apart = True
-        self.ahead = NodeSpeculation(self, run, foreign)
+        self.ahead = Speculation(self, run, foreign)
         try:
             yield self.ahead
         finally:
@@ -397,11 +397,13 @@ class SpeculativeEvaluation(Evaluation):
     # -- backward -----------------------------------------------------------------------------------
 
     def backward(self, context: Context) -> Steps[None]:
-        return self._backward_on_threads(context) if self.lasts else super().backward(context)
+        loops = self.loops
+        if isinstance(loops, ThreadedLoops) and (self.lasts or (self.tapes and loops.several(self.order))):
+            return self._backward_on_threads(loops, context)
+        return super().backward(context)
 
-    def _backward_on_threads(self, context: Context) -> Steps[None]:
-        loops, run = self.loops, context.run
-        if not isinstance(loops, ThreadedLoops) or not backward_on(self.pool, self, run, loops.is_foreign):
+    def _backward_on_threads(self, loops: ThreadedLoops, context: Context) -> Steps[None]:
+        if not backward_on(self.pool, self, context.run, loops.is_foreign):
             yield from super().backward(context)
 
     def _rest_of(self, node: Node) -> Do[Tape[Any, Any]]:
