@@ -34,7 +34,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "lists for a compiler": (
         lambda: td.Compiler.create(numbers),
-        "BlockError: <td.Map element=<td.Scalar>>: its output is list of float32 (), which "
+        "BlockError: <td.Map elem_block=<td.Scalar>>: its output is list of float32 (), which "
         "has objects or lists in it\n"
         "  at test_fold.py:N",
     ),
@@ -78,7 +78,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a case that is none": (
         lambda: td.OneOf(len, {1: td.Vector(1), 2: td.Vector(2)}).eval([1, 2, 3]),
-        "BlockError: <td.OneOf key_fn=len cases={1: <td.Vector size=1 dtype='float32'>, 2: "
+        "BlockError: <td.OneOf key_fn=len case_blocks={1: <td.Vector size=1 dtype='float32'>, 2: "
         "<td.Vector size=2 ...>: the output of the cases is float32 (1,), but the output of "
         "<td.Vector size=2 dtype='float32'> is float32 (2,)\n"
         "  at here",
@@ -89,13 +89,13 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a record without a key": (
         lambda: td.Record({"a": td.Scalar()}).eval({"b": 1}),
-        "BlockKeyError: <td.Record children={'a': <td.Scalar dtype='float32'>}>: {'b': 1} "
+        "BlockKeyError: <td.Record named_children={'a': <td.Scalar dtype='float32'>}>: {'b': 1} "
         "has nothing under 'a'\n"
         "  at here",
     ),
     "a number for a sequence": (
         lambda: numbers.eval(3),
-        "BlockError: <td.Map element=<td.Scalar>>: its input is 3; it takes a list, or a tuple "
+        "BlockError: <td.Map elem_block=<td.Scalar>>: its input is 3; it takes a list, or a tuple "
         "of one type\n"
         "  at test_fold.py:N",
     ),
@@ -108,7 +108,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "a function of data that fails": (
         lambda: (td.InputTransform(raising) >> td.Scalar()).eval(1),
         "Boom: of my own\n"
-        "+ while <td.InputTransform function=raising> was built from the data; the block was "
+        "+ while <td.InputTransform py_fn=raising> was built from the data; the block was "
         "made at here",
     ),
 }

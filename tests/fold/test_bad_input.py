@@ -104,13 +104,13 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "one number for a list": (
         lambda: td.Scalar() >> td.Map(td.Function(lambda x: x)),
-        "BlockError: <td.Map element=<td.Function>>: its input is float32 (); it takes a list, or a "
+        "BlockError: <td.Map elem_block=<td.Function>>: its input is float32 (); it takes a list, or a "
         "tuple of one type\n"
         "  at here",
     ),
     "a number as data for a list": (
         lambda: (numbers >> td.Mean()).eval(3),
-        "BlockError: <td.Map element=<td.Scalar>>: its input is 3; it takes a list, or a tuple of one "
+        "BlockError: <td.Map elem_block=<td.Scalar>>: its input is 3; it takes a list, or a tuple of one "
         "type\n"
         "  at test_bad_input.py:N",
     ),
@@ -146,33 +146,33 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a case that is not there": (
         lambda: td.OneOf(len, {1: td.Vector(1), 2: td.Vector(2) >> td.FC(1)}).eval("abc"),
-        "BlockKeyError: <td.OneOf key_fn=len cases={1: <td.Vector size=1 dtype='float32'>, 2: "
+        "BlockKeyError: <td.OneOf key_fn=len case_blocks={1: <td.Vector size=1 dtype='float32'>, 2: "
         "<td.Pipe blocks=( ...>: there is no case 3; the cases are 1, 2\n"
         "  at here",
     ),
     "a key without a hash": (
         lambda: td.OneOf(list, (td.Scalar(), td.Scalar())).eval("abc"),
-        "BlockKeyError: <td.OneOf key_fn=list cases=(<td.Scalar>, <td.Scalar>)>: there is no case "
+        "BlockKeyError: <td.OneOf key_fn=list case_blocks=(<td.Scalar>, <td.Scalar>)>: there is no case "
         "['a', 'b', 'c']; the cases are 0, 1, -1\n"
         "  at here",
     ),
     "cases of different types": (
         lambda: td.OneOf(len, {1: td.Vector(1), 2: td.Vector(2)}),
-        "BlockError: <td.OneOf key_fn=len cases={1: <td.Vector size=1 dtype='float32'>, 2: "
+        "BlockError: <td.OneOf key_fn=len case_blocks={1: <td.Vector size=1 dtype='float32'>, 2: "
         "<td.Vector size=2 ...>: the output of the cases is float32 (1,), but the output of "
         "<td.Vector size=2 dtype='float32'> is float32 (2,)\n"
         "  at here",
     ),
     "cases without keys": (
         lambda: td.OneOf(len, [td.Scalar(), td.Scalar()]),
-        "BlockError: <td.OneOf key_fn=len cases=(<td.Scalar>, <td.Scalar>)>: cases are a dict, a "
+        "BlockError: <td.OneOf key_fn=len case_blocks=(<td.Scalar>, <td.Scalar>)>: cases are a dict, a "
         "list of pairs of key and block, or a tuple; got [<td.Scalar dtype='float32'>, <td.Scalar "
         "dtype='float32'>]\n"
         "  at here",
     ),
     "no cases": (
         lambda: td.OneOf(len, {}),
-        "BlockValueError: <td.OneOf key_fn=len cases={}>: there are no cases\n  at here",
+        "BlockValueError: <td.OneOf key_fn=len case_blocks={}>: there are no cases\n  at here",
     ),
     "an element of an empty list": (
         lambda: (td.AllOf(numbers, td.InputTransform(lambda x: 0)) >> td.Nth()).eval([]),

@@ -76,7 +76,7 @@ def test_shared_parts_are_built_once() -> None:
 def test_blocks_show_constructor_name_and_arguments() -> None:  # F8
     assert repr(td.Scalar()) == "<td.Scalar dtype='float32'>"
     assert repr(td.Vector(3, name="v")) == "<td.Vector 'v' size=3 dtype='float32'>"
-    assert repr(made.Map(td.Vector(3, name="v"))) == "<td.Map element=<td.Vector 'v'>>"
+    assert repr(made.Map(td.Vector(3, name="v"))) == "<td.Map elem_block=<td.Vector 'v'>>"
     with pytest.raises(TypeError, match="a name is a string; got 3"):
         made.Scalar(name=3)
 

@@ -305,7 +305,7 @@ def convert_to_block(x: object) -> AnyBlock:
     a `FromTensor`. Raises BlockError for anything else.
     >>> from wengert import fold as td
     >>> td.convert_to_block((td.Scalar(), td.Vector(2)))
-    <td.Record children=(<td.Scalar>, <td.Vector>)>
+    <td.Record named_children=(<td.Scalar>, <td.Vector>)>
     """
     if isinstance(x, Block):
         return x

@@ -92,7 +92,7 @@ class Wired(Written[A, B]):
         if whole == OBJECT:
             return OBJECT
         if type(whole) is SequenceType:
-            return whole if isinstance(key, slice) else whole.item
+            return whole if isinstance(key, slice) else whole.element_type
         raise self.error(f"a wire is {resolved(whole)}, which has no parts")
 
     def write(self, use: Use, code: Code, x: str) -> str:

@@ -44,7 +44,7 @@ class OneOf(Written[A, B]):
     def __init__(
         self: OneOf[X, C],
         key_fn: Callable[[X], Hashable] | Block[X, Any],
-        cases: Mapping[Any, Block[X, C]] | list[tuple[Any, Block[X, C]]] | tuple[Block[X, C], ...],
+        case_blocks: Mapping[Any, Block[X, C]] | list[tuple[Any, Block[X, C]]] | tuple[Block[X, C], ...],
         *,
         name: str | None = None,
     ) -> None: ...
@@ -52,18 +52,18 @@ class OneOf(Written[A, B]):
     def __init__(
         self: OneOf[X, C],
         key_fn: Callable[[X], Hashable] | Block[X, Any],
-        cases: Mapping[Any, Block[Y, C]] | list[tuple[Any, Block[Y, C]]] | tuple[Block[Y, C], ...],
+        case_blocks: Mapping[Any, Block[Y, C]] | list[tuple[Any, Block[Y, C]]] | tuple[Block[Y, C], ...],
         pre_block: Block[X, Y],
         name: str | None = None,
     ) -> None: ...
     def __init__(
-        self, key_fn: Any, cases: Any, pre_block: AnyBlock | None = None, name: str | None = None
+        self, key_fn: Any, case_blocks: Any, pre_block: AnyBlock | None = None, name: str | None = None
     ) -> None:  # Any: typed by the overloads
-        super().__init__(name, key_fn=key_fn, cases=cases)
+        super().__init__(name, key_fn=key_fn, case_blocks=case_blocks)
         if not callable(key_fn):
             raise self.error("the key is found by a function of data, or by a block")
         self._key = key_fn if isinstance(key_fn, Block) else InputTransform(key_fn)
-        self._cases, self._places = listed_cases(self, cases)
+        self._cases, self._places = listed_cases(self, case_blocks)
         self._pre = None if pre_block is None else convert_to_block(pre_block)
         self.settled()
 
@@ -94,7 +94,7 @@ class OneOf(Written[A, B]):
 
 
 class Optional(Written["A | None", B]):
-    """A block for data that may be None: None goes to `none`, which reads nothing, or becomes zeros.
+    """A block for data that may be None: None goes to `none_case`, which reads nothing, or becomes zeros.
 
     Raises BlockError where the two give different types.
     >>> from wengert import fold as td
@@ -106,13 +106,13 @@ class Optional(Written["A | None", B]):
 
     def __init__(
         self: Optional[X, C],
-        some: Block[X, C],
-        none: Block[None, C] | float | None = None,
+        some_case: Block[X, C],
+        none_case: Block[None, C] | float | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(name, some=some)
-        self._some = convert_to_block(some)
-        self._none = None if none is None else convert_to_block(none)
+        super().__init__(name, some_case=some_case)
+        self._some = convert_to_block(some_case)
+        self._none = None if none_case is None else convert_to_block(none_case)
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:

@@ -73,9 +73,9 @@ def canonicalize_type(x: object) -> ResultType:
         parts = [canonicalize_type(t) for t in of.parts]
         return OBJECT if parts and all(t == OBJECT for t in parts) else TupleType(parts)
     if isinstance(of, BroadcastSequenceType):
-        return BroadcastSequenceType(canonicalize_type(of.item))
+        return BroadcastSequenceType(canonicalize_type(of.element_type))
     if isinstance(of, SequenceType):
-        item = canonicalize_type(of.item)
+        item = canonicalize_type(of.element_type)
         return OBJECT if item == OBJECT else SequenceType(item)
     return of
 

@@ -187,11 +187,11 @@ class InputTransform(Primitive[A, B]):
     Source: TensorFlow Fold, `td.InputTransform`, whose functions have no types.
     """
 
-    def __init__(self, function: Callable[[A], B], name: str | None = None) -> None:
-        super().__init__(name, function=function)
-        if not callable(function):
+    def __init__(self, py_fn: Callable[[A], B], name: str | None = None) -> None:
+        super().__init__(name, py_fn=py_fn)
+        if not callable(py_fn):
             raise self.error("it takes a function of data")
-        self._function = function
+        self._function = py_fn
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:

@@ -128,7 +128,7 @@ def _filled(of: ResultType) -> ResultType:
     if isinstance(of, TupleType):
         return TupleType([_filled(t) for t in of.parts])
     if isinstance(of, SequenceType):
-        return type(of)(_filled(of.item))
+        return type(of)(_filled(of.element_type))
     return of
 
 
@@ -165,7 +165,7 @@ def unify(a: ResultType, b: ResultType) -> None:
         elif isinstance(a, TupleType) and isinstance(b, TupleType) and len(a) == len(b):
             todo.extend(zip(a.parts, b.parts, strict=True))
         elif isinstance(a, SequenceType) and isinstance(b, SequenceType) and type(a) is type(b):
-            todo.append((a.item, b.item))
+            todo.append((a.element_type, b.element_type))
         elif _may_be_object(a) and _may_be_object(b) and (a.parts or b.parts):
             todo.extend((t, OBJECT) for t in (*a.parts, *b.parts))  # of objects alone both are an object
         elif a != b:
@@ -410,7 +410,7 @@ def sequence_of(
             for i, part in enumerate(of.parts):
                 solver.equal(at, f"part {i} of {what}", part, "an element", item)
         elif isinstance(of, SequenceType):
-            solver.equal(at, f"an element of {what}", of.item, "the element wanted", item)
+            solver.equal(at, f"an element of {what}", of.element_type, "the element wanted", item)
         elif of == OBJECT:
             solver.equal(at, f"an element of {what}", OBJECT, "the element wanted", item)
         else:

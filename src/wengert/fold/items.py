@@ -147,7 +147,7 @@ class GetItem(Written[K, Q]):
             if isinstance(key, slice):
                 return of
             if isinstance(key, int):
-                return of.item
+                return of.element_type
         raise self.error(f"its input is {resolved(of)}, of which {shown(key)} takes nothing")
 
     def write(self, use: Use, code: Code, x: str) -> str:

@@ -250,39 +250,39 @@ class Record(Written[A, B]):
 
     @overload
     def __init__(
-        self: Record[tuple[X], tuple[C]], children: tuple[Block[X, C]], name: str | None = None
+        self: Record[tuple[X], tuple[C]], named_children: tuple[Block[X, C]], name: str | None = None
     ) -> None: ...
     @overload
     def __init__(
         self: Record[tuple[X, Y], tuple[C, D]],
-        children: tuple[Block[X, C], Block[Y, D]],
+        named_children: tuple[Block[X, C], Block[Y, D]],
         name: str | None = None,
     ) -> None: ...
     @overload
     def __init__(
         self: Record[tuple[X, Y, Z], tuple[C, D, U]],
-        children: tuple[Block[X, C], Block[Y, D], Block[Z, U]],
+        named_children: tuple[Block[X, C], Block[Y, D], Block[Z, U]],
         name: str | None = None,
     ) -> None: ...
     @overload  # Any: the values under keys, which no checker knows
     def __init__(
         self: Record[Any, tuple[C, ...]],
-        children: Mapping[Any, Block[Any, C]] | list[tuple[Key, Block[Any, C]]],
+        named_children: Mapping[Any, Block[Any, C]] | list[tuple[Key, Block[Any, C]]],
         name: str | None = None,
     ) -> None: ...
-    def __init__(self, children: Any, name: str | None = None) -> None:  # Any: typed by the overloads
-        super().__init__(name, children=children)
-        if not isinstance(children, (Mapping, tuple, list)):
+    def __init__(self, named_children: Any, name: str | None = None) -> None:  # Any: typed by the overloads
+        super().__init__(name, named_children=named_children)
+        if not isinstance(named_children, (Mapping, tuple, list)):
             raise self.error("children are a dict, a list of pairs, or a tuple")
-        self._ordered = not isinstance(children, Mapping) or isinstance(children, OrderedDict)
-        if isinstance(children, Mapping):
-            pairs = list(children.items()) if self._ordered else _sorted(children)
-        elif isinstance(children, list):
-            if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in children):
+        self._ordered = not isinstance(named_children, Mapping) or isinstance(named_children, OrderedDict)
+        if isinstance(named_children, Mapping):
+            pairs = list(named_children.items()) if self._ordered else _sorted(named_children)
+        elif isinstance(named_children, list):
+            if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in named_children):
                 raise self.error("a list of children has pairs of a key and a block")
-            pairs = children
+            pairs = named_children
         else:
-            pairs = list(enumerate(children))
+            pairs = list(enumerate(named_children))
         self._keys = [key for key, _ in pairs]
         self._blocks = tuple(convert_to_block(block) for _, block in pairs)
         self.settled()

@@ -45,9 +45,9 @@ class Map(Written[A, B]):
     Source: TensorFlow Fold, `td.Map`.
     """
 
-    def __init__(self: Map[Several[X], list[C]], element: Block[X, C], name: str | None = None) -> None:
-        super().__init__(name, element=element)
-        self._element = convert_to_block(element)
+    def __init__(self: Map[Several[X], list[C]], elem_block: Block[X, C], name: str | None = None) -> None:
+        super().__init__(name, elem_block=elem_block)
+        self._element = convert_to_block(elem_block)
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:
@@ -63,7 +63,7 @@ class Map(Written[A, B]):
 
         def go_back(of: ResultType) -> None:
             if of == OBJECT or isinstance(of, SequenceType):
-                item = of.item if isinstance(of, SequenceType) else of
+                item = of.element_type if isinstance(of, SequenceType) else of
                 solver.equal(
                     use, "an element of its output", item, f"the output of {self._element!r}", part.output
                 )
@@ -84,7 +84,7 @@ class Map(Written[A, B]):
 class Fold(Written[Several[A], B]):
     """A state that goes through a sequence from left to right: f of (state, element) is the next state.
 
-    `start` gives the first state; f is a block of a pair. Depth n for n elements.
+    `start_block` gives the first state; f is a block of a pair. Depth n for n elements.
     Raises BlockError for an endless sequence, and where f gives another state than it takes.
     >>> from wengert import add, fold as td
     >>> (td.Map(td.Scalar()) >> td.Fold(td.Function(add), td.Zeros("float32"))).eval([1, 2, 3]).item()
@@ -94,11 +94,14 @@ class Fold(Written[Several[A], B]):
     """
 
     def __init__(
-        self: Fold[X, C], step: Block[tuple[C, X], C], start: Block[None, C], name: str | None = None
+        self: Fold[X, C],
+        combine_block: Block[tuple[C, X], C],
+        start_block: Block[None, C],
+        name: str | None = None,
     ) -> None:
-        super().__init__(name, step=step, start=start)
-        self._step = convert_to_block(step)
-        self._start = convert_to_block(start)
+        super().__init__(name, combine_block=combine_block, start_block=start_block)
+        self._step = convert_to_block(combine_block)
+        self._start = convert_to_block(start_block)
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:
@@ -303,17 +306,17 @@ class ZipWith(Pipe[A, B]):
     @overload
     def __init__(
         self: ZipWith[tuple[Several[X], Several[Y]], list[C]],
-        element: Block[tuple[X, Y], C],
+        elem_block: Block[tuple[X, Y], C],
         name: str | None = None,
     ) -> None: ...
     @overload
     def __init__(
         self: ZipWith[tuple[Several[X], Several[Y], Several[Z]], list[C]],
-        element: Block[tuple[X, Y, Z], C],
+        elem_block: Block[tuple[X, Y, Z], C],
         name: str | None = None,
     ) -> None: ...
-    def __init__(self, element: Any, name: str | None = None) -> None:  # Any: typed by the overloads
-        super().__init__(Zip(), Map(element), name=name)
+    def __init__(self, elem_block: Any, name: str | None = None) -> None:  # Any: typed by the overloads
+        super().__init__(Zip(), Map(elem_block), name=name)
 
 
 class NGrams(Primitive[Several[X], "list[tuple[X, ...]]"]):
@@ -352,7 +355,7 @@ class NGrams(Primitive[Several[X], "list[tuple[X, ...]]"]):
 class Reduce(Written[A, B]):
     """A sequence into one value: neighbours become one until one is left, an odd last one moves up.
 
-    The depth is ⌈log₂ n⌉. An empty sequence gives `default`, or zeros.
+    The depth is ⌈log₂ n⌉. An empty sequence gives `default_block`, or zeros.
     Raises BlockError for an endless sequence, and where f gives another type than it takes.
     >>> from wengert import fold as td, maximum
     >>> (td.Map(td.Scalar()) >> td.Reduce(td.Function(maximum))).eval([3, 1, 4, 1, 5]).item()
@@ -363,12 +366,12 @@ class Reduce(Written[A, B]):
 
     def __init__(
         self: Reduce[Several[X], X],
-        function: Block[tuple[X, X], X],
-        default: Block[None, X] | None = None,
+        combine_block: Block[tuple[X, X], X],
+        default_block: Block[None, X] | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(name, function=function)
-        self._begin(convert_to_block(function), default)
+        super().__init__(name, combine_block=combine_block)
+        self._begin(convert_to_block(combine_block), default_block)
 
     def _begin(self, function: AnyBlock, default: AnyBlock | None) -> None:
         self._function = function

@@ -222,11 +222,11 @@ class Metric(Primitive[Any, None]):  # Any: a tensor, or a tuple of one and of i
     Source: TensorFlow Fold, `td.Metric`.
     """
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        if not isinstance(name, str):
-            raise self.error(f"the name of a metric is a string, not {shown(name)}")
-        self._of = name
+    def __init__(self, metric_name: str) -> None:
+        super().__init__(metric_name)
+        if not isinstance(metric_name, str):
+            raise self.error(f"the name of a metric is a string, not {shown(metric_name)}")
+        self._of = metric_name
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:

@@ -302,32 +302,32 @@ class TupleType(ResultType):
 class SequenceType(ResultType):
     """Of finite lists of any length, whose elements have one type."""
 
-    __slots__ = ("item",)
+    __slots__ = ("element_type",)
 
-    def __init__(self, item: ResultType) -> None:
-        if not isinstance(item, ResultType):
-            raise wrong(f"{type(self).__name__}: the elements have a type", item)
-        self.item: Final = item
+    def __init__(self, elem_type: ResultType) -> None:
+        if not isinstance(elem_type, ResultType):
+            raise wrong(f"{type(self).__name__}: the elements have a type", elem_type)
+        self.element_type: Final = elem_type
 
     @property
     def parts(self) -> tuple[ResultType, ...]:
-        return (self.item,)
+        return (self.element_type,)
 
     @property
     def size(self) -> int | None:
         return None
 
     def pieces(self, x: Value) -> Iterable[tuple[ResultType, Value]]:
-        return [(self.item, part) for part in x]
+        return [(self.element_type, part) for part in x]
 
     def rebuilt(self, terminals: Iterator[Value], like: Value) -> Value:
         return [of.rebuilt(terminals, part) for of, part in self.pieces(like)]
 
     def __str__(self) -> str:
-        return f"list of {self.item}"
+        return f"list of {self.element_type}"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.item!r})"
+        return f"{type(self).__name__}({self.element_type!r})"
 
 
 @final
@@ -337,13 +337,13 @@ class BroadcastSequenceType(SequenceType):
     __slots__ = ()
 
     def pieces(self, x: Value) -> Iterable[tuple[ResultType, Value]]:
-        return ((self.item, next(x)),)
+        return ((self.element_type, next(x)),)
 
     def rebuilt(self, terminals: Iterator[Value], like: Value) -> Value:
-        return Endless(self.item.rebuilt(terminals, next(like)))
+        return Endless(self.element_type.rebuilt(terminals, next(like)))
 
     def __str__(self) -> str:
-        return f"endless {self.item}"
+        return f"endless {self.element_type}"
 
 
 Assembler: TypeAlias = Callable[[Iterator[Value]], Value]
