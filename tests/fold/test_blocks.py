@@ -237,3 +237,18 @@ def test_a_function_is_traced_once_for_a_type() -> None:
     block.eval([[1, 2]] * 50)
     assert len(traces) - before <= 1
     assert set(traces) == {(2,)}
+
+
+def test_keywords_are_those_of_fold() -> None:
+    one = made.OneOf(key_fn=lambda x: x > 0, case_blocks={True: made.Scalar(), False: made.FromTensor(0.0)})
+    some = made.Optional(some_case=made.Scalar(), none_case=4.0)
+    total = made.Map(elem_block=made.Scalar()) >> made.Fold(
+        combine_block=made.Function(wg.add), start_block=made.Zeros("float32")
+    )
+    least = made.Map(made.Scalar()) >> made.Reduce(
+        combine_block=made.Function(wg.minimum), default_block=made.FromTensor(9.0)
+    )
+    assert [one.eval(-3), some.eval(None), total.eval([1, 2]), least.eval([])] == [0.0, 4.0, 3.0, 9.0]
+    record = made.Record(named_children={"a": made.InputTransform(py_fn=len) >> made.Scalar()})
+    assert record.eval({"a": "xy"}) == (2.0,)
+    assert td.SequenceType(td.TensorType(())).element_type == td.TensorType(())

@@ -156,14 +156,41 @@ def test_reads_has_a_meaning_in_a_scope_only() -> None:
     some = made.Composition()
     with some.scope():
         pass
-    calls: list[Callable[[], object]] = [
-        lambda: double().reads(some.input),
-        lambda: double()[0],
-        lambda: made.Record({"a": double()})["a"],
-    ]
-    for call in calls:
-        with pytest.raises(AssertionError, match="has a meaning only in the scope of a composition"):
-            call()
+    with pytest.raises(AssertionError, match="has a meaning only in the scope of a composition"):
+        double().reads(some.input)
+
+
+def test_parts_are_connected_outside_of_a_scope() -> None:
+    some, parts, twice = made.Composition(), made.Record({"a": made.Scalar(), "b": made.Scalar()}), double()
+    total = made.Function(wg.add)
+    for source, target in (
+        (some.input, parts),
+        (parts["a"], twice),
+        ((twice, parts["b"]), total),
+        (total, some.output),
+    ):
+        some.connect(source, target)
+    assert some.eval({"a": 1, "b": 5}) == 7.0
+    with pytest.raises(AssertionError, match=r"for connections in a td.Composition; .* >> td.GetItem\(0\)"):
+        parts["a"] >> twice
+
+
+def test_a_composition_of_several_wires_reads_a_tuple() -> None:
+    add = td.Function(wg.add)
+
+    @td.composition
+    def ahead(x: td.Wire[td.Tensors], y: td.Wire[td.Tensors]) -> td.Wire[td.Tensors]:
+        return add(x, add(x, y))
+
+    assert ((made.Scalar(), made.Scalar()) >> made.Identity() >> ahead).eval((1, 2)) == 4.0
+    assert (made.Record((made.Scalar(), made.Scalar())) >> ahead).eval((1, 2)) == 4.0
+    for parts in (made.Scalar(), made.Record((made.Scalar(),) * 3)):
+        with pytest.raises(TypeError, match="it has 2 inputs, and reads"):
+            parts >> ahead
+
+
+def test_a_scope_knows_the_parts_of_its_blocks() -> None:
+    some = made.Composition()
     with some.scope(), pytest.raises(TypeError, match="parts have places"):
         double()["a"]
     with some.scope(), pytest.raises(KeyError, match="no block under 'b'"):

@@ -256,3 +256,11 @@ def test_interpreters_agree_on_what_has_several_parts(executor: Any) -> None:
     assert (
         deltas(loss, w) == [float(np.asarray(x)) for x in wg.gradients(loss, (w,)).run(executor)] == [-360.0]
     )
+
+
+def test_an_error_in_a_run_says_which_example_of_the_batch_it_is() -> None:
+    never = made.Scalar() >> made.Loop(made.Identity(), made.Function(lambda x: x - 5.0), limit=3)
+    batch = td.Compiler.create(never).build([7, 1])
+    with pytest.raises(RuntimeError, match="not done after 3 turns") as caught:
+        batch.output_tensors[0].predict().run()
+    assert "in example 1 of the batch, 1" in caught.value.__notes__

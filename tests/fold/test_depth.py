@@ -181,3 +181,47 @@ def test_blocks_may_nest_deep(depth: int) -> None:
     for _ in range(depth):
         block, data = made.Record({"a": block}) >> made.GetItem(0), {"a": data}
     assert block.eval(data).item() == 1.0
+
+
+@pytest.mark.parametrize("wrapped", [0, 1, 2])
+def test_data_that_contain_themselves_are_refused(wrapped: int) -> None:
+    fwd: td.ForwardDeclaration[Any, Any] = td.ForwardDeclaration()
+    pair = made.Record((fwd(), fwd())) >> made.Function(wg.add)
+    block = made.OneOf(lambda x: type(x) is list, {True: pair, False: made.Scalar()})
+    fwd.resolve_to(block)
+    data: Any = []
+    data += [[1.0, data], data]
+    for _ in range(wrapped):
+        data = [1.0, [data, data]]
+    with pytest.raises(ValueError, match="<td.OneOf.*the data contain themselves"):
+        block.eval(data)
+    shared: Any = 1.0
+    for _ in range(10):  # what occurs often does not contain itself
+        shared = [shared, shared]
+    assert block.eval(shared) == 1024.0
+
+
+def test_a_recursion_has_a_limit() -> None:
+    def up(limit: int | None) -> Any:
+        fwd: td.ForwardDeclaration[Any, Any] = td.ForwardDeclaration(limit=limit)
+        block = made.OneOf(
+            lambda x: x < 5_000, {True: made.InputTransform(lambda x: x + 1) >> fwd(), False: made.Scalar()}
+        )
+        fwd.resolve_to(block)
+        return block
+
+    assert up(None).eval(0) == up(6_000).eval(0) == 5_000.0
+    with pytest.raises(RuntimeError, match=r"<td.OneOf.*asked each other 1,000 deep.*limit="):
+        up(1_000).eval(0)
+    with pytest.raises(ValueError, match="a limit is at least 1, not 0"):
+        td.ForwardDeclaration(limit=0)
+
+
+@pytest.mark.slow
+def test_a_recursion_by_computed_values_that_never_ends_is_an_error() -> None:
+    fwd = made.ForwardDeclaration(made.TensorType(()), made.TensorType(()))
+    again = made.Function(lambda x: x + 1.0) >> fwd()
+    block = made.Switch(made.Function(lambda x: x * 0.0), (again, made.Identity()))
+    fwd.resolve_to(block)
+    with pytest.raises(RuntimeError, match=r"<td.Switch.*asked each other 10,000 deep"):
+        (made.Scalar() >> block).eval(1)

@@ -71,3 +71,8 @@ def test_integers_of_numpy_are_keys_and_places() -> None:
     with graph.scope():
         graph.output.reads(made.AllOf(Id(), Id()).reads(graph.input)[np.int64(0)])
     assert plain((S() >> graph).eval(7)) == 7.0
+
+
+def test_truth_values_are_numbers() -> None:
+    assert made.Scalar().eval(True) == 1.0
+    assert made.Vector(2, "int32").eval([True, False]).tolist() == [1, 0]

@@ -71,3 +71,30 @@ def test_only_touched_rows_are_trained() -> None:
     block = td.Embedding(3, 2, np.zeros((3, 2), np.float32))
     wg.sum((made.Scalar("int32") >> block).build(1)).train().run()
     assert block.weights.data.tolist() == [[0, 0], [pytest.approx(-0.01)] * 2, [0, 0]]
+
+
+def test_a_layer_is_a_function_of_layers() -> None:
+    layer = td.FC(3, name="called", seed=1)
+    assert td.Function(layer) is layer
+    double = made.Vector(2) >> td.Function(lambda x: layer(x) * 2.0)
+    alone = made.Vector(2) >> made.Function(layer)
+    assert double.eval([1, 2]).tolist() == (2 * alone.eval([1, 2])).tolist()
+    before = layer.weights.data.copy()
+    wg.sum(double.build([1, 2])).train().run()
+    assert (layer.weights.data != before).any()
+    assert layer(np.float32([1, 2])).predict().run().tolist() == alone.eval([1, 2]).tolist()
+    batched = td.Compiler.create(double).build([[1, 2], [3, 4]]).output_tensors[0]
+    assert batched.predict().run(wg.run.Batched()).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: made.FC(3)(3), TypeError, "was called with 3; it takes a wire, a layer or an array"),
+        (lambda: made.FC(3)(np.float32(3)), TypeError, "it takes a vector"),
+        (lambda: made.FC(3, input_keep_prob=0.5)(np.float32([3])), AssertionError, "use it as a block"),
+    ],
+)
+def test_what_a_layer_is_not_called_with(call: Unchecked, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()

@@ -91,3 +91,16 @@ def test_the_package_is_asked_for_by_its_extra(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(RuntimeError, match=r"(?s)pip install wengert\[proto\].*test_messages\.py:"):
         td.SerializedMessageToTree(FIELD)
+
+
+def test_a_oneof_is_the_name_of_the_field_that_is_set() -> None:
+    block = td.SerializedMessageToTree("google.protobuf.Value")
+    tree = block.eval(structs.Value(number_value=3).SerializeToString())
+    assert tree["kind"] == "number_value"
+    assert block.eval(b"")["kind"] is None
+    cases: Any = {
+        "number_value": td.GetItem("number_value") >> td.Scalar(),
+        "string_value": td.GetItem("string_value") >> td.InputTransform(len) >> td.Scalar(),
+    }
+    chosen = block >> td.OneOf(lambda tree: tree["kind"], cases)
+    assert chosen.eval(structs.Value(string_value="four").SerializeToString()) == 4.0

@@ -158,3 +158,33 @@ def test_what_no_plan_can_run() -> None:
         plan(Line(), examples=3).run()
     with pytest.raises(WengertError, match="epochs is an integer from 1 on"):
         plan(Line(), epochs=0).run()
+
+
+def test_plans_batch_unless_told_otherwise() -> None:
+    line = Line()
+    for fields in (TrainPlan[Any], EvalPlan[Any], InferPlan[Any]):
+        assert isinstance(fields().executor, wg.run.Batched)
+    made = plan(line, epochs=1)
+    made.run()
+    assert isinstance(made.executor, wg.run.Batched)
+    assert made.executor.report.launches > 0
+
+
+def test_a_vector_of_metrics_counts_alike_in_all_batches() -> None:
+    kept: Any = td.Map(td.Scalar() >> td.Metric("x")) >> td.Void()
+    compiler = td.Compiler.create(td.AllOf(kept, td.InputTransform(lambda x: 0.0) >> td.Scalar()))
+    measure = EvalPlan(compiler=compiler, batch_size=2, report=lambda text: None)
+    measure.losses = {"none": lambda batch: wg.mean(batch.output_tensors[0])}
+    measure.metrics = {"x": lambda batch: batch.metric_tensors["x"]}
+    measure.examples = [[1] * 4, [1], [5], [5]]
+    assert measure.run().metrics["x"] == pytest.approx(15 / 7)
+    measure.examples = [[], [], [3]]  # a batch without a value
+    assert measure.run().metrics["x"] == 3.0
+    measure.examples = [[]]
+    assert np.isnan(measure.run().metrics["x"])
+
+
+def test_a_misspelt_field_of_a_plan_is_refused() -> None:
+    wrong: Any = plan(Line())
+    with pytest.raises(AttributeError, match="epoch"):
+        wrong.epoch = 3

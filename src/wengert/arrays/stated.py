@@ -17,7 +17,7 @@ from wengert.arrays.ownership import freeze
 __all__ = ["dtype_name", "stated_array", "stating"]
 
 _NUMBERS = "fiub"
-_FITS = {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}  # of each kind of element, what may become it
+_FITS = {"f": "fiub", "i": "iub", "u": "iub", "b": "b"}  # of each kind of element, what may become it
 
 
 def dtype_name(x: object) -> str | None:

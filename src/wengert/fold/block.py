@@ -219,7 +219,7 @@ class Block(Inferred, Generic[A, B]):
         return read
 
     def __getitem__(self, key: Any, /) -> Any:  # Any: what a composition connects
-        """In the scope of a `td.Composition`: a part of what this block gives."""
+        """For connections in a `td.Composition`: a part of what this block gives."""
         return CONVERSIONS["part"](self, key)
 
     __iter__ = None  # with `__getitem__` alone Python would count upwards without an end

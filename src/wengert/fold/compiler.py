@@ -15,7 +15,6 @@ import random
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import chain, count, islice, repeat
@@ -29,7 +28,7 @@ from wengert.fold.block import AnyBlock, Block, Tensors
 from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import OBJECT, VOID, zeros_of_type
 from wengert.fold.inference import known
-from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, building, built, made, plan, seeds
+from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, building, built, in_example, made, plan, seeds
 from wengert.fold.types import (
     ResultType,
     SequenceType,
@@ -392,7 +391,7 @@ class Compiler(Generic[E]):
         """
         kept: Kept = {name: [] for name in self._plan.metrics}
         rows = [
-            self._row(i, x, Example(kept, seeds(seed, i)))
+            self._row(x, Example(kept, seeds(seed, i), place=(i, x)))
             for i, x in enumerate(self._listed(examples, batch_size))
         ]
         if not rows:
@@ -415,7 +414,7 @@ class Compiler(Generic[E]):
             self._writer = Writer(self._root)
         found = []
         for i, x in enumerate(self._listed(examples, batch_size)):
-            with _example(i, x):
+            with in_example((i, x)):
                 found.append(self._writer.written(x))
         return found
 
@@ -426,12 +425,12 @@ class Compiler(Generic[E]):
         """
         return Pool(self._root, processes)
 
-    def _row(self, number: int, x: E | LoomInput, example: Example) -> list[Value]:
+    def _row(self, x: E | LoomInput, example: Example) -> list[Value]:
         if isinstance(x, LoomInput):
             if self._writer is None:
                 self._writer = Writer(self._root)
             return self._writer.read(x, example)
-        with _example(number, x):
+        with in_example(example.place):
             return self._plan.root.output.flatten(made(self._plan, x, example))
 
     def _none(self, metric: str) -> Value:
@@ -448,16 +447,6 @@ class Compiler(Generic[E]):
         if not isinstance(examples, (list, tuple)):
             raise self._root.error(f"examples are a list, not {shown(examples)}")
         return examples
-
-
-@contextmanager
-def _example(number: int, x: object) -> Iterator[None]:
-    """An error says in which example of a batch it is."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"in example {number} of the batch, {shown(x)}")
-        raise
 
 
 def _is_batched(of: ResultType) -> bool:

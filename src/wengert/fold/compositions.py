@@ -6,10 +6,11 @@ Refuses to know: what the blocks do.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, final, overload
+from typing import Any, Final, NoReturn, final, overload
 
 from wengert.arrays import plain
 from wengert.errors import BlockIndexError, BlockUseError, BlockValueError, WengertError
@@ -19,6 +20,7 @@ from wengert.fold.block import (
     AnyBlock,
     B,
     Block,
+    C,
     D,
     Read,
     Source,
@@ -40,14 +42,18 @@ from wengert.graph.operand import shown
 class Wired(Written[A, B]):
     """Blocks in an order in which they can run, and what each of them reads."""
 
-    def __init__(self, name: str | None, blocks: Sequence[Read], output: tuple[Source, ...]) -> None:
+    def __init__(
+        self, name: str | None, blocks: Sequence[Read], output: tuple[Source, ...], inputs: int = 1
+    ) -> None:
         super().__init__(name)
-        self._read, self._output = tuple(blocks), output
+        self._read, self._output, self._inputs = tuple(blocks), output, inputs
 
     def same_input(self) -> Iterable[Inferred]:
         return [block for block, sources in self._read if sources == ((0,),)]
 
     def constrain(self, solver: Solver, use: Use) -> None:
+        if self._inputs > 1:
+            solver.when_begun(use.input, self._check_inputs)
         sides: list[ResultType] = [use.input]
         for block, sources in self._read:
             part = solver.part(use, block)
@@ -60,6 +66,12 @@ class Wired(Written[A, B]):
             source[0] == 0 for _, sources in (*self._read, (self, self._output)) for source in sources
         ):
             solver.equal(use, "its input", use.input, "what it reads", VOID)
+        if self._inputs > 1:
+            solver.assume(use.input, TupleType([Unknown() for _ in range(self._inputs)]))
+
+    def _check_inputs(self, of: ResultType) -> None:
+        if not (of == OBJECT or (isinstance(of, TupleType) and len(of) == self._inputs)):
+            raise self.error(f"it has {self._inputs} inputs, and reads {resolved(of)}")
 
     def _joined(
         self, solver: Solver, use: Use, sides: list[ResultType], sources: tuple[Source, ...]
@@ -117,10 +129,19 @@ def composition(function: Callable[[Wire[X]], tuple[Wire[Y], Wire[Z]]], /) -> Bl
 def composition(
     function: Callable[[Wire[X]], tuple[Wire[Y], Wire[Z], Wire[D]]], /
 ) -> Block[X, tuple[Y, Z, D]]: ...
-def composition(function: Callable[[Wire[Any]], Any], /) -> AnyBlock:  # Any: typed by the overloads
+@overload
+def composition(function: Callable[[Wire[X], Wire[C]], Wire[Y]], /) -> Block[tuple[X, C], Y]: ...
+@overload
+def composition(
+    function: Callable[[Wire[X], Wire[C]], tuple[Wire[Y], Wire[Z]]], /
+) -> Block[tuple[X, C], tuple[Y, Z]]: ...
+@overload
+def composition(function: Callable[[Wire[X], Wire[C], Wire[D]], Wire[Y]], /) -> Block[tuple[X, C, D], Y]: ...
+def composition(function: Callable[..., Any], /) -> AnyBlock:  # Any: typed by the overloads
     """A function of wires as a block: inside, blocks are applied to wires, each any number of times.
 
-    `block(a, b)` reads the tuple of two wires, `wire[0]` is a part of one, and several wires may be returned.
+    `block(a, b)` reads the tuple of two wires, `wire[0]` is a part of one, and several wires may be returned. Of a
+    function of several wires the block reads a tuple.
     Raises BlockError where the function returns no wire of its own.
     >>> from wengert import add, fold as td
     >>> double, sum_ = td.Function(lambda x: x * 2.0), td.Function(add)
@@ -134,7 +155,8 @@ def composition(function: Callable[[Wire[Any]], Any], /) -> AnyBlock:  # Any: ty
     """
     scope = WireScope()
     name = getattr(function, "__name__", None)
-    made = function(scope.input)
+    inputs = _wires_of(function)
+    made = function(*([scope.input] if inputs == 1 else [Wire(scope, (0, i)) for i in range(inputs)]))
     wires = made if isinstance(made, tuple) else (made,)
     for wire in wires:
         if not isinstance(wire, Wire) or wire.scope is not scope:
@@ -142,8 +164,15 @@ def composition(function: Callable[[Wire[Any]], Any], /) -> AnyBlock:  # Any: ty
                 f"td.composition: {name} returned {shown(made)}, which is no wire of this composition"
             )
     scope.open = False
-    block: AnyBlock = Wired(name, scope.blocks, tuple(wire.source for wire in wires))
+    block: AnyBlock = Wired(name, scope.blocks, tuple(wire.source for wire in wires), inputs)
     return block.settled()
+
+
+def _wires_of(function: Callable[..., object]) -> int:
+    """How many wires a function takes: its parameters without defaults."""
+    positional = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = inspect.signature(function).parameters.values()
+    return len([p for p in parameters if p.kind in positional and p.default is p.empty]) or 1
 
 
 _open: Final[ContextVar[tuple[Composition[Any, Any], ...]]] = ContextVar("open compositions", default=())
@@ -163,6 +192,16 @@ class BlockPart:
 
     def __init__(self, block: AnyBlock, path: tuple[int | slice, ...]) -> None:
         self.block, self.path = block, path
+
+    def __repr__(self) -> str:
+        return f"{self.block!r}" + "".join(f"[{key!r}]" for key in self.path)
+
+    def __rshift__(self, other: object) -> NoReturn:
+        raise error_here(
+            f"{self!r} is a part of what a block gives, for connections in a td.Composition; "
+            f"{self.block!r} >> td.GetItem({self.path[-1]!r}) is a block",
+            BlockUseError,
+        )
 
     def __getitem__(self, key: int | slice) -> BlockPart:
         return BlockPart(self.block, (*self.path, key))
@@ -309,12 +348,6 @@ def _reads(block: AnyBlock, *sources: object) -> AnyBlock:
 
 
 def _taken(block: AnyBlock, key: object) -> BlockPart:
-    if not _open.get():
-        raise error_here(
-            f"a part of {block!r} has a meaning only in the scope of a composition; td.GetItem({shown(key)}) is a "
-            f"block",
-            BlockUseError,
-        )
     place = plain(key)
     if not isinstance(place, (int, slice)):
         raise error_here(f"{block!r} has no part {shown(key)}: parts have places")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+from abc import ABCMeta
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, overload
@@ -16,10 +17,11 @@ from typing import Any, Final, overload
 from wengert.arrays import namespace_of
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError, DTypeError
-from wengert.fold.block import A, B, C, Tensors, X, Y, Z
+from wengert.fold.block import A, B, Block, C, Tensors, X, Y, Z
 from wengert.fold.convert import tensor_type, zero_array
 from wengert.fold.inference import Solver, Use
 from wengert.fold.kinds import Code, Written
+from wengert.fold.layers import Layer
 from wengert.fold.types import ResultType, SequenceType, StackedType, TensorType, TupleType, Value
 from wengert.graph import ArrayLayer
 from wengert.graph.kinds import Column, Role, kind
@@ -141,11 +143,21 @@ def _common(a: ResultType, b: ResultType, fault: Fault) -> ResultType:
     )
 
 
-class Function(Written[A, B]):
+class _Functions(ABCMeta):
+    """The call of `Function`: a layer of blocks is a block already."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:  # Any: as the class says; checkers look there
+        if args and isinstance(args[0], Layer):
+            return args[0]
+        return super().__call__(*args, **options)
+
+
+class Function(Written[A, B], metaclass=_Functions):
     """A function of one example's layers, traced once for each type into a cell.
 
     A tuple enters as several arguments; nested tuples enter and leave as such. With `batched=True` the function is
-    written for many examples, as Fold's are: the first axis of all that enters and leaves counts them.
+    written for many examples, as Fold's are: the first axis of all that enters and leaves counts them. A layer with
+    weights, such as `td.FC(3)`, may be called in it, and is, by itself, that layer.
     Raises BlockError if it is not callable, if no tensor enters, or if what it gives is no layer.
     >>> import wengert as wg
     >>> from wengert import fold as td
@@ -155,6 +167,8 @@ class Function(Written[A, B]):
     Source: TensorFlow Fold, `td.Function`, whose functions see a batch.
     """
 
+    @overload
+    def __init__(self: Function[X, C], function: Block[X, C], name: str | None = None) -> None: ...
     # an operation of the library is a family of functions, of which a checker would have to choose one
     @overload
     def __init__(

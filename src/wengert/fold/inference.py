@@ -245,7 +245,9 @@ class Inferred(Sited, ABC):
 class Use:
     """One use of a block in one place: its types there, and the uses of the blocks in it."""
 
-    __slots__ = ("block", "direct", "facts", "frames", "input", "output", "own", "parts", "plain", "target")
+    __slots__ = (
+        "block", "direct", "facts", "frames", "input", "limit", "output", "own", "parts", "plain", "target"
+    )  # fmt: skip
     direct: Callable[..., Value]  # its function; unless it is plain, of a value and the room for calls
     frames: Frames  # the fallback for deep data and for waiting; of a block that asks its parts
 
@@ -257,6 +259,7 @@ class Use:
         self.facts: dict[str, ResultType] = {}  # further types that the block asked for
         self.plain = False  # whether nothing below it recurs or waits
         self.own = False  # whether it is compiled alone, if it could be inlined
+        self.limit: int | None = None  # how deep blocks may ask each other, if that was said
         self.target: Use | None = None  # what it stands for, if it is but a reference
 
 
@@ -268,6 +271,7 @@ class Solver:
         self.uses: list[Use] = []
         self.forwards: dict[object, tuple[ResultType, ResultType]] = {}  # of each declaration
         self.bodies: dict[object, Use] = {}
+        self.limit: int | None = None  # how deep blocks may ask each other, if a declaration says so
         self.metrics: dict[str, ResultType] = {}  # of each name the type of all tensors that are kept
         self._new: deque[Use] = deque()
         self._links: deque[tuple[Use, str, ResultType, str, ResultType]] = deque()

@@ -324,7 +324,7 @@ class Record(Written[A, B]):
             solver.equal(use, f"part {i} of its input", part, f"the input of {self._blocks[i]!r}", source)
 
     def __getitem__(self, key: Key, /) -> Any:  # Any: what a composition connects
-        """In the scope of a `td.Composition`: what the block under a key gives."""
+        """For connections in a `td.Composition`: what the block under a key gives."""
         if key not in self._keys:
             raise self.error(f"it has no block under {shown(key)}", BlockKeyError)
         return super().__getitem__(self._keys.index(key))

@@ -12,15 +12,15 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, overload
 
 from wengert.arrays import FLOAT32, FLOATS, IntegerArray, Value, is_array, is_integer, shape_of
 from wengert.arrays.draws import Generator, generator, truncated, uniform
 from wengert.arrays.stated import stated_array
-from wengert.errors import BlockStateError, BlockValueError, DTypeError
-from wengert.fold.block import A, Tensors
-from wengert.fold.calls import Calls, Direct
-from wengert.fold.convert import zero_array
+from wengert.errors import BlockStateError, BlockUseError, BlockValueError, DTypeError
+from wengert.fold.block import A, Tensors, Wire
+from wengert.fold.calls import PLAIN, Calls, Direct
+from wengert.fold.convert import tensor_type, zero_array
 from wengert.fold.inference import Solver, Use
 from wengert.fold.kinds import Primitive
 from wengert.fold.plan import drawn_seed
@@ -44,6 +44,7 @@ class Layer(Primitive[A, Tensors]):
 
     They are drawn when the type of the input is known, from `seed` and the name, whatever is drawn before. A layer
     without a name is numbered; give names where numbers must not depend on what else a program makes.
+    A layer is also a function of layers: `layer(x)`, on its own or in a `td.Function`, has the same weights.
     """
 
     def __init__(self, name: str | None, settings: Plugin | None, seed: int, **arguments: object) -> None:
@@ -53,6 +54,30 @@ class Layer(Primitive[A, Tensors]):
         self._seed = seed
         self._weights: dict[str, Weight] = {}  # filled once; copies with declared types share it
         self._types: list[TensorType] = []
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap] # no wire is what a layer computes of
+        self, wire: Wire[A], /
+    ) -> Wire[Tensors]: ...
+    @overload
+    def __call__(self, x: A, /) -> Tensors: ...
+    def __call__(self, *given: Any) -> Any:  # Any: typed by the overloads
+        """On a wire in a `td.composition`: the wire that leaves. On a layer or an array: what it computes of it."""
+        if len(given) != 1 or isinstance(given[0], Wire):
+            return super().__call__(*given)
+        of = tensor_type(given[0])
+        if of is None:
+            raise self.error(f"it was called with {shown(given[0])}; it takes a wire, a layer or an array")
+        if self.draws:
+            raise self.error("it drops numbers by the seed of an example: use it as a block", BlockUseError)
+        use = Use(self)
+        use.input, use.output = of, self._typed(of)
+        return self.direct(use, PLAIN)(given[0])
+
+    @property
+    def draws(self) -> bool:
+        """Whether it draws random numbers in training."""
+        return False
 
     @abstractmethod
     def made(self, of: TensorType) -> TensorType:
@@ -256,13 +281,17 @@ class FC(Layer[Tensors]):
 
     def direct(self, use: Use, calls: Calls) -> Direct:
         computed = calls.cell(self._cell, use.input, use.output)
-        if not any(self._rates):
+        if not self.draws:
             return computed
         before, after = (
             calls.cell(partial(dropped, rate), of, of)
             for rate, of in zip(self._rates, (use.input, use.output), strict=True)
         )
         return lambda x: after(computed(before(x)))
+
+    @property
+    def draws(self) -> bool:
+        return any(self._rates)
 
     def _kept(self, chance: float | None) -> float:
         if chance is not None and not 0.0 < chance <= 1.0:

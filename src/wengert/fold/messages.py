@@ -25,8 +25,9 @@ class SerializedMessageToTree(
     """The bytes of a protocol buffer as a dict of all its fields, by name.
 
     A message is a dict, a repeated field a list, an enum a dict of its name, index and number; a field that can be
-    absent and is, is None. The message type has the full name `message_type_name` in protobuf's default pool, where
-    generated modules enter theirs. The package comes with `pip install wengert[proto]`.
+    absent and is, is None. Under the name of a oneof stands the name of its field that is set, a key for `OneOf`, or
+    None. The message type has the full name `message_type_name` in protobuf's default pool, where generated modules
+    enter theirs. The package comes with `pip install wengert[proto]`.
     Raises BlockError for what is no string, BlockStateError without the package, BlockValueError for an unknown name
     and, when built, for bytes that are no such message.
     >>> from google.protobuf import duration_pb2
@@ -86,7 +87,15 @@ def _fields(message: Proto) -> dict[str, Any]:
         inner, into = waiting.pop()
         for field in inner.DESCRIPTOR.fields:
             into[field.name] = _field(inner, field, waiting)
+        for choice in inner.DESCRIPTOR.oneofs:
+            if not _is_presence(choice):
+                into[choice.name] = inner.WhichOneof(choice.name)
     return whole
+
+
+def _is_presence(choice: Proto) -> bool:
+    """Whether a oneof is how `optional` is said in newer files: nobody has written it."""
+    return len(choice.fields) == 1 and choice.name == f"_{choice.fields[0].name}"
 
 
 def _field(message: Proto, field: Proto, waiting: Waiting) -> object:

@@ -20,7 +20,7 @@ from wengert.arrays.stated import stated_array
 from wengert.control import Do, Executor, UnitContinuation, gather
 from wengert.delta import zero
 from wengert.differentiable import Tape
-from wengert.errors import BlockError, WengertError
+from wengert.errors import BlockError, BlockStateError, BlockValueError, WengertError
 from wengert.fold.calls import PLAIN, Calls, Depths, Direct, leaves
 from wengert.fold.convert import OBJECT, tensor_type, type_of
 from wengert.fold.inference import Inferred, Solver, Steps, Use, known
@@ -47,7 +47,23 @@ Kept: TypeAlias = dict[str, list[tuple[Value, object]]]  # by name: tensors and 
 # calls, of Python's 1000: it has memory for about 60 of ours in one piece, and is as slow as the loop at its end
 ROOM: Final = 50
 _TALLEST: Final = 50  # functions that call each other; above that, and in recursion, they count calls
+_ENDLESS: Final = 2_000_000  # blocks that ask each other: more need more memory than most machines have
+_CYCLIC: Final = 4_000  # so deep data are asked whether they contain themselves
+_AWAITED: Final = (
+    10_000  # the same where computed values are awaited: data end by themselves, and these do not
+)
 _DEEPEST: Final = 16  # so deep is the code of one function: of Python's loops 20 may stand in each other
+
+
+@contextmanager
+def in_example(place: tuple[int, object] | None) -> Generator[None, None, None]:
+    """An error says in which example of a batch it is."""
+    try:
+        yield
+    except Exception as error:
+        if place is not None:
+            error.add_note(f"in example {place[0]} of the batch, {shown(place[1])}")
+        raise
 
 
 def seeds(seed: Seeds | None, *place: int) -> tuple[int, ...] | None:
@@ -64,6 +80,7 @@ class Example:
     kept: Kept | None = None
     seed: tuple[int, ...] | None = None
     draws: int = 0
+    place: tuple[int, object] | None = None  # its number in a batch, and its data, for errors of its run
 
 
 _current: Final[ContextVar[Example]] = ContextVar("the example that is built")
@@ -78,8 +95,8 @@ def keep(name: str, tensor: Value, label: object) -> None:
 
 def drawn_seed() -> tuple[int, ...] | None:
     """A seed for one more use of random numbers in the example that is built, None where it is not for training."""
-    example = _current.get()
-    if example.seed is None:
+    example = _current.get(None)
+    if example is None or example.seed is None:
         return None
     example.draws += 1
     return (*example.seed, example.draws)
@@ -117,6 +134,7 @@ def asked(root: Use, x: Value) -> Generator[Value, Value, Value]:
     """The loop: gives layers whose data it waits for, is sent those, returns the value."""
     stack: list[tuple[Use, Steps]] = []
     use, frame, result = root, root.frames(x), None
+    path = _Path(root.limit)
     while True:
         try:
             part, given = frame.send(result)
@@ -125,11 +143,13 @@ def asked(root: Use, x: Value) -> Generator[Value, Value, Value]:
                 return done.value
             result = done.value
             use, frame = stack.pop()
+            path.left(len(stack))
             continue
         except Exception as error:
             explain(error, use)
             raise
         if part is None:
+            path.awaits(use, len(stack))
             result = yield given
         elif part.plain:
             try:
@@ -139,7 +159,54 @@ def asked(root: Use, x: Value) -> Generator[Value, Value, Value]:
                 raise
         else:
             stack.append((use, frame))
+            path.asks(part, given, len(stack))
             use, frame, result = part, part.frames(given), None
+
+
+class _Path:
+    """What blocks on the path from the root to the present one are asked for: a path without an end is an error.
+
+    A block that is asked for the very object that it is at work on will ask for it again. One place of the path is
+    compared, chosen anew at each power of two: as deep as the cycle is long, it is met (R. P. Brent, 1980). The first
+    is deep enough that functions which choose by chance have ended.
+    """
+
+    __slots__ = ("_depth", "_limit", "_mark")
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._mark: tuple[Use, Value] | None = None
+        self._depth = 0
+
+    def asks(self, part: Use, given: Value, depth: int) -> None:
+        """A part is asked, so deep."""
+        mark = self._mark
+        if mark is not None and mark[1] is given and mark[0] is part:
+            raise part.block.error(
+                f"it is asked for {shown(given)} while it is at work on that: the data contain themselves",
+                BlockValueError,
+            )
+        if depth > (self._limit or _ENDLESS):
+            raise self._endless(part, depth)
+        if not depth & (depth - 1) and depth > max(self._depth, _CYCLIC):
+            self._mark, self._depth = (part, given), depth
+
+    def awaits(self, use: Use, depth: int) -> None:
+        """A block waits for computed values, so deep."""
+        if depth > (self._limit or _AWAITED):
+            raise self._endless(use, depth)
+
+    def left(self, depth: int) -> None:
+        """The path is only so deep again."""
+        if depth < self._depth:
+            self._mark, self._depth = None, 0
+
+    def _endless(self, use: Use, depth: int) -> WengertError:
+        return use.block.error(
+            f"blocks have asked each other {depth - 1:,} deep, and nothing has ended that; if it has an end, "
+            f"td.ForwardDeclaration(limit=...) allows more",
+            BlockStateError,
+        )
 
 
 def flat(use: Use) -> Direct:
@@ -218,6 +285,8 @@ def plan(block: Inferred, given: ResultType | None, calls: Calls = PLAIN) -> Blo
     root.own = True
     _compile([use for use in solver.uses if use.target is None], calls)
     waits = next((use.block for use in solver.uses if use.block.waits), None)
+    for use in (root, *solver.uses):
+        use.limit = solver.limit
     return BlockPlan(root, solver.metrics, waits)
 
 
@@ -311,13 +380,14 @@ def made(plan: BlockPlan, x: Value, example: Example) -> Value:
 async def waited(root: Use, x: Value, example: Example) -> Value:
     """The layers for an example, built within a run, which computes what the blocks wait for."""
     steps, data, own = asked(root, x), None, replace(example)  # each run draws the same seeds
-    while True:
-        try:
-            with building(own):
-                layers = steps.send(data)
-        except StopIteration as done:
-            return done.value
-        data = await data_of(layers)
+    with in_example(example.place):
+        while True:
+            try:
+                with building(own):
+                    layers = steps.send(data)
+            except StopIteration as done:
+                return done.value
+            data = await data_of(layers)
 
 
 async def data_of(x: Value) -> Value:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar, final
 
+from wengert.arrays import is_integer
 from wengert.errors import BlockError, BlockValueError
 from wengert.fold.block import A, AnyBlock, B, Block, convert_to_block
 from wengert.fold.calls import Calls
 from wengert.fold.convert import canonicalize_type, convert_to_type
 from wengert.fold.inference import Inferred, Sides, Sited, Solver, Unknown, Use
 from wengert.fold.types import ResultType, error_here
+from wengert.graph.operand import shown
 
 I = TypeVar("I")
 O = TypeVar("O")
@@ -23,8 +25,11 @@ O = TypeVar("O")
 class ForwardDeclaration(Sited, Generic[I, O]):
     """A block that others may refer to before it is there: calling it gives a reference.
 
-    Raises BlockValueError where it is resolved twice, BlockError where it is not resolved when a block is built,
-    and where what resolves it begins with itself, so that no data would ever be read.
+    Data may be any depth. A recursion that is deeper than `limit` is an error: by default than 2,000,000 blocks, and
+    than 10,000 where computed values are awaited.
+    Raises BlockValueError where it is resolved twice and, when built, for data that contain themselves, BlockError
+    where it is not resolved when a block is built, and where what resolves it begins with itself, so that no data
+    would ever be read.
     >>> from wengert import add, fold as td
     >>> tree: td.ForwardDeclaration[object, td.Tensors] = td.ForwardDeclaration()
     >>> node = td.Record((tree(), tree())) >> td.Function(add)
@@ -37,9 +42,17 @@ class ForwardDeclaration(Sited, Generic[I, O]):
     """
 
     def __init__(
-        self, input_type: object = None, output_type: object = None, name: str | None = None
+        self,
+        input_type: object = None,
+        output_type: object = None,
+        name: str | None = None,
+        *,
+        limit: int | None = None,
     ) -> None:
         super().__init__(name, {})
+        if limit is not None and (not is_integer(limit) or int(limit) < 1):
+            raise error_here(f"{self!r}: a limit is at least 1, not {shown(limit)}", BlockValueError)
+        self.limit = None if limit is None else int(limit)
         self.declared: Sides = (_declared(input_type), _declared(output_type))
         self.body: AnyBlock | None = None
 
@@ -97,6 +110,8 @@ class Reference(Block[A, B]):
         if sides is None:
             given, made = self.forward.declared
             sides = solver.forwards[self.forward] = (given or Unknown(), made or Unknown())
+            if self.forward.limit is not None:
+                solver.limit = max(solver.limit or 0, self.forward.limit)
             if self.forward.body is not None:
                 solver.bodies[self.forward] = solver.use(self.forward.body)
         body = solver.bodies.get(self.forward)

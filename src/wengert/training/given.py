@@ -7,12 +7,13 @@ Refuses to know: what is done with a batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sized
-from typing import Final, Protocol, SupportsFloat, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, SupportsFloat, TypeAlias, TypeVar
 
 from wengert.arrays import is_integer
 from wengert.data import Source, batches
 from wengert.data.rows import check_source
 from wengert.errors import ArgumentError, DataError
+from wengert.graph.expressions import ArrayOperand
 from wengert.nn import Seeds
 from wengert.run.ask import Loss
 from wengert.site import user_position
@@ -30,7 +31,9 @@ class Sequenced(Protocol[B_co]):
 
 
 LossOf: TypeAlias = Callable[[B, Seeds | None], Loss]
-Metric: TypeAlias = Callable[[B], Loss | SupportsFloat]
+# Any: every number of values, dtype and device
+Measured: TypeAlias = Loss | SupportsFloat | ArrayOperand[tuple[int], Any, Any]
+Metric: TypeAlias = Callable[[B], Measured]
 Data: TypeAlias = Source[B] | Callable[[int], Sequenced[B]]
 
 

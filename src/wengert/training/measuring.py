@@ -6,6 +6,7 @@ Refuses to know: training.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, SupportsFloat, final
@@ -18,7 +19,7 @@ from wengert.graph.operand import lift_any, shown
 from wengert.run import predict
 from wengert.run.ask import Loss
 from wengert.site import user_position
-from wengert.training.given import B, Data, LossOf, Metric, in_batches
+from wengert.training.given import B, Data, LossOf, Measured, Metric, in_batches
 
 
 @final
@@ -40,7 +41,8 @@ def evaluate(
 ) -> Evaluation:
     """The mean of `loss(batch, None)` and of each metric over the batches, weighed by their number of examples.
 
-    A metric is a function of a batch that gives a scalar expression or a number. No weight changes. Raises
+    A metric is a function of a batch that gives a scalar expression or a number; or it gives a vector, whose numbers
+    count alike in all batches, as many as there are: NaN if there are none at all. No weight changes. Raises
     ArgumentError for what is no data; DataError for data without an example; ShapeError for what is no scalar.
     >>> import numpy as np, wengert as wg
     >>> from wengert.data import Digits, digits
@@ -53,7 +55,8 @@ def evaluate(
     Source: as in every textbook.
     """
     measures = {} if metrics is None else metrics
-    seen, total, sums = 0, 0.0, dict.fromkeys(measures, 0.0)
+    seen, total = 0, 0.0
+    sums, counts = dict.fromkeys(measures, 0.0), dict.fromkeys(measures, 0)
     made = in_batches("evaluate", data, batch_size, seed=0, epoch=0, shuffle=False)
     for i in range(len(made)):
         batch = made[i]
@@ -62,18 +65,39 @@ def evaluate(
         with without_collector():
             total += examples * number(loss(batch, None), executor, "the loss")
             for name, measure in measures.items():
-                sums[name] += examples * number(measure(batch), executor, f"the metric {name!r}")
+                value, count = _measured(measure(batch), examples, executor, f"the metric {name!r}")
+                sums[name] += value
+                counts[name] += count
     if not seen:
         raise DataError(f"evaluate: the batches have no example\n  at {user_position()}")
-    return Evaluation(total / seen, {name: x / seen for name, x in sums.items()})
+    means = {name: x / counts[name] if counts[name] else math.nan for name, x in sums.items()}
+    return Evaluation(total / seen, means)
+
+
+def _measured(x: Measured, examples: int, executor: Executor | None, what: str) -> tuple[float, int]:
+    """A sum, and of how many: of a scalar for each example, of the numbers in a vector."""
+    given = _data(x, executor, what)
+    shape = shape_of(given) if is_array(given) else ()
+    if len(shape) == 1:
+        return float(given.sum()), shape[0]
+    return examples * _scalar(given, x, what), examples
 
 
 def number(x: Loss | SupportsFloat, executor: Executor | None, what: str) -> float:
     """A scalar expression's value, or the number itself; ShapeError for an array of others."""
-    given: Any = x  # Any: a number, or an array of whatever shape
+    return _scalar(_data(x, executor, what), x, what)
+
+
+def _data(
+    x: Measured, executor: Executor | None, what: str
+) -> Any:  # Any: a number, or an array of any shape
     if isinstance(x, Expression) or not isinstance(x, SupportsFloat):
         lifted: Any = lift_any(x, f"evaluate: {what}")  # Any: of one of the three columns
-        given = predict(lifted).run(executor)
+        return predict(lifted).run(executor)
+    return x
+
+
+def _scalar(given: Any, x: object, what: str) -> float:  # Any: as above
     shape = shape_of(given) if is_array(given) else ()
     if shape:
         raise ShapeError(

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import Any, Generic, SupportsFloat, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
+from wengert import run
 from wengert.arrays import Value
 from wengert.control import Executor, without_collector
 from wengert.data import Items
@@ -25,6 +26,7 @@ from wengert.run import predict
 from wengert.run.ask import Loss
 from wengert.site import user_position
 from wengert.training.fitting import fit
+from wengert.training.given import Measured
 from wengert.training.keeping import Path
 from wengert.training.measuring import Evaluation, evaluate
 from wengert.training.records import Epoch, Event, History
@@ -32,10 +34,15 @@ from wengert.training.records import Epoch, Event, History
 E = TypeVar("E")
 F = TypeVar("F")
 Losses: TypeAlias = Mapping[str, Callable[[Batch], Loss]]
-Metrics: TypeAlias = Mapping[str, Callable[[Batch], Loss | SupportsFloat]]
+Metrics: TypeAlias = Mapping[str, Callable[[Batch], Measured]]
 
 
-@dataclass(kw_only=True)
+def _batching() -> Executor:
+    """What runs a plan, if nobody says: examples of different shapes run as batches."""
+    return run.Batched()
+
+
+@dataclass(kw_only=True, slots=True)
 class InferPlan(Generic[E]):
     """Plan of inference: the results of a block for each example, in order, by batches.
 
@@ -53,7 +60,7 @@ class InferPlan(Generic[E]):
     compiler: Compiler[E] | None = None
     examples: Iterable[E] | None = None
     batch_size: int = 10_000
-    executor: Executor | None = None
+    executor: Executor | None = field(default_factory=_batching)
 
     def run(self) -> Iterator[tuple[Value, ...]]:
         """The output tensors of one example after the other, as arrays."""
@@ -72,11 +79,12 @@ class InferPlan(Generic[E]):
         return [next(data) if isinstance(x, Expression) else x for x in outputs]
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class EvalPlan(Generic[E]):
     """The mean loss and the mean of each metric over examples; the loss is the sum of the `losses`.
 
-    Each is a function of the batch of a compiler, and weighed by its number of examples.
+    Each is a function of the batch of a compiler, and weighed by its number of examples; a metric that gives a vector,
+    such as `batch.metric_tensors["root"]`, is the mean of all its numbers, however many a batch has.
     `run` raises BlockValueError for a field that is missing; `report` gets the line that is printed.
     >>> import wengert as wg
     >>> from wengert import fold as td
@@ -94,7 +102,7 @@ class EvalPlan(Generic[E]):
     losses: Losses | None = None
     metrics: Metrics = field(default_factory=dict)
     batch_size: int = 10_000
-    executor: Executor | None = None
+    executor: Executor | None = field(default_factory=_batching)
     report: Callable[[str], object] = print
 
     def run(self) -> Evaluation:
@@ -112,7 +120,7 @@ class EvalPlan(Generic[E]):
         return found
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class TrainPlan(Generic[E]):
     """Training on the batches of a compiler; the loss is the sum of the `losses`, which are functions of a batch.
 
@@ -143,7 +151,7 @@ class TrainPlan(Generic[E]):
     seed: int = 0
     weights: object = None
     best: Path | None = None
-    executor: Executor | None = None
+    executor: Executor | None = field(default_factory=_batching)
     report: Callable[[str], object] = print
 
     def run(self) -> History:
@@ -216,10 +224,10 @@ def _loss(built: _Built[E], losses: Losses) -> Callable[[Items[E], Seeds | None]
     return total
 
 
-def _metrics(built: _Built[E], metrics: Metrics) -> dict[str, Callable[[Items[E]], Loss | SupportsFloat]]:
+def _metrics(built: _Built[E], metrics: Metrics) -> dict[str, Callable[[Items[E]], Measured]]:
     def measured(
-        metric: Callable[[Batch], Loss | SupportsFloat],
-    ) -> Callable[[Items[E]], Loss | SupportsFloat]:
+        metric: Callable[[Batch], Measured],
+    ) -> Callable[[Items[E]], Measured]:
         return lambda examples: metric(built(examples))
 
     return {name: measured(metric) for name, metric in metrics.items()}
