@@ -193,7 +193,7 @@ def test_data_that_contain_themselves_are_refused(wrapped: int) -> None:
     data += [[1.0, data], data]
     for _ in range(wrapped):
         data = [1.0, [data, data]]
-    with pytest.raises(ValueError, match="<td.OneOf.*the data contain themselves"):
+    with pytest.raises(ValueError, match=r"<td.OneOf.*the data contain themselves"):
         block.eval(data)
     shared: Any = 1.0
     for _ in range(10):  # what occurs often does not contain itself
