@@ -270,3 +270,21 @@ def case_plans(compiler: td.Compiler[td.Row]) -> None:  # F94
     plan.batch_size = "many"  # E[assignment]
     plan.losses = {"squares": compiler}  # E[dict-item]
     plan.losses = squares  # E[assignment]
+    plan.metrics = {"values": lambda batch: batch.metric_tensors["x"]}
+
+
+def case_layers_are_functions(x: td.Tensors) -> None:
+    fc = td.FC(3)
+    assert_type(fc(x), td.Tensors)
+    assert_type(td.Function(fc), td.Function[td.Tensors, td.Tensors])
+    assert_type(td.Vector(2) >> td.Function(lambda x: fc(x) * 2.0), td.Block[td.Row, td.Tensors])
+    fc("x")  # E[call-overload]
+
+
+def case_compositions_of_several_wires() -> None:
+    @td.composition
+    def mixed(x: td.Wire[td.Tensors], y: td.Wire[td.Tensors]) -> td.Wire[td.Tensors]:
+        return td.FC(3)(td.Function(wg.add)(x, y))
+
+    assert_type(mixed, td.Block[tuple[td.Tensors, td.Tensors], td.Tensors])
+    td.Vector(2) >> mixed  # E[operator]

@@ -75,14 +75,17 @@ def test_only_touched_rows_are_trained() -> None:
 
 def test_a_layer_is_a_function_of_layers() -> None:
     layer = td.FC(3, name="called", seed=1)
-    assert td.Function(layer) is layer
+    assert made.Function(layer) is layer
     double = made.Vector(2) >> td.Function(lambda x: layer(x) * 2.0)
     alone = made.Vector(2) >> made.Function(layer)
     assert double.eval([1, 2]).tolist() == (2 * alone.eval([1, 2])).tolist()
     before = layer.weights.data.copy()
     wg.sum(double.build([1, 2])).train().run()
     assert (layer.weights.data != before).any()
-    assert layer(np.float32([1, 2])).predict().run().tolist() == alone.eval([1, 2]).tolist()
+    assert (
+        layer(wg.literal(np.array([1, 2], np.float32))).predict().run().tolist()
+        == alone.eval([1, 2]).tolist()
+    )
     batched = td.Compiler.create(double).build([[1, 2], [3, 4]]).output_tensors[0]
     assert batched.predict().run(wg.run.Batched()).shape == (2, 3)
 
@@ -91,8 +94,12 @@ def test_a_layer_is_a_function_of_layers() -> None:
     ("call", "error", "text"),
     [
         (lambda: made.FC(3)(3), TypeError, "was called with 3; it takes a wire, a layer or an array"),
-        (lambda: made.FC(3)(np.float32(3)), TypeError, "it takes a vector"),
-        (lambda: made.FC(3, input_keep_prob=0.5)(np.float32([3])), AssertionError, "use it as a block"),
+        (lambda: made.FC(3)(wg.lift(np.float32(3))), TypeError, "it takes a vector"),
+        (
+            lambda: made.FC(3, input_keep_prob=0.5)(np.array([3], np.float32)),
+            AssertionError,
+            "use it as a block",
+        ),
     ],
 )
 def test_what_a_layer_is_not_called_with(call: Unchecked, error: type[Exception], text: str) -> None:

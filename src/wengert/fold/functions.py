@@ -17,7 +17,7 @@ from typing import Any, Final, overload
 from wengert.arrays import namespace_of
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError, DTypeError
-from wengert.fold.block import A, B, Block, C, Tensors, X, Y, Z
+from wengert.fold.block import A, B, C, Tensors, X, Y, Z
 from wengert.fold.convert import tensor_type, zero_array
 from wengert.fold.inference import Solver, Use
 from wengert.fold.kinds import Code, Written
@@ -167,8 +167,6 @@ class Function(Written[A, B], metaclass=_Functions):
     Source: TensorFlow Fold, `td.Function`, whose functions see a batch.
     """
 
-    @overload
-    def __init__(self: Function[X, C], function: Block[X, C], name: str | None = None) -> None: ...
     # an operation of the library is a family of functions, of which a checker would have to choose one
     @overload
     def __init__(

@@ -56,11 +56,9 @@ class Layer(Primitive[A, Tensors]):
         self._types: list[TensorType] = []
 
     @overload
-    def __call__(  # type: ignore[overload-overlap] # no wire is what a layer computes of
-        self, wire: Wire[A], /
-    ) -> Wire[Tensors]: ...
-    @overload
     def __call__(self, x: A, /) -> Tensors: ...
+    @overload
+    def __call__(self, wire: Wire[A], /) -> Wire[Tensors]: ...
     def __call__(self, *given: Any) -> Any:  # Any: typed by the overloads
         """On a wire in a `td.composition`: the wire that leaves. On a layer or an array: what it computes of it."""
         if len(given) != 1 or isinstance(given[0], Wire):
