@@ -164,7 +164,7 @@ def asked(root: Use, x: Value) -> Generator[Value, Value, Value]:
 
 
 class _Path:
-    """What blocks on the path from the root to the present one are asked for: a path without an end is an error.
+    """The path of blocks that ask each other, from the root on: one without an end is an error.
 
     A block that is asked for the very object that it is at work on will ask for it again. One place of the path is
     compared, chosen anew at each power of two: as deep as the cycle is long, it is met (R. P. Brent, 1980). The first

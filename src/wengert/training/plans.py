@@ -38,7 +38,7 @@ Metrics: TypeAlias = Mapping[str, Callable[[Batch], Measured]]
 
 
 def _batching() -> Executor:
-    """What runs a plan, if nobody says: examples of different shapes run as batches."""
+    """The executor of a plan, if nobody names one: examples of different shapes run as batches."""
     return run.Batched()
 
 
