@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.executors.binds import a_constant, by_coroutine, by_flat_map, by_gather
 from tests.often import few
 from tests.run.attacked import OPTIMIZERS, near, none_interrupted
 from tests.run.counting import Counted
@@ -18,11 +19,7 @@ from tests.run.planned import eager, plain, same, trained
 from tests.run.waiting import (
     NAMES,
     Gated,
-    a_constant,
     bind,
-    by_coroutine,
-    by_flat_map,
-    by_gather,
     counting_maker,
     programs_counted,
 )
