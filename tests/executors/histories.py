@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 import wengert as wg
-from tests.executors.table import ONCE, PROGRAMS, Layer, Step, Weights, loss_of
+from tests.executors.table import ONCE, PROGRAMS, Layer, Step, Weights, loss_of, outputs_of
 from tests.optimizers import WithAdagrad, WithAdam, WithMomentum
 from tests.run.counting import Boom, Counted, state_of
 from wengert.extend import Optimizer, dense
@@ -91,10 +91,7 @@ class History:
         self.kept: Layer = None
 
     def outputs(self, step: Step, gated: bool) -> list[Layer]:
-        found: list[Layer] = []
-        for graph in self.graphs:
-            made = graph(step)
-            found += made if isinstance(made, (tuple, list)) else [made]
+        found = [y for graph in self.graphs for y in outputs_of(graph(step))]
         return [self.gate.apply(found[0]), *found[1:]] if gated else found
 
     def told(self, acts: str, gated: bool = False) -> list[Told]:

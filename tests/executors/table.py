@@ -89,6 +89,11 @@ def once(network: Network) -> Network:
     return program(network)
 
 
+def outputs_of(made: Sequence[Layer] | Layer) -> list[Layer]:
+    """What a graph gives, one output or several."""
+    return list(made) if isinstance(made, (tuple, list)) else [made]
+
+
 def loss_of(outputs: Sequence[Layer], step: Step) -> Layer:
     """A scalar in which each element counts, in every step with another factor."""
     parts: list[Layer] = []

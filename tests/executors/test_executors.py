@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.executors import histories
 from tests.executors.histories import ACTS, OPTIMIZERS, History, Told, bits, near, same
-from tests.executors.table import PROGRAMS, Step, Weights
+from tests.executors.table import PROGRAMS, Step, Weights, outputs_of
 from tests.often import examples
 from tests.run.counting import Boom
 from tests.run.divided import dividing
@@ -102,8 +102,7 @@ def test_every_operation_is_in_the_table() -> None:
     met = set()
     for network in PROGRAMS.values():
         weights = Weights(OPTIMIZERS["SGD"](), np.float64)
-        made = network(weights)(Step(0, np.float64))
-        for root in made if isinstance(made, (tuple, list)) else (made,):
+        for root in outputs_of(network(weights)(Step(0, np.float64))):
             met |= {node.signature.operation.name for node in below(root, {})[0]}
     ours = {name for name, operation in OPERATIONS.items() if hasattr(wg, name)}
     assert sorted(ours - met) == []
