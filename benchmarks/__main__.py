@@ -13,7 +13,8 @@ wall's time, and only while both cores are idle before each slice. A peer that i
 or computes something else is left out, with the reason. Before `columns-...` are timed, our weights and those of
 the versions by hand have to agree with plain numpy's after 200 steps; and before `trees-...`, `table-1-...` and
 `sst`, the losses of 18 steps. `bookkeeping` has what batching costs besides computing, a node; `memory` reads the
-peak and the growth of a process, `memory-of-plans` the peak of the step that makes a plan; `checking` times mypy with
+peak and the growth of a process, `memory-of-plans` the peak of the step that makes a plan;
+`standing-still` has the longest step on the way to a plan; `checking` times mypy with
 and without the plugin, and first checks that the plugin finds something.
 
 Knows: the command line, and in which order things are said.
@@ -32,7 +33,7 @@ from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks import bookkeeping, checking, memory, memory_of_plans, plot, report
+from benchmarks import bookkeeping, checking, memory, memory_of_plans, plot, report, standing
 from benchmarks.quiet import NeverQuiet
 from benchmarks.registry import WORKLOADS
 from benchmarks.report import Found, Limit, Line
@@ -48,7 +49,7 @@ MOST_MS = 50  # that importing Wengert may take on top of numpy
 
 def known() -> list[str]:
     """The names of everything that can be measured."""
-    return [*WORKLOADS, bookkeeping.NAME, MEMORY, memory_of_plans.NAME, IMPORT, CHECKING]
+    return [*WORKLOADS, bookkeeping.NAME, MEMORY, memory_of_plans.NAME, standing.NAME, IMPORT, CHECKING]
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
@@ -149,6 +150,8 @@ def one(
         return memory.asked(options.quick)
     if name == memory_of_plans.NAME:
         return memory_of_plans.asked(options.quick)
+    if name == standing.NAME:
+        return standing.asked(options.quick)
     if name == IMPORT:
         return timed_imports(1 if options.quick else max(options.rounds, 5))
     if name == CHECKING:

@@ -21,6 +21,7 @@ import numpy as np
 import wengert as wg
 from benchmarks.memory import MB, STATUS, resident
 from benchmarks.report import Limit
+from benchmarks.standing import at_known_runs
 from benchmarks.timing import ROOT, Spread, environment
 from benchmarks.workload import OURS, Step
 from wengert.plugins import SGD, Adam, LearningRate
@@ -154,7 +155,7 @@ NETWORKS: Final[dict[str, Callable[[], Callable[[], Value]]]] = {
 
 def step_of(name: str) -> Step:
     """One training step."""
-    loss, executor = NETWORKS[name](), wg.run.Sequential()
+    loss, executor = NETWORKS[name](), at_known_runs()
     return lambda: float(loss().train().run(executor))
 
 

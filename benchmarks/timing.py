@@ -139,7 +139,7 @@ def measure(
         left_out |= workload.wrong(losses)
         processes = [process for process in processes if process.variant.name not in left_out]
         times: dict[str, list[float]] = {process.variant.name: [] for process in processes}
-        for turn in range(rounds + 1):
+        for turn in range(min(rounds, workload.rounds or rounds) + 1):
             for process in processes:
                 if workload.cores > 1:
                     quiet.wait(workload.cores)

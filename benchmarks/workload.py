@@ -67,6 +67,8 @@ class Workload:
     most: Mapping[str, float] = field(default_factory=dict)
     cores: int = 1
     warm: int = 25
+    settles: float = 3.0  # seconds that ours runs before anything is timed, until it has made all its plans
+    rounds: int | None = None  # the most turns of each variant, where a step takes long
     check: Callable[[], str] | None = None  # a sentence on how well the variants agree, or AssertionError
     small: Workload | None = None
     absent: Callable[[], str | None] | None = None

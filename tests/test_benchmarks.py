@@ -20,6 +20,7 @@ from benchmarks import (
     models,
     quiet,
     report,
+    standing,
     timing,
 )
 from benchmarks.__main__ import main
@@ -69,6 +70,7 @@ def test_every_step_runs(tmp_path: Path) -> None:
     assert not memory.STATUS.exists() or all(
         f"ran: {memory_of_plans.NAME}: {name}\n" in ran.stdout for name in memory_of_plans.NETWORKS
     )
+    assert all(f"ran: {standing.NAME}: {name}\n" in ran.stdout for name in standing.CHAINS)
     assert "checking: a wrong size in the model is found: matmul: cannot multiply" in ran.stdout
     assert f"ran: checking: {checking.WITH}" in ran.stdout
     kept = json.loads(file.read_text())

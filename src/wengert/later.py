@@ -11,10 +11,16 @@ from importlib import import_module
 from typing import Any
 
 
-def later(module: str, name: str) -> Callable[..., Any]:  # Any: the function of that name says
-    """A function that loads `module` when it is called, and is its function `name`."""
+class later:
+    """The function `name` of a module, which is loaded with the first call."""
 
-    def call(*arguments: object) -> object:
-        return getattr(import_module(module), name)(*arguments)
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
 
-    return call
+    def load(self) -> Callable[..., Any]:  # Any: the function of that name says
+        """The function."""
+        found: Callable[..., Any] = getattr(import_module(self._module), self._name)
+        return found
+
+    def __call__(self, *arguments: object) -> Any:  # Any: as above
+        return self.load()(*arguments)

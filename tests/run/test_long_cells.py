@@ -182,5 +182,5 @@ def test_parts_follow_each_other_and_are_as_long_as_said() -> None:
         parts = [*length.parts_of(nodes)]
     assert [node for part in parts for node in part] == nodes
     assert len(parts) > 3
-    assert all(sum(map(length._length, {n: n.signature for n in part}.values())) <= 12 for part in parts)
+    assert all(length.operations(part) <= 12 for part in parts)
     assert [len(part) for part in length.parts_of(nodes)] == [len(nodes)]

@@ -46,8 +46,8 @@ def test_predictions_during_training_see_whole_versions() -> None:
     assert (b.data - a.data == 1.0).all()
 
 
-class Raced(dict[int, Any]):  # Any: counts
-    """Counts that another thread, which counted other structures, has just taken away."""
+class Raced(dict[int, Any]):  # Any: structures
+    """Structures that another thread, which met others, has just taken away."""
 
     def get(self, key: int, default: Any = None) -> Any:
         found = super().get(key, default)
@@ -56,7 +56,7 @@ class Raced(dict[int, Any]):  # Any: counts
 
 def test_a_structure_that_two_threads_have_counted_at_once() -> None:
     executor, plans = eager(worth=3)
-    plans._counts = Raced()
+    plans._structures = Raced()
     w = SGD(learning_rate=0.0).double_weight(2.0)
     assert [(w * 3.0 + 1.0).predict().run(executor) for _ in range(5)] == [7.0] * 5
     assert plans.made == 1

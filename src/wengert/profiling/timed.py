@@ -25,7 +25,7 @@ from wengert.run import Parallel, Sequential, loops
 from wengert.run.changed import Changed
 from wengert.run.commit import Changing, commit, stepped
 from wengert.run.compiled.plan import Bound
-from wengert.run.compiled.plans import Mode, Plans
+from wengert.run.compiled.plans import Making, Mode, Plans
 from wengert.run.evaluation import Evaluation
 from wengert.run.sequential import Engine, Interpreter
 
@@ -115,32 +115,18 @@ class TimedPlans(Plans):
         found = self._usual.find(root, mode, targets)
         return None if found is None else _TimedBound(self._record, found, root)
 
-    def key(self, nodes: Sequence[Node], mode: Mode, weights: int, targets: int = 0) -> int:
-        return self._usual.key(nodes, mode, weights, targets)
-
-    def known(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()) -> Bound | None:
-        found = self._usual.known(key, root, mode, targets)
-        return None if found is None else _TimedBound(self._record, found, root)
-
-    def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
-        return self._usual.earned(key, nodes, mode)
-
-    def advanced(self, key: int) -> bool:
-        return self._usual.advanced(key)
-
-    def long(self, key: int) -> bool:
-        return False  # node by node, as all that is timed
-
-    def make(
+    def answer(
         self,
-        key: int,
         evaluation: Evaluation,
         nodes: Sequence[Node],
         mode: Mode,
         targets: Sequence[Expression] = (),
-    ) -> bool:
-        with self._record.span("plan", "making a plan", origin_of(nodes[-1])):
-            return self._usual.make(key, evaluation, nodes, mode, targets)
+        making: Making | None = None,
+    ) -> Bound | bool:
+        span = making or partial(self._record.span, "plan", "making a plan", origin_of(nodes[-1]))
+        found = self._usual.answer(evaluation, nodes, mode, targets, span)
+        evaluation.segments.in_parts = False  # node by node, as all that is timed
+        return found if isinstance(found, bool) else _TimedBound(self._record, found, nodes[-1])
 
 
 class _TimedBound(Bound):

@@ -151,10 +151,11 @@ class Interpreter:
 class Sequential(Interpreter):
     """One thread, in order: what every other interpreter has to agree with.
 
-    A structure that comes back often is run by a plan made of it, which gives the same; `compiled=False`
-    leaves every run to the interpreter. Where a plan fails, nothing has changed: the interpreter runs the expression
-    once more, to say where, so a rule of a user's that failed is called twice. Where the structure depends on values,
-    its parts between binds have programs of their own; what a bind calls is called once, whatever fails.
+    A structure that comes back often is run by a plan made of it, which gives the same. It is made after eight runs at
+    the earliest, and when the time of all runs, and what plans have saved, pay for it; `compiled=False` leaves every
+    run to the interpreter. Where a plan fails, nothing has changed: the interpreter runs the expression once more, to
+    say where, so a rule of a user's that failed is called twice. Where the structure depends on values, its parts
+    between binds have programs of their own; what a bind calls is called once, whatever fails.
     A plan runs branches that do the same to other values, such as the heads of a network, as one: a stacked call is
     taken where it gives the bits of the single ones, and by the count of calls it saves. The data of such weights
     live side by side in one array. `stacked=False` leaves each call to itself.

@@ -159,23 +159,8 @@ class KeptSchedules(Plans):
         found = kept[1].get(mode == "train")
         return None if found is None else KeptRun(*found)
 
-    def key(self, nodes: Sequence[Node], mode: Mode, weights: int, targets: int = 0) -> int:
-        """Nothing: a schedule is found by its structure."""
-        return 0
-
-    def known(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()) -> None:
-        """Nothing, as there are no keys."""
-
-    def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
-        """Never: a schedule is made in the first run."""
-        return False
-
-    def advanced(self, key: int) -> bool:
-        """Never."""
-        return False
-
-    def long(self, key: int) -> bool:
-        """Never."""
+    def answer(self, *asked: object, **how: object) -> bool:
+        """Nothing: a schedule is found by its structure, and made in the first run."""
         return False
 
     def keep(self, root: Node, bound: BoundSchedule, place: Place) -> None:

@@ -24,16 +24,14 @@ _PART: Final = 5_000  # of them in a part of what is longer: making the program 
 _signature = attrgetter("signature")
 
 
+def operations(nodes: Sequence[Node]) -> int:
+    """The operations in nodes, with what is in those that are cells; more than `MOST` are not all counted."""
+    return _counted(Counter[Signature](map(_signature, nodes)))
+
+
 def is_short(nodes: Sequence[Node]) -> bool:
     """Whether nodes, with what is in those that are cells, are not too many for a program."""
-    left, waiting = MOST, Counter[Signature](map(_signature, nodes))
-    while waiting and left >= 0:
-        signature, count = waiting.popitem()
-        left -= count
-        if isinstance(signature, CellSignature):
-            for inner, times in Counter[Signature](map(_signature, signature.template.nodes)).items():
-                waiting[inner] += count * times
-    return left >= 0
+    return operations(nodes) <= MOST
 
 
 def is_light(nodes: Sequence[Node]) -> bool:
@@ -59,7 +57,7 @@ def parts_of(nodes: Sequence[Node]) -> Iterator[list[Node]]:
         signature = node.signature
         length = lengths.get(signature)
         if length is None:
-            length = lengths[signature] = _length(signature)
+            length = lengths[signature] = _counted(Counter[Signature]([signature]))
         if total and total + length > _PART:
             yield [*nodes[begin:at]]
             begin, total = at, 0
@@ -67,10 +65,10 @@ def parts_of(nodes: Sequence[Node]) -> Iterator[list[Node]]:
     yield [*nodes[begin:]]
 
 
-def _length(signature: Signature) -> int:
-    """The operations of a node; of a cell that is longer than a program may be, that many."""
-    found, waiting = 0, Counter[Signature]([signature])
-    while waiting and found < MOST:
+def _counted(waiting: Counter[Signature]) -> int:
+    """The operations in so many nodes of each signature; more than `MOST` are not all counted."""
+    found = 0
+    while waiting and found <= MOST:
         one, times = waiting.popitem()
         found += times
         if isinstance(one, CellSignature):

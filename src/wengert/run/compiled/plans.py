@@ -1,15 +1,20 @@
-"""Which structures have earned a plan, and where the plan of an expression is found.
+"""Plans: which structures have earned one, when it is made, and where the plan of an expression is found.
 
-Knows: that a plan pays after some runs, so that the interpreter goes first and counts; that an expression which is
-run again remembers its plan, and one that is built anew finds it by its structure; that a plan which had to go for
-others is made again after twice as many runs each time, so that the interpreter is never slowed down for long.
+Knows: that a plan pays after some runs, so that the interpreter goes first and counts; that the time spent on making
+plans is bounded by a share of the interpreter's time and by what plans have been measured to save; that an expression
+which is run again remembers its plan, and one that is built anew finds it by its structure; that a plan which had to
+go for others is made again after twice as many runs each time.
 Refuses to know: how a plan is made and run, and how many bytes all of them may keep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from operator import attrgetter, is_
+from statistics import median
+from time import thread_time
 from typing import TYPE_CHECKING, Final, Literal
 
 from wengert.control import without_collector
@@ -17,7 +22,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.later import later
 from wengert.run.compiled.cache import Cache, clock, grown
-from wengert.run.compiled.length import MOST, has_cells, is_light, is_short
+from wengert.run.compiled.length import MOST, has_cells, is_light, operations
 from wengert.run.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -26,59 +31,129 @@ if TYPE_CHECKING:
 
 
 Mode = Literal["predict", "train", "gradients"]
+Making = Callable[[], AbstractContextManager[object]]
 
-WORTH: Final = 8  # runs after which a structure gets its plan: making one costs about as much as 20 of them
+WORTH: Final = (
+    8  # runs after which a structure may get its plan: making one costs about as much as 20 of them
+)
+_FREE: Final = 0.04  # seconds that the first plans may take: a small model has its plan after `WORTH` runs
+_SHARE: Final = 0.02  # of the interpreter's time; looking for plans takes 0.02 to 0.03 more
+_REUSED: Final = 0.9  # of the time that plans save goes into others
+_FIXED: Final = 2e-3  # seconds that making a plan takes, whatever it is of,
+_EACH: Final = 200e-6  # for each operation,
+_RUNS: Final = 2.0  # and in runs by the interpreter: as long as no making has been timed
+_LEARNT: Final = 0.5  # weight of the latest making in the price of the next
+_TIMED: Final = 6  # runs of a structure that are timed, by the interpreter and by a new plan
+_WORST: Final = 1.05  # of the interpreter's time: a plan that takes more goes
 _ALIKE: Final = 8  # plans of one key: with other sharing, settings of optimizers, or targets
 _VAIN: Final = 16  # times that no plan of a key has fitted, after which only one run in as many looks at them
 _SAMPLE: Final = 1024  # nodes that tell an expression which is too long for a plan
 _TINY: Final = 16  # nodes: a plan of fewer is made in 3 ms, which nobody sees, and not in steps
-_MOST_COUNTS: Final = 4096
+_MOST_STRUCTURES: Final = 4096
 _MOST_GUESSES: Final = 1024
 _traced_plan = later("wengert.run.compiled.compiler", "traced_plan")
 _signature = attrgetter("signature")
 
 
-class _Count:
-    """Statistics of a structure."""
+class Structure:
+    """Statistics of a structure; times in seconds."""
 
-    __slots__ = ("long", "needed", "runs", "tried", "vain")
+    __slots__ = (
+        *("key", "long", "needed", "operations", "price", "runs", "saves", "spent", "times", "tried"),
+        *("usual", "vain"),
+    )
 
-    def __init__(self, needed: int) -> None:
-        self.runs = 0  # by the interpreter, since its latest plan was made
+    def __init__(self, key: int, needed: int) -> None:
+        self.key = key
+        self.runs = 0  # by the interpreter, since its latest plan was begun
         self.needed = needed  # of them for the next plan
         self.tried = False  # whether there was to be a plan before
+        self.operations: int | None = None  # that a plan would have; 0 if there may be none
         self.long = False  # too long for one plan, with cells: these are worth programs of their own
         self.vain = 0  # times in turn that none of its plans has fitted
+        self.times: list[float] = []  # of the runs that are timed now
+        self.usual = 0.0  # of a run by the interpreter; 0 until that is known
+        self.saves: float | None = 0.0  # of that, a run by its plan; None as long as that is being timed
+        self.price = 0.0  # paid for the plan in the making
+        self.spent = 0.0  # on it so far
 
 
-class _Guess:
-    """The plan that roots of one signature had the last time."""
+class Account:
+    """The seconds that may be spent on making plans: `_FREE` and what runs have earned, less what makings have cost.
 
-    __slots__ = ("again", "key")
+    A run by the interpreter earns `_SHARE` of its time, one by a plan `_REUSED` of what it saves, so that all runs and
+    makings together hardly take longer than the interpreter would have, at any time. The price of a plan, learnt from
+    the makings before it, is paid when it is begun, lest many be begun and none be finished.
+    """
 
-    def __init__(self, key: int) -> None:
-        self.key = key
-        self.again = False  # twice in turn: it is worth a look before the structure is known
+    def __init__(self, clock: Callable[[], float] = thread_time) -> None:
+        self.clock = clock  # the work of this thread, whatever else the machine does
+        self.balance = _FREE  # two threads that add at once may lose one of the two: it is an estimate
+        self._scale = 1.0  # of what makings cost, over what `_FIXED`, `_EACH` and `_RUNS` say
+
+    def pays(self, structure: Structure, operations: int) -> bool:
+        """Pay for the plan of a structure, if the balance is enough."""
+        price = self._scale * (_FIXED + _EACH * operations + _RUNS * structure.usual)
+        if price > self.balance:
+            return False
+        structure.price, structure.spent = price, 0.0
+        self.balance -= price
+        return True
+
+    def settle(self, structure: Structure, made: bool) -> None:
+        """Take what a making that has ended cost in place of its price; the next is known better if one was `made`."""
+        self.balance += structure.price - structure.spent
+        if made:
+            self._scale *= 1.0 + _LEARNT * (structure.spent / structure.price - 1.0)
+
+    def interpreted(self, structure: Structure, evaluation: Evaluation) -> None:
+        """Earn by a run of the interpreter, which goes on now."""
+        if structure.usual:
+            self.balance += _SHARE * structure.usual
+        else:
+            evaluation.held.append(partial(self._usual, structure, self.clock()))
+
+    def _usual(self, structure: Structure, begun: float) -> None:
+        structure.times.append(self.clock() - begun)
+        self.balance += _SHARE * structure.times[-1]
+        if len(structure.times) == _TIMED:
+            structure.usual, structure.times = median(structure.times), []
+
+    def saved(self, structure: Structure, begun: float, drop: Callable[[], None]) -> None:
+        """Time a run by a plan, which began then; `drop` it once it turns out to be slower than the interpreter."""
+        structure.times.append(self.clock() - begun)
+        if len(structure.times) == _TIMED:
+            taken, structure.times = median(structure.times), []
+            structure.saves = _REUSED * (structure.usual - taken)
+            if taken > _WORST * structure.usual:
+                drop()
 
 
 class Plans:
-    """All plans of one interpreter."""
+    """All plans of one interpreter.
+
+    Where `worth` is given, a structure gets its plan after as many runs, whatever that costs.
+    """
 
     def __init__(
         self,
-        worth: int = WORTH,
+        worth: int | None = None,
         program: Callable[..., PlanProgram] | None = None,
         stacked: bool = True,
         in_steps: bool = False,
+        account: Account | None = None,
     ) -> None:
-        self._worth = worth
+        self._worth = WORTH if worth is None else worth
+        self.account = Account() if account is None and worth is None else account
         self._in_steps = (
             in_steps  # whether plans of many small nodes are made in several runs, a step in each
         )
         self._program = program
         self._stacked = stacked
-        self._counts: dict[int, _Count] = {}
-        self._guesses: dict[tuple[Mode, Signature], _Guess] = {}
+        self._structures: dict[int, Structure] = {}
+        self._guesses: dict[tuple[Mode, Signature, int], tuple[Structure, bool]] = {}
+        self._latest = 0  # serial of the root that was looked for before
+        self._built = 0  # expressions since then: those of one structure, if nothing else is built
         self._plans: Cache[int, Plan] = Cache(_ALIKE)
 
     def find(self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()) -> Bound | None:
@@ -86,20 +161,30 @@ class Plans:
         kept = getattr(root, "_kept", None)
         if kept is not None and kept[0] is self and kept[1] == mode:
             found: Bound = kept[2]
+            structure: Structure = kept[3]
             if found.plan.gone:
                 root._kept = None  # type: ignore[attr-defined] # where it was found
-            elif _same(found.targets, targets):
+            elif structure.saves is not None and _same(found.targets, targets):
                 found.plan.used = clock()
+                self._earn(structure.saves)
                 return found
         if not isinstance(root, Node):
             return None
-        guess = self._guesses.get((mode, root.signature))
-        if guess is None or not guess.again:
+        self._built, self._latest = root.serial - self._latest, root.serial
+        guess = mode, root.signature, self._built
+        guessed, again = self._guesses.get(guess, (None, False))
+        if guessed is None or guessed.saves is None or not again:
             return None
-        bound = self._fitting(guess.key, root, mode, targets)
+        bound = self._fitting(guessed, root, mode, targets)
         if bound is None:
-            guess.again = False
+            self._guesses[guess] = guessed, False
+            return None
+        self._earn(guessed.saves)
         return bound
+
+    def _earn(self, seconds: float) -> None:
+        if self.account is not None:
+            self.account.balance += seconds
 
     def key(self, nodes: Sequence[Node], mode: Mode, weights: int, targets: int = 0) -> int:
         """Key of the expressions of one structure: their nodes, the root last, and two counts.
@@ -112,101 +197,147 @@ class Plans:
             weights = -weights
         return hash((mode, weights, targets, *map(_signature, nodes)))
 
-    def known(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression] = ()) -> Bound | None:
-        """The plan of `root`, whose structure has that key."""
-        if not self._plans.of(key):
-            return None
-        count = self._counts.get(key)
-        if count is not None and count.vain >= _VAIN and count.vain % _VAIN:
-            count.vain += 1
-            return None
-        bound = self._fitting(key, root, mode, targets)
-        if count is not None:
-            count.vain = 0 if bound is not None else count.vain + 1
-        if bound is None:
-            return None
-        guess = self._guesses.get((mode, root.signature))
-        if guess is None or guess.key != key:
-            if len(self._guesses) >= _MOST_GUESSES:
-                self._guesses.pop(next(iter(self._guesses)), None)
-            self._guesses[mode, root.signature] = _Guess(key)
-        else:
-            guess.again = True
-        return bound
-
-    def _fitting(self, key: int, root: Node, mode: Mode, targets: Sequence[Expression]) -> Bound | None:
-        for plan in self._plans.of(key):
-            bound = plan.bound(root)
-            if bound is not None and _same(bound.targets, targets):
-                self._plans.use(key, plan)
-                if not targets or all(root is not x for x in targets):  # or it would hold itself (S13)
-                    root._kept = (self, mode, bound)
-                return bound
-        return None
-
-    def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
-        """Count a run of this structure, the root last; whether it should be traced this time."""
-        count = self._counts.get(key)
-        if count is None:
-            count = self._counts[key] = _Count(self._worth)
-            if len(self._counts) > _MOST_COUNTS:
-                self._counts.pop(next(iter(self._counts)), None)
-        count.runs += 1
-        if count.runs < count.needed or (mode != "predict" and not nodes[-1].kind.trainable):
-            return False
-        count.runs = 0
-        if count.tried and len(self._plans.of(key)) in (0, _ALIKE):
-            count.needed *= 2  # it had to go for others, or could not be made; or many have the key
-        count.tried = True
-        if any(n.signature.mode in (EXTERNAL, UNRESOLVED) for n in nodes):
-            return False
-        short = len(nodes) <= MOST and is_short(nodes)
-        count.long = not short and has_cells(nodes)
-        return short
-
-    def advanced(self, key: int) -> bool:
-        """Whether a plan of this structure is in the making: one more step of it has been made."""
-        for plan in self._plans.of(key):
-            if not plan.ready:
-                self._plans.use(key, plan)
-                with without_collector():
-                    going = plan.advance()
-                if not going:
-                    if plan.early:
-                        self._plans.drop(key, plan)
-                    grown(plan.size())
-                return True
-        return False
-
-    def long(self, key: int) -> bool:
-        """Whether this structure has earned a plan and is too long for one, so that its parts get programs."""
-        count = self._counts.get(key)
-        return count is not None and count.long
-
-    def make(
+    def answer(
         self,
-        key: int,
         evaluation: Evaluation,
         nodes: Sequence[Node],
         mode: Mode,
         targets: Sequence[Expression] = (),
+        making: Making = nullcontext,
+    ) -> Bound | bool:
+        """The plan for an expression with these nodes; else whether this evaluation made one, and so has been done.
+
+        `making` is entered while a plan is made.
+        """
+        key = self.key(nodes, mode, len(evaluation.values), len(targets))
+        structure = self._structures.get(key) or self._new(key)
+        account, plans = self.account, self._plans.of(key)
+        if plans:
+            bound = self._known(structure, nodes[-1], mode, targets)
+            if bound is not None and structure.saves is not None:
+                self._earn(structure.saves)
+                return bound
+            if bound is not None and account is not None:
+                drop = partial(self._plans.drop, key, bound.plan)
+                evaluation.held.append(partial(account.saved, structure, account.clock(), drop))
+                return bound
+        unready = next((plan for plan in plans if not plan.ready), None)
+        if unready is not None:
+            with making():
+                self._advance(structure, unready)
+        else:
+            structure.runs += 1
+            if structure.runs >= structure.needed and self._earned(structure, nodes, mode):
+                with making():
+                    return self._make(structure, evaluation, nodes, mode, targets)
+        evaluation.segments.in_parts = structure.long
+        if account is not None:
+            account.interpreted(structure, evaluation)
+        return False
+
+    def _new(self, key: int) -> Structure:
+        structure = self._structures[key] = Structure(key, self._worth)
+        if len(self._structures) > _MOST_STRUCTURES:
+            self._structures.pop(next(iter(self._structures)), None)
+        return structure
+
+    def _known(
+        self, structure: Structure, root: Node, mode: Mode, targets: Sequence[Expression]
+    ) -> Bound | None:
+        """The plan of `root`, which has that structure."""
+        if structure.vain >= _VAIN and structure.vain % _VAIN:
+            structure.vain += 1
+            return None
+        bound = self._fitting(structure, root, mode, targets)
+        structure.vain = 0 if bound is not None else structure.vain + 1
+        if bound is not None:
+            guess = mode, root.signature, self._built
+            if guess not in self._guesses and len(self._guesses) >= _MOST_GUESSES:
+                self._guesses.pop(next(iter(self._guesses)), None)
+            self._guesses[guess] = structure, self._guesses.get(guess, (None, False))[0] is structure
+        return bound
+
+    def _fitting(
+        self, structure: Structure, root: Node, mode: Mode, targets: Sequence[Expression]
+    ) -> Bound | None:
+        for plan in self._plans.of(structure.key):
+            bound = plan.bound(root)
+            if bound is not None and _same(bound.targets, targets):
+                self._plans.use(structure.key, plan)
+                if not targets or all(root is not x for x in targets):  # or it would hold itself (S13)
+                    root._kept = (self, mode, bound, structure)
+                return bound
+        return None
+
+    def _earned(self, structure: Structure, nodes: Sequence[Node], mode: Mode) -> bool:
+        """Whether this run, which is one of enough, should be traced."""
+        if mode != "predict" and not nodes[-1].kind.trainable:
+            return False
+        if structure.operations is None:
+            structure.operations = operations(nodes) if self.admits(nodes) else 0
+            structure.long = structure.operations > MOST and has_cells(nodes)
+        if not 0 < structure.operations <= MOST:
+            return False
+        if self.account is not None and not self.account.pays(structure, structure.operations):
+            return False
+        if structure.tried and len(self._plans.of(structure.key)) in (0, _ALIKE):
+            structure.needed *= 2  # it had to go for others, or could not be made; or many have the key
+        structure.tried, structure.runs = True, 0
+        return True
+
+    def admits(self, nodes: Sequence[Node]) -> bool:
+        """Whether there may be a plan of these nodes: not if the structure depends on values."""
+        return not any(n.signature.mode in (EXTERNAL, UNRESOLVED) for n in nodes)
+
+    def _advance(self, structure: Structure, plan: Plan) -> None:
+        """Make one step more of a plan."""
+        self._plans.use(structure.key, plan)
+        account = self.account
+        begun = 0.0 if account is None else account.clock()
+        with without_collector():
+            going = plan.advance()
+        if account is not None:
+            structure.spent += account.clock() - begun
+        if not going:
+            if plan.early:
+                self._plans.drop(structure.key, plan)
+            grown(plan.size())
+            self._made(structure, True)
+
+    def _made(self, structure: Structure, well: bool) -> None:
+        """The making of a plan is over."""
+        if self.account is not None:
+            self.account.settle(structure, well)
+            structure.saves, structure.times = None, []
+
+    def _make(
+        self,
+        structure: Structure,
+        evaluation: Evaluation,
+        nodes: Sequence[Node],
+        mode: Mode,
+        targets: Sequence[Expression],
     ) -> bool:
         """Evaluate `nodes`, the root last, by tracing them, and keep the plan.
 
         False where that fails: nothing has changed then, and the interpreter has to tell why.
         """
+        account, traced_plan = self.account, _traced_plan.load()
+        begun = 0.0 if account is None else account.clock()
         at_once = not self._in_steps or len(nodes) < _TINY or not is_light(nodes)
-        with (
-            without_collector()
-        ):  # it goes through all that a trace holds, again and again: 1.2 times as long
-            plan: Plan | None = _traced_plan(
+        # the collector would go through all that a trace holds, again and again: 1.2 times as long
+        with without_collector():
+            plan: Plan | None = traced_plan(
                 evaluation, nodes, mode, targets, self._program, self._stacked, at_once
             )
-        count = self._counts.get(key)
+        if account is not None:
+            structure.spent = max(account.clock() - begun - structure.usual, 0.0)  # it is a run, too
         if plan is not None and not plan.early:
-            self._plans.keep(key, plan)
-        elif plan is not None and count is not None:
-            count.tried = False  # a run of some weight's first step tells nothing of the others
+            self._plans.keep(structure.key, plan)
+        elif plan is not None:
+            structure.tried = False  # a run of some weight's first step tells nothing of the others
+        if plan is None or plan.early or plan.ready:
+            self._made(structure, plan is not None)
         return plan is not None
 
 
@@ -217,19 +348,8 @@ def answer(
     mode: Mode,
     targets: Sequence[Expression] = (),
 ) -> Bound | bool:
-    """The plan for an expression with these nodes; else whether this evaluation made one, and so has been done."""
-    if plans is None or not nodes:
-        return False
-    key = plans.key(nodes, mode, len(evaluation.values), len(targets))
-    bound = plans.known(key, nodes[-1], mode, targets)
-    if bound is not None:
-        return bound
-    if plans.advanced(key):
-        return False
-    if plans.earned(key, nodes, mode):
-        return plans.make(key, evaluation, nodes, mode, targets)
-    evaluation.segments.in_parts = plans.long(key)
-    return False
+    """As `Plans.answer`; False where there are no plans, or nothing to run."""
+    return plans is not None and len(nodes) > 0 and plans.answer(evaluation, nodes, mode, targets)
 
 
 def _same(a: Sequence[Expression], b: Sequence[Expression]) -> bool:

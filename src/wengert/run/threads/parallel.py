@@ -13,6 +13,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from time import perf_counter
 from typing import Any, Final, TypeVar
 
 from wengert.arrays.pools import on_one_blas_thread
@@ -25,7 +26,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import EXTERNAL
 from wengert.run.compiled.backward import BackwardPrograms
-from wengert.run.compiled.plans import WORTH, Mode, Plans
+from wengert.run.compiled.plans import WORTH, Account, Plans
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fork, Joined
@@ -227,10 +228,10 @@ def threaded(
     tuner: SpeculationTuner,
     compiled: bool = True,
     stacked: bool = True,
-    worth: int = WORTH,
+    worth: int | None = None,
     terms: Terms = TERMS,
 ) -> Engine:
-    """The engine of several threads; plans come after `worth` runs."""
+    """The engine of several threads; plans come after `worth` runs, or else when they pay."""
     loops, of_run = ThreadedLoops(pool), partial(_RunsSpeculation, pool, tuner)
     if pool.threads == 1:
         return replace(Sequential(compiled, stacked=stacked).engine, loops=loops, of_run=of_run)
@@ -246,11 +247,12 @@ class _Plans(Plans):
     """Plans whose programs a pool runs; a structure in which rules may wait for each other gets none."""
 
     def __init__(
-        self, loops: ThreadedLoops, pool: ThreadPool, worth: int, terms: Terms, stacked: bool
+        self, loops: ThreadedLoops, pool: ThreadPool, worth: int | None, terms: Terms, stacked: bool
     ) -> None:
-        super().__init__(worth, partial(AutotunedProgram, pool, terms), stacked)
+        account = Account(perf_counter) if worth is None else None  # a run is the work of several threads
+        super().__init__(worth, partial(AutotunedProgram, pool, terms), stacked, account=account)
         self._loops = loops
 
-    def earned(self, key: int, nodes: Sequence[Node], mode: Mode) -> bool:
+    def admits(self, nodes: Sequence[Node]) -> bool:
         """As `Plans`."""
-        return super().earned(key, nodes, mode) and not self._loops.overlap(nodes)
+        return super().admits(nodes) and not self._loops.overlap(nodes)
