@@ -55,7 +55,7 @@ _traced_plan = later("wengert.run.compiled.compiler", "traced_plan")
 _signature = attrgetter("signature")
 
 
-class Structure:
+class Statistics:
     """Statistics of a structure; times in seconds."""
 
     __slots__ = (
@@ -91,7 +91,7 @@ class Account:
         self.balance = _FREE  # two threads that add at once may lose one of the two: it is an estimate
         self._scale = 1.0  # of what makings cost, over what `_FIXED`, `_EACH` and `_RUNS` say
 
-    def pays(self, structure: Structure, operations: int) -> bool:
+    def pays(self, structure: Statistics, operations: int) -> bool:
         """Pay for the plan of a structure, if the balance is enough."""
         price = self._scale * (_FIXED + _EACH * operations + _RUNS * structure.usual)
         if price > self.balance:
@@ -100,26 +100,26 @@ class Account:
         self.balance -= price
         return True
 
-    def settle(self, structure: Structure, made: bool) -> None:
+    def settle(self, structure: Statistics, made: bool) -> None:
         """Take what a making that has ended cost in place of its price; the next is known better if one was `made`."""
         self.balance += structure.price - structure.spent
         if made:
             self._scale *= 1.0 + _LEARNT * (structure.spent / structure.price - 1.0)
 
-    def interpreted(self, structure: Structure, evaluation: Evaluation) -> None:
+    def interpreted(self, structure: Statistics, evaluation: Evaluation) -> None:
         """Earn by a run of the interpreter, which goes on now."""
         if structure.usual:
             self.balance += _SHARE * structure.usual
         else:
             evaluation.held.append(partial(self._usual, structure, self.clock()))
 
-    def _usual(self, structure: Structure, begun: float) -> None:
+    def _usual(self, structure: Statistics, begun: float) -> None:
         structure.times.append(self.clock() - begun)
         self.balance += _SHARE * structure.times[-1]
         if len(structure.times) == _TIMED:
             structure.usual, structure.times = median(structure.times), []
 
-    def saved(self, structure: Structure, begun: float, drop: Callable[[], None]) -> None:
+    def saved(self, structure: Statistics, begun: float, drop: Callable[[], None]) -> None:
         """Time a run by a plan, which began then; `drop` it once it turns out to be slower than the interpreter."""
         structure.times.append(self.clock() - begun)
         if len(structure.times) == _TIMED:
@@ -150,8 +150,8 @@ class Plans:
         )
         self._program = program
         self._stacked = stacked
-        self._structures: dict[int, Structure] = {}
-        self._guesses: dict[tuple[Mode, Signature, int], tuple[Structure, bool]] = {}
+        self._structures: dict[int, Statistics] = {}
+        self._guesses: dict[tuple[Mode, Signature, int], tuple[Statistics, bool]] = {}
         self._latest = 0  # serial of the root that was looked for before
         self._built = 0  # expressions since then: those of one structure, if nothing else is built
         self._plans: Cache[int, Plan] = Cache(_ALIKE)
@@ -161,7 +161,7 @@ class Plans:
         kept = getattr(root, "_kept", None)
         if kept is not None and kept[0] is self and kept[1] == mode:
             found: Bound = kept[2]
-            structure: Structure = kept[3]
+            structure: Statistics = kept[3]
             if found.plan.gone:
                 root._kept = None  # type: ignore[attr-defined] # where it was found
             elif structure.saves is not None and _same(found.targets, targets):
@@ -235,14 +235,14 @@ class Plans:
             account.interpreted(structure, evaluation)
         return False
 
-    def _new(self, key: int) -> Structure:
-        structure = self._structures[key] = Structure(key, self._worth)
+    def _new(self, key: int) -> Statistics:
+        structure = self._structures[key] = Statistics(key, self._worth)
         if len(self._structures) > _MOST_STRUCTURES:
             self._structures.pop(next(iter(self._structures)), None)
         return structure
 
     def _known(
-        self, structure: Structure, root: Node, mode: Mode, targets: Sequence[Expression]
+        self, structure: Statistics, root: Node, mode: Mode, targets: Sequence[Expression]
     ) -> Bound | None:
         """The plan of `root`, which has that structure."""
         if structure.vain >= _VAIN and structure.vain % _VAIN:
@@ -258,7 +258,7 @@ class Plans:
         return bound
 
     def _fitting(
-        self, structure: Structure, root: Node, mode: Mode, targets: Sequence[Expression]
+        self, structure: Statistics, root: Node, mode: Mode, targets: Sequence[Expression]
     ) -> Bound | None:
         for plan in self._plans.of(structure.key):
             bound = plan.bound(root)
@@ -269,7 +269,7 @@ class Plans:
                 return bound
         return None
 
-    def _earned(self, structure: Structure, nodes: Sequence[Node], mode: Mode) -> bool:
+    def _earned(self, structure: Statistics, nodes: Sequence[Node], mode: Mode) -> bool:
         """Whether this run, which is one of enough, should be traced."""
         if mode != "predict" and not nodes[-1].kind.trainable:
             return False
@@ -289,7 +289,7 @@ class Plans:
         """Whether there may be a plan of these nodes: not if the structure depends on values."""
         return not any(n.signature.mode in (EXTERNAL, UNRESOLVED) for n in nodes)
 
-    def _advance(self, structure: Structure, plan: Plan) -> None:
+    def _advance(self, structure: Statistics, plan: Plan) -> None:
         """Make one step more of a plan."""
         self._plans.use(structure.key, plan)
         account = self.account
@@ -304,7 +304,7 @@ class Plans:
             grown(plan.size())
             self._made(structure, True)
 
-    def _made(self, structure: Structure, well: bool) -> None:
+    def _made(self, structure: Statistics, well: bool) -> None:
         """The making of a plan is over."""
         if self.account is not None:
             self.account.settle(structure, well)
@@ -312,7 +312,7 @@ class Plans:
 
     def _make(
         self,
-        structure: Structure,
+        structure: Statistics,
         evaluation: Evaluation,
         nodes: Sequence[Node],
         mode: Mode,
