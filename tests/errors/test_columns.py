@@ -16,6 +16,7 @@ from wengert.arrays import dtype_of, shape_of
 from wengert.errors import WengertError
 from wengert.graph.node import Expression
 from wengert.graph.operation import OPERATIONS
+from wengert.nn import Linear
 from wengert.plugins import SGD
 
 SETTINGS = SGD(learning_rate=0.1)
@@ -99,7 +100,7 @@ def test_other_floats_are_refused_everywhere_with_one_text(dtype: str) -> None:
     other: Any = dtype
     number: Any = array[0, 0]
     w = SETTINGS.array_weight(np.ones((2, 3), np.float32))
-    text = f"{array.dtype} is not differentiable; use float32 or float64, as in x.astype"
+    text = f"{array.dtype} is not differentiable; use (numpy.float32 or numpy.float64|float32 or float64, as in x)"
     for wrong in (
         lambda: wg.lift(array),
         lambda: wg.literal(array, 2, 3),
@@ -115,6 +116,8 @@ def test_other_floats_are_refused_everywhere_with_one_text(dtype: str) -> None:
         lambda: td.Scalar(other),
         lambda: td.Embedding(2, 3, initializer=array),
         lambda: given(array).predict().run(),
+        lambda: wg.astype(w, array.dtype),
+        lambda: Linear.make(SETTINGS, 3, 2, seed=0, dtype=array.dtype.type),
     ):
         with pytest.raises(WengertError, match=text):
             wrong()

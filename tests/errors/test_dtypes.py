@@ -9,6 +9,8 @@ import pytest
 
 from wengert.graph.kinds import Column, Role, kind
 from wengert.graph.operand import external
+from wengert.nn import Linear
+from wengert.plugins import SGD
 
 from .golden import Unchecked, d, f, logits, ones, said, v, w, wg
 
@@ -130,6 +132,21 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "  operand 0: weight 'w' (2, 3) float32\n"
         "  operand 1: literal (2, 3) int64\n"
         "  at here",
+    ),
+    "integer array that is lifted": (
+        lambda: wg.lift(np.ones((2, 3), np.int64)),
+        "DTypeError: lift: an array of int64 is not differentiable; use float32 or float64, as in "
+        "x.astype(numpy.float32)\n  at here",
+    ),
+    "integer array as a loss": (
+        lambda: wg.train(np.ones((), np.int64)),
+        "DTypeError: train: an array of int64 is not differentiable; use float32 or float64, as in "
+        "x.astype(numpy.float32)\n  at here",
+    ),
+    "integer array for a layer": (
+        lambda: Linear.make(SGD(learning_rate=1.0), 3, 2, seed=0)(np.ones((2, 3), np.int64)),
+        "DTypeError: lift: an array of int64 is not differentiable; use float32 or float64, as in "
+        "x.astype(numpy.float32)\n  at here",
     ),
     "boolean array": (
         lambda: w + np.ones((2, 3), bool),

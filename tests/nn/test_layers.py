@@ -222,7 +222,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "dtype": (
         lambda: unchecked.Linear.make(settings, 3, 4, seed=0, dtype=np.int64),
-        "Linear: weights are floating; dtype is numpy.float32 or numpy.float64, got <class 'numpy.int64'>",
+        "Linear: int64 is not differentiable; use numpy.float32 or numpy.float64",
     ),
     "same": (
         lambda: unchecked.Conv2d.make(settings, 3, 4, 4, padding="same", seed=0),

@@ -125,5 +125,16 @@ def test_many_rows_of_words_and_labels(compiles: bool) -> None:
 
 def test_indices_are_no_layers_elsewhere() -> None:
     integers: Any = np.array([1, 2])  # Any: refused by checkers, too
-    with pytest.raises(wg.errors.NotDifferentiableError, match="index data make no layer"):
+    with pytest.raises(
+        wg.errors.DTypeError, match=r"lift: an array of int64 .*; use float32.*\n  at .*test_cell"
+    ):
         wg.lift(integers)
+    with pytest.raises(
+        wg.errors.ArgumentError, match=r"same returned .*int64.*; a cell returns .*\n  at .*test_cell"
+    ):
+        same(integers)
+
+
+@wg.cell
+def same(x: Any) -> Any:  # Any: integers, which are refused
+    return x

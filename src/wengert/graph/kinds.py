@@ -135,6 +135,6 @@ def layer_class(of: Kind) -> type[Any]:
         raise NotDifferentiableError(f"{of.column.name.lower()} data make no layer") from None
 
 
-def refused_dtype(dtype: DTypeLike) -> str:
-    """The end of a message about data of an element type that no expression has."""
-    return f"{dtype} is not differentiable; use float32 or float64, as in x.astype(numpy.float32)"
+def refused_dtype(dtype: object, use: str = "float32 or float64, as in x.astype(numpy.float32)") -> str:
+    """The end of a message about an element type that no expression has."""
+    return f"{dtype!s:.60} is not differentiable; use {use}"

@@ -184,6 +184,8 @@ def lift_any(x: object, who: str = "lift") -> Expression:
         return x
     try:
         value, of = operand(x)
+        if of.column is Column.INDEX:
+            raise DTypeError(f"an array of {refused_dtype(of.dtype)}")
     except WengertError as error:
         raise type(error)(f"{who}: {error}\n  at {user_position()}") from None
     if isinstance(value, Expression):

@@ -197,7 +197,9 @@ def _parameter(of: Kind, code: Any, offset: int) -> Node:  # Any: a code object
 
 def _result(x: object, name: str) -> Expression:
     try:
-        return lift_any(x, name)
+        made = lift_any(x, name)
+        layer_class(made.kind)  # refuses integers
+        return made
     except WengertError as error:
         raise ArgumentError(
             f"{name} returned {shown(x)}; a cell returns an expression or a tuple of them\n  at {user_position()}"

@@ -79,9 +79,10 @@ class Beginning(Generic[N]):
     def _checked_dtype(self, dtype: type[N] | None) -> DType[Floating]:
         found: Any = FLOAT32 if dtype is None else dtype_from(dtype)  # Any: an element type of any kind
         if found is None or found not in FLOATS:
+            given = repr(dtype) if found is None else found
             raise DTypeError(
-                f"{self._layer}: weights are floating; dtype is numpy.float32 or numpy.float64, got {dtype!r:.60}"
-                f"\n  at {user_position()}"
+                f"{self._layer}: {given!s:.60} is not differentiable; use numpy.float32 or numpy.float64\n"
+                f"  at {user_position()}"
             )
         checked: DType[Floating] = found
         return checked
