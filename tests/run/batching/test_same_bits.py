@@ -83,7 +83,9 @@ class Stopped(Exception):
     """A training was."""
 
 
-def trained(folder: Path, stop: int | None = None, *, kept: bool = False) -> histories.Bits | None:
+def trained(
+    folder: Path, stop: int | None = None, *, kept: bool = False, steps: int = STEPS
+) -> histories.Bits | None:
     """The weights at the end of a training of trees; None if it was stopped after so many steps.
 
     `kept`: the losses of batches are built before the first step.
@@ -104,7 +106,7 @@ def trained(folder: Path, stop: int | None = None, *, kept: bool = False) -> his
             raise Stopped
 
     weights = {f"w{i}": w for i, w in enumerate(model.weights)}
-    options: dict[str, Any] = {"steps": STEPS, "checkpoint": folder / "w", "every": 1, "resume": True}
+    options: dict[str, Any] = {"steps": steps, "checkpoint": folder / "w", "every": 1, "resume": True}
     try:
         fit(loss, batches, seed=1, weights=weights, callbacks=[tell], executor=run.Batched(), **options)
     except Stopped:
@@ -124,6 +126,17 @@ def ending(tmp_path_factory: pytest.TempPathFactory) -> histories.Bits:
 def test_a_training_goes_on_with_the_same_bits(tmp_path: Path, ending: histories.Bits, stop: int) -> None:
     assert trained(tmp_path, stop) is None
     assert trained(tmp_path) == ending
+
+
+@pytest.mark.nightly
+def test_a_long_training_goes_on_with_the_same_bits(tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    whole = trained(tmp_path / "whole", steps=60)
+    for stop in (12, 20, 30, 50):
+        folder = tmp_path / str(stop)
+        folder.mkdir()
+        assert trained(folder, stop, steps=60) is None
+        assert trained(folder, steps=60) == whole, stop
 
 
 @pytest.mark.slow
