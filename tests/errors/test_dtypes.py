@@ -144,7 +144,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "x.astype(numpy.float32)\n  at here",
     ),
     "integer array for a layer": (
-        lambda: Linear.make(SGD(learning_rate=1.0), 3, 2, seed=0)(np.ones((2, 3), np.int64)),
+        lambda: Linear.make(SGD(learning_rate=1.0), 3, 2, seed=0)(ones(2, 3, dtype=np.int64)),
         "DTypeError: lift: an array of int64 is not differentiable; use float32 or float64, as in "
         "x.astype(numpy.float32)\n  at here",
     ),
