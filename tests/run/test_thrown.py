@@ -227,6 +227,44 @@ assert wg.train(Adapting(learning_rate=1.0).double_weight(1.0) * 1.0).start().re
 assert not STORE.readers
 """
 
+# Two threads train, each its own; what is thrown at the second is not noticed by either's weights.
+_SECOND = """
+import ctypes, threading
+
+chance, own, calm, shot, quiet = random.Random(0), Chain(), Chain(), Chain(), Chain()
+begin = time.monotonic()
+for _ in range(4):
+    shot.step()
+most = min(0.05, max(5e-3, time.monotonic() - begin))
+threading.excepthook = lambda _: None  # thrown at it before it begins, or when it has ended
+
+def work():
+    try:
+        end = time.monotonic() + most + 1.0
+        while time.monotonic() < end:
+            shot.step()
+    except Stopped:
+        pass
+
+for done in range(int(sys.argv[2])):
+    second = threading.Thread(target=work)
+    second.start()
+    end = time.monotonic() + chance.uniform(0, most)
+    while time.monotonic() < end:
+        own.step()
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(second.ident), ctypes.py_object(Stopped))
+    second.join()
+    for twin, one in ((calm, own), (quiet, shot)):
+        while twin.steps < one.steps:
+            twin.step()
+    assert own.bits() == calm.bits(), "the first thread's"
+    if shot.bits() != quiet.bits():  # the last step was done, and not counted
+        quiet.step()
+        shot.steps += 1
+    assert shot.bits() == quiet.bits(), f"off its course after {quiet.steps} steps, {done + 1} exceptions"
+assert not STORE.readers
+"""
+
 _ONE_BY_ONE = """
 import wengert.graph.store
 
@@ -366,6 +404,16 @@ class TestAtRandom:
     @pytest.mark.parametrize("name", EXECUTORS)
     def test_a_hundred_signals(self, name: str) -> None:
         by_itself(_CHAIN + _STRESS, name, "100")
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", EXECUTORS)
+    def test_a_second_thread_that_trains(self, name: str) -> None:
+        by_itself(_CHAIN + _SECOND, name, "20")
+
+    @pytest.mark.nightly
+    @pytest.mark.parametrize("name", EXECUTORS)
+    def test_a_second_thread_that_trains_two_thousand_times(self, name: str) -> None:
+        by_itself(_CHAIN + _SECOND, name, "2000")
 
     @pytest.mark.slow
     def test_the_signals_find_a_commit_that_they_divide(self) -> None:
