@@ -160,8 +160,9 @@ def one(
             return []
         return checking.timed(min(options.rounds, 3))  # a round takes half a minute
     workload = WORKLOADS[name]
-    if workload.check is not None:
-        print(workload.check(), flush=True)
+    check = (options.quick and workload.quick_check) or workload.check
+    if check is not None:
+        print(check(), flush=True)
     if options.quick:
         quick(workload, left_out, slow)
         return []

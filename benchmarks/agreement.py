@@ -1,7 +1,7 @@
 """Whether the variants compute the same thing: a fast wrong answer is no benchmark.
 
-Knows: how far apart weights may lie after 200 steps, or the losses of 18 steps, and that a rate wrong by a
-thousandth is farther.
+Knows: how far apart weights may lie after 200 steps (quickly, after 20), or the losses of 18 steps, and that a rate
+wrong by a thousandth is farther.
 Refuses to know: times, and what the variants are.
 """
 
@@ -16,18 +16,18 @@ from benchmarks.workload import Step
 
 Makers = Mapping[str, Callable[[], Model[Any]]]  # Any: a model takes what its library likes
 
-STEPS, BATCHES = 200, 40
+STEPS, QUICK, BATCHES = 200, 20, 40
 CLOSE = 1e-6  # seen: 6e-8, which is rounding
 SEED = 109  # no unit comes closer to 0 than 4e-7 in 200 steps: closer, rounding decides whether it lives
 LIVING = 0.2
 LOSSES, LIKE = 18, 2e-5  # steps, and how far two losses may lie apart, of the larger; seen: 1e-6
 
 
-def apart(network: Network, makers: Makers) -> dict[str, float]:
-    """How far the weights of each model lie from plain numpy's after 200 steps."""
+def apart(network: Network, makers: Makers, steps: int = STEPS) -> dict[str, float]:
+    """How far the weights of each model lie from plain numpy's after some steps."""
     batches = network.batches(BATCHES, SEED)
     reference = one_by_one(network, fused=False)
-    trained(reference, STEPS, batches)
+    trained(reference, steps, batches)
     living = reference.living_units(batches[0])
     if living < LIVING:
         raise AssertionError(
@@ -36,22 +36,22 @@ def apart(network: Network, makers: Makers) -> dict[str, float]:
     found = {}
     for name, make in makers.items():
         model = make()
-        trained(model, STEPS, batches)
+        trained(model, steps, batches)
         found[name] = distance(model.weights(), reference.weights())
     return found
 
 
-def check_agreement(workload: str, network: Network, makers: Makers) -> str:
+def check_agreement(workload: str, network: Network, makers: Makers, steps: int = STEPS) -> str:
     """A sentence on how close the weights are; AssertionError if any are too far apart."""
-    found = apart(network, makers)
+    found = apart(network, makers, steps)
     for name, far in found.items():
         if not far <= CLOSE:
             raise AssertionError(
-                f"{workload}: weights of {name!r} lie {far:.2g} from plain numpy's after {STEPS} steps, "
+                f"{workload}: weights of {name!r} lie {far:.2g} from plain numpy's after {steps} steps, "
                 f"not {CLOSE:g}"
             )
     return (
-        f"{workload}: after {STEPS} steps all weights lie within {max(found.values()):.1g} of plain numpy's "
+        f"{workload}: after {steps} steps all weights lie within {max(found.values()):.1g} of plain numpy's "
         f"({'; '.join(found)})"
     )
 

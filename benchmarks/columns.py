@@ -12,7 +12,7 @@ from functools import partial
 from itertools import cycle
 from typing import Any
 
-from benchmarks.agreement import check_agreement
+from benchmarks.agreement import QUICK, check_agreement
 from benchmarks.columns_by_hand import one_by_one
 from benchmarks.columns_functional import Autograd, Jax
 from benchmarks.columns_ours import InCells, Ours
@@ -103,6 +103,7 @@ def one_core(network: Network) -> Workload:
         ),
         bars=SKIP_BARS if n.skip else NO_SKIP_BARS,
         check=partial(check_agreement, _name(n), n, checked),
+        quick_check=partial(check_agreement, _name(n), n, checked, QUICK),
     )
 
 
@@ -137,6 +138,7 @@ def two_cores(network: Network, bar: float = NEVER_SLOWER) -> Workload:
         cores=CORES,
         warm=WARM,
         check=partial(check_agreement, name, n, checked) if paper else None,  # 200 wide steps take a minute
+        quick_check=partial(check_agreement, name, n, checked, QUICK) if paper else None,
     )
     return replace(made, small=replace(made, warm=3))
 

@@ -70,6 +70,7 @@ class Workload:
     settles: float = 3.0  # seconds that ours runs before anything is timed, until it has made all its plans
     rounds: int | None = None  # the most turns of each variant, where a step takes long
     check: Callable[[], str] | None = None  # a sentence on how well the variants agree, or AssertionError
+    quick_check: Callable[[], str] | None = None  # the same in fewer steps
     small: Workload | None = None
     absent: Callable[[], str | None] | None = None
 

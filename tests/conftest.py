@@ -9,7 +9,9 @@ Refuses to know: any test.
 from __future__ import annotations
 
 import gc
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +21,10 @@ from hypothesis import settings
 from tests.often import PROFILES, drawn, function_of, left_out, ring_of
 
 HERE = Path(__file__).resolve().parent
+
+# A hundred processes import the library: without its bytecode each compiles it, which takes twice as long.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Without a clock: how long an example takes on a busy machine says nothing about it.
 for name, most in PROFILES.items():

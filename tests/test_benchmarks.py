@@ -61,7 +61,7 @@ def test_every_step_runs(tmp_path: Path) -> None:
     for columns in (1, 2, 4):
         for name in (f"columns-{columns}", f"columns-{columns}-no-skip"):
             for kind in ("", "-two-cores"):
-                assert f"{name}{kind}: after 200 steps all weights lie within" in ran.stdout
+                assert f"{name}{kind}: after 20 steps all weights lie within" in ran.stdout
     for name in ("trees-256-64", "table-1-1024-32-predict", "sst"):
         assert f"{name}: the losses of 18 steps lie within" in ran.stdout
     assert f"{bookkeeping.NAME}: " in ran.stdout
@@ -96,9 +96,8 @@ def test_a_rate_wrong_by_a_thousandth_is_found(skip: bool) -> None:
 
 def test_a_dead_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agreement, "LIVING", 1.1)
-    monkeypatch.setattr(agreement, "STEPS", 1)
     with pytest.raises(AssertionError, match="dead network"):
-        agreement.apart(Network(1), {})
+        agreement.apart(Network(1), {}, steps=1)
 
 
 def test_who_computes_something_else_is_left_out_unless_it_is_ours() -> None:

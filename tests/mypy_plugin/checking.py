@@ -6,6 +6,7 @@ Refuses to know: what any project is about.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -20,11 +21,10 @@ SAID = re.compile(
     r"^(?P<file>[^:]+):(?P<line>\d+): (?P<kind>error|note): (?P<text>.*?)(?:  \[(?P<code>[\w-]+)\])?$"
 )
 
-CONFIGURATION = f"""
+CONFIGURATION = """
 [mypy]
 strict = True
 plugins = wengert_mypy
-mypy_path = {ROOT / "src"}:{ROOT / "stubs"}
 enable_error_code = truthy-bool, ignore-without-code
 show_traceback = True
 """
@@ -41,7 +41,12 @@ def configured(folder: Path, more: str = "", plugin: bool = True) -> Path:
 def environment() -> dict[str, str]:
     """The plugin is found on the path of the process, not on mypy's."""
     paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}
+    sources = os.pathsep.join([str(ROOT / "src"), str(ROOT / "stubs")])
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(p for p in paths if p),
+        "MYPYPATH": sources,
+    }
 
 
 def written(folder: Path, files: Mapping[str, str]) -> None:
@@ -73,5 +78,22 @@ def project(folder: Path, files: Mapping[str, str], more: str = "", plugin: bool
 
 
 def library_cache(home: Path, configuration: str) -> Path:
-    """mypy's cache for all projects of one configuration: what is in it is the library, read once."""
-    return home / f"cache_of_mypy_{zlib.crc32(configuration.encode()):08x}"
+    """mypy's cache for all projects of one configuration: what is in it is the library, read once.
+
+    `home` is where a worker has its folders. Each worker has a copy, lest two runs of mypy write into one cache.
+    """
+    name = f"cache_of_mypy_{zlib.crc32(configuration.encode()):08x}"
+    if not (home / name).is_dir():
+        of_all = home.parent if home.name.startswith("popen-") else home  # as pytest-xdist names them
+        folder = of_all / f"{name}_made"
+        folder.mkdir(exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / "cache").is_dir():
+                file = "pyproject.toml" if configuration.startswith("[tool.") else "mypy.ini"
+                written(
+                    folder, {file: configuration, "only.py": "import wengert as wg\nfrom wengert import nn\n"}
+                )
+                said(folder, "--cache-dir", "cache", "only.py")
+        shutil.copytree(folder / "cache", home / name)
+    return home / name

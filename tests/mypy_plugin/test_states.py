@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from mypy.version import __version__ as version
 
-from tests.mypy_plugin.checking import configured, said, written
+from tests.mypy_plugin.checking import configured, library_cache, said, written
 from tests.often import few
 
 pytestmark = pytest.mark.slow
@@ -171,6 +171,8 @@ def test_warm_daemon_parallel_and_cold_answers_agree_after_every_edit(folder: Pa
     library = folder / "library"  # cold is without a cache of the project; the library's is made once
     written(folder, {"only.py": "import wengert as wg\n"})
     said(folder, "--cache-dir", str(library), "only.py")
+    for each in ("warm", "parallel"):
+        shutil.copytree(library, folder / each)
     for step, (what, files, expected, unexpected) in enumerate(EDITS[:edits]):
         written(folder, files)
         cold_cache = folder / "cold"
@@ -196,6 +198,8 @@ def test_a_changed_configuration_leaves_the_cache(tmp_path: Path) -> None:
     """The extension is configured after a first run; nothing of the sources changes."""
     configured(tmp_path)
     written(tmp_path, FIRST | {"mylib/extension.py": module(rule(), rule("Fraction", "fraction"))})
+    cache = library_cache(tmp_path.parent, (tmp_path / "mypy.ini").read_text(encoding="utf-8"))
+    shutil.copytree(cache, tmp_path / ".mypy_cache")
     before = said(tmp_path, *NAMES)
     assert any('"Decimal" is not' in line for line in before)
     configured(tmp_path, "\n[wengert_mypy]\nextensions = mylib.extension\n")
