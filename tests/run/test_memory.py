@@ -13,7 +13,6 @@ import pytest
 import wengert as wg
 from tests.often import few
 from tests.run.planned import eager
-from wengert.arrays.outlines import SMALL, blank, has_elements, outline_of
 from wengert.extend import elementwise
 from wengert.graph.order import last_readers
 from wengert.plugins import SGD
@@ -260,21 +259,3 @@ def test_reach_finds_who_is_held() -> None:
     assert reach.held(nodes[:]) == nodes
     del held
     assert reach.left(nodes) == [*table]
-
-
-def test_outlines() -> None:
-    small, large = np.ones(SMALL), np.ones((300, 400))
-    assert outline_of(small, 1e9) is small
-    assert not has_elements(outline_of(small, 8 * SMALL - 1))
-    assert not has_elements(outline_of(large, 1e9))
-    part = outline_of(large[:, 3], 1e9)
-    assert part.base.size < large.size
-    assert part.flags.c_contiguous is False
-    assert outline_of(object(), 1e9) is None
-    for view in (large, large.T, large[::-1, ::2], large[:, None]):
-        made = blank(view)
-        assert (made.shape, made.strides, made.dtype) == (view.shape, view.strides, view.dtype)
-        assert made.flags.c_contiguous == view.flags.c_contiguous
-        assert not made.any()
-        with pytest.raises(ValueError, match="read-only"):
-            made[...] = 1.0

@@ -298,4 +298,4 @@ def test_buffers_are_shared_by_what_does_not_live_together() -> None:
         y = wg.tanh(y + x)
     wg.sum(y).predict().run(executor)
     (source,) = plans.sources()
-    assert "(b0,) = buffers" in source
+    assert "(b0,) = frame" in source

@@ -15,8 +15,8 @@ from tests.run.attacked import OPTIMIZERS, none_interrupted
 from tests.run.branches import Heads, heads, repeated, single, stacks
 from tests.run.planned import Watched, eager, plain, same, trained
 from wengert.plugins import SGD, Adam, LearningRate, Momentum
+from wengert.program import siblings
 from wengert.run import Parallel, Sequential
-from wengert.run.compiled import stacking
 
 # Any in all: networks are weights and a loss of every column
 
@@ -148,7 +148,7 @@ def test_a_settings_object_for_each_weight_leaves_them_single() -> None:
 
 
 def test_two_kinds_of_optimizers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stacking, "_WORTH", 1.0)  # their steps are single calls
+    monkeypatch.setattr(siblings, "_WORTH", 1.0)  # their steps are single calls
 
     class First(Adam, LearningRate): ...
 

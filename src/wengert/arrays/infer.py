@@ -164,7 +164,9 @@ def _as_aval(x: Any) -> Aval:
 
 @infers(host.nonzero_safe)
 def _nonzero_safe(f: Function, g: Any, r: Aval) -> Aval:
-    return Aval(broadcast_sizes(_shape(g), r.shape), r.dtype, r.form, "other")  # r itself, or new
+    shape = broadcast_sizes(_shape(g), r.shape)
+    alike = r.order == _ordered((g, r)) and shape == r.shape  # r itself, or new
+    return Aval(shape, r.dtype, r.form, r.order if alike else "other")
 
 
 # -- reductions and products ---------------------------------------------------------------------------
@@ -292,6 +294,26 @@ def _stack(f: Function, xs: Any, axis: int = 0) -> Aval:
     shape = avals[0].shape
     at = axis % (len(shape) + 1)
     return Aval((*shape[:at], len(avals), *shape[at:]), np.result_type(*[x.dtype for x in avals]))
+
+
+@infers(kernels.gathered)
+def _gathered(f: Function, dtype: Any, *xs: Any) -> Aval:
+    return Aval((len(xs), *_shape(xs[0])), np.dtype(dtype))
+
+
+@infers(kernels.total)
+def _total_of(f: Function, x: Aval) -> Aval:
+    return _reduced(reductions.add_reduce, x, axis=0)
+
+
+@infers(kernels.in_each)
+def _in_each(f: Function, at: Any, x: Aval) -> Aval:
+    return Aval((x.shape[0] * math.prod(_shape(at)),), np.dtype(np.intp))
+
+
+@infers(float, np.float32)
+def _number(f: Function, x: Any) -> Aval:
+    return Aval((), float, "number") if f is float else Aval((), np.dtype(np.float32), "scalar")
 
 
 @infers(host.pad)

@@ -170,16 +170,16 @@ VIEWS: Final[Mapping[Function, bool]] = {
 }
 
 
-def constant_beside(x: Value, other: Value, into: Function) -> Value:
-    """The number `x`, which stands beside the array `other` in each call of a ufunc, as numpy would make it there.
+def constant_beside(x: Value, dtype: Value, into: Function) -> Value:
+    """The number `x`, which stands beside an array of `dtype` in each call of a ufunc, as numpy would make it there.
 
     An array of shape () takes a ufunc 0.2 us less than a number, which becomes such an array in every call.
     """
-    if not isinstance(into, np.ufunc) or not isinstance(other, np.ndarray) or other.dtype.kind != "f":
+    if not isinstance(into, np.ufunc) or dtype.kind != "f":
         return x
     if type(x) is float or (type(x) is int and abs(x) <= _EXACT):
         with np.errstate(all="ignore"):
-            return np.asarray(x, other.dtype)
+            return np.asarray(x, dtype)
     return np.asarray(x) if isinstance(x, np.generic) else x
 
 
@@ -188,7 +188,10 @@ def subtract_into(w: Value, d: Value, /) -> list[Change]:
     return [(np.subtract, w, d, w)]
 
 
-EFFECTS: Final[frozenset[Function]] = frozenset({host.fused_update, host.scaled_update, host.subtract_at})
+# functions that give the changes of their first argument
+EFFECTS: Final[frozenset[Function]] = frozenset(
+    {host.fused_update, host.scaled_update, host.subtract_at, subtract_into}
+)
 
 
 def kernel_of(function: Function) -> KernelTraits:

@@ -14,11 +14,12 @@ from typing import Any, ClassVar, NoReturn, cast
 
 from wengert.arrays import HOST, SCALAR, Namespace, is_array, serve, shape_of
 from wengert.arrays.abstract import Aval, Sizes
+from wengert.arrays.changes import Change
 from wengert.arrays.infer import infer
-from wengert.arrays.kernels import transposed
+from wengert.arrays.kernels import EFFECTS, transposed
 from wengert.arrays.pieces import PIECES, REWRITES
 from wengert.lazy import LazyDelta
-from wengert.program.program import Argument, Eqn, Function, Var, mapped, mentions_rows, vars_in
+from wengert.program.program import Argument, Eqn, Function, Var, effect, mapped, mentions_rows, vars_in
 
 __all__ = ["Builder", "RecordingNamespace", "Tracer", "bare"]
 
@@ -28,6 +29,7 @@ class Builder:
 
     def __init__(self) -> None:
         self.eqns: list[Eqn] = []
+        self.effects: list[Eqn] = []
         self.made_by: dict[Var, Eqn] = {}
         self._known: dict[object, Argument] = {}  # results, by what was called
         self._avals: dict[object, Aval] = {}
@@ -62,8 +64,22 @@ class Builder:
 
     def opaque(self, function: Function, aval: Aval, *arguments: Any) -> Tracer:  # Any: tracers and constants
         """The result of a function that may keep and change what it is given: called anew each time."""
-        eqn = Eqn(function, tuple(map(bare, arguments)), {}, Var(aval), pure=False)
+        return self.stated(function, aval, *arguments, pure=False)
+
+    def stated(
+        self, function: Function, aval: Aval, *arguments: Any, pure: bool = True
+    ) -> Tracer:  # Any: as in `opaque`
+        """The result of a function, of which this is known."""
+        eqn = Eqn(function, tuple(map(bare, arguments)), {}, Var(aval), pure)
         return Tracer(self, self._written(eqn))
+
+    def effect(
+        self, function: Function, *arguments: Any, **options: Any
+    ) -> list[Change]:  # Any: as in `call`
+        """Write down changes of the first argument; none are made now."""
+        named = {name: bare(x) for name, x in options.items()}
+        self.effects.append(effect(function, tuple(map(bare, arguments)), named))
+        return []
 
     def _called(self, function: Function, given: tuple[Argument, ...], options: dict[str, Any]) -> Argument:
         options = {name: bare(x) for name, x in options.items()}
@@ -118,7 +134,7 @@ def _key(x: Argument) -> object:
         return tuple(map(_key, x))
     if isinstance(x, slice):
         return slice, _key(x.start), _key(x.stop), _key(x.step)
-    return type(x), x
+    return type(x), x if x else str(x)  # 0.0 and -0.0 are equal
 
 
 def _refuse(self: object, *others: object) -> NoReturn:
@@ -129,10 +145,9 @@ def _operator(function: Function) -> Callable[[Tracer, Any], Any]:
     def method(self: Tracer, other: Any) -> Any:  # Any: tracers and constants
         if isinstance(other, LazyDelta):
             return NotImplemented
-        if isinstance(other, Tracer) and other.shape == self.shape:
-            eqn = self.builder.made_by.get(other.var)
-            if eqn is not None and (function, eqn.function) in REWRITES:
-                return self.builder.call(REWRITES[function, eqn.function], self, eqn.arguments[0])
+        eqn = self.builder.made_by.get(other.var) if isinstance(other, Tracer) else None
+        if eqn is not None and (function, eqn.function) in REWRITES and other.shape == self.shape:
+            return self.builder.call(REWRITES[function, eqn.function], self, eqn.arguments[0])
         return self.builder.call(function, self, other)
 
     return method
@@ -184,17 +199,23 @@ class Tracer:
     @property
     def shape(self) -> Sizes:
         """The sizes of its axes."""
-        return self.var.aval.shape
+        return self._known.shape
 
     @property
     def ndim(self) -> int:
         """The number of its axes."""
-        return len(self.var.aval.shape)
+        return len(self._known.shape)
 
     @property
     def dtype(self) -> Any:  # Any: numpy's dtype, a class, or None
         """Its element type."""
-        return self.var.aval.dtype
+        return self._known.dtype
+
+    @property
+    def _known(self) -> Aval:
+        if self.var.aval.form == "other":
+            raise TypeError("only a run tells what this is: no program can be made of it")
+        return self.var.aval
 
     @property
     def T(self) -> Any:  # Any: as in `Builder.call`
@@ -215,6 +236,12 @@ class RecordingNamespace:
         """Write down a call of a function that no namespace has."""
         return self._builder_of(arguments).call(function, *arguments, **options)
 
+    def effect(
+        self, function: Function, *arguments: Any, **options: Any
+    ) -> list[Change]:  # Any: as in `call`
+        """Write down changes that no namespace makes."""
+        return self._builder_of(arguments).effect(function, *arguments, **options)
+
     def _builder_of(self, arguments: Sequence[Any]) -> Builder:  # Any: as in `Builder.call`
         return self._builder or next(_tracers_in(arguments)).builder
 
@@ -228,7 +255,9 @@ class RecordingNamespace:
         pieces = PIECES.get(name) if xp is HOST else None
         if pieces is not None:
             return pieces(RecordingNamespace(builder, xp), *arguments, **options)
-        return builder.call(getattr(xp, name), *arguments, **options)
+        function = getattr(xp, name)
+        called = builder.effect if function in EFFECTS else builder.call
+        return called(function, *arguments, **options)
 
 
 def _tracers_in(x: Any) -> Iterator[Tracer]:  # Any: tracers and constants

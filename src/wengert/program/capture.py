@@ -6,15 +6,17 @@ Refuses to know: rules, array functions, and what anybody does with the list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, Signature
 from wengert.graph.template import PART, template_of
 
 Operand = Any  # Any: a slot, or a literal of any type
+_NONE: Final[Mapping[Node, Signature]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,13 @@ class Slot:
 
 @dataclass(slots=True, eq=False)
 class Op:
-    """`out = operation(*inputs)`, on operands of known kinds; `node` is where a failure is reported."""
+    """`out = operation(*inputs)`, on operands of known kinds; `node` is where a failure is reported.
 
-    signature: Signature
+    Without a signature a value is passed on, into the call of a cell or out of it: the deltas of one call are added up
+    before they go to its operands.
+    """
+
+    signature: Signature | None
     inputs: tuple[Operand, ...]
     out: Slot
     node: Node
@@ -41,12 +47,20 @@ class Operations:
     inputs: list[tuple[Slot, Operand]] = field(default_factory=list)
     ops: list[Op] = field(default_factory=list)
     slots: dict[Expression, Any] = field(default_factory=dict)  # Any: a slot, or several of a cell's results
+    found: list[Operand] = field(
+        default_factory=list
+    )  # the slots of all nodes but calls, those within calls included
     count: int = 0
 
     def slot(self) -> Slot:
         """A new slot."""
         self.count += 1
         return Slot(self.count - 1)
+
+    def passed(self, x: Operand, node: Node) -> Operand:
+        """A new slot for a value that is passed on."""
+        self.ops.append(Op(None, (x,), made := self.slot(), node))
+        return made
 
     def input(self, x: Operand) -> Slot:
         """A new slot for what comes from outside."""
@@ -57,10 +71,19 @@ class Operations:
 Frame = tuple[Iterator[Node], dict[Expression, Any], Node | None]  # Any: as in `Operations.slots`
 
 
-def capture(nodes: Sequence[Node], given: Sequence[Expression], literals: bool) -> Operations:
-    """The operations of `nodes`, operands first; `given` are inputs, and outside of cells `literals` are, if asked."""
-    made = Operations()
-    made.slots = {x: made.input(x) for x in given}
+def capture(
+    nodes: Iterable[Node],
+    given: Iterable[Expression],
+    literals: bool,
+    resolved: Mapping[Node, Signature] = _NONE,
+    before: Operations | None = None,
+) -> Operations:
+    """The operations of `nodes`, operands first; `given` are inputs, and outside of cells `literals` are, if asked.
+
+    `resolved` are the signatures of nodes whose kinds were open. The list goes on from the one `before`, if there is.
+    """
+    made = Operations() if before is None else before
+    made.slots |= {x: made.input(x) for x in given}
     frames: list[Frame] = [(iter(nodes), made.slots, None)]  # the calls of cells that are open: no recursion
     while frames:
         rest, table, call = frames[-1]
@@ -68,11 +91,11 @@ def capture(nodes: Sequence[Node], given: Sequence[Expression], literals: bool) 
         if node is None:
             frames.pop()
             if call is not None:
-                template = template_of(call.signature)
+                template = template_of(resolved.get(call, call.signature))
                 found = tuple(table[x] for x in template.results)
-                frames[-1][1][call] = found[0] if template.single else found
+                frames[-1][1][call] = made.passed(found[0], call) if template.single else found
             continue
-        signature = node.signature
+        signature = resolved.get(node, node.signature)
         outside = literals and len(frames) == 1
         inputs = tuple(
             table[x] if i in signature.nodes else made.input(x) if outside else x
@@ -80,11 +103,16 @@ def capture(nodes: Sequence[Node], given: Sequence[Expression], literals: bool) 
         )
         if signature.mode == CELL:
             template = template_of(signature)
-            frames.append((iter(template.nodes), dict(zip(template.inputs, inputs, strict=True)), node))
+            inside = [
+                made.passed(x, node) if signature.kinds[i].trainable else x for i, x in enumerate(inputs)
+            ]
+            frames.append((iter(template.nodes), dict(zip(template.inputs, inside, strict=True)), node))
         elif signature.operation is PART:
             several: Any = inputs[0]  # Any: the results of a cell
-            table[node] = several[dict(signature.attributes)["index"]]
+            table[node] = made.passed(several[dict(signature.attributes)["index"]], node)
+            made.found.append(table[node])
         else:
             table[node] = made.slot()
+            made.found.append(table[node])
             made.ops.append(Op(signature, inputs, table[node], node))
     return made

@@ -6,7 +6,7 @@ Refuses to know: where inputs come from, optimizers, buffers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from wengert.arrays.abstract import UNKNOWN, Aval
@@ -84,27 +84,76 @@ class Lowering:
         self.operations = operations
         self.builder = builder
         self.values: dict[Slot, Any] = dict(values)  # Any: tracers and constants
+        self.taken: dict[Slot, Any] = {}  # Any: the whole delta of each slot that has sent its own on
         self._rules: dict[Signature, Bound | None] = {}  # None: of somebody who promises nothing
+
+    @property
+    def foreign(self) -> bool:
+        """Whether a rule has been met that promises nothing."""
+        return None in self._rules.values()
 
     def forward(self) -> None:
         """Find the value of each operation."""
         for op in self.operations.ops:
-            rules = self._rules_of(op.signature)
-            self.values[op.out] = self._applied(
-                rules and rules[0], op.signature.value, op.signature, None, self._inputs(op)
-            )
+            signature, inputs = op.signature, self._inputs(op)
+            if signature is None:
+                (self.values[op.out],) = inputs
+                continue
+            rules = self._rules_of(signature)
+            self.values[op.out] = self._applied(rules and rules[0], signature.value, signature, None, inputs)
 
-    def backward(self, deltas: dict[Slot, Any]) -> None:  # Any: tracers and lazy deltas
-        """Send each delta to the operands of its operation, in reverse: the deltas of inputs are left."""
-        for op in reversed(self.operations.ops):
+    def know(self, found: Sequence[Any], ops: int = 0, begin: int = 0) -> None:  # Any: tracers
+        """Take values as they are, in the order of `Operations.found`, from an operation and a value there on."""
+        self.values |= zip(self.operations.found[begin:], found, strict=True)
+        for op in self.operations.ops[ops:]:
+            if op.signature is None:
+                (self.values[op.out],) = self._inputs(op)
+
+    def backward(
+        self,
+        deltas: dict[Slot, Any],  # Any: tracers and lazy deltas
+        ops: Sequence[Op] | None = None,
+        late: dict[Slot, list[Any]] | None = None,
+        unwanted: Container[Slot] = (),
+        apart: Container[Slot] = (),
+    ) -> list[tuple[Slot, Any]]:
+        """Send each delta to the operands of its operation, in reverse: the deltas of inputs are left.
+
+        `ops` is a part of the list. What is `late` is added when it is a slot's turn. No delta is made for what is
+        `unwanted`; those of slots that stay `apart` are not added up, but given in the order in which they are sent.
+        """
+        sent: list[tuple[Slot, Any]] = []
+        for op in reversed(self.operations.ops if ops is None else ops):
+            for delta in late.pop(op.out, ()) if late else ():
+                self.add(deltas, op.out, delta)
             g = deltas.pop(op.out, None)
             if g is None:
                 continue
-            rules, arguments = self._rules_of(op.signature), [g, self.values[op.out], *self._inputs(op)]
-            for at, (index, pull) in enumerate(op.signature.pulls):
-                delta = self._applied(rules and rules[1][at][1], pull, op.signature, index, arguments)
-                to = op.inputs[index]
-                deltas[to] = self._sum(deltas[to], delta) if to in deltas else delta
+            self.taken[op.out] = g
+            for to, delta in self._pulled(op, g, unwanted):
+                if to in apart:
+                    sent.append((to, delta))
+                else:
+                    self.add(deltas, to, delta)
+        return sent
+
+    def _pulled(
+        self, op: Op, g: Any, unwanted: Container[Slot]
+    ) -> Iterator[tuple[Slot, Any]]:  # Any: as in `backward`
+        """The deltas of the operands of one operation."""
+        if op.signature is None:
+            if op.inputs[0] not in unwanted:
+                yield op.inputs[0], g
+            return
+        rules, arguments = self._rules_of(op.signature), [g, self.values[op.out], *self._inputs(op)]
+        for at, (index, pull) in enumerate(op.signature.pulls):
+            to = op.inputs[index]
+            if to not in unwanted:
+                yield to, self._applied(rules and rules[1][at][1], pull, op.signature, index, arguments)
+
+    def add(self, deltas: dict[Any, Any], to: object, delta: Any) -> None:  # Any: as in `backward`
+        """Add to what has arrived."""
+        deltas[to] = self._sum(deltas[to], delta) if to in deltas else delta
 
     def _inputs(self, op: Op) -> list[Operand]:
         return [self.values[x] if isinstance(x, Slot) else x for x in op.inputs]
@@ -116,6 +165,8 @@ class Lowering:
 
     def _rules_of(self, signature: Signature) -> Bound | None:
         if signature not in self._rules:
+            if any(k.device != "cpu" for k in (*signature.kinds, signature.kind)):
+                raise TypeError("nothing is known of what a device's functions give")
             case = Case(signature.kinds, signature.kind)
             case.xp = RecordingNamespace(self.builder, case.xp)
             self._rules[signature] = signature.bound_to(case) if signature.pure else None

@@ -1,20 +1,21 @@
 """Equations as straight-line Python: one function makes the buffers and views of them, the other one runs.
 
 Knows: how calls are written; that a size of rows is a product with `rows`; that what depends on buffers alone is made
-once and not in each run.
+once and not in each run; which calls have a sign that takes less time.
 Refuses to know: what the functions compute, and whose the buffers are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from wengert.arrays import HOST, Value
+from wengert.arrays import HOST, Value, is_array
 from wengert.arrays.abstract import RowCount
-from wengert.arrays.kernels import kernel_of, new_buffer
+from wengert.arrays.kernels import constant_beside, kernel_of, new_buffer, subtract_into, transposed
 from wengert.program.derive import AtRows
 from wengert.program.memory import Buffer, Placement, placed
-from wengert.program.program import Argument, Eqn, Var, mentions_rows, vars_in
+from wengert.program.program import Argument, Eqn, Function, Var, mentions_rows, vars_in
 from wengert.program.simplify import Pieces, needed
 from wengert.program.text import SIGNS, Constants, executed
 
@@ -37,20 +38,27 @@ class Kernel:
     ) -> None:
         eqns = needed(eqns, (*outputs, *wanted))
         placement = placed(eqns, outputs, wanted, kept)
-        text = _Text(inputs, eqns, outputs, placement)
+        text = ProgramText(inputs, eqns, outputs, placement)
         self.buffers: list[Buffer] = placement.buffers
         self.place: Mapping[Var, int] = placement.place
-        self.source = text.written(wanted)
+        given = ["rows", *text.inputs, *(f"o{i}" for i in range(len(outputs))), *text.frame]
+        run = function_text("run", given, [*text.body(), f"return {text.value(tuple(wanted))}"])
+        self.source = text.frame_source() + run
         scope = executed(self.source, text.constants.scope, "<program>")
         self.run: Callable[..., tuple[Value, ...]] = scope.pop("run")
         self.frame: Callable[..., tuple[Value, ...]] = scope.pop("frame")
 
 
-class _Text:
+class ProgramText:
     """The names of values, and the lines that give them."""
 
     def __init__(
-        self, inputs: Sequence[Var], eqns: Sequence[Eqn], outputs: Sequence[Argument], placement: Placement
+        self,
+        inputs: Sequence[Var],
+        eqns: Sequence[Eqn],
+        outputs: Sequence[Argument],
+        placement: Placement,
+        targets: Sequence[Var] = (),
     ) -> None:
         self.eqns, self.outputs, self.placement = eqns, outputs, placement
         self.constants = Constants()
@@ -58,30 +66,26 @@ class _Text:
         self.names: dict[Var, str] = {}
         for x, name in zip(inputs, self.inputs, strict=True):
             self.names.setdefault(x, name)
+        self.names |= {x: f"t{i}" for i, x in enumerate(targets)}
         self.names |= {x: f"b{i}" for x, i in placement.place.items()}
         self.names |= {x: f"o{i}" for x, i in placement.outputs.items()}
         self.names |= {x: f"w{i}" for i, x in enumerate(placement.pieces)}
         self._numbers: dict[object, Value] = {}  # one array for all calls that have a number beside an array
-
-    def written(self, wanted: Sequence[Var]) -> str:
-        """The source of both functions."""
-        placement = self.placement
-        early = [e.result for e in placement.early]
-        first = [self._line(e) for e in placement.early]
-        first += [f"{self.names[x]} = {self._piece(whole, i)}" for x, (whole, i) in placement.pieces.items()]
-        made = [*early, *placement.pieces]
-        lines = self._body(set(early))
+        self._early = {e.result for e in placement.early}
+        self._first = [self._call(e) for e in placement.early]
+        self._first += [f"{self.names[x]} = {self._piece(*piece)}" for x, piece in placement.pieces.items()]
         buffers = [f"b{i}" for i in range(len(placement.buffers))]
-        frame = [*buffers, *(self.names[x] for x in made)]
-        outputs = [f"o{i}" for i in range(len(self.outputs))]
-        cuts = [
-            cut for b, name in zip(placement.buffers, buffers, strict=True) if (cut := self._cut(b, name))
-        ]
-        return _function(
-            "frame", ["start", "rows", *buffers], ["stop = start + rows", *cuts, *first], frame
-        ) + _function("run", ["rows", *self.inputs, *outputs, *frame], lines, [self.names[x] for x in wanted])
+        made = [*(e.result for e in placement.early), *placement.pieces]
+        self.frame = [*buffers, *(self.names[x] for x in made)]
 
-    def _body(self, early: Container[Var]) -> list[str]:
+    def frame_source(self) -> str:
+        """The function that makes a frame."""
+        buffers = self.frame[: len(self.placement.buffers)]
+        cuts = map(self._cut, self.placement.buffers, buffers)
+        lines = ["stop = start + rows", *cuts, *self._first, f"return {_tuple(self.frame)}"]
+        return function_text("frame", ["start", "rows", *buffers], lines)
+
+    def body(self) -> list[str]:
         """The lines of a run."""
         lines = [
             f"{self.names[e.result]}[...] = 0"
@@ -89,14 +93,43 @@ class _Text:
             if isinstance(e.function, Pieces) and not e.function.whole
         ]
         for e in self.eqns:
-            if isinstance(e.function, Pieces):
-                lines += self._assembled(e, e.function)
-            elif e.result not in early:
-                lines.append(self._line(e))
+            lines += self._assembled(e, e.function) if isinstance(e.function, Pieces) else [self.line(e)]
         for i, x in enumerate(self.outputs):
             if not isinstance(x, Var) or self.names[x] != f"o{i}":
-                lines.append(f"o{i}[...] = {self._value(x)}")
+                lines.append(f"o{i}[...] = {self.value(x)}")
         return lines
+
+    def line(self, e: Eqn) -> str:
+        """The line of an equation, which lets go of values that nobody reads after it; empty if there is none."""
+        made = "" if e.result in self._early else self._call(e)
+        over = [self.names[x] for x in self.placement.ends.get(e, ())]
+        return "; ".join(part for part in (made, f"del {', '.join(over)}" if over else "") if part)
+
+    def change(self, e: Eqn) -> str:
+        """The text of the changes of an effect, among those of others in a list."""
+        arguments, options = self._arguments(e)
+        if e.function is subtract_into:
+            w, d = arguments
+            return f"({self.constants.name(kernel_of(operator.sub).into)}, {w}, {d}, {w})"
+        return f"*{self._called(e.function, arguments, options)}"
+
+    def value(self, x: Argument) -> str:
+        """The text of an argument."""
+        if isinstance(x, Var):
+            return self.names[x]
+        if isinstance(x, RowCount):
+            return "rows" if x.times == 1 else f"{x.times} * rows"
+        if isinstance(x, slice):
+            return f"slice({self.value(x.start)}, {self.value(x.stop)}, {self.value(x.step)})"
+        if isinstance(x, tuple):
+            return _tuple(map(self.value, x))
+        return self.constants.text(x)
+
+    def given(self, x: Argument) -> str:
+        """The text of a value for somebody who may write to it: of an array that all runs share a copy."""
+        if isinstance(x, tuple):
+            return _tuple(map(self.given, x))
+        return f"{self.value(x)}.copy()" if is_array(x) else self.value(x)
 
     def _cut(self, buffer: Buffer, name: str) -> str:
         """The line that makes a buffer of its whole; none where the whole is the buffer."""
@@ -107,7 +140,7 @@ class _Text:
             return f"{name} = {name}[{part}]"
         if buffer.key is None:
             return ""
-        shape, dtype = self._value(buffer.shape), self.constants.name(buffer.dtype)  # it outlives the launch
+        shape, dtype = self.value(buffer.shape), self.constants.name(buffer.dtype)  # it outlives the launch
         return f"{name} = {self.constants.name(new_buffer)}({shape}, {dtype})"
 
     def _piece(self, whole: Var, index: int) -> str:
@@ -119,58 +152,61 @@ class _Text:
         """The pieces that are not computed in their places."""
         name = self.names[e.result]
         return [
-            f"{name}[{self.constants.name(key)}] = {self._value(x)}"
+            f"{name}[{self.constants.name(key)}] = {self.value(x)}"
             for key, x in zip(pieces.keys, e.arguments, strict=True)
             if x not in self.placement.pieces
         ]
 
-    def _line(self, e: Eqn) -> str:
+    def _arguments(self, e: Eqn) -> tuple[list[str], list[str]]:
+        text = self.given if e.opaque else self.value
+        arguments = [*["rows"] * isinstance(e.function, AtRows), *map(text, e.arguments)]
+        return arguments, [f"{name}={self.value(value)}" for name, value in e.options.items()]
+
+    def _called(self, function: Function, arguments: Sequence[str], options: Sequence[str]) -> str:
+        return f"{self.constants.name(function)}({', '.join([*arguments, *options])})"
+
+    def _call(self, e: Eqn) -> str:
+        """The line that gives the result of an equation."""
         x, function = e.result, e.function
-        if (
-            function is HOST.getitem
-            and not mentions_rows(e.arguments[1])
-            and next(vars_in(e.arguments[1]), None) is None
-        ):
-            name = self._named(x)
-            return f"{name} = {self._value(e.arguments[0])}[{self.constants.name(e.arguments[1])}]"
-        arguments = [*["rows"] * isinstance(function, AtRows), *map(self._value, e.arguments)]
-        options = [f"{name}={self._value(value)}" for name, value in e.options.items()]
+        arguments, options = self._arguments(e)
         into = kernel_of(function).into
         if x in self.names and into is not None:
             if len(arguments) == 2:
-                arguments = [self._beside(*pair) for pair in (e.arguments, e.arguments[::-1])]
-            return f"{self.constants.name(into)}({', '.join([*arguments, *options, f'out={self.names[x]}'])})"
-        name, sign = self._named(x), SIGNS.get(function)
-        if sign is not None:
-            return f"{name} = {arguments[0]} {sign} {arguments[1]}"
-        return f"{name} = {self.constants.name(function)}({', '.join([*arguments, *options])})"
-
-    def _named(self, x: Var) -> str:
+                arguments = [self._beside(a, b, into) for a, b in (e.arguments, e.arguments[::-1])]
+            return self._called(into, arguments, [*options, f"out={self.names[x]}"])
         name = self.names[x] = f"v{len(self.names)}"
-        return name
+        return f"{name} = {self._sign(e, arguments) or self._called(function, arguments, options)}"
 
-    def _beside(self, x: Argument, other: Argument) -> str:
-        """A number beside an array as an array of shape (): 0.2 us less a call."""
-        if type(x) is not float or not isinstance(other, Var) or not other.shape or other.dtype.kind != "f":
-            return self._value(x)
-        key = repr(x), other.dtype  # 0.0 and -0.0 are equal
-        made = self._numbers.get(key)
-        if made is None:
-            made = self._numbers[key] = HOST.full((), x, other.dtype)
-        return self.constants.name(made)
+    def _sign(self, e: Eqn, arguments: Sequence[str]) -> str:
+        """A call as Python writes it, if it has a sign for it."""
+        function, aval = e.function, e.result.aval
+        sign = SIGNS.get(function)
+        if function is HOST.divide and aval.form == "scalar":
+            sign = "/"  # of numbers it takes a tenth of the time
+        if sign is not None:
+            return f"{arguments[0]} {sign} {arguments[1]}"
+        if function is operator.neg:
+            return f"-{arguments[0]}"
+        if function is operator.getitem:
+            key = e.arguments[1]
+            fixed = not mentions_rows(key) and next(vars_in(key), None) is None
+            return f"{arguments[0]}[{self.constants.name(key) if fixed else arguments[1]}]"
+        if function is transposed or (function is HOST.swap_last and len(aval.shape) == 2):
+            return f"{arguments[0]}.T"
+        return ""
 
-    def _value(self, x: Argument) -> str:
-        if isinstance(x, Var):
-            return self.names[x]
-        if isinstance(x, RowCount):
-            return "rows" if x.times == 1 else f"{x.times} * rows"
-        if isinstance(x, slice):
-            return f"slice({self._value(x.start)}, {self._value(x.stop)}, {self._value(x.step)})"
-        if isinstance(x, tuple):
-            return f"({''.join(f'{self._value(item)}, ' for item in x)})"
-        return self.constants.text(x)
+    def _beside(self, x: Argument, other: Argument, into: Function) -> str:
+        """An argument of a call into a buffer, beside the other one."""
+        if isinstance(x, (Var, tuple)) or not isinstance(other, Var) or other.aval.form != "array":
+            return self.value(x)
+        made = constant_beside(x, other.dtype, into)
+        return self.value(x if made is x else self._numbers.setdefault((made.dtype, made.tobytes()), made))
 
 
-def _function(name: str, arguments: Sequence[str], lines: Sequence[str], returned: Sequence[str]) -> str:
-    body = [*lines, f"return ({''.join(f'{x}, ' for x in returned)})"]
-    return f"def {name}({', '.join(arguments)}):\n" + "".join(f" {line}\n" for line in body)
+def _tuple(texts: Iterable[str]) -> str:
+    return f"({''.join(f'{text}, ' for text in texts)})"
+
+
+def function_text(name: str, arguments: Sequence[str], lines: Iterable[str]) -> str:
+    """The source of a function."""
+    return f"def {name}({', '.join(arguments)}):\n" + "".join(f" {line}\n" for line in lines if line)

@@ -18,6 +18,7 @@ from wengert.program.program import Argument, Eqn, Var, vars_in
 from wengert.program.simplify import Pieces
 
 Roots = frozenset[Var]
+Free = dict[tuple[Sizes, Any], list[int]]  # the numbers of buffers of a shape and dtype; Any: numpy's
 _BASIC: Final = (int, slice, type(None), type(Ellipsis))
 
 
@@ -38,6 +39,9 @@ class Placement:
     outputs: dict[Var, int] = field(default_factory=dict)  # the number of the array that is given for it
     pieces: dict[Var, tuple[Var, int]] = field(default_factory=dict)  # it is written as a piece of another
     early: list[Eqn] = field(default_factory=list)
+    ends: dict[Eqn, list[Var]] = field(
+        default_factory=dict
+    )  # after it nobody reads these, which have no place
 
 
 def aliases(eqns: Iterable[Eqn]) -> dict[Var, Roots]:
@@ -51,13 +55,19 @@ def aliases(eqns: Iterable[Eqn]) -> dict[Var, Roots]:
 
 
 def placed(
-    eqns: Sequence[Eqn], outputs: Sequence[Argument], wanted: Iterable[Var], kept: Mapping[Var, object]
+    eqns: Sequence[Eqn],
+    outputs: Sequence[Argument],
+    wanted: Iterable[Var],
+    kept: Mapping[Var, object],
+    leaving: Iterable[Var] = (),
+    lanes: Mapping[Eqn, int] | None = None,
 ) -> Placement:
     """Find a place for each result: `outputs` in what is given where that can be, `kept` in buffers with their keys.
 
-    Nothing is written over what is `wanted` or kept, or what a function has that may keep what it is given.
+    Nothing is written over what is `wanted` or kept. What is `leaving` for good has no place, and neither has what a
+    function is given that may keep it. Equations on several `lanes` run at once: each uses again what it has used itself.
     """
-    return _Placing(eqns, outputs, wanted, kept).placement
+    return _Placing(eqns, outputs, wanted, kept, leaving, lanes).placement
 
 
 def can_be_placed(e: Eqn) -> bool:
@@ -74,8 +84,11 @@ class _Placing:
         outputs: Sequence[Argument],
         wanted: Iterable[Var],
         kept: Mapping[Var, object],
+        leaving: Iterable[Var],
+        lanes: Mapping[Eqn, int] | None,
     ) -> None:
         self.eqns = eqns
+        self.lanes = dict.fromkeys(eqns, 0) if lanes is None else lanes
         self.placement = Placement()
         self.roots = aliases(eqns)
         self.kept: dict[Var, object] = {}
@@ -83,15 +96,20 @@ class _Placing:
             roots = self.roots.get(x, (x,))
             for i, root in enumerate(roots):  # of several that it may be, each needs memory of its own
                 self.kept[root] = key if len(roots) == 1 else (key, i)
-        foreign = [x for e in eqns if not e.pure for x in e.reads]
-        self.lasting = {root for x in (*wanted, *kept, *foreign) for root in self.roots.get(x, (x,))}
-        self.able = {e.result for e in eqns if can_be_placed(e)}
+        foreign = [x for e in eqns if e.opaque for x in e.reads]
+        self.lasting = self._roots_of((*wanted, *kept, *foreign))
+        leaves = self._roots_of((*leaving, *foreign)) - self.kept.keys()
+        self.able = {e.result for e in eqns if can_be_placed(e) and e.result not in leaves}
         for i, x in enumerate(outputs):
             if isinstance(x, Var) and x in self.able and x not in self.placement.outputs:
                 self.placement.outputs[x] = i
         self._assemble()
         self._allot()
         self._look()
+        self._end({*vars_in(tuple(outputs)), *wanted, *leaving})
+
+    def _roots_of(self, xs: Iterable[Var]) -> set[Var]:
+        return {root for x in xs for root in self.roots.get(x, (x,))}
 
     def _assemble(self) -> None:
         """Have each piece that nothing else reads computed where it belongs."""
@@ -108,29 +126,50 @@ class _Placing:
 
     def _allot(self) -> None:
         """Give buffers to results, and take them back after the last use of whatever shares their memory."""
-        free: dict[tuple[Sizes, Any], list[int]] = {}
-        last = self._last_uses()
-        for at, e in enumerate(self.eqns):
-            dying = [x for x in last.get(at, ()) if x in self.placement.place]
+        free: dict[int, Free] = {lane: {} for lane in self.lanes.values()}
+        last = self._last_uses(self.roots)
+        for e in self.eqns:
+            mine = free[self.lanes[e]]
+            dying = [x for x in last.get(e, ()) if x in self.placement.place]
             elementwise = not isinstance(e.function, Pieces) and kernel_of(e.function).elementwise
             if elementwise:  # before the result's buffer is chosen: it may be an operand's
-                self._release(dying, free)
-            self._settle(e, free)
+                self._release(dying, mine)
+            self._settle(e, mine)
             if not elementwise:
-                self._release(dying, free)
+                self._release(dying, mine)
 
-    def _last_uses(self) -> dict[int, list[Var]]:
-        final: dict[Var, int] = {}
-        for at, e in enumerate(self.eqns):
+    def _last_uses(self, roots: Mapping[Var, Iterable[Var]]) -> dict[Eqn, list[Var]]:
+        """The values that nobody needs after an equation; those that several lanes use are none."""
+        final: dict[Var, Eqn] = {}
+        lanes = self.lanes
+        shared: set[Var] = set()
+        for e in self.eqns:
             for x in (*e.reads, e.result):
-                for root in self.roots.get(x, ()):
-                    final[root] = at
-        last: dict[int, list[Var]] = {}
-        for root, at in final.items():
-            last.setdefault(at, []).append(root)
+                for root in roots.get(x, ()):
+                    before = final.get(root)
+                    if before is not None and lanes[before] != lanes[e]:
+                        shared.add(root)
+                    final[root] = e
+        last: dict[Eqn, list[Var]] = {}
+        for root, e in final.items():
+            if root not in shared:
+                last.setdefault(e, []).append(root)
         return last
 
-    def _settle(self, e: Eqn, free: dict[tuple[Sizes, Any], list[int]]) -> None:
+    def _end(self, stay: set[Var]) -> None:
+        """Find where values go that have memory of their own."""
+        found = self.placement
+        early = {e.result for e in found.early}
+        places = (found.place, found.outputs, found.pieces, early, stay)
+        own = {
+            e.result: (e.result,)
+            for e in self.eqns
+            if e.result.aval.form in ("array", "other") and not e.effect
+            if not any(e.result in place for place in places)
+        }
+        found.ends = self._last_uses(own)
+
+    def _settle(self, e: Eqn, free: Free) -> None:
         x, found = e.result, self.placement
         pieces = isinstance(e.function, Pieces)
         if x in found.outputs or x in found.pieces or not (pieces or x in self.able):
@@ -142,7 +181,7 @@ class _Placing:
         found.place[x] = len(found.buffers)
         found.buffers.append(Buffer(*form, key))
 
-    def _release(self, dying: Iterable[Var], free: dict[tuple[Sizes, Any], list[int]]) -> None:
+    def _release(self, dying: Iterable[Var], free: Free) -> None:
         wholes = {whole for whole, _ in self.placement.pieces.values()}
         for root in dying:
             at = self.placement.place[root]

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from wengert.arrays.abstract import Aval, RowCount, Sizes
+from wengert.arrays.abstract import UNKNOWN, Aval, RowCount, Sizes
+from wengert.arrays.changes import carry_out
+from wengert.arrays.kernels import EFFECTS
 
 Function = Callable[..., Any]  # Any: functions of an array library, and rules of users
 Argument = Any  # Any: variables, constants, and tuples and slices of them
@@ -68,15 +70,35 @@ class Eqn:
         """Whether it reads no variable: its result depends on the number of rows alone."""
         return not self.reads
 
+    @property
+    def effect(self) -> bool:
+        """Whether its result is a list of changes that are to be made to its first argument."""
+        return self.function in EFFECTS
+
+    @property
+    def opaque(self) -> bool:
+        """Whether nothing is known of the function: it may keep and change what it is given."""
+        return not self.pure and not self.effect
+
+
+def effect(function: Function, arguments: Sequence[Argument], options: Mapping[str, Argument]) -> Eqn:
+    """The equation of an effect."""
+    return Eqn(function, tuple(arguments), options, Var(UNKNOWN), pure=False)
+
 
 @dataclass(slots=True, eq=False)
 class Program:
-    """Equations in order, from `inputs` to `outputs`; the first `forward` of them are its first part."""
+    """Equations in order, from `inputs` to `outputs`; the first `forward` of them are its first part.
+
+    When all are known, `targets` are there, and the `effects` change them. Without targets nothing is changed.
+    """
 
     inputs: Sequence[Var]
     eqns: Sequence[Eqn]
     outputs: Sequence[Argument]
     forward: int | None = None
+    targets: Sequence[Var] | None = None
+    effects: Sequence[Eqn] = ()
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -100,15 +122,21 @@ def _lines(p: Program) -> Iterator[str]:
 
     for x in p.inputs:
         yield f"in  {text(x)}: {x.aval}"
+
+    def called(e: Eqn) -> str:
+        options = [f"{name}={text(value)}" for name, value in e.options.items()]
+        return f"{text(e.function)}{'!' * e.opaque}({', '.join([*map(text, e.arguments), *options])})"
+
     for i, e in enumerate(p.eqns):
         if i == p.forward:
             yield "    --"
-        options = [f"{name}={text(value)}" for name, value in e.options.items()]
-        called = (
-            f"{text(e.function)}{'' if e.pure else '!'}({', '.join([*map(text, e.arguments), *options])})"
-        )
-        yield f"    {text(e.result)}: {e.result.aval} = {called}"
+        given = called(e)
+        yield f"    {text(e.result)}: {e.result.aval} = {given}"
     yield f"out {', '.join(map(text, p.outputs))}"
+    for x in p.targets or ():
+        yield f"at  {text(x)}: {x.aval}"
+    for e in p.effects:
+        yield f"    {called(e)}"
 
 
 def name_of(function: Function) -> str:
@@ -175,17 +203,42 @@ def check(p: Program) -> None:
         known.add(e.result)
     if not known.issuperset(vars_in(tuple(p.outputs))):
         raise AssertionError(f"an output is never assigned\n{p}")
+    known.update(p.targets or ())
+    if not all(known.issuperset(e.reads) for e in p.effects):
+        raise AssertionError(f"an effect reads what is never assigned\n{p}")
 
 
-def evaluate(p: Program, inputs: Sequence[Any], rows: int = 0) -> list[Any]:  # Any: data
-    """The outputs for these inputs: what a program means, and what its compiled form is compared with."""
+Values = dict[Var, Any]  # Any: data
+
+
+def evaluate(
+    p: Program, inputs: Sequence[Any], rows: int = 0, targets: Sequence[Any] = ()
+) -> list[Any]:  # Any: data
+    """The outputs for these inputs, and changes of the targets: the meaning of a program, which compiled ones have."""
     values = dict(zip(p.inputs, inputs, strict=True))
+    assign(p.eqns, values, vars_in((*p.outputs, *(e.reads for e in p.effects))), rows)
+    values |= zip(p.targets or (), targets, strict=True)
+    for e in p.effects:
+        carry_out(called(e, values, rows))
+    return [now(x, values, rows) for x in p.outputs]
 
-    def now(x: Argument) -> Any:  # Any: data
-        found = mapped(lambda part: values[part] if isinstance(part, Var) else part, x)
-        return at_rows(found, rows)
 
-    for e in p.eqns:
-        options = {name: now(x) for name, x in e.options.items()}
-        values[e.result] = e.function(*map(now, e.arguments), **options)
-    return [now(x) for x in p.outputs]
+def assign(eqns: Sequence[Eqn], values: Values, wanted: Iterable[Var], rows: int = 0) -> None:
+    """Find the results of equations; values go after their last use, unless they are `wanted`."""
+    last = {x: e for e in eqns for x in e.reads} | dict.fromkeys(wanted)
+    for e in eqns:
+        values[e.result] = called(e, values, rows)
+        for x in e.reads:
+            if last[x] is e:
+                values.pop(x, None)
+
+
+def called(e: Eqn, values: Values, rows: int = 0) -> Any:  # Any: data
+    """The result of one equation."""
+    options = {name: now(x, values, rows) for name, x in e.options.items()}
+    return e.function(*(now(x, values, rows) for x in e.arguments), **options)
+
+
+def now(x: Argument, values: Values, rows: int = 0) -> Any:  # Any: data
+    """An argument with the values of its variables."""
+    return at_rows(mapped(lambda part: values[part] if isinstance(part, Var) else part, x), rows)

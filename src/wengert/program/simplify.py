@@ -14,21 +14,38 @@ from typing import Any
 
 from wengert.arrays import HOST
 from wengert.arrays.abstract import RowCount
-from wengert.arrays.kernels import FOR_ANY_ROWS
+from wengert.arrays.infer import infer
+from wengert.arrays.kernels import FOR_ANY_ROWS, SPELLED
 from wengert.program.program import Argument, Eqn, Var, vars_in
 
 Key = tuple[slice, ...]
 
 
-def needed(eqns: Sequence[Eqn], outputs: Argument) -> list[Eqn]:
-    """The equations that lead to the outputs."""
+def needed(eqns: Sequence[Eqn], outputs: Argument, impure: bool = False) -> list[Eqn]:
+    """The equations that lead to the outputs; and those that are not pure, if asked."""
     wanted = set(vars_in(outputs))
     kept = []
     for e in reversed(eqns):
-        if e.result in wanted:
+        if e.result in wanted or (impure and not e.pure):
             wanted.update(e.reads)
             kept.append(e)
     return kept[::-1]
+
+
+def spelled(eqns: Sequence[Eqn]) -> list[Eqn]:
+    """The equations, each as short as it can be for its shapes and element types."""
+    made: list[Eqn] = []
+
+    def flat(x: Argument) -> Argument:
+        if not isinstance(x, Var):
+            return x.reshape(-1)
+        made.append(seen := Eqn(HOST.reshape, (x, (-1,)), {}, Var(infer(HOST.reshape, (x.aval, (-1,)), {}))))
+        return seen.result
+
+    for e in eqns:
+        found = SPELLED[e.function](flat, *e.arguments) if e.function in SPELLED else None
+        made.append(e if found is None else replace(e, function=found[0], arguments=found[1]))
+    return made
 
 
 def for_any_rows(eqns: Sequence[Eqn]) -> list[Eqn]:

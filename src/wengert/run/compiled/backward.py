@@ -74,7 +74,7 @@ class BackwardPrograms:
                 return way.back(path, evaluation.snapshot, run)
             return None
         if self._earned(path.key):
-            made, early = _traced_path(path, evaluation, loss, self._program)
+            made, early = _traced_path(path, loss, self._program)
             if early:
                 self._counts[path.key] = self._worth - 1, self._worth  # the next run may tell
             elif made is not None:

@@ -1,38 +1,46 @@
-"""Programs in the making: a run that is traced, which is the run. Of plans, of segments, and of whole paths back.
+"""Programs in the making: of plans, of segments forward and backward, and of whole paths back.
 
-Knows: that a trace that fails has changed nothing, and what the evaluation needs from one that does not; that on the
-way back of a segment the values are inputs; that when all values are known no bind is in the way any more, so that what
-is left of a training is a plan whose literals are those values.
+Knows: that a program is made of shapes, element types and layouts of what it will be given, and that nothing of a
+structure's values or nodes stays with it; that in the backward program of a segment the values are inputs; that when
+all values are known no bind is in the way any more, so that what is left of a training is a plan whose literals are
+those values.
 Refuses to know: which structures have earned a program, and where programs are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from functools import partial
-from itertools import count
 from operator import itemgetter
 from typing import Any
 
-from wengert.arrays import Value, all_quiet, is_array, one_like
+from wengert.arrays import Value
+from wengert.arrays.abstract import UNKNOWN
+from wengert.arrays.infer import aval_of
 from wengert.control import Run
+from wengert.graph.kinds import Column, Kind, kind, with_role
 from wengert.graph.node import Expression, Node
-from wengert.graph.operation import CELL
-from wengert.graph.template import Parts, template_of
+from wengert.graph.operand import found_kind
+from wengert.graph.operation import CELL, UNRESOLVED, Signature
+from wengert.graph.template import PART, Parts, template_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta
+from wengert.program.build import Builder, Tracer, bare
+from wengert.program.capture import Op, Operations, Slot, capture
+from wengert.program.derive import Lowering, leaving
+from wengert.program.memory import aliases
+from wengert.program.program import Program, Var, vars_in
 from wengert.run.compiled.backward import BackwardProgram, Bind, Path
 from wengert.run.compiled.binder import Binder, in_steps
-from wengert.run.compiled.layout import memory
+from wengert.run.compiled.lowered import LoweredLoss, lowered_in_steps, seed_of
 from wengert.run.compiled.plan import Bound, Plan
 from wengert.run.compiled.plans import Mode
-from wengert.run.compiled.program import PlanProgram, needed
-from wengert.run.compiled.scope import Scope, Table, leaving
-from wengert.run.compiled.segment import Segment, SegmentBackward, SegmentRun, Sent, form_of, parts_of
-from wengert.run.compiled.tracer import PlanTracer
-from wengert.run.compiled.tracing import Trace, Traced, concrete, outlined, traced_in
+from wengert.run.compiled.program import PlanProgram, simplified
+from wengert.run.compiled.segment import Segment, SegmentBackward, SegmentRun, form_of, parts_of
 from wengert.run.evaluation import Evaluation
-from wengert.run.received import checked_delta
+
+_FAILURES = (TypeError, AttributeError, ValueError)  # of a structure that no program can be made of
 
 
 def traced_plan(
@@ -40,90 +48,157 @@ def traced_plan(
     nodes: Sequence[Node],
     mode: Mode,
     targets: Sequence[Expression],
-    program: Callable[..., PlanProgram] | None,
+    program: Callable[[Program], PlanProgram] | None,
     stacked: bool,
     at_once: bool,
-) -> Plan | None:
-    """The plan of `nodes`, the root last, which have their values and deltas by then; None where that fails.
-
-    Unless `at_once`, it is not ready: its steps are left to later runs, which change the data of weights.
-    """
-    root = nodes[-1]
-    evaluation.gives_back = True
-    tracer = PlanTracer(
-        nodes, evaluation.values if at_once else _copied(evaluation.values), mode != "predict"
-    )
-    plan = None
-    try:
-        if not _traced_plan(tracer, root, mode, targets):
-            return None
-        asked = targets if mode == "gradients" else None
-        bind = partial(in_steps, nodes, tracer.weights, asked or ())
-        plan = Plan(root, tracer, bind, asked, program or PlanProgram, stacked, at_once)
-        evaluation.values |= {x: concrete(value) for x, value in tracer.results.items()}
-        calls = len(tracer.trace.calls)
-        evaluation.deltas = tracer.found()
-        del tracer.trace.calls[calls:]  # which put these deltas together
-        evaluation.wanted = {x: concrete(d) for x, d in zip(targets, tracer.asked, strict=True)}
-    finally:
-        if plan is None or plan.ready:
-            tracer.trace.close()
-        else:
-            plan.closes(tracer.trace)
-    return plan
-
-
-def _copied(values: Mapping[Expression, Value]) -> dict[Expression, Value]:
-    """The values, the arrays in the same order in memory."""
-    return {x: value.copy(order="K") if is_array(value) else value for x, value in values.items()}
-
-
-def _traced_plan(tracer: PlanTracer, root: Node, mode: Mode, targets: Sequence[Expression]) -> bool:
-    try:
-        with all_quiet():
-            tracer.forward((root, *targets))
-            if mode != "predict":
-                tracer.backward(root, targets)
-    except Exception:  # nothing is lost: the interpreter meets it, and says whose it is
-        return False
-    return True
+) -> Plan:
+    """The plan of `nodes`, the root last; unless `at_once` it is not ready, and is made in steps."""
+    weights = [x for x in evaluation.values if isinstance(x, Weight)]
+    asked = targets if mode == "gradients" else None
+    lowering = lowered_in_steps([*nodes], weights, mode != "predict", asked)
+    bind = partial(in_steps, [*nodes], weights, asked or ())
+    return Plan(lowering, bind, program or PlanProgram, stacked, at_once)
 
 
 # -- segments ----------------------------------------------------------------------------------------------------
 
 
+class _LoweredSegment:
+    """The operations of a segment, and its inputs: leaves, literals, and whatever comes after them."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        leaves: Sequence[Expression],
+        data: Sequence[Value],
+        resolved: Mapping[Node, Signature],
+    ) -> None:
+        self.builder = builder = Builder()
+        self.operations = operations = Operations()
+        self.inputs: list[Var] = []
+        self.leaf: dict[Slot, tuple[int, int | None]] = {}  # the place of a leaf, and of a part of it
+        known: dict[Slot, Any] = {}  # Any: tracers
+        for at, (x, value) in enumerate(zip(leaves, data, strict=True)):
+            whole = self.input(value)
+            if _is_several(x):  # the results of a cell
+                parts = [builder.stated(operator.getitem, aval_of(y), whole, i) for i, y in enumerate(value)]
+                operations.slots[x] = slots = tuple(operations.slot() for _ in parts)
+                known |= zip(slots, parts, strict=True)
+                self.leaf |= {slot: (at, i) for i, slot in enumerate(slots)}
+            else:
+                operations.slots[x] = slot = operations.slot()
+                known[slot] = whole
+                self.leaf[slot] = at, None
+        capture(nodes, (), True, resolved, operations)
+        known |= {slot: self.input(x) for slot, x in operations.inputs}
+        self.lowering = Lowering(operations, builder, known)
+
+    def input(self, value: Value) -> Tracer:
+        """A new input for such a value."""
+        made = self.builder.input(aval_of(value))
+        self.inputs.append(made.var)
+        return made
+
+    def of(self, x: Expression) -> Any:  # Any: tracers and constants
+        """The value of an expression, a tuple for the results of a cell."""
+        slots, values = self.operations.slots[x], self.lowering.values
+        return tuple(values[slot] for slot in slots) if isinstance(slots, tuple) else values[slots]
+
+    def found(self) -> list[Any]:  # Any: as above
+        """The values in the order of `Operations.found`."""
+        return [self.lowering.values[slot] for slot in self.operations.found]
+
+    def arrived(self, deltas: Mapping[Expression, Value]) -> dict[Slot, Any]:  # Any: tracers
+        """Deltas of nodes and leaves, as new inputs."""
+        found: dict[Slot, Any] = {}  # Any: tracers
+        for x, delta in deltas.items():
+            slots = self.operations.slots[x]
+            if isinstance(delta, Parts):
+                for at, part in delta.arrived.items():
+                    self.lowering.add(found, slots[at], self.input(part))
+            else:
+                found[slots] = self.input(delta)
+        return found
+
+    def leaving(
+        self, slots: Sequence[Slot], deltas: Mapping[Slot, Any]
+    ) -> Any:  # Any: tracers, lazy and constant
+        """The delta of a leaf as one value; of parts of a cell's results it says which."""
+        values = [leaving(self.builder, deltas[slot]) for slot in slots]
+        parts = tuple(self.leaf[slot][1] for slot in slots)
+        return values[0] if parts == (None,) else self.builder.opaque(_together, UNKNOWN, parts, *values)
+
+
+def _is_several(x: Expression) -> bool:
+    return x.kind.column is Column.OTHER and x.kind.dtype is tuple
+
+
 def traced_segment(
-    nodes: Sequence[Node], values: Mapping[Expression, Value], program: Callable[..., PlanProgram] | None
-) -> tuple[Segment, SegmentRun] | None:
-    """The programs of nodes, and the run that was traced for them; None where that fails, and nothing has changed."""
-    make = program or PlanProgram
+    nodes: Sequence[Node],
+    values: Mapping[Expression, Value],
+    program: Callable[[Program], PlanProgram] | None,
+) -> Segment | None:
+    """The program of nodes that read these values; None where there is none."""
     inside = set(nodes)
     operands = (node.operands[i] for node in nodes for i in node.signature.nodes)
     leaves = tuple(dict.fromkeys(x for x in operands if x not in inside))
-    trace = Trace()
-    scope = Scope(trace, {x: trace.input(values[x]) for x in leaves})
     try:
-        with all_quiet():
-            scope.forward(nodes)
-        outputs: list[Any] = [scope.table[node] for node in nodes]  # Any: traced values or constants
-        forms = {i: form_of(values[x]) for i, x in enumerate(leaves) if not isinstance(x, Weight)}
-        segment = Segment(nodes, leaves, forms, make(trace, outlined(outputs)), make)
-        if segment.cells:
-            outputs += scope.computed(nodes)
-            segment.program = make(trace, outlined(outputs))
-        roots, place = memory(trace.calls), {scope.table[x]: i for i, x in enumerate(leaves)}
-        segment.shares = [
-            frozenset(place[r] for r in roots.get(x, (x,)) if r in place)
-            if isinstance(x, Traced)
-            else frozenset()
-            for x in map(outlined, scope.computed(nodes))
-        ]
-        inputs = tuple(x.value for x in trace.inputs)
-        return segment, SegmentRun(segment, nodes, leaves, inputs, tuple(map(concrete, outputs)))
-    except Exception:  # nothing is lost: the interpreter meets it, and says whose it is
+        resolved = _resolved(nodes, values)
+        low = _LoweredSegment(nodes, leaves, [values[x] for x in leaves], resolved)
+        low.lowering.forward()
+    except _FAILURES:  # the interpreter meets it, and says whose it is
         return None
-    finally:
-        trace.close()
+    make = program or PlanProgram
+    forms = {i: form_of(values[x]) for i, x in enumerate(leaves) if not isinstance(x, Weight)}
+    signatures = {i: resolved[node] for i, node in enumerate(nodes) if node in resolved}
+    outputs = [low.of(node) for node in nodes]
+    cells = any(resolved.get(node, node.signature).mode == CELL for node in nodes)
+    outputs += low.found() if cells else ()
+    made = make(Program(low.inputs, low.builder.eqns, bare(tuple(outputs))))
+    segment = Segment(nodes, leaves, forms, made, make, cells, signatures)
+    roots = aliases(low.builder.eqns)
+    place = {x: i for i, x in enumerate(low.inputs[: len(leaves)])}
+    segment.shares = [
+        frozenset(place[r] for y in vars_in(bare(x)) for r in roots.get(y, (y,)) if r in place)
+        for x in low.found()
+    ]
+    return segment
+
+
+def _resolved(nodes: Sequence[Node], values: Mapping[Expression, Value]) -> dict[Node, Signature]:
+    """The signatures of nodes of open kinds, as the kinds of what they read tell them."""
+    found: dict[Node, Signature] = {}
+    if not any(node.signature.mode == UNRESOLVED for node in nodes):
+        return found
+    kinds: dict[Expression, Any] = {}  # Any: a kind, or those of a cell's results
+    for node in nodes:
+        signature = node.signature
+        if signature.mode == UNRESOLVED:
+            given = [
+                of if of.known else _kind_of(of, x, kinds, values)
+                for of, x in zip(signature.kinds, node.operands, strict=True)
+            ]
+            signature = found[node] = signature.operation.signature(tuple(given), signature.attributes)
+        kinds[node] = signature.kind
+        if signature.mode == CELL and not template_of(signature).single:
+            kinds[node] = [x.kind for x in template_of(signature).results]
+        elif signature.operation is PART and node.operands[0] in kinds:
+            kinds[node] = kinds[node.operands[0]][dict(signature.attributes)["index"]]
+    return found
+
+
+def _kind_of(
+    of: Kind, x: Any, kinds: Mapping[Expression, Any], values: Mapping[Expression, Value]
+) -> Kind:  # Any: an operand
+    """The kind of an operand that was open: that of a value, or of a result to be."""
+    if x not in kinds:
+        return found_kind(of, values[x])
+    now: Kind = kinds[x]
+    if not now.known:
+        raise TypeError("only a run tells its kind")
+    if of.column is Column.OTHER:
+        return with_role(now, of.role)
+    return kind(of.column, now.shape, now.dtype, now.device, of.role)
 
 
 def traced_backward(
@@ -131,109 +206,36 @@ def traced_backward(
     deltas: Mapping[int, Value],
     unwanted: Container[Expression],
     joined: Mapping[Expression, Value],
-) -> tuple[SegmentBackward, Sent] | None:
-    """The program of one case, and the deltas of this run, of leaves that are `joined` as one; None as above."""
+) -> SegmentBackward | None:
+    """The program of one case, with the deltas of leaves that are `joined` as one; None where there is none."""
     if any(isinstance(part, LazyDelta) for part in parts_of(deltas.values())):
         return None  # sent by hand
-    nodes, trace = segment_run.nodes, Trace()  # Any below: traced, or parts of such
-    table = {x: trace.input(value) for x, value in zip(segment_run.leaves, segment_run.inputs, strict=False)}
-    scope, walk = Scope(trace, table), Marked(trace, segment_run.computed)
+    nodes, leaves = segment_run.nodes, segment_run.leaves
     try:
-        with all_quiet():
-            scope.forward(nodes, walk)
-            sources = [
-                *range(len(segment_run.leaves)),
-                *walk.sources(len(segment_run.leaves), len(segment_run.inputs)),
-            ]
-            arrived: dict[Expression, Any] = {nodes[i]: _traced_delta(trace, d) for i, d in deltas.items()}
-            totals = {x: None if delta is None else trace.input(delta) for x, delta in joined.items()}
-            sources += range(len(sources), len(trace.inputs))
-            sent = _through(scope, nodes, arrived, unwanted, totals)
-            place = {x: i for i, x in enumerate(segment_run.leaves)}
-            outputs = [_leaving(trace, delta) for _, delta in sent]
-            used = _used(trace, outlined(outputs))
-            reads = [at + 1 for at, x in zip(sources, trace.inputs, strict=True) if x in used]
-            trace.inputs = [x for x in trace.inputs if x in used]
-            program = segment_run.segment.make(trace, outlined(outputs))
-        back = SegmentBackward(program, reads, [place[x] for x, _ in sent])
-        return back, [(x, concrete(delta)) for (x, _), delta in zip(sent, outputs, strict=True)]
-    except Exception:  # as in `traced_segment`
+        resolved = {nodes[i]: of for i, of in segment_run.segment.signatures.items()}
+        low = _LoweredSegment(nodes, leaves, segment_run.inputs[: len(leaves)], resolved)
+        low.lowering.know([low.input(value) for value in segment_run.computed])
+        arrived = low.arrived({nodes[i]: delta for i, delta in deltas.items()})
+        totals = low.arrived({x: delta for x, delta in joined.items() if delta is not None})
+        apart = {slot for slot, (at, _) in low.leaf.items() if leaves[at] not in joined}
+        left_out = {slot for slot, (at, _) in low.leaf.items() if leaves[at] in unwanted}
+        found = arrived | totals
+        sent = low.lowering.backward(found, unwanted=left_out, apart=apart)
+    except _FAILURES:  # as in `traced_segment`
         return None
-    finally:
-        trace.close()
+    made = [(low.leaf[slot][0], low.leaving([slot], {slot: delta})) for slot, delta in sent]
+    for x in joined:
+        slots = [slot for slot in found if slot in low.leaf and leaves[low.leaf[slot][0]] is x]
+        if any(found[slot] is not totals.get(slot) for slot in slots):
+            made.append((low.leaf[slots[0]][0], low.leaving(slots, found)))
+    p = simplified(Program(low.inputs, low.builder.eqns, bare(tuple(value for _, value in made))))
+    used = {*vars_in(p.outputs), *(x for e in p.eqns for x in e.reads)}
+    reads = [i + 1 for i, x in enumerate(p.inputs) if x in used]
+    p.inputs = [x for x in p.inputs if x in used]
+    return SegmentBackward(segment_run.segment.make(p), reads, [at for at, _ in made])
 
 
-def _through(
-    scope: Scope,
-    nodes: Sequence[Node],
-    deltas: dict[Expression, Any],
-    unwanted: Container[Expression],
-    totals: Mapping[Expression, Any],
-) -> list[tuple[Expression, Any]]:  # Any: traced, lazy or constant
-    """Deltas that leave the nodes, in the order of the interpreter; for those with totals the totals, at the end."""
-    inside: set[Expression] = set(nodes)
-    outside: list[tuple[Expression, Any]] = []
-    joined: dict[Expression, Any] = {}
-    for node in reversed(nodes):
-        g = deltas.pop(node, None)
-        if g is None:
-            continue
-        for x, delta in scope.sent(node, g, unwanted):
-            if x in inside:
-                scope.add(deltas, x, delta)
-            elif x in totals:
-                if x not in joined and totals[x] is not None:
-                    joined[x] = totals[x]
-                scope.add(joined, x, delta)
-            elif x not in unwanted:
-                outside.append((x, delta))
-    return [*outside, *joined.items()]
-
-
-class Marked(Iterator[Value]):
-    """Values that become inputs of a trace, among literals that do; where."""
-
-    def __init__(self, trace: Trace, values: Iterable[Value]) -> None:
-        self._inputs = trace.inputs
-        self._values = iter(values)
-        self._begin = len(trace.inputs)
-        self._places: list[int] = []
-
-    def __next__(self) -> Value:
-        value = next(self._values)
-        self._places.append(len(self._inputs))
-        return value
-
-    def sources(self, literals: int, values: int) -> list[int]:
-        """For each input since then its place in a list, where literals and values begin at these places."""
-        of_values = {at: values + i for i, at in enumerate(self._places)}
-        of_literals = count(literals)
-        return [
-            of_values[at] if at in of_values else next(of_literals)
-            for at in range(self._begin, len(self._inputs))
-        ]
-
-
-def _used(trace: Trace, outputs: Sequence[object]) -> set[Traced]:
-    calls = needed(trace.calls, outputs)
-    used = {x for call in calls for x in traced_in((*call.arguments, *call.options.values()))}
-    return used.union(traced_in(tuple(outputs)))
-
-
-def _traced_delta(trace: Trace, delta: Value) -> Any:  # Any: a traced delta, or parts of them
-    if isinstance(delta, Parts):
-        return Parts({index: _traced_delta(trace, part) for index, part in delta.arrived.items()})
-    return trace.input(delta)
-
-
-def _leaving(trace: Trace, delta: Any) -> Any:  # Any: as in `_traced_delta`
-    if isinstance(delta, Parts):
-        arrived = [_leaving(trace, part) for part in delta.arrived.values()]
-        return trace.opaque(_put_together, tuple(delta.arrived), *arrived)
-    return leaving(trace, delta)
-
-
-def _put_together(indices: tuple[int, ...], *deltas: Value) -> Parts:
+def _together(indices: Sequence[int], *deltas: Value) -> Parts:
     return Parts(dict(zip(indices, deltas, strict=True)))
 
 
@@ -266,27 +268,18 @@ class PathProgram(BackwardProgram):
 
 
 def traced_path(
-    path: Path, evaluation: Evaluation, loss: Expression, program: Callable[..., PlanProgram] | None
+    path: Path, loss: Expression, program: Callable[[Program], PlanProgram] | None
 ) -> tuple[PathProgram | None, bool]:
-    """The program of a way that an evaluation has gone, None if there can be none; whether another run may tell.
-
-    What was traced is the run: its deltas are the evaluation's.
-    """
-    assert isinstance(loss, Node), "a weight is no way"
-    tracer = PlanTracer((), {w: evaluation.values[w] for w in path.weights})
+    """The program of a way that an evaluation has gone, None if there can be none; whether another run may tell."""
     try:
-        sources = _traced_there_and_back(tracer, path, loss)
-        if sources is None:
-            return None, True
-        if not tracer.deltas or not all(isinstance(x, Weight) for x in tracer.deltas):
+        low = _LoweredPath(path)
+        if not low.own or not low.back(loss):
             return None, False
-        tracer.results = {loss: tracer.table[loss]}
-        plan = Plan(loss, tracer, _unbound, None, program or PlanProgram, stacking=False)
-        evaluation.deltas = tracer.found()
-        way = PathProgram(plan, sources, [w.settings for w in path.weights])
-        return way if plan.updating else None, plan.early
-    finally:
-        tracer.trace.close()
+    except _FAILURES:  # the interpreter meets it, and says whose it is
+        return None, True
+    plan = Plan(low.done(), _unbound, program or PlanProgram, stacking=False)
+    way = PathProgram(plan, low.sources, [w.settings for w in path.weights])
+    return way if plan.updating and plan.ready else None, plan.early
 
 
 def _unbound(stepped: Sequence[Weight]) -> Binder:
@@ -305,97 +298,125 @@ def _values(path: Path) -> list[Value]:
     return values
 
 
-def _traced_there_and_back(tracer: PlanTracer, path: Path, loss: Expression) -> list[int] | None:
-    """The places of the plan's literals among `_values`; None where a rule fails, or is not Wengert's own."""
-    try:
-        with all_quiet():
-            sources = _there(tracer, path)
-            if not all(_own(tracer.scope, x.nodes) for x in path.steps if not isinstance(x, Bind)):
-                return sources
-            tracer.deltas = _back(tracer.scope, path, loss)
-    except Exception:  # nothing is lost: the interpreter meets it, and says whose it is
-        return None
-    return sources
+class _LoweredPath:
+    """All segments of a path as one list of operations; values are inputs, `sources` their places in `_values`."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.loss = LoweredLoss(path.weights)
+        self.operations = Operations()
+        self.sources: list[int] = []
+        self.own = (
+            True  # whether all derivatives are Wengert's: a rule of somebody else has to be asked in its turn
+        )
+        self._ops: dict[int, Sequence[Op]] = {}  # of each step that is a segment
+        self._at = 1
+        known: dict[Slot, Any] = {}  # Any: tracers
+        for w, data in self.loss.data.items():
+            self.operations.slots[w] = slot = self.operations.slot()
+            known[slot] = data
+        self.lowering = Lowering(self.operations, self.loss.builder, known)
+        for i in range(len(path.steps) - 1, -1, -1):
+            step = path.steps[i]
+            if isinstance(step, Bind):
+                self._bind(step)
+            else:
+                self._ops[i] = self._segment(step)
 
-def _there(tracer: PlanTracer, path: Path) -> list[int]:
-    scope, trace = tracer.scope, tracer.trace
-    sources: list[int] = []
-    at = 1
-    for step in reversed(path.steps):
-        if isinstance(step, Bind):
-            scope.table[step.node] = value = trace.input(step.value)
-            if step.source is None or _shared(tracer, step.source):  # a constant may be made of anything
-                tracer.shared.add(value)
-            sources.append(at)
-            at += 1
-        else:
-            walk = Marked(trace, step.computed)
-            scope.forward(step.nodes, walk)
-            for value, leaves in zip(scope.computed(step.nodes), step.segment.shares, strict=True):
-                if any(_shared(tracer, step.leaves[i]) for i in leaves):
-                    tracer.shared.add(value)
-            sources += walk.sources(at + len(step.leaves), at + len(step.inputs))
-            at += len(step.inputs) + len(step.computed)
-    return sources
+    def _input(self, value: Value, at: int, shared: bool) -> Tracer:
+        made = self.loss.input(partial(_gone, at), aval_of(value))
+        self.sources.append(at)
+        if shared:
+            self.loss.shared.add(made.var)
+        return made
 
+    def _bind(self, step: Bind) -> None:
+        self.operations.slots[step.node] = slot = self.operations.slot()
+        shared = step.source is None or self._shared(step.source)  # a constant may be made of anything
+        self.lowering.values[slot] = self._input(step.value, self._at, shared)
+        self._at += 1
 
-def _shared(tracer: PlanTracer, x: Expression) -> bool:
-    """Whether the value of `x` may be the memory of a weight."""
-    value = tracer.table[x]
-    return isinstance(x, Weight) or any(y in tracer.shared for y in traced_in(value))
+    def _segment(self, step: SegmentRun) -> Sequence[Op]:
+        made, nodes, leaves = self.operations, step.nodes, len(step.leaves)
+        ops, found, inputs = len(made.ops), len(made.found), len(made.inputs)
+        capture(nodes, (), True, {nodes[i]: of for i, of in step.segment.signatures.items()}, made)
+        for i, (slot, x) in enumerate(made.inputs[inputs:]):
+            self.lowering.values[slot] = self._input(x, self._at + leaves + i, False)
+        self._at += len(step.inputs)
+        values = []
+        for value, of in zip(step.computed, step.segment.shares, strict=True):
+            values.append(self._input(value, self._at, any(self._shared(step.leaves[i]) for i in of)))
+            self._at += 1
+        self.lowering.know(values, ops, found)
+        part = made.ops[ops:]
+        self.own &= all(op.signature is None or op.signature.pure or not op.signature.pulls for op in part)
+        return part
 
+    def _shared(self, x: Expression) -> bool:
+        """Whether the value of `x` may be the memory of a weight."""
+        slots = self.operations.slots[x]
+        values = [self.lowering.values[slot] for slot in (slots if isinstance(slots, tuple) else (slots,))]
+        return isinstance(x, Weight) or any(y in self.loss.shared for y in vars_in(bare(tuple(values))))
 
-def _own(scope: Scope, nodes: Sequence[Node]) -> bool:
-    """Whether all derivatives are Wengert's: a rule of somebody else has to be asked in its turn."""
-    signatures = [scope.meaning(node) for node in nodes]
-    while signatures:
-        signature = signatures.pop()
-        if signature.mode == CELL:
-            signatures += [node.signature for node in template_of(signature).nodes]
-        elif signature.pulls and not signature.pure:
+    def back(self, loss: Expression) -> bool:
+        """Find the delta of every weight; False if one would be another after its way through a tape."""
+        deltas = self._back(loss)
+        slots = self.operations.slots
+        weights = {slots[w]: w for w in self.path.weights}
+        if not deltas or not weights.keys() >= deltas.keys():
             return False
-    return True
+        self.loss.arrived(deltas, weights)
+        self.loss.value = self.lowering.values[slots[loss]]
+        return True
 
-
-def _back(scope: Scope, path: Path, loss: Expression) -> Table:
-    """The delta of every weight; empty if one would have been changed on its way through a tape."""
-    seed = one_like(concrete(scope.table[loss]))
-    binds = {step.node for step in path.steps if isinstance(step, Bind)}
-    unwanted = {step.node for step in path.steps if isinstance(step, Bind) and step.source is None}
-    deltas: Table = {} if loss in binds else {loss: seed}
-    late: dict[Expression, list[Any]] = {loss: [seed]} if loss in binds else {}  # Any: as in `Table`
-    for step in path.steps:
-        if isinstance(step, Bind):
-            total = _sum(scope, [*_taken(deltas, step.node), *_sum(scope, late.pop(step.node, []))])
-            source = step.source
-            if source is None or not total:
+    def _back(self, loss: Expression) -> dict[Slot, Any]:  # Any: tracers, lazy or constant; empty as above
+        slots, lowering = self.operations.slots, self.lowering
+        binds = [step for step in self.path.steps if isinstance(step, Bind)]
+        unwanted = {slots[step.node] for step in binds if step.source is None}
+        deltas: dict[Slot, Any] = {}
+        late: dict[Slot, list[Any]] = {}
+        seed = seed_of(lowering.values[slots[loss]], loss)
+        if any(step.node is loss for step in binds):
+            late[slots[loss]] = [seed]
+        else:
+            deltas[slots[loss]] = seed
+        for i, step in enumerate(self.path.steps):
+            if not isinstance(step, Bind):
+                lowering.backward(deltas, self._ops[i], late, unwanted)
                 continue
-            (delta,) = total
-            if checked_delta(concrete(delta), source) is not concrete(delta):
+            slot = slots[step.node]
+            sent: dict[Slot, Any] = {}
+            for delta in late.pop(slot, ()):
+                lowering.add(sent, slot, delta)
+            if slot in sent:
+                lowering.add(deltas, slot, sent[slot])
+            total = deltas.pop(slot, None)
+            if step.source is None or total is None:
+                continue
+            if not _passes(total, step.source):
                 return {}
-            late.setdefault(source, []).append(delta)
-            continue
-        for node in reversed(step.nodes):
-            for delta in late.pop(node, ()):
-                scope.add(deltas, node, delta)
-            for g in _taken(deltas, node):
-                for x, delta in scope.sent(node, g, unwanted):
-                    if x not in unwanted:
-                        scope.add(deltas, x, delta)
-    for x, sent in late.items():
-        for delta in sent:
-            scope.add(deltas, x, delta)
-    return deltas
+            late.setdefault(slots[step.source], []).append(total)
+        for slot, several in late.items():
+            for delta in several:
+                lowering.add(deltas, slot, delta)
+        return deltas
+
+    def done(self) -> Generator[None, None, LoweredLoss]:
+        """The steps of a lowering that has been done."""
+        yield from ()
+        return self.loss
 
 
-def _taken(deltas: Table, x: Expression) -> list[Any]:  # Any: as in `Table`
-    return [deltas.pop(x)] if x in deltas else []
+def _gone(at: int) -> Value:
+    raise AssertionError(f"value {at} of a path is not looked at: its branches are not stacked")
 
 
-def _sum(scope: Scope, sent: Sequence[Any]) -> list[Any]:  # Any: as in `Table`
-    """The sum, if there is anything."""
-    total: dict[Any, Any] = {}
-    for delta in sent:
-        scope.add(total, None, delta)  # type: ignore[arg-type] # one place
-    return [*total.values()]
+def _passes(delta: Any, x: Expression) -> bool:  # Any: a tracer, lazy or constant
+    """Whether `checked_delta` would give a delta on as it is."""
+    of = x.kind
+    if of.column is Column.OTHER or of.shape is None or isinstance(delta, LazyDelta):
+        return True
+    aval = delta.var.aval if isinstance(delta, Tracer) else aval_of(delta)
+    if of.column is Column.DOUBLE:
+        return (aval.form, aval.dtype) == ("number", float)
+    return of.column is not Column.FLOAT and (aval.shape, aval.dtype) == (of.shape, of.dtype)

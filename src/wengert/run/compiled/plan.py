@@ -19,23 +19,22 @@ from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
 from wengert.graph.store import STORE, Arena, Ref, targets
 from wengert.graph.weights import Weight
+from wengert.program.program import Program
+from wengert.program.siblings import Stacked, Weights, stacked
 from wengert.run.commit import commit
 from wengert.run.compiled.arena import Home
 from wengert.run.compiled.binder import Binder
 from wengert.run.compiled.cache import Item
-from wengert.run.compiled.chosen import Weights
 from wengert.run.compiled.interrupted import Interrupted, settle
+from wengert.run.compiled.lowered import LoweredLoss, Updating
 from wengert.run.compiled.program import PlanProgram
-from wengert.run.compiled.stacking import stacked
-from wengert.run.compiled.tracer import PlanTracer
-from wengert.run.compiled.tracing import Trace, outlined
 from wengert.run.received import handed_over
 
 Bind = Binder | Generator[None, None, Binder]  # at once, or in steps
 Changed = tuple[
     tuple[Value, ...], Any
 ]  # outputs, and what `Program.carry_out` takes; Any: each kind has its own
-_TRACED: Final = 2_000  # bytes of a traced call and its small value
+_MAKING: Final = 1 << 20  # bytes of equations and text, as long as it is being made; it is done in some runs
 
 
 class Plan(Item):
@@ -43,79 +42,79 @@ class Plan(Item):
 
     def __init__(
         self,
-        root: Node,
-        tracer: PlanTracer,
+        lowering: Generator[None, None, LoweredLoss],
         bind: Callable[[Sequence[Weight]], Bind],
-        targets: Sequence[Expression] | None = None,
-        program: Callable[..., PlanProgram] = PlanProgram,
+        program: Callable[[Program], PlanProgram] = PlanProgram,
         stacking: bool = True,
         at_once: bool = True,
     ) -> None:
         super().__init__()
-        value, trained = tracer.results[root], [w for w in tracer.deltas if isinstance(w, Weight)]
-        place = {w: i for i, w in enumerate(tracer.weights)}
+        self.updating = False  # whether it makes the steps of optimizers, too
+        self.early = False  # made of a weight's first step, so of no later run
+        self.failed = False  # no program can be made of the structure
+        self.places: list[int] = []  # of the weights that have deltas, among all
+        self.arrays: list[int] = []  # of those that are changed in place
+        self.numbers: list[int] = []
+        self.names: list[tuple[str, ...]] = []  # of the states of their optimizers
+        self.homes: list[Home] = []  # of weights that live together
+        self.whole: list[Home] = []  # of those that are changed together, too
+        self._turn = Lock()
+        self._steps: Iterator[None] | None = self._made(lowering, bind, program, stacking)
+        while at_once and self.advance():
+            pass
+
+    def _made(
+        self,
+        lowering: Generator[None, None, LoweredLoss],
+        bind: Callable[[Sequence[Weight]], Bind],
+        make: Callable[[Program], PlanProgram],
+        stacking: bool,
+    ) -> Iterator[None]:
+        """The making; each step takes at most about ten times as long as a run by the interpreter."""
+        low = yield from lowering
+        yield
+        updating = self._updated(low)
+        stepped = list(low.deltas) if self.updating else []  # the weights whose steps it makes
+        before = [(type(w.optimizer), w.settings) for w in stepped]
+        program = low.program(updating)
+        yield
+        if stacking:
+            weights = Weights([low.data[w].var for w in low.weights], self.arrays if self.updating else ())
+            made = stacked(program, weights, low.kinds(), low.values)
+            program = program if made is None else self._stacked(made)
+            yield
+        if make is PlanProgram:
+            self.program = yield from PlanProgram.in_steps(program)
+        else:
+            self.program = make(program)
+        yield
+        made_of = bind(stepped)
+        self.bind: Binder = (yield from made_of) if isinstance(made_of, Generator) else made_of
+        if before != [(type(w.optimizer), w.settings) for w in stepped]:
+            self.early = True  # they were others when their steps were written down
+
+    def _updated(self, low: LoweredLoss) -> Updating | None:
+        """The updates as part of the program, and the weights that they change."""
+        trained, place = list(low.deltas), {w: i for i, w in enumerate(low.weights)}
         self.places = [place[w] for w in trained]
         self.arrays = [place[w] for w in trained if w.kind.column is Column.ARRAY]
         self.numbers = [place[w] for w in trained if w.kind.column is not Column.ARRAY]
         with all_quiet():
-            updating = tracer.updates() if trained and targets is None else None
+            updating = low.updates() if trained and low.asked is None else None
         self.updating = updating is not None
-        self.early = tracer.first_step  # made of a weight's first step, so of no later run
+        self.early = low.first_step
         self.names = [] if updating is None else updating.names
         self.states = any(self.names)
-        trace, changing = tracer.trace, None if updating is None else updating.targets
-        if updating is not None:
-            outputs = [updating.apart(value), *updating.scalars, *updating.states]
-        else:
-            outputs = [value, *tracer.sent()] if targets is None else tracer.asked
-        outputs = outlined(outputs)
-        weights = Weights(trace.inputs[: len(tracer.weights)], changing, self.arrays if changing else ())
-        self.homes: list[Home] = []  # of weights that live together
-        self.whole: list[Home] = []  # of those that are changed together, too
-        self.in_place = False
-        self._calls = len(trace.calls)
-        self._turn = Lock()
-        stepped = [] if updating is None else trained  # the weights whose steps it makes
-        self._steps: Iterator[None] | None = self._made(
-            tracer, outputs, weights, program, partial(bind, stepped), stepped, stacking
-        )
-        if at_once:
-            while self.advance():
-                pass
+        self.in_place = self.updating and not self.numbers and not self.states  # if nobody else sees that
+        return updating
 
-    def _made(
-        self,
-        tracer: PlanTracer,
-        outputs: Sequence[Any],  # Any: traced values or constants
-        weights: Weights,
-        program: Callable[..., PlanProgram],
-        bind: Callable[[], Bind],
-        stepped: Sequence[Weight],
-        stacking: bool,
-    ) -> Iterator[None]:
-        """The rest of the making; each step takes at most about ten times as long as a run by the interpreter."""
-        trace, changing = tracer.trace, weights.targets
-        before = [(type(w.optimizer), w.settings) for w in stepped]
-        made = stacked(trace, outputs, weights, tracer.kinds()) if stacking else None
-        if made is not None:
-            trace, changing = made.trace, made.targets
-            self.homes = [Home(places) for places in made.arenas]
-            self.whole = [self.homes[i] for i in made.changed]
-            if self.updating:
-                self.arrays = [self.arrays[i] for i in made.kept]
-        yield
-        if program is PlanProgram:
-            self.program = yield from PlanProgram.in_steps(trace, outputs, changing)
-        else:
-            self.program = program(trace, outputs, changing)
-        self.in_place = not self.numbers and not self.states  # all that it changes, if nobody else sees that
-        if made is not None:
-            made.trace.close()
-        yield
-        made_of = bind()
-        self.bind: Binder = (yield from made_of) if isinstance(made_of, Generator) else made_of
-        if before != [(type(w.optimizer), w.settings) for w in stepped]:
-            self.early = True  # they were others when it was traced
+    def _stacked(self, made: Stacked) -> Program:
+        """The program, branches as one, and the weights that live together for it."""
+        self.homes = [Home(places) for places in made.arenas]
+        self.whole = [self.homes[i] for i in made.changed]
+        if self.updating:
+            self.arrays = [self.arrays[i] for i in made.kept]
+        return made.program
 
     def advance(self) -> bool:
         """Make one step more of the plan, unless another thread is at it; False where there is none left."""
@@ -127,29 +126,37 @@ class Plan(Item):
             except StopIteration:
                 self._steps = None
                 return False
+            except Exception:  # nothing is lost: the interpreter goes on, and meets whatever it is
+                import os
+
+                if os.environ.get("LOUD"):
+                    raise
+                self._steps, self.failed = None, True
+                return False
             finally:
                 self._turn.release()
         return True
-
-    def closes(self, trace: Trace) -> None:
-        """Have it let go of its trace when it has been made, or has to go before that."""
-        self._steps = _closing(self._steps, trace)
 
     @property
     def ready(self) -> bool:
         """Whether it has been made."""
         return self._steps is None
 
+    @property
+    def usable(self) -> bool:
+        """Whether it has a program for later runs."""
+        return self._steps is None and not self.failed
+
     def size(self) -> int:
-        return self.program.size() if self._steps is None else _TRACED * self._calls
+        return self.program.size() if self.usable else _MAKING
 
     def let_go(self) -> None:
-        if self._steps is None:
+        if self.usable:
             self.program.forget()
 
     def bound(self, root: Node) -> Bound | None:
         """The plan with the weights and literals of `root`; None where it does not fit, or has not been made."""
-        if self._steps is not None:
+        if not self.usable:
             return None
         found = self.bind(root)
         return None if found is None else Bound(self, *found)
@@ -342,13 +349,6 @@ class Bound:
         if not any(map(is_host_array, results)):
             return {}
         return {id(cell.at(snapshot)): cell for cell in self.cells}
-
-
-def _closing(steps: Iterator[None] | None, trace: Trace) -> Iterator[None]:
-    try:
-        yield from steps or ()
-    finally:
-        trace.close()
 
 
 def _interrupt(refusal: Exception) -> None:

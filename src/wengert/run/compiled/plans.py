@@ -229,7 +229,7 @@ class Plans:
             structure.runs += 1
             if structure.runs >= structure.needed and self._earned(structure, nodes, mode):
                 with making():
-                    return self._make(structure, evaluation, nodes, mode, targets)
+                    self._make(structure, evaluation, nodes, mode, targets)
         evaluation.segments.in_parts = structure.long
         if account is not None:
             account.interpreted(structure, evaluation)
@@ -299,10 +299,10 @@ class Plans:
         if account is not None:
             structure.spent += account.clock() - begun
         if not going:
-            if plan.early:
+            if plan.early or plan.failed:
                 self._plans.drop(structure.key, plan)
             grown(plan.size())
-            self._made(structure, True)
+            self._made(structure, not plan.failed)
 
     def _made(self, structure: Statistics, well: bool) -> None:
         """The making of a plan is over."""
@@ -317,28 +317,24 @@ class Plans:
         nodes: Sequence[Node],
         mode: Mode,
         targets: Sequence[Expression],
-    ) -> bool:
-        """Evaluate `nodes`, the root last, by tracing them, and keep the plan.
-
-        False where that fails: nothing has changed then, and the interpreter has to tell why.
-        """
+    ) -> None:
+        """Make the plan of `nodes`, the root last, or begin to; the interpreter goes on in this run."""
         account, traced_plan = self.account, _traced_plan.load()
         begun = 0.0 if account is None else account.clock()
         at_once = not self._in_steps or len(nodes) < _TINY or not is_light(nodes)
-        # the collector would go through all that a trace holds, again and again: 1.2 times as long
+        # the collector would go through all equations, again and again: 1.2 times as long
         with without_collector():
-            plan: Plan | None = traced_plan(
+            plan: Plan = traced_plan(
                 evaluation, nodes, mode, targets, self._program, self._stacked, at_once
             )
         if account is not None:
-            structure.spent = max(account.clock() - begun - structure.usual, 0.0)  # it is a run, too
-        if plan is not None and not plan.early:
+            structure.spent = account.clock() - begun
+        if not plan.early and not plan.failed:
             self._plans.keep(structure.key, plan)
-        elif plan is not None:
+        elif plan.early:
             structure.tried = False  # a run of some weight's first step tells nothing of the others
-        if plan is None or plan.early or plan.ready:
-            self._made(structure, plan is not None)
-        return plan is not None
+        if plan.early or plan.ready:
+            self._made(structure, not plan.failed)
 
 
 def answer(

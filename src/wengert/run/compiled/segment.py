@@ -46,6 +46,8 @@ class Segment(Item):
         forms: Mapping[int, Form],
         program: PlanProgram,
         make: Callable[..., PlanProgram],
+        cells: bool,
+        signatures: Mapping[int, Signature],
     ) -> None:
         super().__init__()
         self.number = next(_NUMBERS)
@@ -54,7 +56,8 @@ class Segment(Item):
         self.program = program
         self.make = make
         self.shares: list[frozenset[int]] = []  # the leaves whose memory each computed value may be
-        self.cells = any(node.signature.mode in (CELL, UNRESOLVED) for node in nodes)  # or there may be
+        self.cells = cells  # whether some of the nodes are calls of such
+        self.signatures = signatures  # of nodes whose kinds were open
         used = {node.operands[i] for node in nodes for i in node.signature.nodes}
         self.ends = [i for i, node in enumerate(nodes) if node not in used]
         self.back: dict[object, SegmentBackward | None] = {}  # None: the interpreter's business
@@ -126,7 +129,7 @@ class SegmentRun:
 
     @property
     def computed(self) -> tuple[Value, ...]:
-        """In the order of `Scope.computed`."""
+        """In the order of `Operations.found`."""
         return self.outputs[len(self.nodes) :] if self.segment.cells else self.outputs
 
     def open(self, values: Values) -> dict[Node, Signature]:
@@ -166,10 +169,8 @@ class SegmentRun:
         if key not in back:
             if len(back) >= _MOST_BACK or (allowed is not None and not allowed()):
                 return None
-            made = _traced_backward(self, deltas, unwanted, joined or {})
-            back[key] = None if made is None else made[0]
-            grown(0 if made is None else made[0].program.size())
-            return None if made is None else made[1]
+            back[key] = made = _traced_backward(self, deltas, unwanted, joined or {})
+            grown(0 if made is None else made.program.size())
         found = back[key]
         return None if found is None else found.run(self, deltas, joined or {})
 
@@ -190,7 +191,7 @@ class SegmentBackward:
         self, segment_run: SegmentRun, deltas: Mapping[int, Value], joined: Mapping[Expression, Value]
     ) -> Sent:
         """Deltas sent in one run."""
-        before = [x for x in joined.values() if x is not None]
+        before = parts_of(x for x in joined.values() if x is not None)
         everything = [None, *segment_run.inputs, *segment_run.computed, *parts_of(deltas.values()), *before]
         buffers = self.program.take()
         try:
@@ -289,12 +290,11 @@ class Segments:
                 return found
         if not (self._earned(nodes) if allowed is None else self._admitted(nodes) and allowed()):
             return None
-        made = _traced_segment(nodes, values, self._program)
-        if made is None:
-            return None
-        self._made.keep(key, made[0])
-        segment_run: SegmentRun = made[1]
-        return segment_run
+        made: Segment | None = _traced_segment(nodes, values, self._program)
+        found = None if made is None else made.evaluate(nodes, values)
+        if made is not None and found is not None:
+            self._made.keep(key, made)
+        return found
 
     def _earned(self, nodes: Sequence[Node]) -> bool:
         """Count a run; whether it should be traced this time."""

@@ -10,7 +10,7 @@ Refuses to know: the scheduler and the threads; the meaning of calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, pairwise, starmap
@@ -19,16 +19,24 @@ from time import perf_counter
 from types import CellType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from wengert.arrays import Value, give_back, is_host_array
+from wengert.arrays import Value, give_back
 from wengert.arrays.changes import Change, carry_out, carry_out_by
-from wengert.arrays.outlines import blank
 from wengert.control import Do
 from wengert.control.do import FlatMap, Question
 from wengert.graph.node import Node
 from wengert.graph.operation import EXTERNAL
-from wengert.run.compiled.layout import NUMBERS, Form, Layout
-from wengert.run.compiled.program import PlanProgram, _PlanText, lines_of
-from wengert.run.compiled.tracing import Call, Trace, Traced, traced_in
+from wengert.program.emit import ProgramText
+from wengert.program.program import Eqn, Program, Var, vars_in
+from wengert.run.compiled.program import (
+    PlanProgram,
+    asking,
+    buffers_of,
+    changes,
+    end,
+    head,
+    simplified,
+    text_of,
+)
 from wengert.run.direct import _forward_of
 from wengert.run.threads.loops import HANDOFF
 from wengert.run.threads.pool import ThreadPool
@@ -172,40 +180,24 @@ class Terms(NamedTuple):
 TERMS: Final = Terms()
 
 
-class CallList(NamedTuple):
-    """The calls, inputs, outputs and targets of a program."""
-
-    calls: Sequence[Call]  # those with a result first, then the effects
-    inputs: Sequence[Traced]
-    outputs: Sequence[Any]  # Any: traced values or constants
-    targets: Sequence[Traced] | None
-
-
 class AutotunedProgram(PlanProgram):
     """A program that times its calls, and then runs in tasks or in a straight line, whichever has been faster."""
 
-    def __init__(
-        self,
-        pool: ThreadPool,
-        terms: Terms,
-        trace: Trace,
-        outputs: Sequence[Any],  # Any: as in `CallList`
-        targets: Sequence[Traced] | None = None,
-    ) -> None:
-        calls = lines_of(trace, outputs)
-        self._calls: CallList | None = _without_values(CallList(calls, trace.inputs, outputs, targets))
+    def __init__(self, pool: ThreadPool, terms: Terms, p: Program) -> None:
+        p = simplified(p)
+        self._program: Program | None = p
         self._pool = pool
         self._terms = terms
         self._lock = Lock()
         self._marks: list[Sequence[float]] = []  # of each timed run: when each call began and ended
-        self._changes = targets is not None
-        self._straight = PlanProgram(trace, outputs, targets)
+        self._changes = p.targets is not None
+        self._straight = PlanProgram(p)
         self._ways: tuple[
             PlanProgram, ...
         ] = ()  # the straight line and the tasks, if these may be worth a try
         self._times: tuple[list[float], list[float]] = ([], [])  # of the runs of either in a trial
         # None: a trial goes on, and the ways take turns
-        self._way: PlanProgram | None = _Timed(self._calls, self._marks.append)
+        self._way: PlanProgram | None = _Timed(p, self._marks.append)
         self._turn = 0
         self._again = terms.again
         self._chosen: PlanProgram | None = None  # last time
@@ -277,19 +269,19 @@ class AutotunedProgram(PlanProgram):
 
     def _divide(self) -> None:
         with self._lock:
-            if self._calls is not None:
-                self._divided(self._calls)
+            if self._program is not None:
+                self._divided(self._program)
 
-    def _divided(self, of: CallList) -> None:
+    def _divided(self, p: Program) -> None:
         costs = [min(times) for times in zip(*map(_differences, self._marks), strict=True)]
-        self._calls = None
+        self._program = None
         self._marks.clear()
         if sum(costs) <= 2 * self._terms.handoff:
             self._choose(self._straight)
             return
-        pure = sum(call.result is not None for call in of.calls)
+        pure = len(p.eqns)
         changes = costs[pure + 2 :]  # after what it takes to ask for targets, and to find the changes
-        tasks = ScheduledProgram(of, costs[:pure] + changes, self._pool, self._terms.handoff)
+        tasks = ScheduledProgram(p, costs[:pure] + changes, self._pool, self._terms.handoff)
         if tasks.pays and self._terms.tried:
             self._ways = (self._straight, tasks)
             self._try()
@@ -314,86 +306,49 @@ class AutotunedProgram(PlanProgram):
             give_back()
 
 
-def _without_values(of: CallList) -> CallList:
-    """CallList of which only shapes are kept: nothing of the traced run stays alive (S13)."""
-    slots = _Slots()
-    calls = [replace(c, arguments=slots.of(c.arguments), result=slots.of(c.result)) for c in of.calls]
-    return CallList(calls, *map(slots.of, of[1:]))
-
-
-class _Slots:
-    """Another slot for each traced value."""
-
-    def __init__(self) -> None:
-        self._trace = Trace()
-        self._slots: dict[Traced, Traced] = {}
-
-    def of(self, x: Any) -> Any:  # Any: as in `Call`
-        """`x` with the other values in it."""
-        if isinstance(x, (tuple, list)):
-            return type(x)(map(self.of, x))
-        if not isinstance(x, Traced):
-            return x
-        if x not in self._slots:
-            self._slots[x] = Traced(self._trace, _shape_only(x.value))
-        return self._slots[x]
-
-
-def _shape_only(value: Value) -> Value:
-    """A number, or a blank of an array that could lie in a buffer: all that a layout reads."""
-    if is_host_array(value):
-        return blank(value) if value.flags.c_contiguous else None
-    return value if isinstance(value, NUMBERS) else None
-
-
 def _differences(marks: Sequence[float]) -> list[float]:
     return [b - a for a, b in pairwise(marks)]
 
 
 class _Timed(PlanProgram):
-    """The straight line, with the clock read after each call."""
+    """The straight line, with the clock read after each equation."""
 
-    def __init__(self, of: CallList, note: Callable[[Sequence[float]], None]) -> None:
-        layout = Layout(of.calls, of.outputs)
-        text = _PlanText(of.inputs, of.targets, layout)
+    def __init__(self, p: Program, note: Callable[[Sequence[float]], None]) -> None:
+        text = text_of(p, buffers_of(p))
         text.constants.scope |= {"clock": perf_counter, "note": note, "starmap": starmap}
-        lines = [*text.head(), "marks = [clock()]"]
-        for call in of.calls:
-            if call.result is not None:
-                lines += [text.line(call), "marks.append(clock())"]
-        lines += [text.asking(of.outputs), "marks.append(clock())"]
-        effects = [text.change(call) for call in of.calls if call.result is None]
-        if of.targets is None:
+        lines = [*head(text), "marks = [clock()]"]
+        for e in p.eqns:
+            lines += [text.line(e), "marks.append(clock())"]
+        lines += [asking(text, p), "marks.append(clock())"]
+        effects = map(text.change, p.effects)
+        if p.targets is None:
             lines.append("note(marks)")
         look = (
             "(marks.extend, starmap(clock, ((),)))"  # made of functions written in C, as changes have to be
         )
-        changes = ", ".join([look, *(f"{line}, {look}" for line in effects), "(note, marks)"])
-        self._compile(text, [*lines, text.end(of.outputs, f"[{changes}]")])
+        changed = ", ".join([look, *(f"{line}, {look}" for line in effects), "(note, marks)"])
+        self._compile(text, [*lines, end(text, p, f"[{changed}]")])
 
 
 class ScheduledProgram(PlanProgram):
     """A program whose tasks are functions of their own, which a thread pool runs as soon as they can begin."""
 
-    def __init__(self, of: CallList, costs: Sequence[float], pool: ThreadPool, handoff: float) -> None:
-        at = sum(call.result is not None for call in of.calls)
-        pure, effects = of.calls[:at], of.calls[at:]
+    def __init__(self, p: Program, costs: Sequence[float], pool: ThreadPool, handoff: float) -> None:
+        pure, at = p.eqns, len(p.eqns)
         first = schedule(_needs(pure), costs[:at], pool.threads, handoff)
-        order = _heaviest_first(effects, costs[at:])
-        effects = [effects[i] for i in order]
+        order = _heaviest_first(p.effects, costs[at:])
+        effects = [p.effects[i] for i in order]
         last = schedule(_turns(effects), [costs[at + i] for i in order], pool.threads, handoff)
         self.pays = first.span + last.span < sum(costs)
         groups = [*([pure[i] for i in part] for part in first.parts)]
         updates = [*([effects[i] for i in part] for part in last.parts)]
-        layout = _TaskLayout([*groups, *updates], of.outputs)
-        text = _PlanText(of.inputs, of.targets, layout)
+        lanes = {e: lane for lane, group in enumerate([*groups, *updates]) for e in group}
+        p = replace(p, eqns=[*chain.from_iterable(groups)], effects=[*chain.from_iterable(updates)])
+        text = text_of(p, buffers_of(p, lanes))
         text.constants.scope["pool"] = pool.run
-        shared = _shared(groups, updates, of.outputs)
-        lines = text.head()
-        lines += _written(text, groups, first, shared, "r")
-        asking = text.asking(of.outputs)
-        changes = "".join(f"{text.changes(part)}, " for part in updates)
-        self._compile(text, [*lines, asking, text.end(of.outputs, f"({changes})")])
+        lines = [*head(text), *_tasks(text, groups, first, _shared(groups, p))]
+        changed = "".join(f"{changes(text, part)}, " for part in updates)
+        self._compile(text, [*lines, asking(text, p), end(text, p, f"({changed})")])
         self._pool, self._last = pool, last
 
     def carry_out(self, changes: Sequence[list[Change]], last: Iterable[Change]) -> None:
@@ -404,98 +359,56 @@ class ScheduledProgram(PlanProgram):
             carry_out([*chain.from_iterable(changes), *last])
 
 
-def _needs(calls: Sequence[Call]) -> list[set[int]]:
-    """For each call the calls whose results it takes, or whose memory its operands share."""
-    made: dict[Traced, int] = {}
+def _needs(eqns: Sequence[Eqn]) -> list[set[int]]:
+    """For each equation those whose results it takes."""
+    made: dict[Var, int] = {}
     needs = []
-    for i, call in enumerate(calls):
-        needs.append({made[x] for x in traced_in(call.arguments) if x in made})
-        if call.result is not None:
-            made[call.result] = i
+    for i, e in enumerate(eqns):
+        needs.append({made[x] for x in e.reads if x in made})
+        made[e.result] = i
     return needs
 
 
-def _turns(effects: Sequence[Call]) -> list[set[int]]:
+def _turns(effects: Sequence[Eqn]) -> list[set[int]]:
     """For each effect the one before it on the same target."""
     latest: dict[object, int] = {}
     turns = []
-    for i, call in enumerate(effects):
-        turns.append({latest[call.arguments[0]]} if call.arguments[0] in latest else set())
-        latest[call.arguments[0]] = i
+    for i, e in enumerate(effects):
+        turns.append({latest[e.arguments[0]]} if e.arguments[0] in latest else set())
+        latest[e.arguments[0]] = i
     return turns
 
 
-def _heaviest_first(effects: Sequence[Call], costs: Sequence[float]) -> list[int]:
+def _heaviest_first(effects: Sequence[Eqn], costs: Sequence[float]) -> list[int]:
     """Effects by the cost of all on their target, so that the last to be placed are small; in order for each target."""
     total: dict[object, float] = {}
-    for call, cost in zip(effects, costs, strict=True):
-        total[call.arguments[0]] = total.get(call.arguments[0], 0.0) + cost
+    for e, cost in zip(effects, costs, strict=True):
+        total[e.arguments[0]] = total.get(e.arguments[0], 0.0) + cost
     return sorted(range(len(effects)), key=lambda i: -total[effects[i].arguments[0]])
 
 
-def _shared(
-    groups: Sequence[Sequence[Call]], updates: Iterable[Sequence[Call]], outputs: Sequence[object]
-) -> set[Traced]:
+def _shared(groups: Sequence[Sequence[Eqn]], p: Program) -> set[Var]:
     """The results that are taken outside of their own task."""
-    home = {call.result: at for at, group in enumerate(groups) for call in group}
-    taken = {
-        x for at, group in enumerate(groups) for call in group
-        for x in traced_in(call.arguments) if home.get(x, at) != at
-    }  # fmt: skip
-    return taken.union(
-        traced_in(tuple(outputs)), *(traced_in(call.arguments) for group in updates for call in group)
-    )
+    home = {e.result: at for at, group in enumerate(groups) for e in group}
+    taken = {x for at, group in enumerate(groups) for e in group for x in e.reads if home.get(x, at) != at}
+    return taken.union(vars_in(tuple(p.outputs)), *(e.reads for e in p.effects))
 
 
-def _written(
-    text: _PlanText, groups: Sequence[Sequence[Call]], tasks: TaskSchedule, shared: set[Traced], letter: str
+def _tasks(
+    text: ProgramText, groups: Sequence[Sequence[Eqn]], tasks: TaskSchedule, shared: set[Var]
 ) -> list[str]:
     """The lines of tasks: a function each, and the call that runs them; a single task needs no function."""
-    written = [[text.line(call) for call in group] for group in groups]
+    written = [[text.line(e) for e in group] for group in groups]
     if len(groups) <= 1:
         return [line for group in written for line in group]
     lines = []
-    named = {*text.layout.place, *text.layout.views}
     for at, (group, body) in enumerate(zip(groups, written, strict=True)):
-        made = [call.result for call in group if call.result in shared]
-        names = [text.names[x] for x in made if x is not None and x not in named]
+        names = [
+            name for e in group if e.result in shared and (name := text.names[e.result]) not in text.frame
+        ]
         lines += [f"{name} = None" for name in names]
-        lines.append(f"def {letter}{at}():")
+        lines.append(f"def r{at}():")
         lines += [f" nonlocal {name}" for name in names]
         lines += [f" {line}" for line in body if line] or [" pass"]
-    works = "".join(f"{letter}{at}, " for at in range(len(groups)))
+    works = "".join(f"r{at}, " for at in range(len(groups)))
     return [*lines, f"pool(({works}), {text.constants.name(tasks)})"]
-
-
-class _TaskLayout(Layout):
-    """The layout in which a buffer is reused only within the one task that has used it."""
-
-    def __init__(self, groups: Sequence[Sequence[Call]], outputs: Sequence[object]) -> None:
-        self._task: Mapping[Call, int] = {call: at for at, group in enumerate(groups) for call in group}
-        self._home = {call.result: at for call, at in self._task.items() if call.result is not None}
-        self._free: dict[int, dict[Form, list[int]]] = {}
-        super().__init__([call for group in groups for call in group], outputs)
-
-    def _last_uses(self, calls: Sequence[Call]) -> dict[int, dict[Traced, None]]:
-        users: dict[Traced, set[int]] = {}
-        for call in calls:
-            for x in traced_in((*call.arguments, call.result)):
-                for root in self.roots.get(x, ()):
-                    users.setdefault(root, set()).add(self._task[call])
-        last = super()._last_uses(calls)
-        return {at: {x: None for x in dying if len(users[x]) == 1} for at, dying in last.items()}
-
-    def _ends(self, calls: Sequence[Call], outputs: Sequence[object]) -> dict[Call, list[Traced]]:
-        users: dict[Traced, set[int]] = {}
-        for call in calls:
-            for x in traced_in((*call.arguments, *call.options.values(), call.result)):
-                users.setdefault(x, set()).add(self._task[call])
-        ends = super()._ends(calls, outputs)
-        return {call: [x for x in dying if len(users[x]) == 1] for call, dying in ends.items()}
-
-    def _settle(self, result: Traced, free: dict[Form, list[int]]) -> None:
-        super()._settle(result, self._free.setdefault(self._home[result], {}))
-
-    def _release(self, dying: Iterable[Traced], free: dict[Form, list[int]]) -> None:
-        for x in dying:
-            super()._release([x], self._free.setdefault(self._home[x], {}))

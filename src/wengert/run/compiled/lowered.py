@@ -1,0 +1,244 @@
+"""Structures as programs: forward, backward, and the steps of optimizers, from what is known of their leaves.
+
+Knows: that weights are the first inputs, then literals, then states; that no value is looked at, so that nothing is
+computed and no rule of a user's is called; that all effects come after the last step, and that only the steps of
+optimizers which have promised to be pure are written down.
+Refuses to know: when a program is worth making, who runs it, and who commits.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from wengert.arrays import HOST, Float32, Value, dtype_of, is_array, one_like, shape_of
+from wengert.arrays.abstract import UNKNOWN, Aval, sizes_for
+from wengert.arrays.infer import aval_of
+from wengert.arrays.kernels import subtract_into
+from wengert.graph.kinds import Column
+from wengert.graph.node import Expression, Node
+from wengert.graph.products import zero_of
+from wengert.graph.store import Ref
+from wengert.graph.weights import Weight
+from wengert.lazy import LazyDelta, dense
+from wengert.program.build import Builder, Tracer, bare
+from wengert.program.capture import Slot, capture
+from wengert.program.derive import Lowering, aval_of_kind, leaving
+from wengert.program.memory import Roots, aliases
+from wengert.program.program import Program, Var, vars_in
+
+NUMBERS: Final = (float, int, Float32)
+
+
+class LoweredLoss:
+    """A value with the deltas of weights, in the making: `builder` has the equations so far."""
+
+    def __init__(self, weights: Sequence[Weight]) -> None:
+        self.builder = Builder()
+        self.weights = weights
+        self.inputs: list[Var] = []
+        self.given: list[Callable[[], Any]] = []  # Any: the inputs' values now, of every type
+        self.data = {w: self.input(partial(getattr, w.ref, "data")) for w in weights}
+        self.value: Any = None  # Any: a tracer or a constant
+        self.deltas: dict[Weight, Any] = {}  # Any: tracers, lazy or constant
+        self.asked: list[Any] | None = None  # Any: the deltas of targets, in place of the value
+        self.shared: set[Var] = set()  # inputs that may be the memory of weights
+        self.foreign = False  # whether a rule is met that promises nothing
+        self.first_step = False  # of some weight's optimizer
+
+    def input(self, get: Callable[[], Any], aval: Aval | None = None) -> Tracer:  # Any: as in `given`
+        """An input that has this value now."""
+        made = self.builder.input(aval_of(get()) if aval is None else aval)
+        self.inputs.append(made.var)
+        self.given.append(get)
+        return made
+
+    def arrived(
+        self, deltas: Mapping[Slot, Any], weights: Mapping[Slot, Weight]
+    ) -> None:  # Any: as in `deltas`
+        """Take the deltas of weights, in the order in which they have arrived."""
+        self.deltas = {weights[slot]: delta for slot, delta in deltas.items() if slot in weights}
+
+    def dense(self, value: Any, delta: Any) -> Any:  # Any: as in `deltas`; None: the loss does not depend
+        """The delta of a target with this value."""
+        return self.builder.opaque(zero_of, UNKNOWN, value) if delta is None else dense(delta)
+
+    def kinds(self) -> dict[Var, Hashable]:
+        """Of each input what it has in common with those that it may stand in one array with."""
+        found: dict[Var, Hashable] = {x: x.aval for x in self.inputs}
+        for w in self.weights:
+            x, optimizer = self.data[w].var, w.optimizer
+            found[x] = (Weight, x.aval, type(optimizer), id(optimizer.settings))
+        return found
+
+    def values(self) -> list[Any]:  # Any: as in `given`
+        """The inputs' values."""
+        return [get() for get in self.given]
+
+    # -- the steps of optimizers ------------------------------------------------------------------------
+
+    def updates(self) -> Updating | None:
+        """The updates as part of the program; None where an optimizer has to be asked in each run."""
+        if self.foreign:
+            return None  # somebody else's rule may train in the middle of a run: the commit sees what it did
+        made = Updating(self)
+        steps, inputs = [], len(self.inputs)
+        for weight, delta in self.deltas.items():
+            step = made.step(weight, delta)
+            if step is None:
+                del self.inputs[inputs:], self.given[inputs:]
+                return None
+            steps.append(step)
+        made.apply(steps)
+        return made
+
+    def outputs(self, updating: Updating | None) -> list[Any]:  # Any: tracers and constants
+        """The results of the program."""
+        if updating is not None:
+            return [updating.apart(self.value), *updating.scalars, *updating.states]
+        if self.asked is not None:
+            return self.asked
+        return [self.value, *(leaving(self.builder, d) for d in self.deltas.values())]
+
+    def program(self, updating: Updating | None) -> Program:
+        """The program of all that has been written down."""
+        outputs = bare(tuple(self.outputs(updating)))
+        targets = None if updating is None else [x.var for x in updating.targets]
+        b = self.builder
+        return Program(self.inputs, b.eqns, outputs, targets=targets, effects=b.effects)
+
+
+def lowered_in_steps(
+    nodes: Sequence[Node], weights: Sequence[Weight], back: bool, targets: Sequence[Expression] | None
+) -> Generator[None, None, LoweredLoss]:
+    """The value of the last node, and if it goes `back` the deltas of weights and of targets."""
+    made, root = LoweredLoss(weights), nodes[-1]
+    operations = capture(nodes, weights, literals=True)
+    slots = operations.slots
+    known = {slots[w]: made.data[w] for w in weights}
+    for slot, x in operations.inputs[len(weights) :]:
+        known[slot] = made.input(partial(_itself, x))
+    lowering = Lowering(operations, made.builder, known)
+    yield
+    lowering.forward()
+    made.value = lowering.values[slots[root]]
+    if back:
+        yield
+        deltas = {slots[root]: seed_of(made.value, root)}
+        lowering.backward(deltas)
+        made.arrived(deltas, {slots[w]: w for w in weights})
+        sent = deltas | lowering.taken
+        if targets is not None:
+            made.asked = [made.dense(lowering.values[slots[x]], sent.get(slots[x])) for x in targets]
+    made.foreign = lowering.foreign
+    return made
+
+
+def seed_of(value: Any, loss: Expression) -> Any:  # Any: a tracer or a constant; a number or an array
+    """The delta that a loss of this value begins with."""
+    aval = value.var.aval if isinstance(value, Tracer) else aval_of(value)
+    aval = aval_of_kind(loss.kind) if aval.form == "other" else aval
+    if aval.form == "number":
+        return 1.0
+    return one_like(
+        aval.dtype.type(0) if aval.form == "scalar" else HOST.ones(sizes_for(aval.shape, 0), aval.dtype)
+    )
+
+
+def _itself(x: Any) -> Any:  # Any: a literal
+    return x
+
+
+class _Weight:
+    """A weight as the step of an optimizer sees it: its data are a tracer, too."""
+
+    def __init__(self, weight: Weight, data: Tracer) -> None:
+        self._weight = weight
+        self.ref = Ref(data)
+        self.data = data
+
+    def __getattr__(self, name: str) -> Any:  # Any: whatever a weight has
+        return getattr(self._weight, name)
+
+
+class Updating:
+    """The steps of all optimizers; then the changes in place, which begin when no step can fail any more."""
+
+    def __init__(self, of: LoweredLoss) -> None:
+        self._of = of
+        self.weights: list[Weight] = []
+        self.names: list[tuple[str, ...]] = []  # of the state of each weight's optimizer
+        self.states: list[Any] = []  # Any: the new states of all, in that order, tracers and constants
+        self.targets: list[Tracer] = []  # what is changed in place
+        self.scalars: list[Any] = []  # Any: new values of weights that are numbers, tracers
+        self._data = {x.var for x in of.data.values()} | of.shared
+        self._roots: dict[Var, Roots] = {}
+
+    def step(self, weight: Weight, delta: Any) -> Any:  # Any: a tracer, lazy or constant; None: unknown
+        """Array that is subtracted from one weight."""
+        optimizer, of = weight.optimizer, self._of
+        state = optimizer.state()
+        if state is None or not all(is_array(v) or type(v) in NUMBERS for v in state.values()):
+            return None
+        staged = optimizer.staged()
+        for name in state:
+            setattr(staged, name, of.input(partial(_state, weight, name)))
+        try:
+            step = staged.step(delta, _Weight(weight, of.data[weight]))  # type: ignore[arg-type] # stands for it
+        except (TypeError, AttributeError):  # it decides by a value, or goes round its namespace
+            return None
+        after = staged.state() or {}
+        if after.keys() != state.keys():  # the first step makes the state: a later run will tell
+            of.first_step = True
+            return None
+        if not _fits(step, weight):
+            return None
+        self.weights.append(weight)
+        self.names.append(tuple(state))
+        self.states += after.values()
+        return step
+
+    def apart(self, x: Any) -> Any:  # Any: a tracer, lazy or constant
+        """`x`, or its own copy where it shares memory with the data of a weight, which are about to change."""
+        lazy = isinstance(x, LazyDelta)
+        arrays = (*(y for term in x.terms for y in term.arrays()), x.rest) if lazy else (x,)
+        if not any(r in self._data for y in vars_in(bare(arrays)) for r in self._roots.get(y, (y,))):
+            return x
+        return self._of.builder.call(operator.pos, dense(x))  # a copy, unlike a product with 1
+
+    def apply(self, steps: Sequence[Any]) -> None:  # Any: as in `step`
+        """Write down the changes."""
+        builder = self._of.builder
+        self._roots = aliases(builder.eqns)
+        for weight, step in zip(self.weights, [self.apart(step) for step in steps], strict=True):
+            data = self._of.data[weight]
+            if weight.kind.column is not Column.ARRAY:
+                self.scalars.append(_as(data.var.aval, data - step))
+                continue
+            target = builder.input(data.var.aval)
+            self.targets.append(target)
+            if isinstance(step, LazyDelta):
+                step.changes(target)
+            else:
+                builder.effect(subtract_into, target, step)
+
+
+def _state(weight: Weight, name: str) -> Value:
+    value: Value = getattr(weight.optimizer, name)
+    return value
+
+
+def _as(aval: Aval, made: Any) -> Any:  # Any: a tracer
+    """New data of a weight that is a number, of the class of the data before."""
+    if (made.var.aval.form, made.dtype) == (aval.form, aval.dtype):
+        return made
+    return made.builder.call(float if aval.form == "number" else aval.dtype.type, made)
+
+
+def _fits(step: Any, weight: Weight) -> bool:  # Any: a tracer, lazy or constant
+    """Whether a step can be subtracted in place; one of another dtype or shape is the commit's business."""
+    if isinstance(step, LazyDelta) or weight.kind.column is not Column.ARRAY:
+        return True
+    return (shape_of(step), dtype_of(step)) == (weight.kind.shape, weight.kind.dtype)
