@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any, ClassVar, NoReturn, cast
 
 from wengert.arrays import HOST, SCALAR, Namespace, is_array, serve, shape_of
-from wengert.arrays.abstract import Aval, Sizes
+from wengert.arrays.abstract import UNKNOWN, Aval, Sizes
 from wengert.arrays.changes import Change
 from wengert.arrays.infer import infer
 from wengert.arrays.kernels import EFFECTS, transposed
 from wengert.arrays.pieces import PIECES, REWRITES
 from wengert.lazy import LazyDelta
-from wengert.program.program import Argument, Eqn, Function, Var, effect, mapped, mentions_rows, vars_in
+from wengert.program.program import Argument, Eqn, Function, Var, effect, mapped, mentions_rows
 
 __all__ = ["Builder", "RecordingNamespace", "Tracer", "bare"]
 
@@ -83,10 +83,11 @@ class Builder:
 
     def _called(self, function: Function, given: tuple[Argument, ...], options: dict[str, Any]) -> Argument:
         options = {name: bare(x) for name, x in options.items()}
-        everything = (*given, *options.values())
-        if next(vars_in(everything), None) is None and not mentions_rows(everything):
+        made = Eqn(function, given, options, Var(UNKNOWN))
+        if made.constant and not mentions_rows((*given, *options.values())):
             return function(*given, **options)
-        return self._written(Eqn(function, given, options, Var(self._inferred(function, given, options))))
+        made.result.aval = self._inferred(function, given, options)
+        return self._written(made)
 
     def _written(self, eqn: Eqn) -> Var:
         self.eqns.append(eqn)
@@ -95,7 +96,7 @@ class Builder:
 
     def _inferred(self, function: Function, given: tuple[Argument, ...], options: dict[str, Any]) -> Aval:
         """The abstract value of a call, inferred once for equal ones."""
-        abstract = mapped(_aval, given)
+        abstract = tuple([x.aval if type(x) is Var else mapped(_aval, x) for x in given])
         named = {name: mapped(_aval, x) for name, x in options.items()}
         key = (function, *map(_key, abstract), *map(_key, named.items()))
         try:
@@ -128,7 +129,12 @@ def _is_tracer(x: object) -> bool:
 
 def _key(x: Argument) -> object:
     """Key of an argument for equality: 1, 1.0 and True are not, and neither are two arrays."""
-    if isinstance(x, Var) or is_array(x):
+    cls = type(x)
+    if cls is Var:
+        return id(x)
+    if cls is int or cls is str or (cls is float and x):
+        return cls, x
+    if is_array(x):
         return id(x)
     if isinstance(x, tuple):
         return tuple(map(_key, x))

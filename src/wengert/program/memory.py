@@ -65,7 +65,7 @@ def placed(
     """Find a place for each result: `outputs` in what is given where that can be, `kept` in buffers with their keys.
 
     Nothing is written over what is `wanted` or kept. What is `leaving` for good has no place, and neither has what a
-    function is given that may keep it. Equations on several `lanes` run at once: each uses again what it has used itself.
+    function is given that may keep it. Equations on several `lanes` run at once: each has buffers of its own.
     """
     return _Placing(eqns, outputs, wanted, kept, leaving, lanes).placement
 
@@ -104,7 +104,8 @@ class _Placing:
             if isinstance(x, Var) and x in self.able and x not in self.placement.outputs:
                 self.placement.outputs[x] = i
         self._assemble()
-        self._allot()
+        if self.able or self.placement.pieces or any(isinstance(e.function, Pieces) for e in eqns):
+            self._allot()
         self._look()
         self._end({*vars_in(tuple(outputs)), *wanted, *leaving})
 

@@ -18,6 +18,9 @@ Function = Callable[..., Any]  # Any: functions of an array library, and rules o
 Argument = Any  # Any: variables, constants, and tuples and slices of them
 
 
+_NESTED: Final = (tuple, list, slice)
+
+
 @dataclass(slots=True, eq=False)
 class Var:
     """A variable, assigned once: by an equation or from outside. Two are equal if they are one."""
@@ -63,7 +66,13 @@ class Eqn:
     reads: tuple[Var, ...] = field(init=False)  # the variables among its arguments
 
     def __post_init__(self) -> None:
-        self.reads = tuple(vars_in((self.arguments, *self.options.values())))
+        found: list[Var] = []
+        for x in (*self.arguments, *self.options.values()) if self.options else self.arguments:
+            if type(x) is Var:
+                found.append(x)
+            elif isinstance(x, _NESTED):
+                found += vars_in(x)
+        self.reads = tuple(found)
 
     @property
     def constant(self) -> bool:
@@ -149,9 +158,6 @@ def name_of(function: Function) -> str:
     name: str = getattr(function, "__name__", type(function).__name__)
     owner = getattr(getattr(function, "__self__", None), "__name__", "")
     return f"{owner}.{name}" if name == "reduce" else name
-
-
-_NESTED: Final = (tuple, list, slice)
 
 
 def parts_of(x: Argument) -> Iterable[Argument]:
