@@ -285,7 +285,8 @@ def _joined(f: Function, xs: Any, axis: int = 0) -> Aval:
     avals = [_as_aval(x) for x in xs]
     at, first = axis % len(avals[0].shape), avals[0].shape
     size = _total([x.shape[at] for x in avals])
-    return Aval((*first[:at], size, *first[at + 1 :]), np.result_type(*[x.dtype for x in avals]))
+    dtype = np.result_type(*[x.dtype for x in avals])
+    return Aval((*first[:at], size, *first[at + 1 :]), dtype, "array", _ordered(avals))
 
 
 @infers(host.stack)
@@ -293,7 +294,8 @@ def _stack(f: Function, xs: Any, axis: int = 0) -> Aval:
     avals = [_as_aval(x) for x in xs]
     shape = avals[0].shape
     at = axis % (len(shape) + 1)
-    return Aval((*shape[:at], len(avals), *shape[at:]), np.result_type(*[x.dtype for x in avals]))
+    dtype = np.result_type(*[x.dtype for x in avals])
+    return Aval((*shape[:at], len(avals), *shape[at:]), dtype, "array", _ordered(avals))
 
 
 @infers(kernels.gathered)
@@ -319,7 +321,7 @@ def _number(f: Function, x: Any) -> Aval:
 @infers(host.pad)
 def _pad(f: Function, x: Aval, widths: Any, value: float) -> Aval:
     sizes = [n if a == b == 0 else n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
-    return Aval(tuple(sizes), x.dtype)
+    return Aval(tuple(sizes), x.dtype, "array", _ordered((x,)))
 
 
 # -- places --------------------------------------------------------------------------------------------

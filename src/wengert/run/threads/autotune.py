@@ -213,9 +213,9 @@ class AutotunedProgram(PlanProgram):
         way = self._way or self._ways[turn % 2]
         return way, way.take()
 
-    def give(self, buffers: tuple[Any, ...]) -> None:  # Any: as in `take`
-        """Free the buffers of a run."""
-        way, own = buffers
+    def give(self, frame: tuple[Any, ...]) -> None:  # Any: as in `take`
+        """Free the frame of a run."""
+        way, own = frame
         if self._way is None or way is self._way:
             way.give(own)
 
@@ -232,10 +232,10 @@ class AutotunedProgram(PlanProgram):
         return [*dict.fromkeys((self._straight, *self._ways, *([] if way is None else [way])))]
 
     def run(
-        self, inputs: Sequence[Value], buffers: tuple[Any, ...]
+        self, inputs: Sequence[Value], frame: tuple[Any, ...]
     ) -> Any:  # Any: as in `take`; and `Program.run`
         """The outputs, or a generator that asks for targets and then gives them."""
-        way, own = buffers
+        way, own = frame
         if self._changes:
             return self._asking(way, inputs, own)
         begun = perf_counter()
