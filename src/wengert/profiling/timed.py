@@ -122,11 +122,11 @@ class TimedPlans(Plans):
         mode: Mode,
         targets: Sequence[Expression] = (),
         making: Making | None = None,
-    ) -> Bound | bool:
+    ) -> Bound | None:
         span = making or partial(self._record.span, "plan", "making a plan", origin_of(nodes[-1]))
         found = self._usual.answer(evaluation, nodes, mode, targets, span)
         evaluation.segments.in_parts = False  # node by node, as all that is timed
-        return found if isinstance(found, bool) else _TimedBound(self._record, found, nodes[-1])
+        return None if found is None else _TimedBound(self._record, found, nodes[-1])
 
 
 class _TimedBound(Bound):

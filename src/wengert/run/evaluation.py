@@ -19,7 +19,7 @@ from sys import getrefcount
 from typing import Any, Final, Self
 from weakref import getweakrefcount
 
-from wengert.arrays import Value, all_quiet, give_back, keep_heap, one_like, shape_of
+from wengert.arrays import Value, all_quiet, keep_heap, one_like, shape_of
 from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
 from wengert.errors import ShapeError, combine
@@ -53,7 +53,7 @@ class Evaluation(Tapes):
     """The values and deltas of one prediction, training or run; nothing outlives it."""
 
     __slots__ = (
-        *("buffers", "gives_back", "goes_back", "held", "order", "segments", "reach", "resolved"),
+        *("buffers", "goes_back", "held", "order", "segments", "reach", "resolved"),
         *("snapshot", "trains", "update"),
     )
 
@@ -65,7 +65,6 @@ class Evaluation(Tapes):
         self.held: list[Callable[[], None]] = []  # tapes that live as long as this does
         self.goes_back = True  # else a value that nobody can ask for any more goes
         self.reach: Reach | None = None  # of such an evaluation
-        self.gives_back = False  # whether it takes more memory than the runs that are like it
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
         self.resolved: dict[Node, Signature] = {}
         self.segments = SegmentRuns(None)
@@ -84,22 +83,13 @@ class Evaluation(Tapes):
         self.update = None
         if len(failure) == 3 and isinstance(failure[1], Exception):
             self.tell(failure[1])
-        self._let_go()
+        keep_heap()
 
     def tell(self, failure: Exception) -> None:
         """Tell those who watch its weights of a failure."""
         if WATCHERS:
             for watcher in watchers_of(x for x in self.values if isinstance(x, Weight)):
                 watcher.failed(failure)
-
-    def _let_go(self) -> None:
-        """Keep the memory of all values for the next run, or give it back."""
-        if self.gives_back:
-            self.values.clear()
-            self.deltas.clear()
-            give_back()
-        else:
-            keep_heap()
 
     def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
         """The value of `root`; everything below it that has no value yet gets one: `nodes`, if known."""

@@ -195,12 +195,11 @@ def _predict(x: Expression, context: Context, engine: Engine, snapshot: int) -> 
             return bound.predict(x, snapshot)
     with engine.begin(snapshot, goes_back=False) as evaluation:
         nodes = evaluation.begin(x)
-        known = bound is None and answer(plans, evaluation, nodes, "predict")
-        if not isinstance(known, bool):
+        known = None if bound is not None else answer(plans, evaluation, nodes, "predict")
+        if known is not None:
             with suppress(Interrupted):
                 return known.predict(x, snapshot)
-        if known is not True:
-            yield from evaluation.evaluate(x, context, nodes)
+        yield from evaluation.evaluate(x, context, nodes)
         return handed_over(evaluation.value(x), x.kind, evaluation.buffers)
 
 
@@ -215,15 +214,15 @@ def _gradients(
     with engine.begin(snapshot) as evaluation:
         nodes = evaluation.begin(loss)
         inside = plans is not None and {*nodes, *evaluation.values}.issuperset(targets)  # others have no plan
-        known = bound is None and inside and answer(plans, evaluation, nodes, "gradients", targets)
-        if not isinstance(known, bool):
+        asked = bound is None and inside
+        known = answer(plans, evaluation, nodes, "gradients", targets) if asked else None
+        if known is not None:
             with suppress(Interrupted):
                 return known.gradients(snapshot)
-        if known is not True:
-            evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
-            if evaluation.wanted:  # the deltas of single nodes
-                evaluation.segments = SegmentRuns(None)
-            yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
+        evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
+        if evaluation.wanted:  # the deltas of single nodes
+            evaluation.segments = SegmentRuns(None)
+        yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
         found: list[Any] = []  # Any: deltas of every type
         seen: set[int] = set()  # their identities
         for target in targets:
@@ -249,18 +248,17 @@ def _train(loss: Expression, context: Context, engine: Engine, snapshot: int) ->
     with engine.begin(snapshot) as evaluation:
         evaluation.trains = True
         nodes = evaluation.begin(loss)
-        known = bound is None and answer(plans, evaluation, nodes, "train")
-        if not isinstance(known, bool):
+        known = None if bound is not None else answer(plans, evaluation, nodes, "train")
+        if known is not None:
             with suppress(Interrupted):
                 value, change = known.trained(loss, context.run, snapshot)
                 if context.followed:
                     yield _remainder(value, loss, context)
                 return change()
-        if known is not True:
-            in_parts = evaluation.segments.in_parts
-            rest = nodes if in_parts else evaluation.there_and_back(loss, context.run, nodes)
-            if rest:  # a scope for what it opens, left before the commit
-                yield Do.program(partial(_rest_and_back, evaluation, loss, rest, engine.backward)).nested()
+        in_parts = evaluation.segments.in_parts
+        rest = nodes if in_parts else evaluation.there_and_back(loss, context.run, nodes)
+        if rest:  # a scope for what it opens, left before the commit
+            yield Do.program(partial(_rest_and_back, evaluation, loss, rest, engine.backward)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         if context.followed:
             yield _remainder(value, loss, context)

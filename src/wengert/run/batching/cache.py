@@ -159,9 +159,8 @@ class KeptSchedules(Plans):
         found = kept[1].get(mode == "train")
         return None if found is None else KeptRun(*found)
 
-    def answer(self, *asked: object, **how: object) -> bool:
+    def answer(self, *asked: object, **how: object) -> None:
         """Nothing: a schedule is found by its structure, and made in the first run."""
-        return False
 
     def keep(self, root: Node, bound: BoundSchedule, place: Place) -> None:
         """Have `root` remember its schedule, unless that would hold on to a node of it (S13)."""

@@ -12,7 +12,7 @@ from functools import partial
 from threading import Lock
 from typing import Any, Final
 
-from wengert.arrays import Value, all_quiet, is_array, is_host_array
+from wengert.arrays import Value, all_quiet, give_back, is_array, is_host_array
 from wengert.arrays.changes import Change
 from wengert.control import Run
 from wengert.graph.kinds import Column
@@ -125,6 +125,7 @@ class Plan(Item):
                 next(self._steps)
             except StopIteration:
                 self._steps = None
+                give_back()  # what equations and text took
                 return False
             except Exception:  # nothing is lost: the interpreter goes on, and meets whatever it is
                 self._steps, self.failed = None, True

@@ -204,8 +204,8 @@ class Plans:
         mode: Mode,
         targets: Sequence[Expression] = (),
         making: Making = nullcontext,
-    ) -> Bound | bool:
-        """The plan for an expression with these nodes; else whether this evaluation made one, and so has been done.
+    ) -> Bound | None:
+        """The plan for an expression with these nodes, if it has one.
 
         `making` is entered while a plan is made.
         """
@@ -233,7 +233,7 @@ class Plans:
         evaluation.segments.in_parts = structure.long
         if account is not None:
             account.interpreted(structure, evaluation)
-        return False
+        return None
 
     def _new(self, key: int) -> Statistics:
         structure = self._structures[key] = Statistics(key, self._worth)
@@ -324,9 +324,7 @@ class Plans:
         at_once = not self._in_steps or len(nodes) < _TINY or not is_light(nodes)
         # the collector would go through all equations, again and again: 1.2 times as long
         with without_collector():
-            plan: Plan = traced_plan(
-                evaluation, nodes, mode, targets, self._program, self._stacked, at_once
-            )
+            plan: Plan = traced_plan(evaluation, nodes, mode, targets, self._program, self._stacked, at_once)
         if account is not None:
             structure.spent = account.clock() - begun
         if not plan.early and not plan.failed:
@@ -343,9 +341,9 @@ def answer(
     nodes: Sequence[Node],
     mode: Mode,
     targets: Sequence[Expression] = (),
-) -> Bound | bool:
-    """As `Plans.answer`; False where there are no plans, or nothing to run."""
-    return plans is not None and len(nodes) > 0 and plans.answer(evaluation, nodes, mode, targets)
+) -> Bound | None:
+    """As `Plans.answer`; None where there are no plans, or nothing to run."""
+    return plans.answer(evaluation, nodes, mode, targets) if plans is not None and nodes else None
 
 
 def _same(a: Sequence[Expression], b: Sequence[Expression]) -> bool:
