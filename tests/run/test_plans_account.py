@@ -27,7 +27,7 @@ W = SGD(learning_rate=0.0).double_weight(0.5)
 class FakePlan(Item):
     """A plan that takes so many seconds a run, and as many steps until it is ready."""
 
-    early = False
+    early = failed = False
 
     def __init__(self, scene: Scene, nodes: int, steps: int) -> None:
         super().__init__()
@@ -103,10 +103,12 @@ class Scene:
         self.reads += 1
         return self.now
 
-    def makes(self, evaluation: Any, nodes: Any, *others: Any) -> FakePlan | None:
+    def makes(self, evaluation: Any, nodes: Any, *others: Any) -> FakePlan:
         self.now += self.making
         self.made.append(len(nodes))
-        return None if self.fails else FakePlan(self, len(nodes), self.steps)
+        plan = FakePlan(self, len(nodes), self.steps)
+        plan.failed = self.fails
+        return plan
 
     def ask(self, nodes: int) -> bool:
         """Run a structure of so many nodes once; whether a plan did it."""
@@ -118,11 +120,11 @@ class Scene:
             return True
         with Evaluation(0) as evaluation:
             found = plans.answer(self.plans, evaluation, evaluation.begin(root), "predict")
-            if found is False:
+            if found is None:
                 self.now += self.interpreted
-            elif found is not True:
+            else:
                 found.predict(root, 0)
-        return not isinstance(found, bool)
+        return found is not None
 
     def behind(self) -> float:
         """Seconds behind the interpreter, and beyond its share."""
@@ -137,7 +139,7 @@ def scene() -> Iterator[Callable[..., Scene]]:
         scenes.append(Scene(**given))
         return scenes[-1]
 
-    def made(*asked: Any) -> FakePlan | None:
+    def made(*asked: Any) -> FakePlan:
         return scenes[-1].makes(*asked)
 
     with patch.object(plans, "_traced_plan", SimpleNamespace(load=lambda: made)):
