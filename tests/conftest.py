@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import scheduling
 from tests.often import PROFILES, drawn, function_of, left_out, ring_of
 
 HERE = Path(__file__).resolve().parent
@@ -35,6 +36,8 @@ for name, most in PROFILES.items():
 def pytest_configure(config: pytest.Config) -> None:
     """As many drawn examples as the ring asks for, from before the first test is read."""
     settings.load_profile(ring_of(config.option.markexpr))
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(scheduling.Plugin())
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
-DAILY: Final = 50  # examples of a law that names no number
+DAILY: Final = 30  # examples of a law that names no number
 MOST: Final = 8  # cases of one function in the fast ring
 LEAST: Final = 3  # the first example is the simplest one: rather two others
 PROFILES: Final = {"fast": 8, "daily": DAILY, "nightly": 20 * DAILY}

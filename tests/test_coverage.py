@@ -1,4 +1,4 @@
-"""Every branch of the core is taken by a test; which modules the core is, `pyproject.toml` says."""
+"""Every branch of the core is taken by a test, which `pyproject.toml` names; of the faster ways, as many as were."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ TESTS = (
     "tests/control",
     "tests/drawing",
     "tests/errors",
+    "tests/executors",
     "tests/plugins",
+    "tests/program",
     "tests/run",
     "tests/symbolic",
     "tests/testing",
@@ -27,11 +29,21 @@ ONE_WAY = "from toy import f\n\n\ndef test_f() -> None:\n    assert f(1) == 2\n"
 BOTH_WAYS = ONE_WAY + "    assert f(0) == 0\n"
 
 
-def uncovered(folder: Path, tests: Sequence[str], kept: Path, *only: str) -> str:
-    """What no test takes, as a table, or what failed; nothing where the bar of `pyproject.toml` is reached."""
+FAST = ("--include=src/wengert/run/*,src/wengert/program/*", "--omit=")
+FLOOR = 83  # percent of lines and branches, which the table of programs takes by itself; it may only rise
+
+
+def coverage(folder: Path, kept: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run coverage as `pyproject.toml` says; what it sees lies in `kept`."""
     path = os.pathsep.join([str(folder), str(folder / "src")])
     settings = {"COVERAGE_FILE": str(kept), "COVERAGE_RCFILE": str(ROOT / "pyproject.toml")}
     environment = {**os.environ, **settings, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
+    program = (sys.executable, "-m", "coverage", *command)
+    return subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def traced(folder: Path, tests: Sequence[str], kept: Path, *only: str) -> None:
+    """Run tests, with what they take of these modules; AssertionError where one fails."""
     options = (
         "-q",
         "-n",
@@ -43,21 +55,34 @@ def uncovered(folder: Path, tests: Sequence[str], kept: Path, *only: str) -> str
         "-m",
         "not nightly and not gpu",
     )
+    ran = coverage(folder, kept, "run", *only, "-m", "pytest", *options, *tests)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
 
-    def coverage(*command: str) -> subprocess.CompletedProcess[str]:
-        program = (sys.executable, "-m", "coverage", *command)
-        return subprocess.run(
-            program, cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
 
-    ran = coverage("run", *only, "-m", "pytest", *options, *tests)
-    told = coverage("report", *only) if ran.returncode == 0 else ran
+def uncovered(folder: Path, kept: Path, *only: str) -> str:
+    """What no test takes, as a table; nothing where the bar is reached."""
+    told = coverage(folder, kept, "report", *only)
     return told.stdout + told.stderr if told.returncode else ""
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the tests take of the library."""
+    found = tmp_path_factory.mktemp("coverage") / "kept"
+    traced(ROOT, TESTS, found, "--include=src/wengert/*", "--omit=")
+    return found
+
+
 @pytest.mark.nightly
-def test_every_branch_of_the_core_is_taken(tmp_path: Path) -> None:
-    missing = uncovered(ROOT, TESTS, tmp_path / "kept")
+def test_every_branch_of_the_core_is_taken(kept: Path) -> None:
+    missing = uncovered(ROOT, kept)
+    assert not missing, missing
+
+
+@pytest.mark.nightly
+def test_branches_of_programs_and_of_every_executor_are_taken(kept: Path) -> None:
+    """Nothing is seen of text that is generated, which has no file; that it means what its program does, P2 says."""
+    missing = uncovered(ROOT, kept, *FAST, f"--fail-under={FLOOR}")
     assert not missing, missing
 
 
@@ -67,6 +92,21 @@ def test_a_branch_that_no_test_takes_is_found(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n slow\n nightly\n gpu\n")
     (tmp_path / "toy.py").write_text(BRANCH)
     (tmp_path / "test_toy.py").write_text(ONE_WAY)
-    assert "2->4" in uncovered(tmp_path, ["test_toy.py"], tmp_path / "one", "--include=toy.py", "--omit=")
+    toy, kept = ("--include=toy.py", "--omit="), tmp_path / "kept"
+    traced(tmp_path, ["test_toy.py"], kept, *toy)
+    assert "2->4" in uncovered(tmp_path, kept, *toy)
+    assert "2->4" in uncovered(tmp_path, kept, *toy, "--fail-under=84")  # five of six lines and branches
+    assert uncovered(tmp_path, kept, *toy, "--fail-under=83") == ""
     (tmp_path / "test_toy.py").write_text(BOTH_WAYS)
-    assert uncovered(tmp_path, ["test_toy.py"], tmp_path / "both", "--include=toy.py", "--omit=") == ""
+    traced(tmp_path, ["test_toy.py"], kept, *toy)
+    assert uncovered(tmp_path, kept, *toy) == ""
+
+
+@pytest.mark.slow
+def test_a_test_that_fails_covers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n slow\n nightly\n gpu\n")
+    (tmp_path / "toy.py").write_text(BRANCH)
+    (tmp_path / "test_toy.py").write_text(ONE_WAY.replace("== 2", "== 3"))
+    with pytest.raises(AssertionError, match="1 failed"):
+        traced(tmp_path, ["test_toy.py"], tmp_path / "kept", "--include=toy.py", "--omit=")

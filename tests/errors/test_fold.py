@@ -24,7 +24,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a sum of two shapes": (
         lambda: numbers >> td.Reduce(td.Concat()),
-        "BlockError: <td.Reduce function=<td.Concat>>: an element is float32 (), but the "
+        "BlockError: <td.Reduce combine_block=<td.Concat>>: an element is float32 (), but the "
         "output of <td.Concat concat_dim=0 flatten=False> is float32 (2,)\n"
         "  at here",
     ),

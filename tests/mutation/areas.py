@@ -38,6 +38,7 @@ AREAS: dict[str, tuple[str, tuple[str, ...]]] = {  # modules, and the tests that
     "differentiable": ("src/wengert/differentiable.py", _HEART),
     "delta": ("src/wengert/delta.py", _HEART),
     "ops": ("src/wengert/ops/**/*.py", _OPS),
+    "program": ("src/wengert/program/*.py", ("tests/executors", "tests/program")),
 }
 
 

@@ -200,9 +200,10 @@ def statically(lines: list[str]) -> dict[int, str]:
     return answers
 
 
-def test_static_and_run_time_shapes_agree_in_shape_and_words(tmp_path: Path) -> None:
-    draw = random.Random(20240)
-    calls = [call(draw) for _ in range(500)]
+@pytest.mark.parametrize(("seed", "count"), [(20240, 300), pytest.param(1, 1000, marks=pytest.mark.nightly)])
+def test_static_and_run_time_shapes_agree_in_shape_and_words(tmp_path: Path, seed: int, count: int) -> None:
+    draw = random.Random(seed)
+    calls = [call(draw) for _ in range(count)]
     source = HEADER + "".join(f"reveal_type({line})\n" for line in calls)
     answers = statically(project(tmp_path / "p", {"calls.py": source}))
     differing, known = [], 0
@@ -213,4 +214,4 @@ def test_static_and_run_time_shapes_agree_in_shape_and_words(tmp_path: Path) -> 
             if not re.fullmatch(re.escape(answers[number]).replace(r"\?", r"\d+"), at_run):  # ? is any size
                 differing.append(f"{line}\n  mypy: {answers[number]}\n  run:  {at_run}")
     assert not differing, "\n".join(differing)
-    assert known > 400, f"only {known} of {len(calls)} calls have a static answer"
+    assert known > 0.8 * count, f"only {known} of {len(calls)} calls have a static answer"

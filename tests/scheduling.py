@@ -1,0 +1,53 @@
+"""Which tests one worker of pytest-xdist takes as a whole, and which files begin first.
+
+Knows: that a file's fixtures are made once where one worker has all of it, that all type cases share the runs of mypy,
+and that what begins last and takes long is waited for.
+Refuses to know: what a test does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from xdist.scheduler import LoadFileScheduling
+
+TYPES: Final = "typecheck/"
+FIRST: Final = (  # files that take tens of seconds, most of them for other processes
+    TYPES,
+    "tests/test_benchmarks.py",
+    "tests/test_versions.py",
+    "tests/test_bugs.py",
+    "tests/mypy_plugin/",
+    "tests/run/batching/test_dtypes.py",
+    "tests/run/test_parallel_conformance.py",
+    "tests/test_",
+)
+
+
+class ByFile(LoadFileScheduling):
+    """A file to a worker; the type cases to one."""
+
+    def _split_scope(self, nodeid: str) -> str:  # the name by which pytest-xdist asks
+        return TYPES if nodeid.startswith(TYPES) else super()._split_scope(nodeid)
+
+
+def rank(nodeid: str) -> int:
+    """Place in the order of files: those of `FIRST` in theirs, all others behind."""
+    return next((i for i, name in enumerate(FIRST) if nodeid.startswith(name)), len(FIRST))
+
+
+class Plugin:
+    """What pytest asks for, where there are workers."""
+
+    @pytest.hookimpl(trylast=True)  # after they have been put into an order by chance
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """What takes long comes first; the rest stays in its order."""
+        items.sort(key=lambda item: rank(item.nodeid))
+
+    def pytest_xdist_make_scheduler(
+        self, config: pytest.Config, log: Any
+    ) -> ByFile:  # Any: of pytest-xdist's own
+        """Files by their order, not by how many tests they have."""
+        config.option.loadscopereorder = False
+        return ByFile(config, log)
