@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks import columns, images, lengths, overhead, table_one, treebank, trees
+from benchmarks import columns, extended, images, lengths, overhead, table_one, treebank, trees
 from benchmarks.workload import Workload
 
 WORKLOADS: Final[dict[str, Workload]] = {
@@ -16,6 +16,7 @@ WORKLOADS: Final[dict[str, Workload]] = {
     for several in (
         overhead.WORKLOADS,
         lengths.WORKLOADS,
+        extended.WORKLOADS,
         columns.WORKLOADS,
         images.WORKLOADS,
         trees.WORKLOADS,

@@ -11,6 +11,7 @@ of `case.xp`, the namespace that fits the operands.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -272,6 +273,12 @@ class Signature:
     def pure(self) -> bool:
         """Whether the rules have promised to be `pure`."""
         return self.operation.rules_for(self.kinds).pure
+
+    @property
+    def adds(self) -> bool:
+        """Whether it is Python's own sum of two values, so that any number of them may be one."""
+        rules = None if self.operation.rules is None else self.operation.rules_for(self.kinds)
+        return rules is not None and rules.value is operator.add
 
     def bound_to(self, case: Case, lazily: bool = True) -> tuple[Rule, tuple[tuple[int, Rule], ...]]:
         """The value rule and the derivative rules by operand, with `case` and the attributes filled in.

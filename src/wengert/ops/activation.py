@@ -37,7 +37,7 @@ def _bounded(c: Value, x: Value) -> Value:
     return c.xp.minimum(c.xp.maximum(x, -_FAR), _FAR)
 
 
-@elementwise(lambda c, g, y, x: g * (2.0 / math.sqrt(math.pi) * c.xp.exp(-x * x)))
+@elementwise(lambda c, g, y, x: g * (2.0 / math.sqrt(math.pi) * c.xp.exp(-x * x)), pure=True)
 def erf(c: Value, x: Value) -> Value:
     """The error function 2/√π ∫ exp(-t²) dt from 0 to x.
 
@@ -51,7 +51,7 @@ def erf(c: Value, x: Value) -> Value:
     return c.xp.erf(x)
 
 
-@elementwise(lambda c, g, y, x: g * c.xp.sigmoid(x))
+@elementwise(lambda c, g, y, x: g * c.xp.sigmoid(x), pure=True)
 def softplus(c: Value, x: Value) -> Value:
     """log(1 + exp(x)), without overflow.
 
@@ -70,7 +70,7 @@ def _silu_delta(c: Value, g: Value, y: Value, x: Value) -> Value:
     return g * (gate + _bounded(c, x) * (gate * (1.0 - gate)))
 
 
-@elementwise(_silu_delta)
+@elementwise(_silu_delta, pure=True)
 def silu(c: Value, x: Value) -> Value:
     """x / (1 + exp(-x)), also called swish.
 

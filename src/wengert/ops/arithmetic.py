@@ -32,7 +32,7 @@ from wengert.site import user_position
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
-@broadcasting(lambda c, g, y, a, b: g, lambda c, g, y, a, b: g, value=operator.add)
+@broadcasting(lambda c, g, y, a, b: g, lambda c, g, y, a, b: g, value=operator.add, pure=True)
 def add(c: Value, a: Value, b: Value) -> Value:
     """a + b.
 
@@ -46,7 +46,7 @@ def add(c: Value, a: Value, b: Value) -> Value:
     return a + b
 
 
-@broadcasting(lambda c, g, y, a, b: g, lambda c, g, y, a, b: -g, value=operator.sub)
+@broadcasting(lambda c, g, y, a, b: g, lambda c, g, y, a, b: -g, value=operator.sub, pure=True)
 def subtract(c: Value, a: Value, b: Value) -> Value:
     """a - b.
 
@@ -60,7 +60,7 @@ def subtract(c: Value, a: Value, b: Value) -> Value:
     return a - b
 
 
-@broadcasting(lambda c, g, y, a, b: g * b, lambda c, g, y, a, b: g * a, value=operator.mul)
+@broadcasting(lambda c, g, y, a, b: g * b, lambda c, g, y, a, b: g * a, value=operator.mul, pure=True)
 def multiply(c: Value, a: Value, b: Value) -> Value:
     """a b, element by element.
 
@@ -77,6 +77,7 @@ def multiply(c: Value, a: Value, b: Value) -> Value:
 @broadcasting(
     lambda c, g, y, a, b: c.xp.nonzero_safe(g, c.xp.divide(g, b)),
     lambda c, g, y, a, b: c.xp.nonzero_safe(g, -c.xp.divide(g * y, b)),
+    pure=True,
 )
 def divide(c: Value, a: Value, b: Value) -> Value:
     """a / b; a zero divisor gives an infinity or NaN as IEEE 754 says, for numbers too.
@@ -103,7 +104,7 @@ def _pow_exponent(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
     return c.xp.nonzero_safe(left, left * log)
 
 
-@broadcasting(_pow_base, _pow_exponent)
+@broadcasting(_pow_base, _pow_exponent, pure=True)
 def pow(c: Value, a: Value, b: Value) -> Value:
     """a to the power b; a negative base with a fractional exponent gives NaN.
 
@@ -117,7 +118,7 @@ def pow(c: Value, a: Value, b: Value) -> Value:
     return c.xp.pow(a, b)
 
 
-@elementwise(lambda c, g, y, x: -g, value=operator.neg)
+@elementwise(lambda c, g, y, x: -g, value=operator.neg, pure=True)
 def negative(c: Value, x: Value) -> Value:
     """-x.
 
@@ -131,7 +132,7 @@ def negative(c: Value, x: Value) -> Value:
     return -x
 
 
-@elementwise(lambda c, g, y, x: g * c.xp.sign(x), value=operator.abs)
+@elementwise(lambda c, g, y, x: g * c.xp.sign(x), value=operator.abs, pure=True)
 def abs(c: Value, x: Value) -> Value:
     """|x|.
 
@@ -156,7 +157,7 @@ def _tie(wins: str) -> Value:
 _to_greater, _to_less = _tie("greater"), _tie("less")
 
 
-@broadcasting(_to_greater, _to_less)
+@broadcasting(_to_greater, _to_less, pure=True)
 def maximum(c: Value, a: Value, b: Value) -> Value:
     """The greater of a and b; NaN if either is.
 
@@ -170,7 +171,7 @@ def maximum(c: Value, a: Value, b: Value) -> Value:
     return c.xp.maximum(a, b)
 
 
-@broadcasting(_to_less, _to_greater)
+@broadcasting(_to_less, _to_greater, pure=True)
 def minimum(c: Value, a: Value, b: Value) -> Value:
     """The smaller of a and b; NaN if either is.
 

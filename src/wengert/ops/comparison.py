@@ -6,6 +6,7 @@ Refuses to know: where masks come from.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, overload
 
 from wengert.arrays import Dv, HostMask, T
@@ -29,7 +30,7 @@ from wengert.ops.families import comparison
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
-@comparison
+@partial(comparison, pure=True)
 def greater(c: Value, a: Value, b: Value) -> Value:
     """a > b, as a mask.
 
@@ -43,7 +44,7 @@ def greater(c: Value, a: Value, b: Value) -> Value:
     return c.xp.greater(a, b)
 
 
-@comparison
+@partial(comparison, pure=True)
 def greater_equal(c: Value, a: Value, b: Value) -> Value:
     """a ≥ b, as a mask.
 
@@ -57,7 +58,7 @@ def greater_equal(c: Value, a: Value, b: Value) -> Value:
     return c.xp.greater_equal(a, b)
 
 
-@comparison
+@partial(comparison, pure=True)
 def less(c: Value, a: Value, b: Value) -> Value:
     """a < b, as a mask.
 
@@ -71,7 +72,7 @@ def less(c: Value, a: Value, b: Value) -> Value:
     return c.xp.less(a, b)
 
 
-@comparison
+@partial(comparison, pure=True)
 def less_equal(c: Value, a: Value, b: Value) -> Value:
     """a ≤ b, as a mask.
 
@@ -85,7 +86,7 @@ def less_equal(c: Value, a: Value, b: Value) -> Value:
     return c.xp.less_equal(a, b)
 
 
-@comparison
+@partial(comparison, pure=True)
 def equal(c: Value, a: Value, b: Value) -> Value:
     """a = b, as a mask.
 
@@ -99,7 +100,7 @@ def equal(c: Value, a: Value, b: Value) -> Value:
     return c.xp.equal(a, b)
 
 
-@comparison
+@partial(comparison, pure=True)
 def not_equal(c: Value, a: Value, b: Value) -> Value:
     """a ≠ b, as a mask.
 

@@ -13,7 +13,7 @@ from wengert.ops.families import elementwise
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
-@elementwise(detached=True)
+@elementwise(detached=True, pure=True)
 def sign(c: Value, x: Value) -> Value:
     """-1, 0 or 1.
 
@@ -27,7 +27,7 @@ def sign(c: Value, x: Value) -> Value:
     return c.xp.sign(x)
 
 
-@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, 2.0 * y)))
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, 2.0 * y)), pure=True)
 def sqrt(c: Value, x: Value) -> Value:
     """The square root; NaN for negative x.
 
@@ -41,7 +41,7 @@ def sqrt(c: Value, x: Value) -> Value:
     return c.xp.sqrt(x)
 
 
-@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, 2.0 * g * x))
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, 2.0 * g * x), pure=True)
 def square(c: Value, x: Value) -> Value:
     """x².
 
@@ -55,7 +55,7 @@ def square(c: Value, x: Value) -> Value:
     return x * x
 
 
-@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * y))
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * y), pure=True)
 def exp(c: Value, x: Value) -> Value:
     """e to the power x; infinity on overflow, for numbers too.
 
@@ -69,7 +69,7 @@ def exp(c: Value, x: Value) -> Value:
     return c.xp.exp(x)
 
 
-@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, x)))
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, x)), pure=True)
 def log(c: Value, x: Value) -> Value:
     """The natural logarithm; -infinity at 0, NaN below.
 
@@ -83,7 +83,7 @@ def log(c: Value, x: Value) -> Value:
     return c.xp.log(x)
 
 
-@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * c.xp.exp(x)))
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * c.xp.exp(x)), pure=True)
 def expm1(c: Value, x: Value) -> Value:
     """e to the power x, minus 1, exact near 0 too.
 
@@ -97,7 +97,7 @@ def expm1(c: Value, x: Value) -> Value:
     return c.xp.expm1(x)
 
 
-@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, 1.0 + x)))
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, 1.0 + x)), pure=True)
 def log1p(c: Value, x: Value) -> Value:
     """The natural logarithm of 1 + x, exact near 0 too; -infinity at -1, NaN below.
 
@@ -111,7 +111,7 @@ def log1p(c: Value, x: Value) -> Value:
     return c.xp.log1p(x)
 
 
-@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * c.xp.cos(x)))
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * c.xp.cos(x)), pure=True)
 def sin(c: Value, x: Value) -> Value:
     """The sine of an angle in radians; NaN for infinities.
 
@@ -125,7 +125,7 @@ def sin(c: Value, x: Value) -> Value:
     return c.xp.sin(x)
 
 
-@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, -g * c.xp.sin(x)))
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, -g * c.xp.sin(x)), pure=True)
 def cos(c: Value, x: Value) -> Value:
     """The cosine of an angle in radians; NaN for infinities.
 
@@ -139,7 +139,7 @@ def cos(c: Value, x: Value) -> Value:
     return c.xp.cos(x)
 
 
-@elementwise(lambda c, g, y, x: g * c.xp.sign(y))
+@elementwise(lambda c, g, y, x: g * c.xp.sign(y), pure=True)
 def relu(c: Value, x: Value) -> Value:
     """max(x, 0).
 
@@ -153,7 +153,7 @@ def relu(c: Value, x: Value) -> Value:
     return c.xp.relu(x)
 
 
-@elementwise(lambda c, g, y, x: g * (y * (1.0 - y)))
+@elementwise(lambda c, g, y, x: g * (y * (1.0 - y)), pure=True)
 def sigmoid(c: Value, x: Value) -> Value:
     """1 / (1 + exp(-x)), without overflow.
 
@@ -167,7 +167,7 @@ def sigmoid(c: Value, x: Value) -> Value:
     return c.xp.sigmoid(x)
 
 
-@elementwise(lambda c, g, y, x: g * (1.0 - y * y))
+@elementwise(lambda c, g, y, x: g * (1.0 - y * y), pure=True)
 def tanh(c: Value, x: Value) -> Value:
     """The hyperbolic tangent.
 
@@ -181,7 +181,7 @@ def tanh(c: Value, x: Value) -> Value:
     return c.xp.tanh(x)
 
 
-@elementwise(detached=True)
+@elementwise(detached=True, pure=True)
 def stop_gradient(c: Value, x: Value) -> Value:
     """x, as a constant.
 

@@ -8,7 +8,6 @@ Refuses to know: any formula.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, cast, overload
@@ -104,9 +103,8 @@ class Reduction(Protocol):
 def defined(rule: Rule, rules: Rules) -> Operation:
     """The operation named like the function `rule`, which Python's operators may have declared already."""
     name, module = rule.__name__, rule.__module__
-    if not module.startswith("wengert."):  # nobody has promised that its rule treats each element by itself
-        return Operation(name, dataclasses.replace(rules, batch=None), module)
-    rules = dataclasses.replace(rules, pure=True)
+    if not module.startswith("wengert."):  # a name of its own beside the library's
+        return Operation(name, rules, module)
     operation = OPERATIONS.get(name)
     if operation is None:
         return Operation(name, rules)
@@ -124,43 +122,68 @@ def dressed(public: Callable[..., Any], rule: Rule, operation: Operation) -> Any
 
 
 def elementwise(
-    *derivatives: Rule | None, value: Rule | None = None, detached: bool = False
+    *derivatives: Rule | None, value: Rule | None = None, detached: bool = False, pure: bool = False
 ) -> Callable[[Rule], Elementwise]:
     """A rule (case, x) as a unary operation; no delta passes a `detached` one.
 
-    `value` replaces the rule where a built-in function computes the same without a call in between.
+    `value` replaces the rule where a built-in function computes the same without a call in between. `pure` promises
+    what `Rules` says of all of them, and that each element is computed from its own operands alone: then plans look
+    into them, and `Batched` runs them on rows.
     """
 
     def make(rule: Rule) -> Elementwise:
-        rules = Rules(kinds.elementwise, value or rule, derivatives, detached=detached, batch=rowwise)
+        rules = Rules(
+            kinds.elementwise,
+            value or rule,
+            derivatives,
+            detached=detached,
+            batch=rowwise if pure else None,
+            pure=pure,
+        )
         operation = defined(rule, rules)
         return cast(Elementwise, dressed(of_one(operation), rule, operation))
 
     return make
 
 
-def broadcasting(*derivatives: Rule | None, value: Rule | None = None) -> Callable[[Rule], Broadcasting]:
-    """A rule (case, a, b) as a binary operation that broadcasts."""
+def broadcasting(
+    *derivatives: Rule | None, value: Rule | None = None, pure: bool = False
+) -> Callable[[Rule], Broadcasting]:
+    """A rule (case, a, b) as a binary operation that broadcasts; `value` and `pure` as in `elementwise`."""
 
     def make(rule: Rule) -> Broadcasting:
-        rules = Rules(kinds.broadcasting, value or rule, derivatives, broadcasts=True, batch=aligned)
+        rules = Rules(
+            kinds.broadcasting,
+            value or rule,
+            derivatives,
+            broadcasts=True,
+            batch=aligned if pure else None,
+            pure=pure,
+        )
         operation = defined(rule, rules)
         return cast(Broadcasting, dressed(of_two(operation), rule, operation))
 
     return make
 
 
-def comparison(rule: Rule) -> Comparison:
-    """A rule (case, a, b) as a comparison; no delta passes it."""
-    operation = defined(rule, Rules(kinds.comparison, rule, detached=True, batch=aligned))
+def comparison(rule: Rule, *, pure: bool = False) -> Comparison:
+    """A rule (case, a, b) as a comparison; no delta passes it; `pure` as in `elementwise`."""
+    rules = Rules(kinds.comparison, rule, detached=True, batch=aligned if pure else None, pure=pure)
+    operation = defined(rule, rules)
     return cast(Comparison, dressed(of_two(operation), rule, operation))
 
 
-def reduction(derivative: Rule, infer: Infer = kinds.reduction) -> Callable[[Rule], Reduction]:
-    """A rule (case, x, *, axis, keepdims) as a reduction; on scalars there are no axes, and no keywords."""
+def reduction(
+    derivative: Rule, infer: Infer = kinds.reduction, *, pure: bool = False
+) -> Callable[[Rule], Reduction]:
+    """A rule (case, x, *, axis, keepdims) as a reduction; on scalars there are no axes, and no keywords.
+
+    `pure` promises what `Rules` says, and that what is reduced is reduced for each place of the other axes by itself.
+    """
 
     def make(rule: Rule) -> Reduction:
-        operation = defined(rule, Rules(infer, rule, (derivative,), batch=reduced))
+        rules = Rules(infer, rule, (derivative,), batch=reduced if pure else None, pure=pure)
+        operation = defined(rule, rules)
 
         def public(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:  # Any: typed by Reduction
             attributes = reduced_by(axis, keepdims)
@@ -210,6 +233,7 @@ def operation(
     broadcasts: bool = False,
     detached: bool = False,
     batch: Rule | None = None,
+    pure: bool = False,
 ) -> Callable[[Callable[P, R]], Custom[P, R]]:
     """A new operation; the decorated function gives its name, types and docstring; its body is not run.
 
@@ -218,7 +242,9 @@ def operation(
     `case.xp` has the array functions that fit the operands, `case.shape(i)` an operand's shape. A derivative that
     is written with these and with operators alone can be differentiated again.
 
-    What the functions are given cannot be written to: it may be the value or the delta of others as well.
+    What the functions are given cannot be written to: it may be the value or the delta of others as well. Those that
+    are `pure` promise besides to keep none of it and to depend on nothing else: plans look into them then, so that
+    they become the same program as the library's own.
 
     `batch` says how `run.Batched` does many at once: it takes (batch, *operands), those that `batch.stacked` marks
     with an axis of rows in front, and gives an expression with that axis; `batch.again(*operands)` is the same
@@ -240,7 +266,9 @@ def operation(
     """
 
     def make(signature: Callable[P, R]) -> Custom[P, R]:
-        rules = Rules(infer, value, derivatives, at_weight or {}, broadcasts, detached, batch=batch)
+        rules = Rules(
+            infer, value, derivatives, at_weight or {}, broadcasts, detached, batch=batch, pure=pure
+        )
         name = getattr(signature, "__name__", "operation")
         return Custom(signature, Operation(name, rules, signature.__module__))
 

@@ -68,7 +68,7 @@ def _infer(
 
 def _moment(derivative: Rule) -> Callable[[Rule], Moment]:
     def make(rule: Rule) -> Moment:
-        operation = defined(rule, Rules(_infer, rule, (derivative,), batch=reduced))
+        operation = defined(rule, Rules(_infer, rule, (derivative,), batch=reduced, pure=True))
 
         def public(
             x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False

@@ -100,7 +100,7 @@ def _sum(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Va
 
 
 _sum.__name__ = "sum"
-sum = cast(SumReduction, reduction(_sum_delta, _infer_sum)(_sum))
+sum = cast(SumReduction, reduction(_sum_delta, _infer_sum, pure=True)(_sum))
 
 
 def _mean_delta(
@@ -111,7 +111,7 @@ def _mean_delta(
     return spread(c, g / builtins.max(kinds.count(axis, c.shape(0)), 1), axis, keepdims)
 
 
-@reduction(_mean_delta)
+@reduction(_mean_delta, pure=True)
 def mean(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
     """The arithmetic mean over `axis`; NaN over nothing.
 
@@ -136,7 +136,7 @@ def _extremum_delta(
     return c.xp.where(tied, spread(c, g / counts, axis, keepdims), 0.0)
 
 
-@reduction(_extremum_delta, _infer_extremum)
+@reduction(_extremum_delta, _infer_extremum, pure=True)
 def max(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
     """The greatest element over `axis`.
 
@@ -152,7 +152,7 @@ def max(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Val
     return x if _is_scalar(c) else c.xp.max(x, axis=axis, keepdims=keepdims)
 
 
-@reduction(_extremum_delta, _infer_extremum)
+@reduction(_extremum_delta, _infer_extremum, pure=True)
 def min(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
     """The smallest element over `axis`.
 
@@ -193,7 +193,7 @@ def _product_of_others(c: Value, x: Value) -> Value:
     return before * xp.flip(after, axis=-1)
 
 
-@reduction(_prod_delta)
+@reduction(_prod_delta, pure=True)
 def prod(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
     """The product over `axis`; 1 over nothing.
 
@@ -225,7 +225,7 @@ def _logsumexp_delta(
     return xp.nonzero_safe(g, g * parts)
 
 
-@reduction(_logsumexp_delta)
+@reduction(_logsumexp_delta, pure=True)
 def logsumexp(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
     """log Σ exp(x) over `axis`, without overflow; -infinity over nothing.
 

@@ -33,7 +33,6 @@ from wengert.arrays.places import (
     starts_of_runs,
     table,
 )
-from wengert.graph.operators import ADD
 from wengert.run.batching.region import Group, RegionGraph
 
 _MOST: Final = 1 << 26  # counts in memory; a graph with more is grouped by depth
@@ -148,7 +147,7 @@ class ChainCounts:
 
 def _depends(group: Group) -> bool:
     """True if counts depend on which additions are one sum, for which the whole region has to be known."""
-    return group.signature is None or group.signature.operation is ADD
+    return group.signature is None or group.signature.adds
 
 
 class _Levels:

@@ -32,7 +32,6 @@ from wengert.arrays.rows import constant, joined_rows, stacked, taken
 from wengert.graph.kinds import Column, Kind, Role, with_role
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
-from wengert.graph.operators import ADD
 from wengert.graph.template import PART, CellSignature
 from wengert.site import position
 
@@ -411,7 +410,7 @@ def _adds(group: Group) -> bool:
     signature, form = group.signature, group.form
     return (
         signature is not None
-        and signature.operation is ADD
+        and signature.adds
         and form.source is RowSource.OPERATION
         and signature.kinds == (form.results[0], form.results[0])
         and form.sends in ((True, True), (False, False))
