@@ -342,6 +342,51 @@ for at in range(1, places, int(sys.argv[2])):
     forked(partial(thrown_at, at))
 """
 
+# A process each, forked before the library is imported: thrown while it is, and imported again.
+_IMPORTED = """
+import os, signal, sys
+import numpy as np
+from tests.run.thrown import Stopped, Thrown, by_signal, raise_stopped
+
+signal.signal(signal.SIGUSR1, raise_stopped)
+
+class Within(Thrown):  # the modules' own lines, and what registers operations
+    def _called(self, frame, event, argument):
+        traced = super()._called(frame, event, argument)
+        return traced if "/wengert/" in frame.f_code.co_filename else None
+
+def imported():
+    import wengert
+    return wengert
+
+def work(at):
+    thrown = Within(by_signal(), at, imported)
+    assert thrown.run(imported) or thrown.met < at or not at
+    wg = imported()
+    from wengert.plugins import SGD
+    w = SGD(learning_rate=0.1).array_weight(np.eye(3))
+    before = wg.sum(wg.tanh(wg.matmul(w, w))).train().run()
+    assert abs(before - 3.0 * np.tanh(1.0)) < 1e-12 and w.data[0, 0] < 1.0
+    return thrown.met
+
+def forked(at):
+    begin, end = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(end, str(work(at)).encode())
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert not os.waitpid(child, 0)[1], at
+    return int(os.read(begin, 20))
+
+places = forked(0)
+assert places > 1000
+for at in range(1, places, places // int(sys.argv[1])):
+    forked(at)
+"""
+
 _FORKED = """
 import os, signal, sys, threading, time
 import numpy as np, wengert as wg
@@ -393,7 +438,7 @@ def by_itself(program: str, *arguments: str) -> None:
         [sys.executable, "-W", "ignore", "-c", program, *arguments],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=3000,
     )
     assert found.returncode == 0, (found.returncode, found.stderr)
 
@@ -438,6 +483,10 @@ class TestAtRandom:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 class TestForked:
+    @pytest.mark.nightly
+    def test_while_the_library_is_imported(self) -> None:
+        by_itself(_IMPORTED, "100")
+
     @pytest.mark.slow
     @pytest.mark.parametrize("name", EXECUTORS)
     def test_a_process_forked_while_another_thread_trains_can_train(self, name: str) -> None:
