@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from threading import RLock
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
-from wengert.control.resources import RunCancelled, SharedValue
+from wengert.control.resources import RunCancelled, SharedValue, join
 from wengert.errors import ArgumentError, WengertError, combine
 from wengert.site import user_position
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 # The `Steps` of `do.py`. Any: control hands expressions over unread, so it cannot know the type of their data.
@@ -52,6 +55,14 @@ def replace_executors(by: Replacing | None) -> Replacing | None:
     return before
 
 
+class Transaction(NamedTuple):
+    """A participant besides weights: `prepare` votes by raising or not, `commit` or `abort` hears the decision."""
+
+    prepare: Callable[[], object]
+    commit: Callable[[], object]
+    abort: Callable[[], object]
+
+
 class Run:
     """One `run()`, `start()` or `await`, from its first step to its last release."""
 
@@ -64,8 +75,10 @@ class Run:
         "_on_close",
         "_on_settle",
         "_on_success",
+        "_transactions",
         "cancelled",
         "cells",
+        "event_loop",
         "settled",
         "source",
     )
@@ -85,7 +98,9 @@ class Run:
         self._on_settle: list[Callable[[object], object]] = []
         self._on_success: list[Callable[[], object]] = []
         self._on_close: list[Callable[[], object]] = []
+        self._transactions: tuple[Transaction, ...] = ()
         self._done = False
+        self.event_loop: asyncio.AbstractEventLoop | None = None  # that awaits this run, if one does
         self.cancelled = False
         self.settled = False
         self.cells: dict[object, SharedValue] = {}  # by shared `Do`
@@ -148,6 +163,11 @@ class Run:
         with self._lock:
             self._on_close.append(callback)
 
+    def take_part(self, transaction: Transaction) -> None:
+        """Have `transaction` vote before weights change, and told of the decision."""
+        with self._lock:
+            self._transactions = (*self._transactions, transaction)
+
     def cancel(self) -> bool:
         """Stop before the next step, from any thread; False if the run has succeeded or failed before."""
         with self._lock:
@@ -187,13 +207,40 @@ class Run:
             callback(value)
 
     def succeed(self) -> None:
-        """The last moment at which the run can be cancelled; then the callbacks of `on_success`, in order."""
+        """All votes; the last moment at which the run can be cancelled; the callbacks of `on_success`; all commits."""
+        for transaction in self._transactions:
+            transaction.prepare()
         with self._lock:
             if self.cancelled and not self.settled:
                 raise RunCancelled
             self._done = True
         for callback in self._on_success:
             callback()
+        if self._transactions:
+            self._tell([transaction.commit for transaction in self._transactions])
+
+    def roll_back(self, outcome: BaseException) -> BaseException:
+        """Tell all who take part that the run has failed, the last first; its outcome, with what they raise."""
+        try:
+            self._tell([transaction.abort for transaction in self._transactions[::-1]])
+        except BaseException as another:
+            outcome = join(outcome, another)
+        try:
+            return outcome
+        finally:
+            del outcome  # its traceback may hold this frame
+
+    def _tell(self, words: list[Callable[[], object]]) -> None:
+        """Call all of these, once, whatever some of them raise."""
+        self._transactions = ()
+        outcome: BaseException | None = None
+        for word in words:
+            try:
+                word()
+            except BaseException as another:
+                outcome = join(outcome, another)
+        if outcome is not None:
+            raise outcome
 
     def close(self) -> None:
         """Let go of all that the run remembered: a failure's traceback may keep the run itself alive."""

@@ -8,16 +8,17 @@ Refuses to know: numbers, graphs, executors. Nothing here happens before a run.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 from functools import partial
 from threading import Thread
 from types import CoroutineType, TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Protocol, TypeAlias, TypeVar
 
-from wengert.control.context import Context, Executor, Run
+from wengert.control.context import Context, Executor, Run, Transaction
+from wengert.control.hosting import Hosting
 from wengert.control.machine import (
     Asking,
     Awaiting,
@@ -28,10 +29,13 @@ from wengert.control.machine import (
     Recovering,
     Returning,
     Scoping,
+    Settling,
     Sharing,
+    as_do,
 )
 from wengert.control.notation import described, driving, not_awaitable, running_event_loop
 from wengert.control.resources import Exit, RunCancelled, SharedValue
+from wengert.control.waiting import EventLoop, Outcome, Pending, outcome_of
 from wengert.errors import NotAwaitableError
 
 if TYPE_CHECKING:
@@ -64,6 +68,7 @@ class Do(Generic[A_co]):
     """
 
     __slots__ = ("__weakref__",)
+    in_turn: ClassVar[bool] = False  # see `Instruction`
 
     def _begin(self, machine: Machine) -> Instruction | None:
         raise NotImplementedError("a Do is made by Do.now, Do.delay and the like")
@@ -105,6 +110,52 @@ class Do(Generic[A_co]):
         'read'
         """
         return Resource(make)
+
+    @staticmethod
+    def of(source: Future[A] | Awaitable[A]) -> Do[A]:
+        """The outcome of a future or an awaitable; that of a `Do` or a layer is itself.
+
+        A coroutine begins when first run, in the event loop that awaits the run, else on one of the run's own, and
+        every run gets its one outcome. Raises ArgumentError for anything else; in a run NotAwaitableError for a
+        future of an event loop that cannot go on meanwhile, and CancelledError if it is cancelled.
+        >>> from concurrent.futures import Future
+        >>> future = Future[int]()
+        >>> future.set_result(3)
+        >>> Do.of(future).map(lambda n: n + 1).run()
+        4
+        """
+        known: Do[A] | None = as_do(source)
+        return Outcoming(outcome_of(source, "Do.of")) if known is None else known
+
+    @staticmethod
+    def callback(register: Callable[[Callable[[A], None], Callable[[Exception], None]], object]) -> Do[A]:
+        """What `register(resume, fail)`, called when run, has one of its arguments called with, from any thread.
+
+        The first call counts. Meanwhile no processor is used, and other branches of a `gather` go on.
+        >>> from threading import Timer
+        >>> Do.callback(lambda resume, fail: Timer(0.01, resume, [3]).start()).run()
+        3
+        """
+        return Called(register)
+
+    @staticmethod
+    def transaction(
+        prepare: Callable[[], object], commit: Callable[[], object], abort: Callable[[], object]
+    ) -> Do[None]:
+        """Something besides weights that changes with them or not at all: one part of a run's commit.
+
+        When the run has nothing else left to do and its resources are released, `prepare()` is called, and vetoes by
+        raising. Then weights change. Then `commit()` is called: what it raises leaves the run, and takes nothing back.
+        If anything fails before, `abort()` is called in place of `commit()`, also if `prepare()` has not been. Each is
+        called at most once in a run, the aborts in reverse order.
+        >>> said = list[str]()
+        >>> Do.transaction(*(partial(said.append, word) for word in ("prepare", "commit", "abort"))).run()
+        >>> said
+        ['prepare', 'commit']
+
+        Source: the two-phase commit of J. Gray, "Notes on Data Base Operating Systems", 1978.
+        """
+        return Taking(Transaction(prepare, commit, abort))
 
     @staticmethod
     def program(make: Callable[[Context], Steps[A]]) -> Do[A]:
@@ -164,11 +215,7 @@ class Do(Generic[A_co]):
         >>> Do.now(1).start().result()
         1
         """
-        run = Run(executor)
-        future: Started[A_co] = Started(run)
-        work = copy_context().run  # the thread sees a copy of this one's context variables
-        Thread(target=work, args=(_work, self, run, future), name="wengert-run").start()
-        return future
+        return start(self, Run(executor))
 
     def as_do(self) -> Do[A_co]:
         """Itself: see `Awaits`."""
@@ -263,6 +310,55 @@ class Resource(Do[A]):
         entry.entered = True
 
 
+class Outcoming(Do[A]):
+    __slots__ = ("outcome",)
+
+    def __init__(self, outcome: Outcome[A]) -> None:
+        self.outcome = outcome
+
+    def _begin(self, machine: Machine) -> Instruction:
+        pending: Pending[A] = Pending()
+        self.outcome.register(partial(_event_loop, machine.run), pending)
+        return Settling(pending)
+
+
+def _event_loop(run: Run) -> asyncio.AbstractEventLoop:
+    """The loop for the awaitables of a run: that which awaits it, or one of its own."""
+    if run.event_loop is not None:
+        return run.event_loop
+
+    def make() -> EventLoop:
+        made = EventLoop()
+        run.on_close(made.close)
+        return made
+
+    return run.local(EventLoop, make).loop
+
+
+class Called(Do[A]):
+    __slots__ = ("register",)
+
+    def __init__(self, register: Callable[[Callable[[A], None], Callable[[Exception], None]], object]) -> None:
+        self.register = register
+
+    def _begin(self, machine: Machine) -> Instruction:
+        pending: Pending[A] = Pending()
+        self.register(pending.resume, pending.fail)
+        return Settling(pending)
+
+
+class Taking(Do[None]):
+    __slots__ = ("calls",)
+    in_turn = True
+
+    def __init__(self, calls: Transaction) -> None:
+        self.calls = calls
+
+    def _begin(self, machine: Machine) -> None:
+        machine.run.take_part(self.calls)
+        machine.value = None
+
+
 class Chained(Do[A]):
     """A kind with one source; pickled as a list of links, so that a chain of any length needs no stack."""
 
@@ -346,6 +442,7 @@ class Recover(Chained[A]):
 
 class Shared(Do[A]):
     __slots__ = ("source",)
+    in_turn = True
 
     def __init__(self, source: Do[A]) -> None:
         self.source = source
@@ -378,6 +475,7 @@ class Nested(Chained[A]):
 
 class Programmed(Do[A]):
     __slots__ = ("make",)
+    in_turn = True
 
     def __init__(self, make: Callable[[Context], Steps[A]]) -> None:
         self.make = make
@@ -391,6 +489,7 @@ class Question(Do[A_co]):
     """A question to the run's executor about an expression: `forward`, `value`, `predict`, `train` or `gradients`."""
 
     __slots__ = ("arguments", "method")
+    in_turn = True
 
     def __init__(self, method: str, *arguments: object) -> None:
         self.method = method
@@ -415,6 +514,7 @@ class Remainder(Do[None]):
     """
 
     __slots__ = ("value",)
+    in_turn = True
 
     def __init__(self, value: object) -> None:
         self.value = value
@@ -435,11 +535,15 @@ class Coroutined(Do[A]):
         if not isinstance(coroutine, (CoroutineType, Coroutine)):
             raise not_awaitable(coroutine, f"{described(self.make)} is no async function: it returned")
         machine.value = None
+        loop = machine.run.event_loop
+        if loop is not None and loop.is_running():
+            return Hosting(coroutine, loop).begin(machine)
         return Awaiting(coroutine).resume(machine)
 
 
 class Within(Do[A]):
     __slots__ = ("environment", "source")
+    in_turn = True
 
     def __init__(self, environment: object, source: Do[A]) -> None:
         self.environment = environment
@@ -472,6 +576,13 @@ def questions(source: object) -> Iterator[Question[Any]]:
             left.extend(getattr(part, "parts", ()))  # of a gather
 
 
+def beginning(source: Do[Any]) -> Do[Any]:
+    """The first link of a chain, which is the first to do anything."""
+    while isinstance(source, Chained):
+        source = source.source
+    return source
+
+
 def execute(source: Do[A], run: Run) -> A:
     """Run `source` to its end in this thread, as the whole of `run`."""
     run.source = source
@@ -497,6 +608,14 @@ def running_here() -> bool:
             return False
         frame = frame.f_back
     return True
+
+
+def start(source: Do[A], run: Run) -> Future[A]:
+    """Run `source` on a thread of its own, as the whole of `run`."""
+    future: Started[A] = Started(run)
+    work = copy_context().run  # the thread sees a copy of this one's context variables
+    Thread(target=work, args=(_work, source, run, future), name="wengert-run").start()
+    return future
 
 
 class Started(Future[A]):
@@ -558,7 +677,9 @@ def await_here(source: Awaits[A]) -> Generator[Any, Any, A]:
 async def _in_event_loop(source: Do[A], loop: asyncio.AbstractEventLoop) -> A:
     """Run `source` on a thread of its own. A cancelled task waits until the run has released everything."""
     cancelled: type[BaseException] = sys.modules["asyncio"].CancelledError
-    started = source.start()
+    run = Run()
+    run.event_loop = loop
+    started = start(source, run)
     del source  # as below: it may hold the exception
     cancellation: BaseException | None = None
     while True:

@@ -6,10 +6,13 @@ Refuses to know: in which order, or on how many threads, branches run.
 
 from __future__ import annotations
 
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar, overload
 
-from wengert.control.do import Awaits, Do
-from wengert.control.machine import Asking, Gathering, Instruction, Machine, as_do
+from wengert.control.context import Run
+from wengert.control.do import Awaits, Do, beginning
+from wengert.control.machine import Asking, Branch, Gathering, Instruction, Machine, as_do
 from wengert.control.notation import not_awaitable
 from wengert.site import user_position
 
@@ -27,12 +30,25 @@ class Gather(Do[A]):
         self.parts = parts
 
     def _begin(self, machine: Machine) -> Instruction | None:
-        together = getattr(machine.run.chosen, "gather", None)  # an executor may run branches in its own way
+        # an executor may run branches in its own way; ahead of its turn nothing is asked of it
+        together = None if isinstance(machine, Branch) else getattr(machine.run.chosen, "gather", None)
         steps = None if together is None else together(self.parts, machine.context)
         if steps is not None:
             machine.value = None
             return Asking(steps).resume(machine)
-        return Gathering(self.parts).proceed(machine)
+        return Gathering(self.parts, machine.context).begin(machine, self._threads(machine.run))
+
+    def _threads(self, run: Run) -> Executor | None:
+        """The threads of a run that an event loop awaits, where functions of several branches may take their time."""
+        if run.event_loop is None or sum(not beginning(part).in_turn for part in self.parts) < 2:
+            return None
+        return run.local(ThreadPoolExecutor, partial(_pool, run))
+
+
+def _pool(run: Run) -> Executor:
+    pool = ThreadPoolExecutor(64, thread_name_prefix="wengert-await")
+    run.on_close(partial(pool.shutdown, wait=False))
+    return pool
 
 
 @overload

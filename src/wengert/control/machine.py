@@ -1,27 +1,43 @@
 """The abstract machine that runs a `Do` with an explicit stack of frames, so that depth costs memory only.
 
-Knows: steps, frames, where a failure goes, when opened things are let go.
-Refuses to know: the kinds of `Do` (each begins itself), expressions, threads.
+Knows: steps, frames, where a failure goes, when opened things are let go; that while a run waits for an outcome from
+elsewhere, the branches of the gathers around go ahead, each up to where it has to wait itself, or for its turn.
+Refuses to know: the kinds of `Do` (each begins itself), expressions, where outcomes come from.
 
 A step returns the instruction to go on with, or `None` when `machine.value` or `machine.failure` is the news.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
-from typing import Any, Protocol
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from concurrent.futures import CancelledError, Executor, Future
+from contextvars import copy_context
+from functools import partial
+from queue import SimpleQueue
+from threading import Lock
+from typing import Any, Protocol, TypeAlias
 
 from wengert.control.context import Context, Run
 from wengert.control.notation import FOREIGN, driving, lacks_event_loop, not_awaitable, running_event_loop
 from wengert.control.resources import Finalizer, RunCancelled, SharedValue, join, release
+from wengert.control.waiting import Pending
 from wengert.errors import NotAwaitableError, combine
 
 # Any throughout this module: the stack mixes the types of all parts of a Do, and each frame hands on what it was
 # given; the constructors in do.py are where the types are checked.
 
 
+Bell: TypeAlias = "SimpleQueue[Branch | None]"
+
+
 class Instruction(Protocol):
-    """A `Do`, as the machine sees it."""
+    """A `Do`, as the machine sees it.
+
+    `in_turn`: what it gives or does depends on what the run has done before, so that no branch begins it early.
+    """
+
+    @property
+    def in_turn(self) -> bool: ...
 
     def _begin(self, machine: Machine, /) -> Instruction | None:
         """Give `machine` its value or failure, or the instruction to go on with."""
@@ -48,7 +64,7 @@ class Frame:
 class Machine:
     """One thread of steps within a run."""
 
-    __slots__ = ("context", "failure", "finalizers", "following", "frames", "run", "value")
+    __slots__ = ("bell", "context", "failure", "finalizers", "following", "frames", "gathers", "run", "value")
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -58,6 +74,14 @@ class Machine:
         self.finalizers: list[Finalizer] = []
         self.value: Any = None  # on its way to the topmost frame, and only that frame knows its type
         self.failure: Exception | None = None
+        self.gathers: list[Gathering] = []  # among the frames, outermost first
+        self.bell: Bell | None = None
+
+    def rung(self) -> Bell:
+        """The queue of branches that may go on while this waits; None in it: look whether the wait is over."""
+        if self.bell is None:
+            self.bell = SimpleQueue()
+        return self.bell
 
     def complete(self, source: Instruction) -> Any:
         """Run `source`, release everything and end the run; its value."""
@@ -70,11 +94,14 @@ class Machine:
         finally:
             del source  # it may hold the very exception whose traceback is going to hold this frame
             self.failure = None
-        if outcome is None:
-            self.run.succeed()
-            return self.value
         try:
-            raise outcome
+            if outcome is None:
+                self.run.succeed()
+                return self.value
+        except BaseException as refusal:
+            outcome = refusal
+        try:
+            raise self.run.roll_back(outcome)
         finally:
             del outcome
 
@@ -132,6 +159,42 @@ class Machine:
         """Refuse a shared `Do` that is being computed: on one machine only a circle leads here."""
         raise RecursionError("a shared Do waits for itself: its own computation uses it")
 
+    def wait(self, pending: Pending[Any]) -> None:
+        """Wait for an outcome; meanwhile the branches of the gathers around go ahead."""
+        bell = self.rung()
+        wake = partial(bell.put, None)
+        pending.then(wake)
+        self.run.on_cancel(wake)
+        try:
+            for gathering in [*self.gathers]:
+                gathering.go_ahead(bell)
+            while not pending.done:
+                self.run.check()
+                branch = bell.get()
+                if branch is not None:
+                    branch.go_ahead()
+            self.run.check()
+        finally:
+            self.run.discard(wake)
+
+    def hand_over(self, machine: Machine) -> Instruction | None:
+        """Have `machine` go on with all that this one has on its stacks, its value or its failure."""
+        for frame in self.frames:
+            if isinstance(frame, Marked):
+                frame.mark += len(machine.finalizers)
+        # Beside each other: an interrupt between two of them would lose what waits, or close it twice.
+        machine.finalizers += self.finalizers
+        self.finalizers = []
+        machine.frames += self.frames
+        self.frames = []
+        machine.gathers += self.gathers
+        self.gathers = []
+        if self.failure is not None:
+            return machine.fail(self.caught())
+        machine.value, self.value = self.value, None
+        following, self.following = self.following, None
+        return following
+
     def caught(self) -> Exception:
         """Take the failure that is being handed around; the run goes on."""
         assert self.failure is not None
@@ -167,10 +230,17 @@ class Machine:
             del stop  # its traceback may hold this frame
 
 
-class Recovering(Frame):
+class Marked(Frame):
+    """A frame that knows how much was open when it began."""
+
+    __slots__ = ("mark",)
+    mark: int
+
+
+class Recovering(Marked):
     """`recover`: what was opened since is let go, then the handler decides."""
 
-    __slots__ = ("decide", "mark")
+    __slots__ = ("decide",)
 
     def __init__(self, decide: Callable[[Exception], Instruction], mark: int) -> None:
         self.decide = decide
@@ -181,13 +251,13 @@ class Recovering(Frame):
         return self.decide(machine.caught())
 
 
-class Nesting(Frame):
+class Nesting(Marked):
     """`nested`: what was opened since is let go as soon as the value is known.
 
     Of a failure whoever takes it lets go first of all that was opened since.
     """
 
-    __slots__ = ("mark",)
+    __slots__ = ()
 
     def __init__(self, mark: int) -> None:
         self.mark = mark
@@ -214,16 +284,28 @@ class Sharing(Frame):
         self.cell.known, self.cell.failure = True, machine.failure
 
 
-class Gathering(Frame):
-    """`gather`, one branch after the other; a failed branch lets go of its own and does not stop the next."""
+class Gathering(Marked):
+    """`gather`, one branch after the other; a failed branch lets go of its own and does not stop the next.
 
-    __slots__ = ("failures", "mark", "parts", "values")
-    mark: int  # of the branch that runs
+    While the run waits in one branch, the others go ahead.
+    """
 
-    def __init__(self, parts: tuple[Instruction, ...]) -> None:
+    __slots__ = ("ahead", "context", "failures", "parts", "values")
+
+    def __init__(self, parts: Sequence[Instruction], context: Context) -> None:
         self.parts = parts
+        self.context = context
+        self.ahead: list[Branch] = []  # by part, once begun
         self.values: list[object] = []
         self.failures: list[Exception] = []
+
+    def begin(self, machine: Machine, pool: Executor | None = None) -> Instruction | None:
+        """The first branch; with a pool, the others on its threads."""
+        machine.gathers.append(self)
+        if pool is not None:
+            bell = machine.rung()
+            self.ahead = [Worker(part, self.context, bell, pool) for part in self.parts]
+        return self.proceed(machine)
 
     def resume(self, machine: Machine) -> Instruction | None:
         self.values.append(machine.value)
@@ -240,11 +322,151 @@ class Gathering(Frame):
         if done < len(self.parts):
             self.mark = len(machine.finalizers)
             machine.frames.append(self)
-            return self.parts[done]
+            return self.ahead[done] if self.ahead else self.parts[done]
+        machine.gathers.remove(self)
         if self.failures:
             machine.failure = combine(self.failures)
         else:
             machine.value = tuple(self.values)
+        return None
+
+    def go_ahead(self, bell: Bell) -> None:
+        """Have the branches whose turn has not come rung for, once."""
+        at = len(self.values) + len(self.failures) + 1
+        if not self.ahead and at < len(self.parts):
+            self.ahead = [Branch(part, self.context, bell) for part in self.parts]
+            for branch in self.ahead[at:]:
+                bell.put(branch)
+
+    def abandon(self, machine: Machine, stop: BaseException) -> BaseException:
+        for branch in self.ahead[len(self.values) + len(self.failures) :]:
+            end = branch.abandon(RunCancelled())
+            if not isinstance(end, CancelledError):
+                stop = join(stop, end)
+        return stop
+
+
+class Branch(Machine):
+    """A branch of a gather on a machine of its own, up to where it has to wait; as an instruction, its rest."""
+
+    __slots__ = ("listens",)
+    in_turn = True
+
+    def __init__(self, source: Instruction, context: Context, bell: Bell) -> None:
+        super().__init__(context.run)
+        self.context = context
+        self.following = source
+        self.bell = bell
+        self.listens: object = None  # what it waits for, and this is rung for then
+
+    def go_ahead(self) -> None:
+        """Run to the next stop."""
+        while (following := self.following) is not None and not following.in_turn:
+            if isinstance(following, Settling) and not following.pending.done:
+                for gathering in [*self.gathers]:
+                    gathering.go_ahead(self.rung())
+                if self.listens is not following:
+                    self.listens = following
+                    following.pending.then(self.ring)
+                return
+            try:
+                self.evaluate(following)
+            finally:
+                del following  # see Machine.complete
+
+    def ring(self) -> None:
+        """Tell who waits that this can go on."""
+        self.rung().put(self)
+
+    def advance(self, current: Instruction | None) -> None:
+        """As of every machine, up to a stop."""
+        run, frames = self.run, self.frames
+        while not run.cancelled:
+            if current is not None:
+                if current.in_turn or (isinstance(current, Settling) and not current.pending.done):
+                    self.following = current
+                    return
+                current = current._begin(self)
+            elif frames:
+                current = frames.pop().resume(self)
+            else:
+                return
+        raise RunCancelled
+
+    def _begin(self, machine: Machine) -> Instruction | None:
+        return self.hand_over(machine)
+
+
+class Worker(Branch):
+    """A branch that goes ahead on a thread of a pool."""
+
+    __slots__ = ("begun", "ended", "interrupt", "lock", "pool", "taken")
+
+    def __init__(self, source: Instruction, context: Context, bell: Bell, pool: Executor) -> None:
+        super().__init__(source, context, bell)
+        self.pool = pool
+        self.lock = Lock()
+        self.taken = False
+        self.begun: Future[None] | None = None
+        self.ended: Pending[None] = Pending()
+        self.interrupt: BaseException | None = None
+        self.ring()
+
+    def ring(self) -> None:
+        following = self.following
+        with self.lock:
+            if following is not None and not (following.in_turn or self.taken or self.run.cancelled):
+                self.ended = Pending()
+                self.begun = self.pool.submit(copy_context().run, self._work, self.ended)
+
+    def _work(self, ended: Pending[None]) -> None:
+        try:
+            self.go_ahead()
+        except BaseException as interrupt:  # for the thread whose run it is
+            self.interrupt = interrupt
+        finally:
+            ended.resume(None)
+
+    def _begin(self, machine: Machine) -> Instruction | None:
+        with self.lock:
+            working = self.begun is not None and not self.begun.cancel() and not self.ended.done
+            self.taken = not working
+        if working:
+            machine.wait(self.ended)
+            return self
+        if self.interrupt is not None:
+            try:
+                raise self.interrupt
+            finally:
+                self.interrupt = None
+                del self, machine  # its traceback holds this frame
+        return super()._begin(machine)
+
+    def abandon(self, stop: BaseException) -> BaseException:
+        with self.lock:
+            self.taken = True
+            working = self.begun is not None and not self.begun.cancel()
+        if working:
+            self.ended.wait()
+        return super().abandon(stop)
+
+
+class Settling:
+    """An outcome that is on its way."""
+
+    __slots__ = ("pending",)
+    in_turn = False
+
+    def __init__(self, pending: Pending[Any]) -> None:
+        self.pending = pending
+
+    def _begin(self, machine: Machine) -> Instruction | None:
+        pending = self.pending
+        if not pending.done:
+            machine.wait(pending)
+        if isinstance(pending.failure, Exception):
+            return machine.fail(pending.failure)
+        machine.value = pending.outcome()
         return None
 
 
@@ -263,11 +485,10 @@ class Scoping(Frame):
         machine.context = self.before
 
 
-class Asking(Frame):
+class Asking(Marked):
     """A program: it yields what it wants, and is sent the value or thrown the failure."""
 
-    __slots__ = ("context", "mark", "program")
-    mark: int  # of what it waits for
+    __slots__ = ("context", "program")
 
     def __init__(self, program: Generator[Any, Any, Any] | Coroutine[Any, Any, Any]) -> None:
         self.program = program

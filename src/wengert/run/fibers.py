@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from wengert.control import Context, Do, Steps
-from wengert.control.machine import Asking, Gathering, Instruction, Machine, Nesting, Recovering
+from wengert.control.machine import Gathering, Instruction, Machine
 from wengert.control.resources import RunCancelled, SharedValue, join
 from wengert.graph.node import Expression
 
@@ -105,20 +105,10 @@ class Fiber(Machine):
 
     def join(self, machine: Machine) -> Instruction | None:
         """Hand everything to `machine`, which goes on with it."""
-        for frame in self.frames:
-            if isinstance(frame, _MARKED):
-                frame.mark += len(machine.finalizers)
-        # Beside each other: an interrupt between two of them would lose what waits, or close it twice.
-        machine.finalizers += self.finalizers
-        self.finalizers = []
-        machine.frames += self.frames
-        self.frames = []
         self.let_go()
-        if self.failure is not None:
-            return machine.fail(self.caught())
-        machine.value, self.value = self.value, None
-        following, self.asked = self.asked, None
-        return following
+        if self.failure is None:
+            self.following, self.asked = self.asked, None
+        return self.hand_over(machine)
 
 
 class Joined(Do[Any]):
@@ -146,6 +136,7 @@ class Wait(Do[None]):
     """Wait for the value of an expression, which the evaluation keeps."""
 
     __slots__ = ("home", "root")
+    in_turn = True
 
     def __init__(self, root: Expression, home: Speculating | None = None) -> None:
         self.root = root
@@ -160,6 +151,7 @@ class WaitShared(Do[Any]):
     """Wait for the value of a shared `Do` that another fiber computes."""
 
     __slots__ = ("cell", "source")
+    in_turn = True
 
     def __init__(self, source: Instruction, cell: SharedValue) -> None:
         self.source = source
@@ -173,6 +165,7 @@ class Fork(Do[tuple[Any, ...]]):
     """The values of several `Do`s; `together` begins them where the scheduler of a fiber has not."""
 
     __slots__ = ("begun", "parts", "together")
+    in_turn = True
 
     def __init__(
         self,
@@ -216,10 +209,7 @@ class Branches(Do[tuple[Any, ...]]):
         self.parts = tuple(parts)
 
     def _begin(self, machine: Machine) -> Instruction | None:
-        return Gathering(self.parts).proceed(machine)
-
-
-_MARKED = (Asking, Gathering, Nesting, Recovering)
+        return Gathering(self.parts, machine.context).begin(machine)
 
 
 def drop(parts: Iterable[Joined], stop: BaseException | None = None) -> None:

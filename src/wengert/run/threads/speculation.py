@@ -19,6 +19,7 @@ from typing import Any, Final
 from wengert.arrays import Value, all_quiet
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Shared, Within
+from wengert.control.machine import Settling
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
@@ -46,13 +47,14 @@ class Turn(Do[None]):
     """Wait for the turn of what follows."""
 
     __slots__ = ()
+    in_turn = True
 
     def _begin(self, machine: Any) -> None:  # Any: any machine
         machine.value = None
 
 
 TURN: Final = Turn()
-STOPS: Final[frozenset[type]] = frozenset({Turn, Wait, Fork, Shared, Within})
+STOPS: Final[frozenset[type]] = frozenset({Turn, Wait, Fork, Shared, Within, Settling})
 
 
 class Speculation:
