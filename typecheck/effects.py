@@ -48,6 +48,34 @@ def case_wrong_functions_are_refused(do: wg.Do[int]) -> None:  # T2
     narrow: wg.Do[int] = do.recover(lambda e: wg.Do.now("a"))  # E[arg-type]: incompatible type "str"
 
 
+def registered(resume: Callable[[int], None], fail: Callable[[Exception], None]) -> None: ...
+
+
+def wrongly_registered(resume: Callable[[int], None]) -> None: ...
+
+
+async def asynchronous() -> str:
+    return "a"
+
+
+def case_outcomes_from_elsewhere(future: Future[int], layer: wg.DoubleLayer) -> None:
+    assert_type(wg.Do.of(future), wg.Do[int])
+    assert_type(wg.Do.of(asynchronous()), wg.Do[str])
+    assert_type(wg.Do.of(wg.Do.now(1)), wg.Do[int])
+    assert_type(wg.Do.of(layer), wg.Do[float])
+    assert_type(wg.Do.callback(registered), wg.Do[int])
+    assert_type(wg.Do.transaction(one, one, one), wg.Do[None])
+    assert_type(wg.UnitContinuation.of(future), wg.UnitContinuation[int])
+    assert_type(wg.UnitContinuation.callback(wrongly_registered), wg.UnitContinuation[int])
+    units = wg.UnitContinuation.now(1), wg.UnitContinuation.now("a")
+    assert_type(wg.gather(*units), wg.UnitContinuation[tuple[int, str]])
+    wg.Do.of(3)  # E: incompatible type "int"
+    wg.Do.of(asynchronous)  # E: incompatible type "Callable\[\[\], Coroutine\[Any, Any, str\]\]"
+    wg.Do.callback(wrongly_registered)  # E[arg-type]
+    wg.Do.transaction(one, one)  # E[call-arg]: Missing positional argument "abort"
+    wg.gather(wg.Do.now(1), wg.UnitContinuation.now(1))  # E: No overload variant of "gather"
+
+
 def case_do_is_covariant(do: wg.Do[bool], wide: wg.Do[object]) -> None:  # T3
     up: wg.Do[int] = do
     down: wg.Do[int] = wide  # E[assignment]: expression has type "Do\[.*", variable has type "Do\[.*"

@@ -22,6 +22,7 @@ from wengert.control.hosting import Hosting
 from wengert.control.machine import (
     Asking,
     Awaiting,
+    Branch,
     Frame,
     Instruction,
     Machine,
@@ -72,6 +73,9 @@ class Do(Generic[A_co]):
 
     def _begin(self, machine: Machine) -> Instruction | None:
         raise NotImplementedError("a Do is made by Do.now, Do.delay and the like")
+
+    def foresee(self, branch: Branch) -> None:
+        """Nothing, in most kinds: see `Instruction`."""
 
     @staticmethod
     def now(value: A) -> Do[A]:
@@ -168,7 +172,7 @@ class Do(Generic[A_co]):
         return Coroutined(make)
 
     @staticmethod
-    def within(environment: object, source: Do[A]) -> Do[A]:
+    def within(environment: object, source: Do[A] | Branch) -> Do[A]:
         """For interpreters: `source`, in which programs see `environment` as `context.environment`."""
         return Within(environment, source)
 
@@ -338,7 +342,9 @@ def _event_loop(run: Run) -> asyncio.AbstractEventLoop:
 class Called(Do[A]):
     __slots__ = ("register",)
 
-    def __init__(self, register: Callable[[Callable[[A], None], Callable[[Exception], None]], object]) -> None:
+    def __init__(
+        self, register: Callable[[Callable[[A], None], Callable[[Exception], None]], object]
+    ) -> None:
         self.register = register
 
     def _begin(self, machine: Machine) -> Instruction:
@@ -506,6 +512,12 @@ class Question(Do[A_co]):
         machine.value = None
         return Asking(getattr(machine.run.executor, self.method)(*self.arguments, context)).resume(machine)
 
+    def foresee(self, branch: Branch) -> None:
+        """Have the executor begin what the expression waits for."""
+        ahead: Callable[..., object] | None = getattr(branch.run.chosen, "ahead", None)
+        if ahead is not None:
+            ahead(self.arguments[0], branch.context, branch.rung())
+
 
 class Remainder(Do[None]):
     """For a question that is followed: what comes after it goes on with `value` to the end of the run, then it does.
@@ -545,11 +557,11 @@ class Within(Do[A]):
     __slots__ = ("environment", "source")
     in_turn = True
 
-    def __init__(self, environment: object, source: Do[A]) -> None:
+    def __init__(self, environment: object, source: Do[A] | Branch) -> None:
         self.environment = environment
         self.source = source
 
-    def _begin(self, machine: Machine) -> Do[A]:
+    def _begin(self, machine: Machine) -> Do[A] | Branch:
         machine.frames.append(Scoping(machine.context))
         machine.context = Context(machine.run, self.environment)
         return self.source

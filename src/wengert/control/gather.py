@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 from wengert.control.context import Run
 from wengert.control.do import Awaits, Do, beginning
 from wengert.control.machine import Asking, Branch, Gathering, Instruction, Machine, as_do
 from wengert.control.notation import not_awaitable
+from wengert.control.unit import Together, UnitContinuation
 from wengert.site import user_position
 
 A = TypeVar("A")
@@ -78,13 +79,35 @@ def gather(
     /,
     *more: Awaits[A],
 ) -> Do[tuple[A, ...]]: ...
-def gather(*parts: object) -> Do[Any]:  # Any: the overloads above state the tuple
+@overload
+def gather(a: UnitContinuation[A], /) -> UnitContinuation[tuple[A]]: ...
+@overload
+def gather(a: UnitContinuation[A], b: UnitContinuation[B], /) -> UnitContinuation[tuple[A, B]]: ...
+@overload
+def gather(
+    a: UnitContinuation[A], b: UnitContinuation[B], c: UnitContinuation[C], /
+) -> UnitContinuation[tuple[A, B, C]]: ...
+@overload
+def gather(
+    a: UnitContinuation[A],
+    b: UnitContinuation[A],
+    c: UnitContinuation[A],
+    d: UnitContinuation[A],
+    /,
+    *more: UnitContinuation[A],
+) -> UnitContinuation[tuple[A, ...]]: ...
+# Any: the overloads above state the tuple
+def gather(*parts: object) -> Do[Any] | UnitContinuation[Any]:
     """All values as a tuple. Every branch runs to its end; several failures come as one flat group.
 
+    While a run waits in one branch for an outcome from elsewhere, the others go on. Where an event loop awaits the
+    run, functions of several branches are called in several threads. Of `UnitContinuation`s it is one.
     Raises TypeError, which names the argument, for what no run can wait for.
     >>> gather(Do.now(1), Do.delay(lambda: "a")).run()
     (1, 'a')
     """
+    if parts and all(isinstance(part, UnitContinuation) for part in parts):
+        return Together(cast("tuple[UnitContinuation[Any], ...]", parts))
     branches = []
     for position, part in enumerate(parts):
         branch = as_do(part)

@@ -27,7 +27,7 @@ from wengert.errors import NotAwaitableError, combine
 # given; the constructors in do.py are where the types are checked.
 
 
-Bell: TypeAlias = "SimpleQueue[Branch | None]"
+Bell: TypeAlias = SimpleQueue[Callable[[], object] | None]
 
 
 class Instruction(Protocol):
@@ -38,6 +38,9 @@ class Instruction(Protocol):
 
     @property
     def in_turn(self) -> bool: ...
+
+    def foresee(self, branch: Branch, /) -> None:
+        """Begin what can be begun of this, whose turn has not come, ahead of it."""
 
     def _begin(self, machine: Machine, /) -> Instruction | None:
         """Give `machine` its value or failure, or the instruction to go on with."""
@@ -78,7 +81,7 @@ class Machine:
         self.bell: Bell | None = None
 
     def rung(self) -> Bell:
-        """The queue of branches that may go on while this waits; None in it: look whether the wait is over."""
+        """The queue of what can be done while this waits; None in it: look whether the wait is over."""
         if self.bell is None:
             self.bell = SimpleQueue()
         return self.bell
@@ -170,9 +173,9 @@ class Machine:
                 gathering.go_ahead(bell)
             while not pending.done:
                 self.run.check()
-                branch = bell.get()
-                if branch is not None:
-                    branch.go_ahead()
+                work = bell.get()
+                if work is not None:
+                    work()
             self.run.check()
         finally:
             self.run.discard(wake)
@@ -189,6 +192,7 @@ class Machine:
         self.frames = []
         machine.gathers += self.gathers
         self.gathers = []
+        self.bell = None  # which may hold this
         if self.failure is not None:
             return machine.fail(self.caught())
         machine.value, self.value = self.value, None
@@ -225,6 +229,7 @@ class Machine:
                 except BaseException as another:
                     stop = join(stop, another)
             stop = release(self.finalizers, 0, stop)
+            self.bell = None
             return stop.outcome() if isinstance(stop, RunCancelled) else stop
         finally:
             del stop  # its traceback may hold this frame
@@ -336,7 +341,7 @@ class Gathering(Marked):
         if not self.ahead and at < len(self.parts):
             self.ahead = [Branch(part, self.context, bell) for part in self.parts]
             for branch in self.ahead[at:]:
-                bell.put(branch)
+                bell.put(branch.go_ahead)
 
     def abandon(self, machine: Machine, stop: BaseException) -> BaseException:
         for branch in self.ahead[len(self.values) + len(self.failures) :]:
@@ -373,10 +378,18 @@ class Branch(Machine):
                 self.evaluate(following)
             finally:
                 del following  # see Machine.complete
+        if following is not None:
+            self.reach_turn(following)
+
+    def reach_turn(self, following: Instruction) -> None:
+        """What is left has to wait for its turn."""
+        following.foresee(self)
 
     def ring(self) -> None:
-        """Tell who waits that this can go on."""
-        self.rung().put(self)
+        """Tell who waits that this can go on; nobody, if its turn has come."""
+        bell = self.bell
+        if bell is not None:
+            bell.put(self.go_ahead)
 
     def advance(self, current: Instruction | None) -> None:
         """As of every machine, up to a stop."""
@@ -395,6 +408,9 @@ class Branch(Machine):
 
     def _begin(self, machine: Machine) -> Instruction | None:
         return self.hand_over(machine)
+
+    def foresee(self, branch: Branch) -> None:
+        """It has begun."""
 
 
 class Worker(Branch):
@@ -415,9 +431,14 @@ class Worker(Branch):
     def ring(self) -> None:
         following = self.following
         with self.lock:
-            if following is not None and not (following.in_turn or self.taken or self.run.cancelled):
+            if following is not None and not (self.taken or self.run.cancelled):
                 self.ended = Pending()
                 self.begun = self.pool.submit(copy_context().run, self._work, self.ended)
+
+    def reach_turn(self, following: Instruction) -> None:
+        bell = self.bell
+        if bell is not None:
+            bell.put(partial(following.foresee, self))  # for the thread whose run it is
 
     def _work(self, ended: Pending[None]) -> None:
         try:
@@ -468,6 +489,9 @@ class Settling:
             return machine.fail(pending.failure)
         machine.value = pending.outcome()
         return None
+
+    def foresee(self, branch: Branch) -> None:
+        """It is on its way."""
 
 
 class Scoping(Frame):

@@ -1,13 +1,18 @@
 """`UnitContinuation`: work that never fails by itself and never needs stack.
 
-Knows: binds, and the one loop that follows them.
+Knows: binds, and the one loop that follows them; that of several together each goes on as soon as it can.
 Refuses to know: failures (an exception simply leaves `run`), resources, threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from functools import partial
+from queue import SimpleQueue
 from typing import Any, Generic, TypeVar, cast
+
+from wengert.control.waiting import Outcome, Pending, outcome_of
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -37,6 +42,24 @@ class UnitContinuation(Generic[A_co]):
     def defer(make: Callable[[], UnitContinuation[A]]) -> UnitContinuation[A]:
         """The `UnitContinuation` that `make()` gives when run."""
         return _Defer(make)
+
+    @staticmethod
+    def of(source: Future[A] | Awaitable[A] | UnitContinuation[A]) -> UnitContinuation[A]:
+        """The outcome of a future or an awaitable, as of `Do.of`; an exception leaves `run`."""
+        if isinstance(source, UnitContinuation):
+            return source
+        outcome: Outcome[A] = outcome_of(source, "UnitContinuation.of")
+        return _Called(outcome.arrive)
+
+    @staticmethod
+    def callback(register: Callable[[Callable[[A], None]], object]) -> UnitContinuation[A]:
+        """What `register(resume)`, called when run, has `resume` called with; the first call counts.
+
+        >>> from threading import Timer
+        >>> UnitContinuation.callback(lambda resume: Timer(0.01, resume, [3]).start()).run()
+        3
+        """
+        return _Called(partial(_register, register))
 
     def map(self, transform: Callable[[A_co], B]) -> UnitContinuation[B]:
         """`transform` of the value."""
@@ -88,9 +111,37 @@ class _FlatMap(UnitContinuation[B]):
         self.then: Callable[[Any], UnitContinuation[B]] = then  # Any: see _Map
 
 
-def _perform(current: UnitContinuation[object]) -> object:
+class _Called(UnitContinuation[A]):
+    __slots__ = ("register",)
+
+    def __init__(self, register: Callable[[Pending[A]], object]) -> None:
+        self.register = register
+
+
+def _register(register: Callable[[Callable[[A], None]], object], pending: Pending[A]) -> None:
+    register(pending.resume)
+
+
+class Together(UnitContinuation[tuple[A, ...]]):
+    """All values as a tuple; see `gather`."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: tuple[UnitContinuation[A], ...]) -> None:
+        self.parts = parts
+
+
+class _Stopped:
+    """What a loop cannot go on with by itself."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: _Called[object] | Together[object]) -> None:
+        self.at = at
+
+
+def _advance(current: UnitContinuation[object], waiting: list[_Map[object] | _FlatMap[object]]) -> object:
     """The loop: binds go on a list on the way to their source, and come off it with each value."""
-    waiting: list[_Map[object] | _FlatMap[object]] = []
     while True:
         if isinstance(current, (_Map, _FlatMap)):
             waiting.append(current)
@@ -103,6 +154,8 @@ def _perform(current: UnitContinuation[object]) -> object:
             value = current.value
         elif isinstance(current, _Delay):
             value = current.make()
+        elif isinstance(current, (_Called, Together)):
+            return _Stopped(current)
         else:
             raise TypeError(
                 f"flat_map or defer was given a function that returned {current!r}, "
@@ -116,3 +169,62 @@ def _perform(current: UnitContinuation[object]) -> object:
             value = bind.transform(value)
         else:
             return value
+
+
+class _Strand:
+    """One of several loops that go on together; `end` gets its value."""
+
+    __slots__ = ("bell", "current", "end", "waiting")
+
+    def __init__(
+        self,
+        current: UnitContinuation[object],
+        waiting: list[_Map[object] | _FlatMap[object]],
+        end: Callable[[object], object],
+        bell: SimpleQueue[_Strand],
+    ) -> None:
+        self.current = current
+        self.waiting = waiting
+        self.end = end
+        self.bell = bell
+
+    def go(self) -> None:
+        value = _advance(self.current, self.waiting)
+        if isinstance(value, _Stopped):
+            self.stop(value.at)
+        else:
+            self.end(value)
+
+    def stop(self, at: _Called[object] | Together[object]) -> None:
+        """Go on when the value is known that the loop has stopped at."""
+        if isinstance(at, _Called):
+            pending: Pending[object] = Pending()
+            self.current = _Delay(pending.outcome)
+            at.register(pending)
+            pending.then(partial(self.bell.put, self))
+            return
+        values: dict[int, object] = {}
+        parts = at.parts
+        self.current = _Delay(lambda: tuple(values[i] for i in range(len(parts))))
+
+        def arrive(i: int, value: object) -> None:
+            values[i] = value
+            if len(values) == len(parts):
+                self.bell.put(self)
+
+        for i, part in enumerate(parts):
+            self.bell.put(_Strand(part, [], partial(arrive, i), self.bell))
+
+
+def _perform(current: UnitContinuation[object]) -> object:
+    """The value of the first loop; those that it stops at go on in turn."""
+    waiting: list[_Map[object] | _FlatMap[object]] = []
+    value = _advance(current, waiting)
+    if not isinstance(value, _Stopped):
+        return value
+    values: list[object] = []
+    bell: SimpleQueue[_Strand] = SimpleQueue()
+    _Strand(current, waiting, values.append, bell).stop(value.at)
+    while not values:
+        bell.get().go()
+    return values[0]

@@ -119,6 +119,18 @@ class Outcome(Generic[A]):
                 self._future = future = begin(_awaited(source), at)
         future.add_done_callback(partial(_tell, pending))
 
+    def arrive(self, pending: Pending[A]) -> None:
+        """As `register`, with an event loop that ends when the outcome is known."""
+        made: list[EventLoop] = []
+
+        def make() -> asyncio.AbstractEventLoop:
+            made.append(EventLoop())
+            return made[0].loop
+
+        self.register(make, pending)
+        for loop in made:
+            pending.then(loop.end)
+
 
 def outcome_of(source: object, who: str) -> Outcome[Any]:  # Any: known to the caller's signature
     """The outcome of a future or an awaitable; TypeError for what is none."""
@@ -155,11 +167,15 @@ class EventLoop:
         self._thread.start()
         self.loop, self._end = began.result()
 
-    def close(self) -> None:
-        """Cancel what still runs in it, and wait for its end."""
+    def end(self) -> None:
+        """Have it cancel what still runs in it, and end."""
         if self._thread.is_alive():
             self.loop.call_soon_threadsafe(_set, self._end)
-            self._thread.join()
+
+    def close(self) -> None:
+        """End it, and wait for that."""
+        self.end()
+        self._thread.join()
 
 
 async def _open(began: Future[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]]) -> None:

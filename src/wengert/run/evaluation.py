@@ -75,6 +75,7 @@ class Evaluation(Tapes):
 
     def __exit__(self, *failure: object) -> None:
         """Let go of what holds this evaluation: failures by their tracebacks, tapes by where they send."""
+        self.leave_behind()
         for release in self.held:
             release()
         for table in (self.failed, self.tapes, self.pending, self.lazy):

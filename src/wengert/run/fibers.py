@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from wengert.control import Context, Do, Steps
-from wengert.control.machine import Gathering, Instruction, Machine
+from wengert.control.machine import Gathering, Instruction, Machine, Settling
 from wengert.control.resources import RunCancelled, SharedValue, join
 from wengert.graph.node import Expression
 
@@ -60,7 +60,9 @@ class Fiber(Machine):
         run, frames, stops = self.run, self.frames, self.stops
         while not run.cancelled:
             if current is not None:
-                if current.__class__ in stops:
+                if current.__class__ in stops and not (
+                    isinstance(current, Settling) and current.pending.done
+                ):
                     self.asked = current
                     return
                 current = current._begin(self)

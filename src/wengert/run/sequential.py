@@ -16,6 +16,7 @@ from typing import Any, cast
 from wengert.arrays import Namespace, Value, is_array
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Remainder
+from wengert.control.machine import Bell
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
@@ -146,6 +147,12 @@ class Interpreter:
         if context.whole or not all(isinstance(target, Weight) for target in targets):
             return STORE.reading(partial(_gradients, x, targets, context, self.engine.telling()))
         return part_gradients(self.engine.evaluation(context, goes_back=True), x, targets, context)
+
+    def ahead(self, expression: object, context: Context, bell: Bell, /) -> None:
+        """Begin what an expression waits for, as the run waits for something else."""
+        evaluation = self.engine.evaluation(context)
+        if isinstance(evaluation, RunsOwn):
+            evaluation.foresee(lift_any(expression), context, bell)
 
 
 class Sequential(Interpreter):

@@ -7,17 +7,21 @@ Refuses to know: the order of nodes, and what is computed between tapes.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from wengert.arrays import Value, all_quiet
 from wengert.control import Context, Do, Steps, UnitContinuation
+from wengert.control.machine import Bell, Branch
+from wengert.control.resources import RunCancelled
 from wengert.differentiable import Tape
 from wengert.errors import TapeReleasedError, combine
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL
+from wengert.graph.order import below
 from wengert.graph.weights import Weight
 from wengert.lazy import read_only
 from wengert.run.loops import Failure, Loops, arguments_of, summed
@@ -29,7 +33,8 @@ class Tapes:
     """Values and deltas, and how they come from and go to binds and users."""
 
     __slots__ = (
-        *("deltas", "failed", "lazy", "loops", "opened", "opening", "pending", "tapes", "values", "wanted"),
+        *("foreseen", "deltas", "failed", "lazy", "loops", "opened", "opening", "pending", "tapes", "values"),
+        "wanted",
     )
 
     def __init__(self, loops: Loops) -> None:
@@ -40,6 +45,7 @@ class Tapes:
         self.wanted: dict[Expression, Value] = {}  # deltas asked for by `gradients`
         self.tapes: dict[Node, Tape[Any, Any]] = {}  # Any: of external nodes, with Data of every type
         self.opened: dict[int, Node] = {}  # by the identity of a user's differentiable value
+        self.foreseen: dict[Node, Branch] = {}  # binds that have begun before their turn
         self.opening: set[Node] = set()  # whose Do runs now: one that is met again would wait for itself
         self.pending: dict[Expression, list[Do[Any]]] = {}  # Any: deltas sent by hand or by a user's tape
         self.lazy: dict[Node, list[Callable[[], Value]]] = {}  # deltas of external nodes, run if asked for
@@ -63,8 +69,23 @@ class Tapes:
         self.values[node] = received(tape, node)
         self.tapes[node] = tape
 
-    def _rest_of(self, node: Node) -> Do[Tape[Any, Any]]:
-        return tape_of(node)
+    def _rest_of(self, node: Node) -> Do[Tape[Any, Any]] | Branch:
+        return self.foreseen.pop(node) if node in self.foreseen else tape_of(node)
+
+    def foresee(self, root: Expression, context: Context, bell: Bell) -> None:
+        """Begin the binds below `root` before their turn, as far as each goes by itself."""
+        known = ChainMap[Expression, Any](self.values, self.failed)  # Any: values and failures
+        for node in below(root, known)[0]:
+            (source, *_) = node.operands or (None,)
+            bind = node.signature.mode == EXTERNAL and isinstance(source, Do)
+            if bind and node not in self.opening and node not in self.foreseen:
+                self.foreseen[node] = branch = Branch(tape_of(node), Context(context.run, self), bell)
+                bell.put(branch.go_ahead)
+
+    def leave_behind(self) -> None:
+        """Let go of binds whose turn will not come."""
+        while self.foreseen:
+            self.foreseen.popitem()[1].abandon(RunCancelled())
 
     def receive(self, x: Expression, delta: Do[Any]) -> UnitContinuation[None]:  # Any: deltas of every type
         """The accumulator of `x`: nothing happens until the continuation runs; then the delta waits."""

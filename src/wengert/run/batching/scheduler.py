@@ -1,6 +1,7 @@
 """The scheduler of fibers in rounds: all run until each waits or has ended, and what they wait for is one batch.
 
-Knows: that each bind, and each branch of a `gather`, is a fiber; that fibers go on in the order in which they came.
+Knows: that each bind, and each branch of a `gather`, is a fiber; that fibers go on in the order in which they came, and
+those that wait for an outcome from elsewhere when it is known.
 Refuses to know: how values are computed.
 """
 
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
+from queue import SimpleQueue
 from typing import Any, Final, Protocol
 
 from wengert.control import Context, Do, Steps
+from wengert.control.machine import Settling
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
@@ -20,7 +23,7 @@ from wengert.run.batching.rounds import Known, Recorded
 from wengert.run.fibers import Fiber, Fork, Joined, Wait, WaitShared
 from wengert.run.loops import Failure
 
-STOPS: Final[frozenset[type]] = frozenset({Wait, WaitShared, Fork})
+STOPS: Final[frozenset[type]] = frozenset({Wait, WaitShared, Fork, Settling})
 
 
 class Owner(Protocol):
@@ -56,6 +59,8 @@ class Scheduler:
         self.current: Fiber | None = None
         self.opened: list[Joined] = []  # binds that have ended, and left something open
         self.sharing: dict[Fiber, WaitShared] = {}
+        self.outside = 0  # fibers that wait for an outcome from elsewhere
+        self.arrived: SimpleQueue[Fiber | None] = SimpleQueue()  # of them; None: the run is cancelled
         self.begun: set[Node] = set()
         self.waiting: dict[Expression, list[Fiber]] = {}
         self.fresh: list[Expression] = []  # that are waited for, and have not been looked at
@@ -93,6 +98,8 @@ class Scheduler:
                 while self.opened:
                     yield self.opened[0]
                     del self.opened[0]
+                while self.outside and not self.arrived.empty():
+                    self._arrive(context)
                 if not self.ready and self._left(until):
                     yield from self._round(context)
         except BaseException as stop:
@@ -121,6 +128,9 @@ class Scheduler:
                 self.waiting[asked.root].append(fiber)
             elif isinstance(asked, WaitShared):
                 self.sharing[fiber] = asked
+            elif isinstance(asked, Settling):
+                self.outside += 1
+                asked.pending.then(partial(self.arrived.put, fiber))
             elif branches := fiber.fork():
                 for branch in branches:
                     self.begin(branch)
@@ -131,6 +141,19 @@ class Scheduler:
                     del self.sharing[other]
                     other.asked = wait.source
                     self.ready.append(other)
+
+    def _arrive(self, context: Context) -> None:
+        """Wait for an outcome from elsewhere."""
+        wake = partial(self.arrived.put, None)
+        context.run.on_cancel(wake)
+        try:
+            fiber = self.arrived.get()
+        finally:
+            context.run.discard(wake)
+        context.run.check()
+        if fiber is not None:
+            self.outside -= 1
+            self.ready.append(fiber)
 
     def _ended(self, fiber: Fiber) -> None:
         if fiber.failure is not None:
@@ -166,7 +189,9 @@ class Scheduler:
             for fiber in self.waiting.pop(x):
                 fiber.answered()
                 self.ready.append(fiber)
-        if not found:
+        if not found and self.outside:
+            self._arrive(context)
+        elif not found:
             self._circle()
 
     def _sort(self, fresh: Sequence[Expression], context: Context) -> None:

@@ -20,6 +20,7 @@ from wengert.arrays.pools import on_one_blas_thread
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Programmed, Question, Shared, Within, questions
 from wengert.control.gather import Gather
+from wengert.control.machine import Bell
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError
 from wengert.graph.node import Expression, Node
@@ -119,6 +120,10 @@ class Parallel:
         if not self.tuner.pays(of):
             return None
         return self._alone(Fork(parts, partial(self._branches, of)).steps(), context)
+
+    def ahead(self, expression: object, context: Context, bell: Bell, /) -> None:
+        """As `Sequential`."""
+        self.inner.ahead(expression, context, bell)
 
     def _answer(self, steps: Steps[A], context: Context) -> Steps[A]:
         """Steps with one thread of BLAS, in their turn."""

@@ -19,7 +19,7 @@ from typing import Any, Final
 from wengert.arrays import Value, all_quiet
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Shared, Within
-from wengert.control.machine import Settling
+from wengert.control.machine import Branch, Settling
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
@@ -408,9 +408,9 @@ class SpeculativeEvaluation(Evaluation):
         if not backward_on(self.pool, self, context.run, loops.is_foreign):
             yield from super().backward(context)
 
-    def _rest_of(self, node: Node) -> Do[Tape[Any, Any]]:
+    def _rest_of(self, node: Node) -> Do[Tape[Any, Any]] | Branch:
         begun = self.fibers.pop(_key(node), None) if self.fibers else None
-        return tape_of(node) if begun is None else begun
+        return super()._rest_of(node) if begun is None else begun
 
 
 class _Without:
