@@ -195,10 +195,15 @@ def test_what_depends_on_the_run_keeps_its_turn() -> None:
     said = list[str]()
 
     def loss(name: str) -> Do[float]:
-        return meeting.join(0).flat_map(lambda _: (w * w).train()).map(lambda x: said.append(name) or x)
+        def heard(value: float) -> float:
+            said.append(name)
+            return value
+
+        return meeting.join(0).flat_map(lambda _: (w * w).train()).map(heard)
 
     assert gather(loss("a"), loss("b")).run() == (1.0, 1.0)
-    assert (said, w.data) == (["a", "b"], pytest.approx(0.6))
+    assert said == ["a", "b"]
+    assert w.data == pytest.approx(0.6)
 
 
 # -- inside asyncio ---------------------------------------------------------------------------------
@@ -231,7 +236,8 @@ def test_asyncio_inside_a_function_of_expressions() -> None:
         loop.call_later(0.005, event.set)
         return await slow(w * 1.0).train()
 
-    assert (asyncio.run(main()), w.data) == (4.0, pytest.approx(1.8))
+    assert asyncio.run(main()) == 4.0
+    assert w.data == pytest.approx(1.8)
 
 
 def test_a_timeout_of_asyncio_within_a_function() -> None:
@@ -365,7 +371,8 @@ def test_a_commit_that_fails_takes_nothing_back() -> None:
     broken = Do.transaction(lambda: None, fails, lambda: ledger.note("abort"))
     with pytest.raises(Boom, match="late"):
         gather(broken, transaction(ledger, "t"), (w * w).train()).run()
-    assert (ledger.events, w.data) == (["prepare t", "commit t"], pytest.approx(0.8))
+    assert ledger.events == ["prepare t", "commit t"]
+    assert w.data == pytest.approx(0.8)
 
 
 def test_an_optimizer_that_refuses_aborts() -> None:
