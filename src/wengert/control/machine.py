@@ -328,7 +328,7 @@ class Gathering(Marked):
             self.mark = len(machine.finalizers)
             machine.frames.append(self)
             return self.ahead[done] if self.ahead else self.parts[done]
-        machine.gathers.remove(self)
+        machine.gathers.pop()  # this one: it is the innermost
         if self.failures:
             machine.failure = combine(self.failures)
         else:
