@@ -12,7 +12,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from wengert.control.machine import Frame, Instruction, Machine, Marked, Settling, as_do
+from wengert.control.machine import Frame, Instruction, Machine, Bracket, Settling, as_do
 from wengert.control.notation import driving, not_awaitable
 from wengert.control.resources import join, release
 from wengert.control.waiting import Pending
@@ -150,7 +150,7 @@ class Listening(Frame):
         return self.host.end(stop)
 
 
-class Answering(Marked):
+class Answering(Bracket):
     """Waits for what the coroutine has asked for."""
 
     __slots__ = ("host",)

@@ -183,7 +183,7 @@ class Machine:
     def hand_over(self, machine: Machine) -> Instruction | None:
         """Have `machine` go on with all that this one has on its stacks, its value or its failure."""
         for frame in self.frames:
-            if isinstance(frame, Marked):
+            if isinstance(frame, Bracket):
                 frame.mark += len(machine.finalizers)
         # Beside each other: an interrupt between two of them would lose what waits, or close it twice.
         machine.finalizers += self.finalizers
@@ -235,14 +235,14 @@ class Machine:
             del stop  # its traceback may hold this frame
 
 
-class Marked(Frame):
+class Bracket(Frame):
     """A frame that knows how much was open when it began."""
 
     __slots__ = ("mark",)
     mark: int
 
 
-class Recovering(Marked):
+class Recovering(Bracket):
     """`recover`: what was opened since is let go, then the handler decides."""
 
     __slots__ = ("decide",)
@@ -256,7 +256,7 @@ class Recovering(Marked):
         return self.decide(machine.caught())
 
 
-class Nesting(Marked):
+class Nesting(Bracket):
     """`nested`: what was opened since is let go as soon as the value is known.
 
     Of a failure whoever takes it lets go first of all that was opened since.
@@ -289,7 +289,7 @@ class Sharing(Frame):
         self.cell.known, self.cell.failure = True, machine.failure
 
 
-class Gathering(Marked):
+class Gathering(Bracket):
     """`gather`, one branch after the other; a failed branch lets go of its own and does not stop the next.
 
     While the run waits in one branch, the others go ahead.
@@ -509,7 +509,7 @@ class Scoping(Frame):
         machine.context = self.before
 
 
-class Asking(Marked):
+class Asking(Bracket):
     """A program: it yields what it wants, and is sent the value or thrown the failure."""
 
     __slots__ = ("context", "program")
