@@ -12,7 +12,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from wengert.control.machine import Frame, Instruction, Machine, Bracket, Settling, as_do
+from wengert.control.machine import Bracket, Frame, Instruction, Machine, Settling, as_do
 from wengert.control.notation import driving, not_awaitable
 from wengert.control.resources import join, release
 from wengert.control.waiting import Pending
