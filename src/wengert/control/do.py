@@ -133,7 +133,7 @@ class Do(Generic[A_co]):
 
     @staticmethod
     def callback(register: Callable[[Callable[[A], None], Callable[[Exception], None]], object]) -> Do[A]:
-        """What `register(resume, fail)`, called when run, has one of its arguments called with, from any thread.
+        """The value or failure with which `register(resume, fail)`, called when run, has its arguments called.
 
         The first call counts. Meanwhile no processor is used, and other branches of a `gather` go on.
         >>> from threading import Timer

@@ -382,7 +382,7 @@ class Branch(Machine):
             self.reach_turn(following)
 
     def reach_turn(self, following: Instruction) -> None:
-        """What is left has to wait for its turn."""
+        """Tell the rest, which has to wait for its turn, that it comes."""
         following.foresee(self)
 
     def ring(self) -> None:

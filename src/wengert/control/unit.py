@@ -53,7 +53,7 @@ class UnitContinuation(Generic[A_co]):
 
     @staticmethod
     def callback(register: Callable[[Callable[[A], None]], object]) -> UnitContinuation[A]:
-        """What `register(resume)`, called when run, has `resume` called with; the first call counts.
+        """The value that `register(resume)`, called when run, has `resume` called with; the first call counts.
 
         >>> from threading import Timer
         >>> UnitContinuation.callback(lambda resume: Timer(0.01, resume, [3]).start()).run()
@@ -132,7 +132,7 @@ class Together(UnitContinuation[tuple[A, ...]]):
 
 
 class _Stopped:
-    """What a loop cannot go on with by itself."""
+    """The end of a loop at what it cannot go on with by itself."""
 
     __slots__ = ("at",)
 

@@ -93,7 +93,7 @@ class Pending(Generic[A]):
 
 
 class Outcome(Generic[A]):
-    """What a future or an awaitable gives: once begun, the same for every run that asks."""
+    """The outcome of a future or an awaitable: once begun, the same for every run that asks."""
 
     def __init__(self, source: Future[A] | Awaitable[A]) -> None:
         self._source = source
