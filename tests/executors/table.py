@@ -222,6 +222,25 @@ def sums_along_axes(w: Weights) -> Graph:
 
 
 @program
+def sums_that_differ_in_an_option(w: Weights) -> Graph:
+    """Or in the type of a constant: calls that nothing else tells apart."""
+    a = w(3, 3)
+
+    def graph(s: Step) -> Sequence[Layer]:
+        h = wg.tanh(a * s.float())
+        edges = (((0, 1), (0, 1)), 1.0), (((1, 0), (1, 0)), 0.5), (((0, 1), (0, 1)), 1)
+        along = [
+            f(h, axis=axis, keepdims=keep)
+            for f in (wg.sum, wg.max)
+            for axis in (0, 1, (0, 1))
+            for keep in (False, True)
+        ]
+        return [*along, *[wg.pad(h, around, value=value) for around, value in edges]]
+
+    return graph
+
+
+@program
 def moments(w: Weights) -> Graph:
     a = w(3, 4)
     return lambda s: (wg.var(a * s.array(4), axis=0), wg.std(a, axis=1, correction=1), wg.var(a))

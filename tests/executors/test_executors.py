@@ -70,6 +70,19 @@ def test_every_failure(name: str, executor: str) -> None:
     agrees(executor, (name,), FAILURES, True, "guarded", "float32")
 
 
+SHARED: Final = (
+    *("steps that are other weights", "a weight alone", "a weight used twice", "rows of two tables"),
+    *("views", "sums in place with a view", "numbers and arrays", "a rule that gives what it gets"),
+)
+
+
+@pytest.mark.parametrize("executor", EARLY)
+@pytest.mark.parametrize("name", SHARED)
+def test_steps_that_are_data_which_others_read(name: str, executor: str) -> None:
+    """At a rate of 1 a step is the delta itself, and that may be another weight's data, or a view of it."""
+    agrees(executor, (name,), "tttttt", False, "SGD of rate 1", "float64")
+
+
 several = st.lists(st.sampled_from(sorted(PROGRAMS)), min_size=1, max_size=3, unique=True).map(tuple)
 again = st.tuples(st.sampled_from(sorted(ACTS)), st.integers(1, 10)).map(lambda of: of[0] * of[1])
 acts = st.lists(again, min_size=1, max_size=6).map("".join)
