@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.arrays.pretended import gpu_over
 from tests.optimizers import WithAdam
-from wengert.arrays import all_quiet
+from wengert.arrays import HOST, all_quiet
+from wengert.arrays.abstract import UNKNOWN, Aval
 from wengert.arrays.changes import carry_out
+from wengert.graph.kinds import Column, Role, kind
+from wengert.graph.operation import OPERATIONS
 from wengert.graph.order import below
 from wengert.plugins import SGD
+from wengert.program.build import Builder
+from wengert.program.capture import Op, Operations, Slot
+from wengert.program.derive import Lowering
+from wengert.program.memory import placed
 from wengert.program.program import Program, Values, called, check, evaluate
 from wengert.run.compiled.lowered import LoweredLoss, lowered
 from wengert.run.compiled.program import PlanProgram, simplified
@@ -253,3 +262,27 @@ def test_the_program_has_the_deltas_of_the_interpreter(name: str) -> None:
     for a, b in zip(deltas, expected, strict=True):
         dense_one = a.dense() if hasattr(a, "dense") else a
         assert np.asarray(dense_one).tobytes() == np.asarray(b).tobytes()
+
+
+def test_what_lies_on_a_device_is_computed_by_its_rules_as_they_are() -> None:
+    """No abstract value is known there, so nothing is placed in a buffer of the host's."""
+    stand_in: Any = ModuleType("cupy")
+    vars(stand_in).update({name: x for name, x in vars(np).items() if not name.startswith("_")})
+    stand_in.asnumpy = np.asarray
+    stand_in.ElementwiseKernel = lambda given, made, source, name: getattr(HOST, name)
+    with gpu_over(stand_in):
+        of = kind(Column.ARRAY, (3, 3), np.dtype(np.float32), "a device", Role.LAYER)
+        signature = OPERATIONS["tanh"].signature((of,), ())
+        operations = Operations()
+        x = operations.slot()
+        operations.ops.append(Op(signature, (x,), y := operations.slot(), None))  # type: ignore[arg-type]
+        builder = Builder()
+        given = builder.input(Aval((3, 3), np.dtype(np.float32), "other", "other"))
+        low = Lowering(operations, builder, {x: given})
+        low.forward()
+        deltas: dict[Slot, Any] = {y: builder.input(UNKNOWN)}
+        low.backward(deltas)
+        assert [e.opaque for e in builder.eqns] == [True, True]
+        assert low.foreign
+        assert [*deltas] == [x]
+        assert not placed(builder.eqns, (), (), {}).buffers

@@ -66,11 +66,16 @@ def aval_of_kind(of: Kind) -> Aval:
     return Aval(of.shape, of.dtype, "array" if of.shape else "scalar")
 
 
+def _on_device(signature: Signature) -> bool:
+    """Whether arrays of another library are among its operands: nothing is known of what its functions give."""
+    return any(k.device != "cpu" for k in (*signature.kinds, signature.kind))
+
+
 def _aval_of_rule(signature: Signature, index: int | None) -> Aval:
     """The abstract value of what a rule gives that promises nothing: of any layout; a weight's delta may be lazy."""
     of = signature.kind if index is None else signature.kinds[index]
     found = aval_of_kind(of)
-    if index is not None and of.role is Role.WEIGHT:
+    if (index is not None and of.role is Role.WEIGHT) or of.device != "cpu":
         return Aval(found.shape, found.dtype, "other", "other")
     return Aval(found.shape, found.dtype, found.form, "other")
 
@@ -165,11 +170,10 @@ class Lowering:
 
     def _rules_of(self, signature: Signature) -> Bound | None:
         if signature not in self._rules:
-            if any(k.device != "cpu" for k in (*signature.kinds, signature.kind)):
-                raise TypeError("nothing is known of what a device's functions give")
+            traced = signature.pure and not _on_device(signature)
             case = Case(signature.kinds, signature.kind)
             case.xp = RecordingNamespace(self.builder, case.xp)
-            self._rules[signature] = signature.bound_to(case) if signature.pure else None
+            self._rules[signature] = signature.bound_to(case) if traced else None
         return self._rules[signature]
 
     def _applied(

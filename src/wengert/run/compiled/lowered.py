@@ -63,7 +63,11 @@ class LoweredLoss:
 
     def dense(self, value: Any, delta: Any) -> Any:  # Any: as in `deltas`; None: the loss does not depend
         """The delta of a target with this value."""
-        return self.builder.opaque(zero_of, UNKNOWN, value) if delta is None else dense(delta)
+        if delta is None:
+            return self.builder.opaque(zero_of, UNKNOWN, value)
+        if isinstance(delta, Tracer) and delta.var.aval.form == "other":  # it may be lazy
+            return self.builder.opaque(dense, UNKNOWN, delta)
+        return dense(delta)
 
     def kinds(self) -> dict[Var, Hashable]:
         """Of each input what it has in common with those that it may stand in one array with."""
@@ -149,6 +153,8 @@ def lowered(nodes: Sequence[Node], weights: Sequence[Weight], back: bool = True)
 
 def seed_of(value: Any, loss: Expression) -> Any:  # Any: a tracer or a constant; a number or an array
     """The delta that a loss of this value begins with."""
+    if isinstance(value, Tracer) and loss.kind.device != "cpu":
+        return value.builder.opaque(one_like, UNKNOWN, value)
     aval = value.var.aval if isinstance(value, Tracer) else aval_of(value)
     aval = aval_of_kind(loss.kind) if aval.form == "other" else aval
     if aval.form == "number":
