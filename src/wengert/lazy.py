@@ -90,6 +90,30 @@ class Rows:
         return namespace_of(buffer).subtract_at(buffer, self.key, scale * self.values)
 
 
+def _joined(terms: Sequence[Term]) -> Sequence[Term]:
+    """The terms with products of few rows as one product of all their rows.
+
+    A product of n rows goes through a whole matrix, k m elements, to add n (k + m) of them. A weight that is used in
+    every step of a sequence, or at every node of a tree, has as many such terms.
+    """
+    few: list[Product] = []
+    others: list[Term] = []
+    for x in terms:
+        if isinstance(x, Product) and _has_few_rows(x):
+            few.append(x)
+        else:
+            others.append(x)
+    if len(few) < 2:
+        return terms
+    concat = namespace_of(few[0].left).concat
+    return [Product(concat([x.left for x in few], axis=0), concat([x.right for x in few], axis=0)), *others]
+
+
+def _has_few_rows(x: Product) -> bool:
+    (n, k), (_, m) = x.left.shape, x.right.shape
+    return n * (k + m) < k * m
+
+
 class LazyDelta:
     """A sum of terms, and of one dense part, times a factor; `dense()` carries it out.
 
@@ -120,7 +144,7 @@ class LazyDelta:
         """The whole delta as an array."""
         total = self.rest
         with all_quiet():  # somebody may ask when the run is over
-            for term in self.terms:
+            for term in _joined(self.terms):
                 total = term.dense() if total is None else total + term.dense()
             return total if self.factor == 1.0 else self.factor * total
 
@@ -140,15 +164,15 @@ class LazyDelta:
         return touched(term.key, term.values, term.shape)
 
     def subtract_from(self, buffer: Value) -> None:
-        """`buffer -= self`, in place, term by term; an interrupt comes before all of it, or afterwards."""
+        """`buffer -= self`, in place; an interrupt comes before all of it, or afterwards."""
         carry_out(self.changes(buffer))
 
     def changes(self, buffer: Value) -> list[Change]:
-        """Changes that make `buffer -= self`, in place, term by term."""
+        """Changes that make `buffer -= self`, in place."""
         found: list[Change] = []
         if self.rest is not None:
             found += namespace_of(buffer).scaled_update(buffer, self.rest, self.factor)
-        for term in self.terms:
+        for term in _joined(self.terms):
             found += term.changes(buffer, self.factor)
         return found
 

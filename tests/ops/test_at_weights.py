@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert import run
-from wengert.extend import LazyDelta, Optimizer, dense
+from wengert.extend import LazyDelta, Optimizer, Product, dense
 from wengert.plugins import LearningRate, Plugin
 
 
@@ -58,3 +58,14 @@ def test_the_delta_at_a_weight_is_not_carried_out(name: str) -> None:
     assert isinstance(delta, LazyDelta)
     assert [type(part).__name__ for part in delta.terms] == [term]
     np.testing.assert_allclose(dense(delta), expected)
+
+
+def test_a_matrix_that_is_used_many_times_is_updated_by_one_product() -> None:
+    rows = np.random.default_rng(0).standard_normal((5, 8)).astype(np.float32)
+    products = [Product(rows[i : i + 1, :6], rows[i : i + 1]) for i in range(5)]
+    several = LazyDelta(products)
+    assert len(several.changes(np.zeros((6, 8), np.float32))) == 1
+    np.testing.assert_allclose(several.dense(), rows[:, :6].T @ rows, rtol=1e-5)
+    long = Product(np.ones((50, 6), np.float32), np.ones((50, 8), np.float32))
+    assert len(LazyDelta([*products, long]).changes(np.zeros((6, 8), np.float32))) == 2
+    np.testing.assert_allclose(LazyDelta([*products, long]).dense(), rows[:, :6].T @ rows + 50.0, rtol=1e-5)

@@ -76,9 +76,10 @@ def _right(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
 
 
 def _right_weight(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:
-    if len(c.shape(0)) == 2 == len(c.shape(1)):
-        return LazyDelta([Product(a, g)])
-    return _right(c, g, y, a, b)
+    ranks = len(c.shape(0)), len(c.shape(1))
+    if ranks == (1, 2):  # a vector is a matrix of one row
+        return LazyDelta([Product(c.xp.expand_dims(a, axis=0), c.xp.expand_dims(g, axis=0))])
+    return LazyDelta([Product(a, g)]) if ranks == (2, 2) else _right(c, g, y, a, b)
 
 
 def _infer_transposed(kinds: Sequence[Kind]) -> Kind:

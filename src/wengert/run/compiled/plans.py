@@ -38,6 +38,9 @@ WORTH: Final = (
 )
 _FREE: Final = 0.04  # seconds that the first plans may take: a small model has its plan after `WORTH` runs
 _SHARE: Final = 0.02  # of the interpreter's time; looking for plans takes 0.02 to 0.03 more
+_CREDIT: Final = (
+    0.25  # of its own time, for the plan of a structure that more than half of all time went into
+)
 _REUSED: Final = 0.9  # of the time that plans save goes into others
 _FIXED: Final = 2e-3  # seconds that making a plan takes, whatever it is of,
 _EACH: Final = 200e-6  # for each operation,
@@ -83,18 +86,21 @@ class Account:
 
     A run by the interpreter earns `_SHARE` of its time, one by a plan `_REUSED` of what it saves, so that all runs and
     makings together hardly take longer than the interpreter would have, at any time. The price of a plan, learnt from
-    the makings before it, is paid when it is begun, lest many be begun and none be finished.
+    the makings before it, is paid when it is begun, lest many be begun and none be finished. What runs most of the time
+    has its plan on credit: a large network that is trained need not wait for its savings.
     """
 
     def __init__(self, clock: Callable[[], float] = thread_time) -> None:
         self.clock = clock  # the work of this thread, whatever else the machine does
+        self.seconds = 0.0  # that the interpreter took
         self.balance = _FREE  # two threads that add at once may lose one of the two: it is an estimate
         self._scale = 1.0  # of what makings cost, over what `_FIXED`, `_EACH` and `_RUNS` say
 
     def pays(self, structure: Statistics, operations: int) -> bool:
         """Pay for the plan of a structure, if the balance is enough."""
         price = self._scale * (_FIXED + _EACH * operations + _RUNS * structure.usual)
-        if price > self.balance:
+        own = structure.runs * structure.usual
+        if price > self.balance and (own < self.seconds / 2 or price > _CREDIT * own):
             return False
         structure.price, structure.spent = price, 0.0
         self.balance -= price
@@ -109,15 +115,19 @@ class Account:
     def interpreted(self, structure: Statistics, evaluation: Evaluation) -> None:
         """Earn by a run of the interpreter, which goes on now."""
         if structure.usual:
-            self.balance += _SHARE * structure.usual
+            self._earn(structure.usual)
         else:
             evaluation.held.append(partial(self._usual, structure, self.clock()))
 
     def _usual(self, structure: Statistics, begun: float) -> None:
         structure.times.append(self.clock() - begun)
-        self.balance += _SHARE * structure.times[-1]
+        self._earn(structure.times[-1])
         if len(structure.times) == _TIMED:
             structure.usual, structure.times = median(structure.times), []
+
+    def _earn(self, seconds: float) -> None:
+        self.seconds += seconds
+        self.balance += _SHARE * seconds
 
     def saved(self, structure: Statistics, begun: float, drop: Callable[[], None]) -> None:
         """Time a run by a plan, which began then; `drop` it once it turns out to be slower than the interpreter."""
