@@ -56,8 +56,8 @@ def _code(finding: Finding | None) -> str:
     return "-" if finding is None else finding.code
 
 
-def judged(chosen: Sequence[Twin]) -> list[Verdict]:
-    """Every judge asked once, for all programs together."""
+def judged(chosen: Sequence[Twin], caches: Path | None = None) -> list[Verdict]:
+    """Every judge asked once, for all programs together; mypy finds in `caches` what it has read of the library."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         for twin in chosen:
@@ -65,8 +65,8 @@ def judged(chosen: Sequence[Twin]) -> list[Verdict]:
             (folder / f"wrong_{twin.name}.py").write_text(twin.wrong, encoding="utf-8")
         answers: dict[str, Answers] = {
             RUN: judges.run(folder),  # first, for the folder has nothing else in it yet
-            PLUGIN: judges.mypy(folder, plugin=True),
-            PLAIN: judges.mypy(folder, plugin=False),
+            PLUGIN: judges.mypy(folder, True, caches or folder),
+            PLAIN: judges.mypy(folder, False, caches or folder),
             PYREFLY: judges.pyrefly(folder),
         }
     return [_verdict(twin, answers) for twin in chosen]

@@ -55,10 +55,10 @@ def _asked(folder: Path, *command: str, **more: str) -> str:
     return done.stdout
 
 
-def mypy(folder: Path, plugin: bool) -> Answers:
-    """What one run of `mypy --strict` says of all the files of a folder."""
+def mypy(folder: Path, plugin: bool, caches: Path) -> Answers:
+    """What one run of `mypy --strict` says of all the files of a folder; `caches` has what it keeps of the library."""
     name = "with_plugin" if plugin else "plain"
-    text = f"{MYPY}{'plugins = wengert_mypy' * plugin}\ncache_dir = {folder / f'cache_{name}'}\n"
+    text = f"{MYPY}{'plugins = wengert_mypy' * plugin}\ncache_dir = {caches / f'cache_{name}'}\n"
     (folder / f"{name}.ini").write_text(text, encoding="utf-8")
     files = sorted(path.name for path in folder.glob("*.py"))
     command = (sys.executable, "-m", "mypy", "-O", "json", "--config-file", f"{name}.ini", *files)

@@ -25,11 +25,11 @@ FIRST: Final = (  # files that take tens of seconds, most of them for other proc
 )
 
 
-class ByFile(LoadFileScheduling):
+class ByFile(LoadFileScheduling):  # type: ignore[misc] # pytest-xdist ships no types
     """A file to a worker; the type cases to one."""
 
     def _split_scope(self, nodeid: str) -> str:  # the name by which pytest-xdist asks
-        return TYPES if nodeid.startswith(TYPES) else super()._split_scope(nodeid)
+        return TYPES if nodeid.startswith(TYPES) else str(super()._split_scope(nodeid))
 
 
 def rank(nodeid: str) -> int:

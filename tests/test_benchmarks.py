@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -253,6 +254,7 @@ def test_checking_is_not_timed_where_the_plugin_finds_nothing_or_refuses_the_mod
     with pytest.raises(AssertionError, match="a wrong size passes"):
         checking.check_finding(home, right)
     wrong = checking.Project(home, "wrong", models.spoiled(right), plugin=True)
+    shutil.copytree(tmp_path / checking.SPOILED / "cache", wrong.cache)
     with pytest.raises(AssertionError, match="the model is refused"):
         wrong.state(checking.WARM)
 

@@ -38,9 +38,15 @@ def twin(tmp_path: Path, name: str, text: str) -> Twin:
     return read(path)
 
 
+@pytest.fixture(scope="module")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What mypy keeps of the library, read once."""
+    return tmp_path_factory.mktemp("caches")
+
+
 @pytest.mark.slow
-def test_right_programs_pass_and_mistakes_are_found() -> None:
-    verdicts = judged(all_in(FOLDER))
+def test_right_programs_pass_and_mistakes_are_found(caches: Path) -> None:
+    verdicts = judged(all_in(FOLDER), caches)
     assert len(verdicts) >= 64
     assert passed(verdicts), report(verdicts)
     assert {v.twin.name for v in verdicts if v.found[PLUGIN] is None} == NOT_FOUND
@@ -49,7 +55,7 @@ def test_right_programs_pass_and_mistakes_are_found() -> None:
 
 
 @pytest.mark.slow
-def test_the_judge_can_fail(tmp_path: Path) -> None:
+def test_the_judge_can_fail(tmp_path: Path, caches: Path) -> None:
     text = '"""No mistake."""\n\n# bug: x: int = 2\nx: int = 1\nprint(x)\n'
     harmless = twin(tmp_path, "harmless", text)
     elsewhere = twin(
@@ -58,7 +64,7 @@ def test_the_judge_can_fail(tmp_path: Path) -> None:
     refused = twin(tmp_path, "refused", text.replace("x: int = 1", "x: int = 'one'").replace("print", "int"))
     shown = twin(tmp_path, "shown", elsewhere.right.replace("y: int = x", "y: int = x  # shows"))
     found = twin(tmp_path, "found", NUMBERS)
-    by_name = {v.twin.name: v for v in judged([harmless, elsewhere, refused, shown, found])}
+    by_name = {v.twin.name: v for v in judged([harmless, elsewhere, refused, shown, found], caches)}
     assert set(by_name["harmless"].found.values()) == {None}
     assert not by_name["harmless"].false_alarms
     assert by_name["elsewhere"].found[PLUGIN] is None, "what mypy says of other lines does not count"
