@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 from threading import Thread
 from typing import Any
@@ -105,6 +106,28 @@ def test_settings_that_change_on_the_way_have_a_plan_of_their_own() -> None:
                     w.settings = other
                     w.optimizer = type(w.optimizer)(other)
         same([np.array(ours.loss(i).train().run(executor))], [np.array(theirs.loss(i).train().run(plain()))])
+    same([np.array(w.data) for w in ours.weights], [np.array(w.data) for w in theirs.weights])
+
+
+def test_a_signal_that_ends_the_making_leaves_no_half_of_a_plan() -> None:
+    ours, theirs = (Net(SGD(learning_rate=0.05)) for _ in range(2))
+    executor, plans = stepwise()
+
+    def stopped() -> Iterator[None]:
+        raise KeyboardInterrupt
+        yield
+
+    for i in range(4):
+        same([np.array(ours.loss(i).train().run(executor))], [np.array(theirs.loss(i).train().run(plain()))])
+    (plan,) = plans._plans.items()
+    assert not plan.ready
+    plan._steps = stopped()
+    with pytest.raises(KeyboardInterrupt):
+        ours.loss(4).train().run(executor)
+    for i in range(60):
+        same([np.array(ours.loss(i).train().run(executor))], [np.array(theirs.loss(i).train().run(plain()))])
+    assert not plan.usable
+    assert any(x.usable for x in plans._plans.items()), "another is made in its place"
     same([np.array(w.data) for w in ours.weights], [np.array(w.data) for w in theirs.weights])
 
 

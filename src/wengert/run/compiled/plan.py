@@ -130,6 +130,9 @@ class Plan(Item):
             except Exception:  # nothing is lost: the interpreter goes on, and meets whatever it is
                 self._steps, self.failed = None, True
                 return False
+            except BaseException:  # a signal, which ends the steps in the middle: there will be no program
+                self._steps, self.failed = None, True
+                raise
             finally:
                 self._turn.release()
         return True
