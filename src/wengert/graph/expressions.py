@@ -313,8 +313,14 @@ class ArrayOperand(Expression, Generic[S, T, Dv]):
         __matmul__, __rmatmul__ = methods(MATMUL)
 
 
+# The device of the alias. mypy keeps the first definition. Pyright and pyrefly take the second: pyright makes `str`,
+# which is no device, of a literal that is an alias's default, unless the variable is one of a list of types.
+Place = TypeVar("Place", bound=Cpu | Gpu, default=Cpu)
+Place = TypeVar("Place", Cpu, Gpu, Cpu | Gpu, default=Cpu)  # type: ignore[misc, assignment] # as is said above
 # Any: array data of users' own classes carry no shape that a checker could compare
-ArrayExpression: TypeAlias = ArrayOperand[S, T, Dv] | ArrayLiteral[T, Dv] | Differentiable[Host[T], Host[T]]
+ArrayExpression: TypeAlias = (
+    ArrayOperand[S, T, Place] | ArrayLiteral[T, Place] | Differentiable[Host[T], Host[T]]
+)
 IndexPart: TypeAlias = Integers | slice | EllipsisType | None
 Index: TypeAlias = IndexPart | tuple[IndexPart, ...]
 
