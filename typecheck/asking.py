@@ -13,7 +13,7 @@ import wengert as wg
 F32 = npt.NDArray[np.float32]
 Unshaped = np.ndarray[Any, np.dtype[np.float32]]
 Wide = np.ndarray[Any, np.dtype[np.float64]]
-Delta = wg.Array[Any, np.float32]
+Delta = np.ndarray[Any, np.dtype[np.float32]]
 
 
 class Meters:
@@ -75,7 +75,7 @@ def case_gradients_of_unknown_shapes(
     loss: wg.DoubleLayer, a: wg.ArrayWeight, b: wg.ArrayWeight[Any, np.float64], d: wg.DoubleWeight
 ) -> None:
     assert_type(wg.gradients(loss, (a,)).run(), tuple[Delta])
-    assert_type(wg.gradients(loss, (a, b)).run(), tuple[Delta, wg.Array[Any, np.float64]])
+    assert_type(wg.gradients(loss, (a, b)).run(), tuple[Delta, np.ndarray[Any, np.dtype[np.float64]]])
     assert_type(wg.gradients(loss, (a, d, d, a)).run(), tuple[Delta, float, float, Delta])
     assert_type(wg.gradients(loss, (a, b)).layers, tuple[wg.ArrayLayer, wg.ArrayLayer[Any, np.float64]])
     five = wg.gradients(loss, (a, d, d, a, d)).run()

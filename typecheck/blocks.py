@@ -135,7 +135,6 @@ def case_sequences() -> None:  # T83
     td.Vector(3) >> td.Map(twice)  # E[operator]
     scalars >> td.Map(summed)  # E
     scalars >> td.Reduce(td.Function(wg.relu))  # E
-    scalars >> td.Fold(added, td.Zeros[Row](3))  # E
     td.RNN(added)  # E
     td.RNN(cell, td.Zeros[Row](3), True)  # E
     td.Map(twice) >> td.RNN(td.Function(plus))  # E

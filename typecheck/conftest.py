@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-collect_ignore = ["bugs"]  # programs without cases, which `python -m benchmarks.bugs` judges
+collect_ignore = [
+    "bugs",
+    "right",
+]  # programs without cases: tests/test_bugs.py judges these, tests/test_right.py those
 if sys.version_info < (3, 12):
     collect_ignore.append("newer")  # its syntax is that of Python 3.12
 

@@ -157,7 +157,12 @@ def _plugin(folder: Path) -> Finding:
             "mypy has to find wengert and wengert_mypy: install both in its environment",
         )
     if answer[1] == "True":
-        return Finding(what, f"active by {configuration}")
+        advice = (
+            ""
+            if _redefines(configuration)
+            else "; allow_redefinition = true lets `x = fc1(x)` change a shape"
+        )
+        return Finding(what, f"active by {configuration}{advice}")
     if configuration is None:
         return Finding(what, "not active: no mypy configuration here")
     return Finding(
@@ -176,6 +181,10 @@ def configured(folder: Path) -> Path | None:
         if any((place / mark).exists() for mark in (".git", ".hg")):
             break
     return None
+
+
+def _redefines(configuration: Path | None) -> bool:
+    return configuration is not None and "allow_redefinition" in configuration.read_text(encoding="utf-8")
 
 
 def _has_mypy(path: Path) -> bool:

@@ -172,6 +172,15 @@ class Call:
             raise Unknown
         return [shape_of(self.ctx.api.get_expression_type(x)) for x in written.items]
 
+    def alike(self, of: int | str) -> Shape | None:
+        """The shape that each operand in a list has of which nobody knows how long it is; None of other arguments."""
+        written = self.expression(of)
+        # on its own, because as an argument it is a list of all that the operation takes
+        known = get_proper_type(self.ctx.api.get_expression_type(written))
+        if not isinstance(known, Instance) or len(known.args) != 1 or isinstance(written, ListExpr):
+            return None
+        return shape_of(known.args[0])
+
     def array(self, of: int | str) -> Shape | None:
         """Shape of an array of integers, as far as it is known."""
         return gathered(self.ctx.api, self.expression(of)).shape

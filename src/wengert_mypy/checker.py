@@ -6,7 +6,7 @@ Refuses to know: what that is done for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -62,6 +62,7 @@ __all__ = [
     "mentions",
     "opened",
     "outright",
+    "replaced",
     "result_of",
     "shown",
     "tree_of",
@@ -234,6 +235,12 @@ def changed(signature: CallableType, **parts: object) -> CallableType:
     """A signature with other `arg_types`, `ret_type` or `variables`."""
     known: dict[str, Any] = parts  # Any: mypy marks the defaults of these by a type of its own
     return signature.copy_modified(**known)
+
+
+def replaced(signature: CallableType, values: Mapping[TypeVarId, Type]) -> CallableType:
+    """A signature with these values for type variables, which are no longer its own."""
+    left = [v for v in signature.variables if v.id not in values]
+    return expand_type(changed(signature, variables=left), dict(values))
 
 
 def widened(formal: Type, by: Type) -> Type:

@@ -115,7 +115,10 @@ def shape_of(t: Type) -> Shape:
         return shape_in(stated)
     if is_number(t) or any(t.type.has_base(base) for base in (SCALAR_OPERAND, NUMPY_SCALAR)):
         return ()
-    raise Unknown
+    rank = rank_of_array(t)
+    if rank is None:
+        raise Unknown
+    return rank
 
 
 def shape_variable(t: Type) -> TypeVarType | None:

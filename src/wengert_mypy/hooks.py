@@ -70,6 +70,7 @@ from wengert_mypy.networks import NETWORKS
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
 from wengert_mypy.results import called, sharpened, split
+from wengert_mypy.sizes import has_sizes, sized
 from wengert_mypy.symbolic import solved, takes_computed
 
 _NO_EXPRESSIONS: Final = frozenset(
@@ -107,8 +108,9 @@ class WengertPlugin(Plugin):
     ) -> Callable[[FunctionSigContext], FunctionLike] | None:
         if fullname.partition(".")[0] in _NO_EXPRESSIONS:
             return None
-        callee = type_of(self.lookup_fully_qualified(fullname))
-        return self._adapting(callee, lifts=fullname == LIFT, own=fullname in FUNCTION_RULES)
+        symbol = self.lookup_fully_qualified(fullname)
+        callee = type_of(symbol)
+        return self._adapting(symbol, callee, lifts=fullname == LIFT, own=fullname in FUNCTION_RULES)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         if fullname.partition(".")[0] in _NO_EXPRESSIONS:
@@ -123,14 +125,18 @@ class WengertPlugin(Plugin):
         own = info.has_base(EXPRESSION) or _family_rule(info) is not None
         if own and (method in OPERATOR_RULES or method == "__call__"):
             return self._adapter(callee, lifts=False, own=True)
-        return self._adapting(callee, lifts=False, own=own)
+        return self._adapting(None, callee, lifts=False, own=own)
 
     def _adapting(
-        self, callee: Type | None, lifts: bool, own: bool
+        self, symbol: SymbolTableNode | None, callee: Type | None, lifts: bool, own: bool
     ) -> Callable[[SignatureContext], FunctionLike] | None:
-        if not lifts and not takes_expressions(callee):
-            return self._solved if takes_computed(callee) else None
-        return self._adapter(callee, lifts, own)
+        if lifts or takes_expressions(callee):
+            return self._adapter(callee, lifts, own)
+        variables = symbol.node.defn.type_vars if symbol and isinstance(symbol.node, TypeInfo) else []
+        if isinstance(callee, CallableType):
+            variables = [*variables, *callee.variables]
+        wanted = takes_computed(callee) or (not own and has_sizes(variables))
+        return partial(self._sized, adapted=None) if wanted else None
 
     def _adapter(
         self, callee: Type | None, lifts: bool, own: bool
@@ -138,22 +144,26 @@ class WengertPlugin(Plugin):
         """`own` operations compute no dimension in their signatures, and most calls are of these."""
         all_of = callee if isinstance(callee, Overloaded) else None
         adapted = partial(self._adapted, all_of=all_of, lifts=lifts, own=own)
-        return adapted if own else partial(self._solved_and_adapted, adapted=adapted)
+        return adapted if own else partial(self._sized, adapted=adapted, whole=all_of is None)
 
-    def _solved_and_adapted(
-        self, ctx: SignatureContext, adapted: Callable[[SignatureContext], FunctionLike]
+    def _sized(
+        self,
+        ctx: SignatureContext,
+        adapted: Callable[[SignatureContext], FunctionLike] | None,
+        whole: bool = True,
     ) -> FunctionLike:
+        """Of one overload of several no size is refused, for another may be meant."""
+        writer = Writer(self, ctx.api.named_generic_type)
+        if whole and has_sizes(ctx.default_signature.variables):
+            ctx = ctx._replace(default_signature=sized(ctx, writer))
         if takes_computed(ctx.default_signature):
-            ctx = ctx._replace(default_signature=self._solved(ctx))
-        return adapted(ctx)
+            ctx = ctx._replace(default_signature=solved(ctx, writer))
+        return ctx.default_signature if adapted is None else adapted(ctx)
 
     def _adapted(
         self, ctx: SignatureContext, all_of: Overloaded | None, lifts: bool, own: bool
     ) -> FunctionLike:
         return Signature(self._registry, ctx, all_of, lifts, own).adapted()
-
-    def _solved(self, ctx: SignatureContext) -> CallableType:
-        return solved(ctx, Writer(self, ctx.api.named_generic_type))
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         rule = FUNCTION_RULES.get(fullname)

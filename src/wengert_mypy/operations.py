@@ -89,11 +89,19 @@ def _broadcast_to(call: Call) -> Shape:
 
 
 def _concat(call: Call) -> Shape:
-    return rules.joined(call.sequence(0), call.axis("axis", 0))
+    shape, axis = call.alike(0), call.axis("axis", 0)
+    if shape is None:
+        return rules.joined(call.sequence(0), axis)
+    at = rules.axis_in(axis, len(shape), shape)
+    return (*shape[:at], None, *shape[at + 1 :])
 
 
 def _stack(call: Call) -> Shape:
-    return rules.stacked(call.sequence(0), call.axis("axis", 0))
+    shape, axis = call.alike(0), call.axis("axis", 0)
+    if shape is None:
+        return rules.stacked(call.sequence(0), axis)
+    at = rules.axis_in(axis, len(shape) + 1, shape)
+    return (*shape[:at], None, *shape[at:])
 
 
 def _known(shape: Shape | None) -> Shape:

@@ -10,15 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mypy.errorcodes import ErrorCode
+from mypy.nodes import CallExpr, Expression, OpExpr, UnaryExpr
 from mypy.options import Options
+from mypy.plugin import CheckerPluginInterface
 from mypy.types import AnyType, Instance, Type, get_proper_type
 
-from wengert_mypy.checker import mentioned, shown
+from wengert_mypy.checker import as_base, mentioned, shown
+from wengert_mypy.dimensions import is_number
 from wengert_mypy.evidence import Found
 from wengert_mypy.names import (
     ANY_ARRAY,
     ARRAY_LITERAL,
     DTYPE,
+    NDARRAY,
     NOT_DIFFERENTIABLE,
     NUMPY_FLOATING,
 )
@@ -51,6 +55,32 @@ def wrong_elements(array: Instance, options: Options) -> Refusal | None:
         why = "only arrays of floating-point elements are; write x.astype(numpy.float32)"
         return Refusal(f"{shown(array, options)} is not a differentiable array: {why}", NOT_DIFFERENTIABLE)
     return None
+
+
+def keeps_floats(api: CheckerPluginInterface, x: Expression) -> bool:
+    """Tell whether numpy computes a value element by element from arrays of floats: its stubs forget their type."""
+    waiting, found = [x], False
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, CallExpr):
+            callee = get_proper_type(api.get_expression_type(part.callee))
+            if isinstance(callee, Instance) and callee.type.has_base("numpy.ufunc"):
+                waiting += part.args[:1]
+                continue
+        if isinstance(part, UnaryExpr):
+            waiting.append(part.expr)
+            continue
+        if isinstance(part, OpExpr):
+            waiting += [part.left, part.right]
+            continue
+        t = get_proper_type(api.get_expression_type(part))
+        array = as_base(t, NDARRAY) if isinstance(t, Instance) else None
+        if array is not None and (element_type(array) is None or wrong_elements(array, api.options)):
+            return False
+        if array is None and not is_number(t):
+            return False
+        found = found or array is not None
+    return found
 
 
 def dtype_name(element: Type) -> str:

@@ -39,7 +39,7 @@ from wengert_mypy.names import (
     MASK,
     NDARRAY,
 )
-from wengert_mypy.refusals import Refusal, not_differentiable, wrong_elements
+from wengert_mypy.refusals import Refusal, keeps_floats, not_differentiable, wrong_elements
 
 SignatureContext: TypeAlias = FunctionSigContext | MethodSigContext
 
@@ -91,7 +91,7 @@ class Signature:
             operands[i] = t
             if not _is_foreign(t) or not (self._lifts or _is_expression(signature.arg_types[i])):
                 continue
-            lifted, refusal = self._judged(i, t)
+            lifted, refusal = self._judged(i, t, given[0])
             if lifted is not None:
                 raw[i] = (t, lifted)
             elif refusal is not None:
@@ -175,7 +175,7 @@ class Signature:
         t = get_proper_type(self._ctx.api.get_expression_type(given[0]))
         return t if isinstance(t, Instance) else None
 
-    def _judged(self, i: int, t: Instance) -> tuple[Type | None, Refusal | None]:
+    def _judged(self, i: int, t: Instance, x: Expression) -> tuple[Type | None, Refusal | None]:
         """The layer that a value is lifted to, or why it is refused, or neither."""
         formal = self._ctx.default_signature.arg_types[i]
         array = as_base(t, NDARRAY) or as_base(t, CUPY_ARRAY)
@@ -183,6 +183,8 @@ class Signature:
         if array is not None and (integers is None or not accepts(integers, t)):
             literal = mentioned(formal, ARRAY_LITERAL)
             refusal = None if literal is None else wrong_elements(array, self._ctx.api.options)
+            if refusal is not None and refusal.code is ANY_ARRAY and keeps_floats(self._ctx.api, x):
+                refusal = None
             if refusal is not None:
                 return None, refusal
         if array is not None or accepts(formal, t):

@@ -41,19 +41,32 @@ def known(shape: Sequence[Size]) -> list[Dim] | None:
 
 
 def broadcast(*shapes: Shape) -> Shape:
-    """The broadcast shape; never one that no operand states, where ranks differ."""
+    """The broadcast shape; never that of a column of n rows with a vector of n, or of as many as are not known."""
     if not shapes or all(s == shapes[0] for s in shapes):
         return shapes[0] if shapes else ()
     rank = max(map(len, shapes))
     padded = [(ONE,) * (rank - len(s)) + s for s in shapes]
     made = tuple(_joint(sizes, shapes) for sizes in zip(*padded, strict=True))
-    full = [s for s in shapes if len(s) == rank]
-    if len({len(s) for s in shapes if s}) > 1 and not any(_may_be(made, s) for s in full):
+    full = [s for s in shapes if len(s) == rank and s[-1] != ONE]
+    if _squares(shapes) and not any(_may_be(made, s) for s in full):
         raise Misfit(
             f"shapes {_listed(shapes)} would broadcast to {text(made)}, a shape of neither, with ranks that "
             f"differ; say which axes you mean with expand_dims or broadcast_to"
         )
     return made
+
+
+def _squares(shapes: Sequence[Shape]) -> bool:
+    """Whether a column of n rows meets a vector of n: predictions of shape (n, 1), targets of shape (n,)."""
+    return any(
+        len(column) > 1
+        and column[-1] == ONE
+        and ONE not in (vector[0], column[-2])
+        and not differ(column[-2], vector[0])
+        for vector in shapes
+        if len(vector) == 1
+        for column in shapes
+    )
 
 
 def _joint(sizes: Sequence[Size], shapes: Sequence[Shape]) -> Size:

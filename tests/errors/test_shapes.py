@@ -365,12 +365,12 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "  at here",
     ),
     "broadcasting that changes the rank": (
-        lambda: column + ones(3),
-        "ShapeError: add: shapes (5, 1) and (3,) would broadcast to (5, 3), a shape of "
+        lambda: column + ones(5),
+        "ShapeError: add: shapes (5, 1) and (5,) would broadcast to (5, 5), a shape of "
         "neither, with ranks that differ; say which axes you mean with expand_dims or "
         "broadcast_to\n"
         "  operand 0: weight 'column' (5, 1) float32\n"
-        "  operand 1: literal (3,) float32\n"
+        "  operand 1: literal (5,) float32\n"
         "  at here",
     ),
     "literal": (

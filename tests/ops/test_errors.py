@@ -164,9 +164,10 @@ def test_dtypes_that_do_not_fit(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_broadcasting_to_a_shape_of_neither_in_another_rank(name: str) -> None:
-    column, row = weight_of(np.ones((3, 1))), weight_of(np.ones(4))
-    with pytest.raises(ShapeError, match=r"\(3, 4\), a shape of neither.*expand_dims or broadcast_to"):
+    column, row = weight_of(np.ones((3, 1))), weight_of(np.ones(3))
+    with pytest.raises(ShapeError, match=r"\(3, 3\), a shape of neither.*expand_dims or broadcast_to"):
         getattr(wg, name)(column, row)
+    assert getattr(wg, name)(column, weight_of(np.ones(4))).shape == (3, 4)  # an outer product
 
 
 class Unknown:

@@ -107,10 +107,21 @@ def case_names_that_differ() -> None:  # T71
     wg.literal(data, Features) + wg.literal(data, Batch)  # E[shape]: Features and Batch differ
 
 
-def case_a_shape_of_neither_operand() -> None:  # T71: a forgotten axis, as in (N, 1) - (N,)
-    column - row  # E[shape]: would broadcast to \(2, 3\), a shape of neither.* expand_dims or broadcast_to$
-    row * column  # E[shape]: ^multiply: shapes \(3,\) and \(2, 1\) would broadcast to \(2, 3\)
+def case_a_shape_of_neither_operand(n: int) -> None:  # T71: a forgotten axis, as in (N, 1) - (N,)
+    column - wg.literal(
+        data, 2
+    )  # E[shape]: would broadcast to \(2, 2\), a shape of neither.* expand_dims or broadcast_to$
+    wg.literal(
+        data, 2
+    ) * column  # E[shape]: ^multiply: shapes \(2,\) and \(2, 1\) would broadcast to \(2, 2\)
+    column - np.zeros(n, np.float32)  # E[shape]: shapes \(2, 1\) and \(\?,\) would broadcast to \(2, \?\)
     wg.literal(data, Batch, 1) - wg.literal(data, Batch)  # E[shape]: would broadcast to \(Batch, Batch\)
+
+
+def case_outer_products() -> None:  # T71: another rank, and no axis that could have been forgotten
+    assert_type(column - row, wg.ArrayLayer[tuple[L2, L3]])
+    assert_type(row * column, wg.ArrayLayer[tuple[L2, L3]])
+    assert_type(wg.literal(data, Batch, 1) * row, wg.ArrayLayer[tuple[Batch, L3]])
 
 
 def case_three_operands_in_one_line() -> None:  # T71

@@ -6,7 +6,7 @@ from typing import Any, assert_type
 
 import numpy as np
 import numpy.typing as npt
-from given import F32, settings, w, x
+from given import F32, L2, L3, settings, w, x
 from registered import of_arrays
 
 import wengert as wg
@@ -48,6 +48,6 @@ def case_another_dtype_in_a_variable(wide: Wide) -> None:  # T26
 
 
 def case_the_same_dtype_in_place(single: F32, wide: Wide) -> None:  # T29
-    assert_type(x * np.zeros(3, np.float32), wg.ArrayLayer)
+    assert_type(x * np.zeros(3, np.float32), wg.ArrayLayer[tuple[L2, L3]])
     assert_type(single * x, wg.ArrayLayer)
     assert_type(wg.exp(wide), wg.ArrayLayer[Any, np.float64])

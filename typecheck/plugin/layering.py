@@ -42,7 +42,7 @@ def case_linear_of_own_weights() -> None:  # T77
     weight = settings.array_weight(doubles, 3, 4)
     assert_type(nn.Linear(weight), nn.Linear[L3, L4, F64])
     assert_type(nn.Linear(weight, settings.array_weight(doubles, 4)), nn.Linear[L3, L4, F64])
-    nn.Linear(weight, settings.array_weight(doubles, 5))  # E[misc]: type parameter "Out" of "Linear"
+    nn.Linear(weight, settings.array_weight(doubles, 5))  # E[shape]: ^Linear: Out is both 4 and 5$
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def case_for_all_sizes(
 def case_at_some_sizes() -> None:  # T78
     assert_type(residual(nn.Linear.make(settings, 3, 3, seed=0), x), wg.ArrayLayer[tuple[L2, L3]])
     assert_type(dense(nn.Linear.make(settings, 3, 5, seed=0), x), wg.ArrayLayer[tuple[L2, L8]])
-    residual(nn.Linear.make(settings, 3, 4, seed=0), x)  # E[misc]: type parameter "I" of "residual"
+    residual(nn.Linear.make(settings, 3, 4, seed=0), x)  # E[shape]: ^residual: I is both 4 and 3$
 
 
 def case_embedding(

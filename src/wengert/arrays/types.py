@@ -84,7 +84,9 @@ else:
 
 
 # Any, as a default and as a shape: not known to the checker, which agrees with everything.
-S = TypeVar("S", bound=tuple[int, ...], default=Any)
+# Covariant, so that a list of layers of several sizes is a list of layers whose size is an `int`; where one variable
+# is bound by two sizes, the mypy plugin refuses it.
+S = TypeVar("S", bound=tuple[int, ...], default=Any, covariant=True)
 T = TypeVar("T", bound=np.floating[Any], default=np.float32)  # Any: the number of bits
 Dv = TypeVar("Dv", bound="Cpu | Gpu", default=Cpu)
 S_co = TypeVar("S_co", bound=tuple[int, ...], default=Any, covariant=True)

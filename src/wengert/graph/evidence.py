@@ -24,6 +24,7 @@ from wengert.graph.expressions import (
     FloatExpression,
     FloatLayer,
     Layer,
+    Place,
 )
 from wengert.graph.kinds import Role
 from wengert.graph.node import Node
@@ -37,7 +38,9 @@ N = TypeVar("N", bound=Floating)
 
 DoubleDeepLearning: TypeAlias = DeepLearning[X, float, float]
 FloatDeepLearning: TypeAlias = DeepLearning[X, Float32, Float32]
-ArrayDeepLearning: TypeAlias = DeepLearning[X, Array[S, T, Dv], Array[S, T, Dv]]
+ArrayDeepLearning: TypeAlias = DeepLearning[
+    X, Array[S, T, Place], Any
+]  # Any: deltas may be numpy's own arrays
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,10 +64,11 @@ class ScalarOperand(Expression, Generic[N, X, L]):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # what a derivative by such an expression is as an expression
+    if TYPE_CHECKING:  # what a derivative by such an expression is, as an expression and as data
 
         @property
         def _layer(self) -> L: ...
+        def _delta(self) -> X: ...
 
     @property
     def shape(self) -> tuple[()]:
@@ -199,15 +200,20 @@ class FloatLayer(FloatOperand, Node):
 class ArrayOperand(Expression, Generic[S, T, Dv]):
     """The operators of n-d arrays of shape `S`, element type `T`, on device `Dv`.
 
-    Invariant in all three: a covariant shape would let two inner dimensions meet as `int` and agree.
+    Covariant in the shape, so that operands of several sizes fit one list; invariant in the others.
     """
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # what a derivative by such an expression is as an expression
+    if TYPE_CHECKING:  # what a derivative by such an expression is, as an expression and as data
 
         @property
         def _layer(self) -> ArrayLayer[S, T, Dv]: ...
+        @overload
+        def _delta(self: ArrayOperand[S, T, Cpu]) -> HostArray[S, T]: ...
+        @overload
+        def _delta(self: ArrayOperand[S, T, Gpu]) -> GpuArray[S, T]: ...
+        def _delta(self) -> Any: ...  # Any: typed by the overloads
 
     @property
     def shape(self) -> S:
@@ -384,10 +390,11 @@ class Layer(Node, Generic[D, E]):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # what a derivative by such an expression is as an expression
+    if TYPE_CHECKING:  # what a derivative by such an expression is, as an expression and as data
 
         @property
         def _layer(self) -> Layer[E, E]: ...
+        def _delta(self) -> E: ...
 
     @property
     def forward(self) -> Do[Tape[D, E]]:

@@ -12,16 +12,17 @@ from typing_extensions import TypeVar
 
 from wengert.arrays import Float32, Floating
 
-# Any, as a default: not known to the checker, which agrees with every size.
-In = TypeVar("In", bound=int, default=Any)
-Out = TypeVar("Out", bound=int, default=Any)
-Rows = TypeVar("Rows", bound=int, default=Any)
-Width = TypeVar("Width", bound=int, default=Any)
-Hidden = TypeVar("Hidden", bound=int, default=Any)
-Heads = TypeVar("Heads", bound=int, default=Any)
-Kernel = TypeVar("Kernel", bound=int, default=Any)
-Stride = TypeVar("Stride", bound=int, default=Any)
-Padding = TypeVar("Padding", bound=int, default=Any)
+# Any, as a default: not known to the checker, which agrees with every size. Covariant, so that a list of layers of
+# several sizes is a list of layers: data of weights are never assigned by type.
+In = TypeVar("In", bound=int, default=Any, covariant=True)
+Out = TypeVar("Out", bound=int, default=Any, covariant=True)
+Rows = TypeVar("Rows", bound=int, default=Any, covariant=True)
+Width = TypeVar("Width", bound=int, default=Any, covariant=True)
+Hidden = TypeVar("Hidden", bound=int, default=Any, covariant=True)
+Heads = TypeVar("Heads", bound=int, default=Any, covariant=True)
+Kernel = TypeVar("Kernel", bound=int, default=Any, covariant=True)
+Stride = TypeVar("Stride", bound=int, default=Any, covariant=True)
+Padding = TypeVar("Padding", bound=int, default=Any, covariant=True)
 Layers = TypeVar("Layers", default=Any)
 
 N = TypeVar("N", bound=Floating, default=Float32)  # the element type of what `make` makes

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from wengert.errors import ArgumentError
-from wengert.graph import Weight
+from wengert.graph import ArrayWeight, Weight
 from wengert.graph.operand import unlifted
 
-Found: TypeAlias = dict[str, Weight]
+# Any: of most models all weights are arrays; which element type and device nobody says
+Found: TypeAlias = dict[str, ArrayWeight[Any, Any, Any]]
 
 
 def weights(model: object) -> Found:
@@ -42,7 +43,9 @@ def weights(model: object) -> Found:
             continue
         met.add(id(part))
         if isinstance(part, Weight):
-            other = found.setdefault(place or "weight", part)
+            other = found.setdefault(
+                place or "weight", cast(ArrayWeight[Any, Any, Any], part)
+            )  # Any: as in `Found`
             if other is not part:
                 raise ArgumentError(
                     f"two weights stand at {place!r}: one made at {other.site}, one at {part.site}; rename a key, or "

@@ -55,7 +55,7 @@ def common_device(kinds: Sequence[Kind]) -> Any:  # Any: "cpu" or cupy's device
 
 
 def broadcast(*shapes: Shape) -> Shape:
-    """The broadcast shape; `ShapeError` where it does not exist, or changes the rank and stretches both."""
+    """The broadcast shape; `ShapeError` where it does not exist, or makes n times n elements of (n, 1) and (n,)."""
     rank = max(map(len, shapes), default=0)
     padded = [(1,) * (rank - len(s)) + s for s in shapes]
     result = []
@@ -65,12 +65,22 @@ def broadcast(*shapes: Shape) -> Shape:
             raise ShapeError(f"shapes {_listed(shapes)} do not broadcast: {_sizes(sizes)}")
         result.append(wanted.pop() if wanted else 1)
     made = tuple(result)
-    if made not in shapes and len({len(s) for s in shapes if s}) > 1:
+    if made not in shapes and _squares(shapes):
         raise ShapeError(
             f"shapes {_listed(shapes)} would broadcast to {made}, a shape of neither, with ranks that differ;"
             f" say which axes you mean with expand_dims or broadcast_to"
         )
     return made
+
+
+def _squares(shapes: Sequence[Shape]) -> bool:
+    """Whether a column of n rows meets a vector of n: predictions of shape (n, 1), targets of shape (n,)."""
+    return any(
+        len(column) > 1 and column[-1] == 1 != vector[0] == column[-2]
+        for vector in shapes
+        if len(vector) == 1
+        for column in shapes
+    )
 
 
 def broadcast_batch(*shapes: Shape) -> Shape:

@@ -12,11 +12,8 @@ from typing import Any, Generic, Protocol, cast, overload
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import Array, Cpu, Float32, Float64
 from wengert.control.do import Question
-from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError, NotDifferentiableError
-from wengert.graph.expressions import ArrayLayer, ArrayOperand
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown
 from wengert.graph.weights import Weight
@@ -38,7 +35,6 @@ LC = TypeVar("LC")
 LD = TypeVar("LD")
 LE = TypeVar("LE")
 LG = TypeVar("LG", default=Any)  # Any: as `G`
-D_contra = TypeVar("D_contra", contravariant=True)
 D_co = TypeVar("D_co", covariant=True)
 L_co = TypeVar("L_co", covariant=True)
 
@@ -50,11 +46,12 @@ class Several(Protocol[P]):
     def reverse(self) -> None: ...
 
 
-class Target(Differentiable[P, D_contra], Protocol[P, D_contra, L_co]):
-    """An expression with data `P` and deltas `D_contra`, which as an expression are an `L_co`."""
+class Target(Protocol[D_co, L_co]):
+    """An expression whose derivative is a `D_co`, and as an expression an `L_co`."""
 
     @property
     def _layer(self) -> L_co: ...
+    def _delta(self) -> D_co: ...
 
 
 class Gradients(Question[D_co], Generic[D_co, L_co]):
@@ -86,52 +83,41 @@ class Gradients(Question[D_co], Generic[D_co, L_co]):
         return Gradients, (self._loss, self._targets)
 
 
-# Any in all: the Data of what is asked for does not matter; its Delta and its layer decide the answer
 @overload
-def gradients(loss: Loss, /, wrt: tuple[Target[Any, A, LA]]) -> Gradients[tuple[A], tuple[LA]]: ...
+def gradients(loss: Loss, /, wrt: tuple[Target[A, LA]]) -> Gradients[tuple[A], tuple[LA]]: ...
 @overload
 def gradients(
-    loss: Loss, /, wrt: tuple[Target[Any, A, LA], Target[Any, B, LB]]
+    loss: Loss, /, wrt: tuple[Target[A, LA], Target[B, LB]]
 ) -> Gradients[tuple[A, B], tuple[LA, LB]]: ...
 @overload
 def gradients(
-    loss: Loss, /, wrt: tuple[Target[Any, A, LA], Target[Any, B, LB], Target[Any, C, LC]]
+    loss: Loss, /, wrt: tuple[Target[A, LA], Target[B, LB], Target[C, LC]]
 ) -> Gradients[tuple[A, B, C], tuple[LA, LB, LC]]: ...
 @overload
 def gradients(
     loss: Loss,
     /,
-    wrt: tuple[Target[Any, A, LA], Target[Any, B, LB], Target[Any, C, LC], Target[Any, D, LD]],
+    wrt: tuple[Target[A, LA], Target[B, LB], Target[C, LC], Target[D, LD]],
 ) -> Gradients[tuple[A, B, C, D], tuple[LA, LB, LC, LD]]: ...
 @overload
 def gradients(
     loss: Loss,
     /,
     wrt: tuple[
-        Target[Any, A, LA],
-        Target[Any, B, LB],
-        Target[Any, C, LC],
-        Target[Any, D, LD],
-        Target[E, Any, LE],
-        *tuple[Target[E, Any, LE], ...],
+        Target[A, LA],
+        Target[B, LB],
+        Target[C, LC],
+        Target[D, LD],
+        Target[E, LE],
+        *tuple[Target[E, LE], ...],
     ],
 ) -> Gradients[tuple[A, B, C, D, E, *tuple[E, ...]], tuple[LA, LB, LC, LD, LE, *tuple[LE, ...]]]: ...
 @overload
-def gradients(
-    loss: Loss, /, wrt: Several[Target[Any, A, LA]]
-) -> Gradients[tuple[A, ...], tuple[LA, ...]]: ...
+def gradients(loss: Loss, /, wrt: Several[Target[A, LA]]) -> Gradients[tuple[A, ...], tuple[LA, ...]]: ...
 @overload  # a list of weights of several classes too; of one class the same as above, or mypy answers Any
 def gradients(
-    loss: Loss, /, wrt: Several[Target[Any, G, LG]] | list[Expression] | list[Weight]
+    loss: Loss, /, wrt: Several[Target[G, LG]] | list[Expression] | list[Weight]
 ) -> Gradients[tuple[G, ...], tuple[LG, ...]]: ...
-@overload  # arrays of several shapes in a list, of which mypy makes a list of `object` unless it is told
-def gradients(
-    loss: Loss, /, wrt: list[ArrayOperand[Any, Float32, Cpu]]
-) -> Gradients[tuple[Array[Any, Float32, Cpu], ...], tuple[ArrayLayer[Any, Float32, Cpu], ...]]: ...
-@overload
-def gradients(
-    loss: Loss, /, wrt: list[ArrayOperand[Any, Float64, Cpu]]
-) -> Gradients[tuple[Array[Any, Float64, Cpu], ...], tuple[ArrayLayer[Any, Float64, Cpu], ...]]: ...
 def gradients(loss: Loss, /, wrt: Any) -> Gradients[Any, Any]:  # Any: typed by the overloads
     """The derivative of a scalar loss with respect to each of `wrt`, 0 where it does not depend; no update.
 

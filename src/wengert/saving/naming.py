@@ -20,7 +20,7 @@ def weights_by_name(given: object) -> dict[str, Weight]:
     """Weights given to `save` or `load`, by name: a model or mapping by place, an iterable by their names."""
     if isinstance(given, Iterable) and not isinstance(given, Mapping | str | Weight):
         members = list(given)
-        found = _by_own_names(members) if _are_weights(members) else weights_at(members)
+        found: Mapping[str, Weight] = _by_own_names(members) if _are_weights(members) else weights_at(members)
     else:
         found = weights_at(given)
     if not found:
@@ -30,7 +30,7 @@ def weights_by_name(given: object) -> dict[str, Weight]:
         )
     for name, weight in found.items():
         _check(name, weight)
-    return found
+    return dict(found)
 
 
 def _are_weights(members: list[object]) -> bool:
