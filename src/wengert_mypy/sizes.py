@@ -118,7 +118,7 @@ def _mentions(formal: Type) -> bool:
 
 
 def _given(formal: Type, actual: Type) -> Iterator[tuple[TypeVarType, Shape]]:
-    """What an argument's type gives to the variables of its parameter; a size is a shape of one axis."""
+    """Sizes and shapes that an argument's type gives to its parameter's variables; a size is a shape of one axis."""
     waiting = [(formal, actual)]
     while waiting:
         wanted, given = map(opened, waiting.pop())
