@@ -107,9 +107,8 @@ def capture(
                 made.passed(x, node) if signature.kinds[i].trainable else x for i, x in enumerate(inputs)
             ]
             frames.append((iter(template.nodes), dict(zip(template.inputs, inside, strict=True)), node))
-        elif signature.operation is PART:
-            several: Any = inputs[0]  # Any: the results of a cell
-            table[node] = made.passed(several[dict(signature.attributes)["index"]], node)
+        elif signature.operation is PART and isinstance(inputs[0], tuple):  # the results of a cell
+            table[node] = made.passed(inputs[0][dict(signature.attributes)["index"]], node)
             made.found.append(table[node])
         else:
             table[node] = made.slot()

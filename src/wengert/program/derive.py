@@ -6,7 +6,7 @@ Refuses to know: where inputs come from, optimizers, buffers.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from wengert.arrays.abstract import UNKNOWN, Aval
@@ -127,20 +127,15 @@ class Lowering:
         `ops` is a part of the list. What is `late` is added when it is a slot's turn. No delta is made for what is
         `unwanted`; those of slots that stay `apart` are not added up, but given in the order in which they are sent.
         """
-        sent: list[tuple[Slot, Any]] = []
-        for op in reversed(self.operations.ops if ops is None else ops):
-            for delta in late.pop(op.out, ()) if late else ():
-                self.add(deltas, op.out, delta)
-            g = deltas.pop(op.out, None)
-            if g is None:
-                continue
-            self.taken[op.out] = g
-            for to, delta in self._pulled(op, g, unwanted):
-                if to in apart:
-                    sent.append((to, delta))
-                else:
-                    self.add(deltas, to, delta)
-        return sent
+        return reverse(
+            self.operations.ops if ops is None else ops,
+            deltas,
+            lambda op, g: self._pulled(op, g, unwanted),
+            self.add,
+            self.taken,
+            late or {},
+            apart,
+        )
 
     def _pulled(
         self, op: Op, g: Any, unwanted: Container[Slot]
@@ -187,6 +182,36 @@ class Lowering:
         return self.builder.opaque(
             as_called(plain, signature, index), _aval_of_rule(signature, index), *arguments
         )
+
+
+def reverse(
+    ops: Sequence[Op],
+    deltas: dict[Slot, Any],
+    pulled: Callable[[Op, Any], Iterator[tuple[Slot, Any]]],
+    add: Callable[[dict[Slot, Any], Slot, Any], None],
+    taken: dict[Slot, Any],
+    late: dict[Slot, list[Any]],
+    apart: Container[Slot] = (),
+) -> list[tuple[Slot, Any]]:  # Any: deltas of every type
+    """The reverse sweep: each operation has its turn once, when its whole delta has arrived.
+
+    `pulled` gives the deltas of its operands, `add` adds them up, and `taken` is what each had; else as
+    `Lowering.backward`.
+    """
+    sent: list[tuple[Slot, Any]] = []
+    for op in reversed(ops):
+        for delta in late.pop(op.out, ()):
+            add(deltas, op.out, delta)
+        g = deltas.pop(op.out, None)
+        if g is None:
+            continue
+        taken[op.out] = g
+        for to, delta in pulled(op, g):
+            if to in apart:
+                sent.append((to, delta))
+            else:
+                add(deltas, to, delta)
+    return sent
 
 
 def _add(a: Any, b: Any) -> Any:  # Any: deltas

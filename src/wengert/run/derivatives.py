@@ -8,20 +8,22 @@ Refuses to know: operations by name, formulas, and who runs what comes out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 from wengert.arrays import dtype_of, is_array
 from wengert.errors import NotDifferentiableError
 from wengert.graph.apply import apply
-from wengert.graph.node import Expression, Node, next_serial
+from wengert.graph.kinds import Role, with_role
+from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import LITERAL, lift_any
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Case, Rule, Signature
 from wengert.graph.order import below
 from wengert.graph.template import PARAMETER
 from wengert.graph.weights import Weight
-from wengert.run.inlined import Inlined
+from wengert.program.capture import Op, Slot, capture
+from wengert.program.derive import reverse
 from wengert.site import user_position
 from wengert.symbolic import Symbol, Symbolic, constant, fitted
 
@@ -39,36 +41,44 @@ def derivatives(loss: Expression, targets: Sequence[Expression]) -> tuple[Expres
 
 
 class _Walk:
-    """The nodes below a loss, last first, and the deltas that have arrived."""
+    """The operations below a loss, last first, and the deltas that have arrived."""
 
     def __init__(self, loss: Expression, targets: Sequence[Expression]) -> None:
         self.targets = targets
-        self.inlined = Inlined(below(loss, frozenset())[0])
-        self.at = self.inlined.of
-        self.unknown: set[Node] = set()  # where a delta may pass, to what only a run tells
-        self.wanted: set[Expression] = set(map(self.at, targets))  # targets, and what leads to one
-        for node in self.inlined.nodes:
-            self._lead(node)
-        self.deltas: dict[Expression, Symbol] = {}
+        nodes, weights = below(loss, frozenset())
+        self.operations = operations = capture(nodes, weights, literals=False)
+        slots = self.slots = operations.slots
+        self.outside = {slots[x]: x for x in (*nodes, *weights) if not isinstance(slots[x], tuple)}
+        self.made: dict[Slot, Any] = dict(self.outside)  # Any: expressions, and arrays of integers
+        self.unknown: set[Slot] = set()  # where a delta may pass, to what only a run tells
+        self.wanted: set[Slot] = {slots[x] for x in targets if x in slots}  # and what leads to one
+        for op in operations.ops:
+            self._lead(op)
+        self.deltas: dict[Slot, Symbol] = {}
+        self.taken: dict[Slot, Symbol] = {}
         self.pulls: dict[Signature, Pulls] = {}
-        if self.at(loss) in self.wanted:
-            self.deltas[self.at(loss)] = constant(1.0, _known(loss, "the loss").kind)
+        self.node: Node | None = None  # whose turn it is
+        self.before = _Before(0)  # the nodes from before its turn
+        if slots[loss] in self.wanted:
+            self.deltas[slots[loss]] = constant(1.0, _known(loss, "the loss").kind)
 
-    def _lead(self, node: Node) -> None:
-        """Decide whether a delta of `node` goes on to a target, or may."""
-        signature = node.signature
-        if _is_open(node):
+    def _lead(self, op: Op) -> None:
+        """Decide whether a delta of an operation goes on to a target, or may."""
+        signature = op.signature
+        if signature is None:
+            leads = op.inputs[0] in self.wanted
+        elif _is_open(signature):
             trainable = (i for i in signature.nodes if signature.kinds[i].trainable)
             if signature.mode == EXTERNAL:
-                leads = node not in self.behind
+                leads = op.node not in self.behind
             else:
-                leads = any(self.at(node.operands[i]) in self.wanted for i in trainable)
+                leads = any(op.inputs[i] in self.wanted for i in trainable)
             if leads:
-                self.unknown.add(node)
+                self.unknown.add(op.out)
         else:
-            leads = any(self.at(node.operands[i]) in self.wanted for i, _ in signature.pulls)
+            leads = any(op.inputs[i] in self.wanted for i, _ in signature.pulls)
         if leads:
-            self.wanted.add(node)
+            self.wanted.add(op.out)
 
     @cached_property
     def behind(self) -> set[Node]:
@@ -80,30 +90,59 @@ class _Walk:
         )
 
     def backward(self) -> None:
-        """Apply the rules of every node that has a delta, once each."""
-        for node in reversed(self.inlined.nodes):
-            g = self.deltas.get(node)
-            if g is None:
-                continue
-            if node in self.unknown:
-                raise NotDifferentiableError(_too_early(node))
-            if not _is_open(node):
-                self._send(node, g)
+        """Apply the rules of every operation that has a delta, once each."""
+        if not self.deltas:
+            return
+        for op in self.operations.ops:  # outside, a call keeps its value: what is made of it needs no copy
+            if op.out not in self.outside:
+                self.made[op.out] = self._copied(op)
+        reverse(self.operations.ops, self.deltas, self._sent, self._add, self.taken, {})
 
-    def _send(self, node: Node, g: Symbol) -> None:
-        before, arguments = _Before(next_serial()), list(map(_symbol, node.operands))
-        for index, pull in self._pulls_of(node.signature):
-            x = self.at(node.operands[index])
-            if x not in self.wanted:
-                continue
-            try:
-                delta = fitted(pull(g, Symbol(node), *arguments), x.kind)
-                self.deltas[x] = delta = self.deltas[x] + delta if x in self.deltas else delta
-            except Exception as error:
-                raise NotDifferentiableError(_needs_values(node, error)) from error
-            made, _ = below(delta.x, before)
-            for each in made:  # who asks where it was built means the operation whose derivative it is
-                each.code, each.offset = node.code, node.offset
+    def _operand(self, x: Any) -> Any:  # Any: slots, expressions, and literals of every type
+        return self.made[x] if isinstance(x, Slot) else x
+
+    def _copied(self, op: Op) -> Any:  # Any: an expression, or an array of integers
+        """The node of an operation within the call of a cell, made again for that call."""
+        operands, signature, node = tuple(map(self._operand, op.inputs)), op.signature, op.node
+        if signature is None:
+            (x,) = operands
+            return x if _is_index(x) else lift_any(x)
+        operands = tuple(
+            lift_any(x) if i in signature.nodes and not _is_index(x) else x for i, x in enumerate(operands)
+        )
+        literals = [i for i in signature.nodes if not isinstance(operands[i], Expression)]
+        if literals:
+            kinds = [
+                with_role(k, Role.LITERAL) if i in literals else k for i, k in enumerate(signature.kinds)
+            ]
+            signature = signature.operation.signature(tuple(kinds), signature.attributes)
+        return new_node(type(node), node.kind, signature, operands, node.code, node.offset)
+
+    def _sent(self, op: Op, g: Symbol) -> Iterator[tuple[Slot, Symbol]]:
+        """The deltas of operands that lead to a target."""
+        self.before, self.node = _Before(next_serial()), op.node
+        if op.out in self.unknown:
+            raise NotDifferentiableError(_too_early(op.node))
+        if op.signature is None:
+            yield op.inputs[0], g
+            return
+        if _is_open(op.signature):
+            return
+        operands = list(map(self._operand, op.inputs))
+        y, arguments = Symbol(self.made[op.out]), list(map(_symbol, operands))
+        for index, pull in self._pulls_of(op.signature):
+            if op.inputs[index] in self.wanted:
+                try:
+                    yield op.inputs[index], fitted(pull(g, y, *arguments), operands[index].kind)
+                except Exception as error:
+                    raise NotDifferentiableError(_needs_values(op.node, error)) from error
+
+    def _add(self, deltas: dict[Slot, Symbol], to: Slot, delta: Symbol) -> None:
+        deltas[to] = total = deltas[to] + delta if to in deltas else delta
+        made, node = below(total.x, self.before)[0], self.node
+        assert node is not None, "deltas are sent in a node's turn"
+        for each in made:  # who asks where it was built means the operation whose derivative it is
+            each.code, each.offset = node.code, node.offset
 
     def _pulls_of(self, signature: Signature) -> Pulls:
         """The derivative rules, bound to the functions of expressions."""
@@ -114,9 +153,13 @@ class _Walk:
             found = self.pulls[signature] = signature.bound_to(case, lazily=False)[1]
         return found
 
+    def _arrived(self, target: Expression) -> Symbol | None:
+        slot = self.slots.get(target)
+        return None if slot is None else self.taken.get(slot, self.deltas.get(slot))
+
     def found(self, target: Expression) -> Expression:
         """Sum of the deltas that have arrived at one target, as a layer."""
-        delta = self.deltas.get(self.at(target))
+        delta = self._arrived(target)
         if delta is None:
             delta = constant(0.0, _known(target, "a target without a derivative").kind)
         x = delta.x
@@ -134,10 +177,13 @@ class _Before:
         return isinstance(x, Weight) or (isinstance(x, Node) and x.serial < self._serial)
 
 
-def _is_open(node: Node) -> bool:
+def _is_open(of: Signature) -> bool:
     """Tell whether only a run resolves a node; a cell's parameter is known while it is traced."""
-    mode = node.signature.mode
-    return mode == UNRESOLVED or (mode == EXTERNAL and node.signature.operation is not PARAMETER)
+    return of.mode == UNRESOLVED or (of.mode == EXTERNAL and of.operation is not PARAMETER)
+
+
+def _is_index(x: Any) -> bool:  # Any: an operand
+    return is_array(x) and dtype_of(x).kind in "iu"
 
 
 def _symbol(x: Any) -> Any:  # Any: an operand
