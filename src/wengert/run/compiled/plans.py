@@ -41,7 +41,7 @@ _SHARE: Final = 0.02  # of the interpreter's time; looking for plans takes 0.02 
 _CREDIT: Final = (
     0.25  # of its own time, for the plan of a structure that more than half of all time went into
 )
-_REUSED: Final = 0.9  # of the time that plans save goes into others
+_REUSED: Final = 0.6  # of the time that plans save goes into others
 _FIXED: Final = 2e-3  # seconds that making a plan takes, whatever it is of,
 _EACH: Final = 200e-6  # for each operation,
 _RUNS: Final = 2.0  # and in runs by the interpreter: as long as no making has been timed
@@ -223,13 +223,14 @@ class Plans:
         structure = self._structures.get(key) or self._new(key)
         account, plans = self.account, self._plans.of(key)
         if plans:
+            begun = account.clock() if account is not None and structure.saves is None else 0.0
             bound = self._known(structure, nodes[-1], mode, targets)
             if bound is not None and structure.saves is not None:
                 self._earn(structure.saves)
                 return bound
             if bound is not None and account is not None:
                 drop = partial(self._plans.drop, key, bound.plan)
-                evaluation.held.append(partial(account.saved, structure, account.clock(), drop))
+                evaluation.held.append(partial(account.saved, structure, begun, drop))
                 return bound
         unready = next((plan for plan in plans if not plan.ready), None)
         if unready is not None:
