@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks import columns, extended, images, lengths, overhead, table_one, treebank, trees
+from benchmarks import columns, directions, extended, images, lengths, overhead, table_one, treebank, trees
 from benchmarks.workload import Workload
 
 WORKLOADS: Final[dict[str, Workload]] = {
@@ -22,6 +22,7 @@ WORKLOADS: Final[dict[str, Workload]] = {
         trees.WORKLOADS,
         table_one.WORKLOADS,
         treebank.WORKLOADS,
+        directions.WORKLOADS,
     )
     for workload in several
 }

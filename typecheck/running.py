@@ -131,4 +131,5 @@ def case_batched(d: wg.DoubleLayer) -> None:
     assert_type(d.predict().run(batched), float)
     assert_type(batched.report.launches, int)
     assert_type(str(batched.report), str)
-    wg.run.Batched(threads=2)  # E[call-arg]
+    assert_type(wg.run.Batched(threads=2).threads, int)
+    wg.run.Batched(threads="2")  # E[arg-type]

@@ -36,7 +36,7 @@ class TestPlans:
         with switching():
             identical(trained(made, executor, 200), wanted)  # type: ignore[arg-type] # an executor as good
         (program,) = programs(executor)
-        assert isinstance(program._way, ScheduledProgram)
+        assert isinstance(program.chosen, ScheduledProgram)
         assert program.source.count("def ") > 4
 
     @pytest.mark.parametrize("seed", few(range(60), 2, 20))
@@ -47,7 +47,7 @@ class TestPlans:
         with switching(), none_interrupted():
             identical(trained(drawn, executor, 6), wanted)  # type: ignore[arg-type] # as above
         (program,) = programs(executor)
-        assert isinstance(program._way, ScheduledProgram)
+        assert isinstance(program.chosen, ScheduledProgram)
 
     @pytest.mark.parametrize("threads", [1, 3, 5])
     def test_any_number_of_threads(self, threads: int) -> None:
@@ -103,15 +103,15 @@ class TestPlans:
         executor = dividing(terms=Terms())
         trained(lambda: columns(SETTINGS["SGD"](), 2, 4), executor, 8)  # type: ignore[arg-type] # as above
         (program,) = programs(executor)
-        assert not isinstance(program._way, ScheduledProgram)
+        assert not isinstance(program.chosen, ScheduledProgram)
 
     @pytest.mark.parametrize(("gain", "chosen"), [(0.0, False), (1e9, True)])
     def test_the_clock_chooses(self, gain: float, chosen: bool) -> None:
         executor = dividing(terms=FREE._replace(tried=3, gain=gain))
         trained(lambda: columns(SETTINGS["SGD"]()), executor, 12)  # type: ignore[arg-type] # as above
         (program,) = programs(executor)
-        assert isinstance(program._way, ScheduledProgram) == chosen
-        assert program._way is not None
+        assert isinstance(program.chosen, ScheduledProgram) == chosen
+        assert program.chosen is not None
 
     @pytest.mark.slow
     def test_a_choice_that_stays_is_asked_for_less_and_less_often(self) -> None:
@@ -121,14 +121,14 @@ class TestPlans:
         for i in range(240):
             loss(i % 10).train().run(executor)
             (program,) = programs(executor)
-            if program._way is not None and (not waits or program._again != waits[-1]):
-                waits.append(program._again)
+            if program.chosen is not None and (not waits or program.choice.again != waits[-1]):
+                waits.append(program.choice.again)
         assert waits == [10, 20, 40]
-        program._terms = program._terms._replace(gain=1e9)  # as if the cores were idle now
+        program.choice.terms = FREE._replace(tried=2, gain=1e9, again=10)  # as if the cores were idle now
         for i in range(60):
             loss(i % 10).train().run(executor)
-        assert isinstance(program._way, ScheduledProgram)
-        assert program._again < 40
+        assert isinstance(program.chosen, ScheduledProgram)
+        assert program.choice.again < 40
 
     def test_a_choice_is_made_again(self) -> None:
         executor = dividing(terms=FREE._replace(tried=2, gain=0.0, again=20))
@@ -140,9 +140,9 @@ class TestPlans:
 
         steps(10)
         (program,) = programs(executor)
-        assert program._way is program._straight
-        program._terms = program._terms._replace(gain=1e9)  # as if the cores were idle now
+        assert program.chosen is program._straight
+        program.choice.terms = FREE._replace(tried=2, gain=1e9, again=20)  # as if the cores were idle now
         steps(8)
-        assert program._way is program._straight
+        assert program.chosen is program._straight
         steps(16)
-        assert isinstance(program._way, ScheduledProgram)
+        assert isinstance(program.chosen, ScheduledProgram)

@@ -299,7 +299,7 @@ class TestBackward:
             with (
                 helped_at_once(),
                 patch.object(speculation, "backward_on", noticed),
-                patch.object(loops, "_cost", lambda of, node, foreign: 1.0),
+                patch.object(loops, "_cost", lambda of, node: 1.0),
                 patch.object(
                     ThreadPool, "run", lambda self, works, tasks, deferred=False: run_all(self, works, tasks)
                 ),
@@ -329,7 +329,7 @@ class TestBackward:
             sum(parts[1:], parts[0]).train().run(executor)
             return w.data
 
-        with patch.object(loops, "_cost", lambda of, node, foreign: 1.0):
+        with patch.object(loops, "_cost", lambda of, node: 1.0):
             assert trains(Parallel(threads=2)) == trains(plain())
 
     def test_they_are_sent_by_several_threads(self) -> None:

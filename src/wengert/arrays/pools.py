@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from wengert.arrays.blas import own_library
 
-__all__ = ["BLAS_THREADS", "on_one_blas_thread"]
+__all__ = ["BLAS_THREADS", "called_on_one_blas_thread", "on_one_blas_thread"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -83,6 +83,16 @@ class _Limit:
 _LIMIT: Final = _Limit()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_LIMIT.forked)
+
+
+def called_on_one_blas_thread(work: Callable[[], A]) -> A:
+    """The value of `work()`, with BLAS on one thread."""
+    user = object()
+    try:
+        _LIMIT.enter(user)
+        return work()
+    finally:
+        _LIMIT.leave(user)
 
 
 def on_one_blas_thread(steps: Generator[A, B, C]) -> Generator[A, B, C]:

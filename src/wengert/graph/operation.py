@@ -233,8 +233,9 @@ class Signature:
 
     __slots__ = (
         *("attributes", "cls", "kind", "kinds", "mode", "nodes", "operation", "pulls", "value"),
-        *("form", "launches", "__weakref__"),
+        *("foreign", "form", "launches", "__weakref__"),
     )
+    foreign: bool  # whether a rule of others is called, which may take any time; unset until somebody asks
     form: Any  # Any: what interpreters of many rows remember; unset until then
     launches: Any  # Any: as above
 
@@ -265,7 +266,7 @@ class Signature:
         """A copy, about which interpreters remember nothing."""
         made = object.__new__(type(self))
         for name in (*Signature.__slots__, *type(self).__slots__):
-            if name not in ("form", "launches", "__weakref__"):
+            if name not in ("foreign", "form", "launches", "__weakref__"):
                 setattr(made, name, getattr(self, name))
         return made
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from wengert.control import Context, Do, Steps
 from wengert.control.machine import Gathering, Instruction, Machine, Settling
 from wengert.control.resources import RunCancelled, SharedValue, join
 from wengert.graph.node import Expression
+
+A = TypeVar("A")
 
 # Any throughout this module: a stack of frames mixes the types of all parts of a Do.
 
@@ -161,6 +163,26 @@ class WaitShared(Do[Any]):
 
     def _begin(self, machine: Machine) -> Instruction:
         return self.source
+
+
+class Turn(Do[None]):
+    """Wait for the turn of what follows."""
+
+    __slots__ = ()
+    in_turn = True
+
+    def _begin(self, machine: Machine) -> None:
+        machine.value = None
+
+
+TURN: Final = Turn()
+
+
+def in_turn(steps: Steps[A]) -> Steps[A]:
+    """Steps that wait for their turn."""
+    yield TURN
+    answer: A = yield from steps
+    return answer
 
 
 class Fork(Do[tuple[Any, ...]]):

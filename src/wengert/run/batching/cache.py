@@ -19,6 +19,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.execution import Backward, BoundSchedule, RegionRun
 from wengert.run.batching.grouping import grouped
+from wengert.run.batching.lanes import Lanes
 from wengert.run.batching.region import BITS, RegionGraph, RowSource, why_alone, with_dead, with_sums
 from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place, Schedule, scheduled
@@ -41,8 +42,9 @@ _ROWS = (RowSource.OPERATION, RowSource.CELL)
 class ScheduleCache:
     """All schedules of one executor, and its report."""
 
-    def __init__(self) -> None:
+    def __init__(self, lanes: Callable[[], Lanes] | None = None) -> None:
         self.report = Report()
+        self._lanes = lanes  # makes those of a structure; None: one thread
         self._schedules: Cache[_Structure, _Cached] = Cache()
         self.latest = 0  # the greatest serial of what has been recorded
 
@@ -83,7 +85,9 @@ class ScheduleCache:
             self.report.alone("a chain", "less than two of its nodes are on a level", site, graph.size)
             self.report.runs += 1
             return None
-        return BoundSchedule(graph, cached.schedule, self.report)
+        if cached.lanes is None and self._lanes is not None:
+            cached.lanes = self._lanes()
+        return BoundSchedule(graph, cached.schedule, self.report, cached.lanes)
 
     def _ran_alone(self, graph: RegionGraph) -> None:
         """Report a region of which nothing runs together: one launch a node."""
@@ -104,11 +108,12 @@ class ScheduleCache:
 class _Cached(Item):
     """The schedule of a structure; None where nothing would run together."""
 
-    __slots__ = ("_bytes", "schedule")
+    __slots__ = ("_bytes", "lanes", "schedule")
 
     def __init__(self, schedule: Schedule | None, nodes: int) -> None:
         super().__init__()
         self.schedule = schedule
+        self.lanes: Lanes | None = None
         self._bytes = _NODE * nodes + (_LAUNCH * len(schedule.steps) if schedule is not None else 0)
 
     def size(self) -> int:

@@ -21,7 +21,7 @@ from wengert.graph.order import below_all
 from wengert.run.batching.cache import KeptSchedules, ScheduleCache
 from wengert.run.batching.execution import RegionRun
 from wengert.run.batching.rounds import Known, Order, Recorded, Round, sent_through, serial
-from wengert.run.batching.scheduler import STOPS, Scheduler
+from wengert.run.batching.scheduler import STOPS, Scheduler, Waves
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fiber, Fork, Wait
 from wengert.run.loops import ONE_THREAD, Loops
@@ -40,14 +40,15 @@ class Batching(Evaluation):
         schedules: ScheduleCache,
         kept: KeptSchedules,
         keeps: bool,
+        waves: Waves | None,
         snapshot: int,
         loops: Loops = ONE_THREAD,
     ) -> None:
         super().__init__(snapshot, loops)
-        self.begins(schedules, kept, keeps)
+        self.begins(schedules, kept, keeps, waves)
 
-    def begins(self, schedules: ScheduleCache, kept: KeptSchedules, keeps: bool) -> None:
-        """`keeps`: somebody may ask for deltas."""
+    def begins(self, schedules: ScheduleCache, kept: KeptSchedules, keeps: bool, waves: Waves | None) -> None:
+        """`keeps`: somebody may ask for deltas; `waves`: fibers that can go on do so together."""
         self.schedules = schedules
         self.before = schedules.latest
         self.kept = kept
@@ -55,7 +56,7 @@ class Batching(Evaluation):
         self.timeline: list[Round | Node] = []
         self.order = Order(self.timeline)
         self.known = Known(self.values)
-        self.scheduler = Scheduler(self)
+        self.scheduler = Scheduler(self, waves)
 
     def __exit__(self, *failure: object) -> None:
         super().__exit__(*failure)
@@ -208,8 +209,9 @@ class Batching(Evaluation):
     def backward(self, context: Context) -> Steps[None]:
         failures: list[Exception] = []
         simple = not (self.tapes or self.pending or self.wanted or self.resolved)
-        for single, items in groupby(reversed(self.timeline[:]), _is_node):
-            if single and simple:
+        plain = _is_node if simple else self._is_plain
+        for together, items in groupby(reversed(self.timeline[:]), plain):
+            if together:
                 nodes = [item for item in items if isinstance(item, Node)][::-1]
                 with all_quiet():
                     self.loops.backward(nodes, self.values, self.deltas, failures)
@@ -223,6 +225,12 @@ class Batching(Evaluation):
                         yield from self._collect(x, context)
                     self._send_through(item, context.run.check, failures)
         yield from self._settled(context, failures)
+
+    def _is_plain(self, item: Round | Node) -> bool:
+        """Whether this is a node that neither has nor feeds a tape, so that the loop of others can do it."""
+        if not isinstance(item, Node) or item in self.tapes or item in self.pending or item in self.resolved:
+            return False
+        return not self.wanted and not any(item.operands[i] in self.tapes for i in item.signature.nodes)
 
     def _send_through(self, of: Round, check: Callable[[], object], failures: list[Exception]) -> None:
         leaving = sent_through(of, self.known, self.deltas, self.wanted, check, failures)

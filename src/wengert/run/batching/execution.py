@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from operator import itemgetter
 from time import perf_counter
 from typing import Any, Final, Protocol
 
@@ -23,14 +26,16 @@ from wengert.graph.operation import CELL, UNRESOLVED, Signature
 from wengert.graph.template import CellSignature, template_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, Product, Term, dense
+from wengert.run.batching.lanes import Lanes, Pass
 from wengert.run.batching.launch import Launch, launch_of
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
-from wengert.run.batching.rules import row_of
+from wengert.run.batching.rules import Each, one_by_one, row_of
 from wengert.run.batching.schedule import LaunchStep, Place, Read, Scatter, Schedule
 from wengert.run.batching.workspace import Workspace
 from wengert.run.loops import Values, entered, left
 
+_launched = itemgetter(0)
 _ENOUGH: Final = 2  # times as many rows as the weight has: then a product is left as it is
 
 
@@ -52,9 +57,15 @@ class Binding:
 class BoundSchedule:
     """A schedule with the weights and literals of one graph."""
 
-    def __init__(self, graph: RegionGraph, schedule: Schedule, report: Report) -> None:
+    def __init__(
+        self, graph: RegionGraph, schedule: Schedule, report: Report, lanes: Lanes | None = None
+    ) -> None:
         self.schedule = schedule
         self.report = report
+        self.passes: tuple[Pass, Pass] | None = None  # forward and backward, on several threads
+        self._lanes = lanes
+        if lanes is not None:
+            self.passes = lanes.passes(schedule, graph)
         self.bindings = [
             _binding(group, order, graph) for group, order in zip(graph.groups, schedule.orders, strict=True)
         ]
@@ -93,6 +104,12 @@ class BoundSchedule:
             reason = why.get(number) or why_alone(signature)
             group = graph.groups[number]
             yield signature.operation.name, reason, group.site, len(group.members)
+
+    def each(self, binding: Binding) -> Each:
+        """How the rows of a launch are called that has no batching rule."""
+        if self._lanes is None or binding.signature is None:
+            return one_by_one
+        return self._lanes.each(binding.signature)
 
     @property
     def keepable(self) -> bool:
@@ -162,30 +179,42 @@ class RegionRun:
         self.tables: list[Any] = [None] * len(bound.schedule.tables)  # Any: arrays of rows, and lists
         self.kept: list[Any] = [None] * len(bound.schedule.steps)  # Any: what a launch needs for its backward
         self.workspaces: dict[tuple[int, Launch], Workspace] = {}  # by group and launch
+        self.seconds = [0.0] * len(bound.schedule.steps)  # of each launch
         self._inside: Values = {}  # what calls of cells by themselves computed on their way
         self._resolved: dict[tuple[int, int], Signature] = {}  # of nodes by themselves, by group and row
 
     def forward(self, check: Callable[[], object]) -> None:
         """All launches, in order; `check` raises if the run is to end."""
-        self.bound.begin()
-        for number, step in enumerate(self.bound.schedule.steps):
-            check()
-            begun = perf_counter()
-            binding = self.bound.bindings[step.group]
-            if step.alone:
-                self._row_by_row(step, binding)
-            elif binding.form.source is RowSource.GIVEN:
-                self._write(step, self.values.stacked(binding.given[step.start : step.stop]))
-            elif binding.form.source is RowSource.SUM:
-                assert step.starts is not None
-                self._write(step, run_sums(self._read(step.reads[0]), step.starts))
-            else:
-                self._launch(number, step, binding)
-            for table in step.drops:
-                self.tables[table] = None
-            if binding.line is not None:
-                binding.line.add(step)
-                binding.line.seconds += perf_counter() - begun
+        bound = self.bound
+        bound.begin()
+        if bound.passes is None:
+            for number in range(len(bound.schedule.steps)):
+                self._step(number, check)
+        else:
+            bound.passes[0].run(partial(self._step, check=check))
+        for step, seconds in zip(bound.schedule.steps, self.seconds, strict=True):
+            line = bound.bindings[step.group].line
+            if line is not None:
+                line.add(step)
+                line.seconds += seconds
+
+    def _step(self, number: int, check: Callable[[], object]) -> None:
+        check()
+        begun = perf_counter()
+        step = self.bound.schedule.steps[number]
+        binding = self.bound.bindings[step.group]
+        if step.alone:
+            self._row_by_row(step, binding)
+        elif binding.form.source is RowSource.GIVEN:
+            self._write(step, self.values.stacked(binding.given[step.start : step.stop]))
+        elif binding.form.source is RowSource.SUM:
+            assert step.starts is not None
+            self._write(step, run_sums(self._read(step.reads[0]), step.starts))
+        else:
+            self._launch(number, step, binding)
+        for table in step.drops:
+            self.tables[table] = None
+        self.seconds[number] = perf_counter() - begun
 
     def _launch(self, number: int, step: LaunchStep, binding: Binding) -> None:
         launch = self.bound.launches[number]
@@ -204,7 +233,9 @@ class RegionRun:
         for i, (one, literals) in binding.literals.items():
             operands[i] = literals if one else literals[step.start : step.stop]
         out = [self._place(step, at) for at in step.writes]
-        results, kept = launch.forward(step.width, operands, out, workspace, self.keeps)
+        results, kept = launch.forward(
+            step.width, operands, out, workspace, self.keeps, self.bound.each(binding)
+        )
         for (table, _), buffer, result in zip(step.writes, out, results, strict=True):
             if buffer is None:
                 self.tables[table] = result
@@ -346,45 +377,56 @@ class Backward:
         for place, delta in seeds:
             self._add(place, delta)
             self._reached.add(run.bound.schedule.write_of(place))
-        self._sent: dict[Expression, list[Value]] = {}
+        self._sent: list[tuple[int, Expression, Value]] = []  # by which launch, to which weight, what
 
     def run(self, check: Callable[[], object]) -> dict[Expression, Value]:
         """The deltas of weights, and of what was given: a weight may be given as a row, too."""
-        for number in range(len(self._bound.schedule.steps) - 1, -1, -1):
-            step = self._bound.schedule.steps[number]
-            binding = self._bound.bindings[step.group]
-            if binding.form.source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
-                continue
-            if not any(place in self._reached for place in step.writes):
-                for read in step.reads if not step.alone else ():
-                    self._send(read, None)
-                continue
-            check()
-            begun = perf_counter()
-            if step.alone:
-                self._alone(step, binding)
-            elif binding.form.source is RowSource.SUM:
-                assert step.counts is not None
-                g = self._arrived(step, 0)
-                assert g is not None, "a delta has reached it"
-                self._send(step.reads[0], repeated(g, step.counts))
-            else:
-                self._launch(number, step, binding)
-            if binding.line is not None:
-                binding.line.seconds += perf_counter() - begun
-        self._take_products()
-        for x, delta in self._given():
-            self._sent.setdefault(x, []).append(delta)
-        return {x: _joined(deltas) for x, deltas in self._sent.items()}
+        bound = self._bound
+        if bound.passes is None:
+            for number in range(len(bound.schedule.steps) - 1, -1, -1):
+                self._step(number, check)
+        else:
+            bound.passes[1].run(partial(self._step, check=check))
+            self._sent.sort(key=_launched, reverse=True)  # the order of one thread: sorting is stable
+        sent: dict[Expression, list[Value]] = {}
+        for x, delta in chain(((x, delta) for _, x, delta in self._sent), self._products(), self._given()):
+            sent.setdefault(x, []).append(delta)
+        return {x: _joined(deltas) for x, deltas in sent.items()}
 
-    def _take_products(self) -> None:
+    def _step(self, number: int, check: Callable[[], object]) -> None:
+        step = self._bound.schedule.steps[number]
+        binding = self._bound.bindings[step.group]
+        if binding.form.source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
+            return
+        if not any(place in self._reached for place in step.writes):
+            for read in step.reads if not step.alone else ():
+                self._send(read, None)
+            return
+        check()
+        begun = perf_counter()
+        if step.alone:
+            self._alone(number, step, binding)
+        elif binding.form.source is RowSource.SUM:
+            assert step.counts is not None
+            g = self._arrived(step, 0)
+            assert g is not None, "a delta has reached it"
+            self._send(step.reads[0], repeated(g, step.counts))
+        else:
+            self._launch(number, step, binding)
+        if binding.line is not None:
+            binding.line.seconds += perf_counter() - begun
+
+    def _products(self) -> Iterator[tuple[Weight, Value]]:
         """Products that lie in workspaces for all launches of a group."""
-        for (group, launch), workspace in self._run.workspaces.items():
+        for group, launch in self._bound.rows:
+            workspace = self._run.workspaces.get((group, launch))
+            if workspace is None:
+                continue
             deltas = workspace.deltas(len(launch.shared))
             workspace.products.clear()
             for i, weight in self._bound.bindings[group].weights:
                 if deltas[i] is not None:
-                    self._sent.setdefault(weight, []).append(deltas[i])
+                    yield weight, deltas[i]
 
     def delta(self, place: Place) -> Value | None:
         """The delta that has arrived at one row."""
@@ -414,11 +456,11 @@ class Backward:
         launch = self._bound.launches[number]
         assert launch is not None
         deltas = [self._arrived(step, i) for i in range(len(step.writes))]
-        found = launch.backward(step.width, self._run.kept[number], deltas)
+        found = launch.backward(step.width, self._run.kept[number], deltas, self._bound.each(binding))
         self._run.kept[number] = None
         for i, weight in binding.weights:
             if found[i] is not None:
-                self._sent.setdefault(weight, []).append(found[i])
+                self._sent.append((number, weight, found[i]))
         for i, read in reversed(list(zip(binding.form.rows, step.reads, strict=True))):
             self._send(read, found[i])
 
@@ -460,7 +502,7 @@ class Backward:
         else:
             deltas[row] = delta if deltas[row] is None else deltas[row] + delta
 
-    def _alone(self, step: LaunchStep, binding: Binding) -> None:
+    def _alone(self, number: int, step: LaunchStep, binding: Binding) -> None:
         ((table, first),) = step.writes
         schedule = self._bound.schedule
         for row in range(step.width - 1, -1, -1):
@@ -469,7 +511,7 @@ class Backward:
                 continue
             for to, delta in self._run.row_deltas(step, binding, row, g):
                 if isinstance(to, Weight):
-                    self._sent.setdefault(to, []).append(delta)
+                    self._sent.append((number, to, delta))
                 elif delta is not None:
                     self._add(to, delta)
                     self._reached.add(schedule.write_of(to))

@@ -11,11 +11,19 @@ from functools import partial
 from typing import Any
 
 from wengert.control import Context, Do, Run, Steps
+from wengert.differentiable import Tape
 from wengert.run.batching.cache import KeptSchedules, ScheduleCache
 from wengert.run.batching.evaluation import Batching
+from wengert.run.batching.lanes import Lanes
 from wengert.run.batching.report import Report
+from wengert.run.batching.scheduler import Waves
+from wengert.run.fibers import in_turn
+from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.own import RunsOwn
 from wengert.run.sequential import Engine, Interpreter
+from wengert.run.threads.autotune import SpeculationTuner
+from wengert.run.threads.loops import ThreadedLoops
+from wengert.run.threads.pool import ThreadPool, checked_threads
 
 
 class Batched(Interpreter):
@@ -26,23 +34,29 @@ class Batched(Interpreter):
     Results equal those of `Sequential` up to rounding, and have the same bits in every run, the first one too, whatever
     ran before. `report` says what ran together, and what did not. Arrays on a GPU run node by node. Training keeps
     every value for the way back; a prediction only those that are still read.
+    With several `threads`, launches that do not need each other, rules of users, binds and branches overlap; launches
+    from when they have been timed to be faster so, with the bits of one thread as long as BLAS has one.
     >>> from wengert import lift, run
     >>> batched = run.Batched()
     >>> (lift(2.0) * 3.0 + lift(4.0) * 5.0).predict().run(batched)
     26.0
     """
 
-    def __init__(self) -> None:
-        self._library = ScheduleCache()
+    def __init__(self, threads: int = 1) -> None:
+        pool = ThreadPool(checked_threads(threads, "Batched"))
+        self.threads = pool.threads
+        self._loops: Loops = ThreadedLoops(pool) if pool.threads > 1 else ONE_THREAD
+        lanes = partial(Lanes, pool) if pool.threads > 1 else None
+        self._library = ScheduleCache(lanes)
+        self._waves = Waves(pool, SpeculationTuner()) if pool.threads > 1 else None
         self._kept = KeptSchedules()
         super().__init__(self._engine(keeps=True))
         self._predicting = Interpreter(self._engine(keeps=False))
 
     def _engine(self, keeps: bool) -> Engine:
-        evaluations = partial(Batching, self._library, self._kept, keeps)
-        return Engine(
-            self._kept, evaluations=evaluations, of_run=partial(_RunsBatching, self._library, self._kept)
-        )
+        evaluations = partial(Batching, self._library, self._kept, keeps, self._waves)
+        of_run = partial(_RunsBatching, self._library, self._kept, self._waves)
+        return Engine(self._kept, loops=self._loops, evaluations=evaluations, of_run=of_run)
 
     @property
     def report(self) -> Report:
@@ -57,6 +71,22 @@ class Batched(Interpreter):
             return self._predicting.predict(expression, context)
         return super().predict(expression, context)
 
+    def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
+        """As `Sequential`."""
+        own, steps = context.environment, super().forward(expression, context)
+        alone = self._waves is not None and isinstance(own, RunsOwn) and not own.trains
+        return in_turn(steps) if alone else steps
+
+    def train(self, loss: object, context: Context, /) -> Steps[Any]:
+        """As `Sequential`."""
+        steps = super().train(loss, context)
+        return steps if self._waves is None else in_turn(steps)
+
+    def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
+        """As `Sequential`."""
+        steps = super().gradients(loss, wrt, context)
+        return steps if self._waves is None else in_turn(steps)
+
     def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:
         """The values of branches, which wait together; None where they go one after the other."""
         evaluation = self.engine.evaluation(context)
@@ -66,6 +96,8 @@ class Batched(Interpreter):
 class _RunsBatching(Batching, RunsOwn):
     """The evaluation of a run that is more than one question."""
 
-    def __init__(self, library: ScheduleCache, kept: KeptSchedules, run: Run, engine: Engine) -> None:
+    def __init__(
+        self, library: ScheduleCache, kept: KeptSchedules, waves: Waves | None, run: Run, engine: Engine
+    ) -> None:
         RunsOwn.__init__(self, run, engine.loops)
-        self.begins(library, kept, True)
+        self.begins(library, kept, True, waves)

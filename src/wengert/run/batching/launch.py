@@ -19,7 +19,15 @@ from wengert.graph.node import Expression
 from wengert.graph.operation import Signature
 from wengert.lazy import LazyDelta, dense
 from wengert.run.batching.kernel import BatchedKernel, NoKernel, Residuals
-from wengert.run.batching.rules import BatchedGraph, NoBatchingRule, Rowwise, batched, result_kinds
+from wengert.run.batching.rules import (
+    BatchedGraph,
+    Each,
+    NoBatchingRule,
+    Rowwise,
+    batched,
+    one_by_one,
+    result_kinds,
+)
 from wengert.run.batching.workspace import Workspace
 from wengert.run.loops import Failure, Values, backward, forward
 from wengert.run.notes import raise_all
@@ -76,18 +84,20 @@ class Launch:
         out: Sequence[Value | None] | None = None,
         workspace: Workspace | None = None,
         keep: bool = True,
+        each: Each = one_by_one,
     ) -> tuple[tuple[Value, ...], object]:
         """The results, each with a leading axis of rows and written into `out[i]` if that is given; and what
         `backward` needs, which reads operands and results once more.
 
         In a `workspace` the launches of a run lie side by side; without `keep` nothing is left for backward.
+        `each` calls rows, where they go one by one.
         """
         if self._asks:
             self._compile()
         if self._kernel is not None:
             return self._kernel.forward(rows, operands, out, workspace, keep)
         if self._rowwise is not None:
-            results, kept = self._rowwise.forward(rows, operands)
+            results, kept = self._rowwise.forward(rows, operands, each)
             return _into(results, out), kept
         graph = self._graph(rows)
         values: Values = dict(zip(graph.parameters, map(_dtyped, graph.parameters, operands), strict=True))
@@ -97,7 +107,7 @@ class Launch:
         return _into(tuple(values[x] for x in graph.results), out), (graph, values)
 
     def backward(
-        self, rows: int, kept: object, deltas: Sequence[Value | None]
+        self, rows: int, kept: object, deltas: Sequence[Value | None], each: Each = one_by_one
     ) -> list[Value | LazyDelta | None]:
         """The delta of each operand: of rows, or summed over them where the operand is shared; None where none goes.
 
@@ -109,7 +119,7 @@ class Launch:
             return self._kernel.backward(rows, kept, deltas)
         if self._rowwise is not None:
             assert isinstance(kept, list), "rows one by one have kept this"
-            return self._rowwise.backward(kept, deltas)
+            return self._rowwise.backward(kept, deltas, each)
         assert isinstance(kept, tuple), "a graph has kept this"
         graph, values = kept
         sent: Values = {}

@@ -144,11 +144,18 @@ class Known:
         of, (table, row) = found
         return (of.region, table), row
 
-    def _found(self, x: Expression) -> tuple[Round, Place] | None:
+    def settle(self) -> None:
+        """Put the nodes of rounds into one table, where there are more rounds than one asks one after the other.
+
+        From then on, up to the next round, several threads may ask.
+        """
         if len(self._new) > _FEW:
             for of in self._new:
                 self._rounds.update(dict.fromkeys(of.record.codes, of))
             self._new.clear()
+
+    def _found(self, x: Expression) -> tuple[Round, Place] | None:
+        self.settle()
         of_x = self._met_in(x)
         if of_x is None and isinstance(x, Node) and x.signature.operation is PART:
             of_x = self._met_in(x.operands[0])

@@ -8,9 +8,9 @@ Refuses to know: how a graph is run, and which rows come together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 from wengert.arrays import FLOAT32, FLOAT64, Value, host_array, is_array, namespace_of
 from wengert.errors import ShapeError, combine
@@ -147,6 +147,18 @@ def _check(signature: Signature, made: Expression, rows: int) -> None:
 
 
 Row = tuple[Node, Values]  # the one node of a row, and what it has computed
+A = TypeVar("A")
+
+
+class Each(Protocol):
+    """Calls a function for each number below `count`, perhaps on several threads."""
+
+    def __call__(self, call: Callable[[int], A], count: int, /) -> list[A]: ...
+
+
+def one_by_one(call: Callable[[int], A], count: int) -> list[A]:
+    """One call after the other."""
+    return [call(i) for i in range(count)]
 
 
 def result_kinds(signature: Signature) -> tuple[Kind, ...]:
@@ -183,9 +195,11 @@ class Rowwise:
         # stand for those operands that are nodes
         self.places: dict[int, Expression] = {i: lift_any(0.0) for i in signature.nodes}
 
-    def forward(self, rows: int, operands: Sequence[Value]) -> tuple[tuple[Value, ...], list[Row]]:
+    def forward(
+        self, rows: int, operands: Sequence[Value], each: Each = one_by_one
+    ) -> tuple[tuple[Value, ...], list[Row]]:
         """The results of all rows, and what backward needs."""
-        done = [self._row(i, operands) for i in range(rows)]
+        done = each(lambda i: self._row(i, operands), rows)
         found = [values[node] if self.several else (values[node],) for node, values in done]
         return tuple(map(rows_of, zip(*found, strict=True))), done
 
@@ -203,9 +217,11 @@ class Rowwise:
             raise combine(next(iter(failed.values())))
         return node, values
 
-    def backward(self, done: list[Row], deltas: Sequence[Value | None]) -> list[Value | None]:
+    def backward(
+        self, done: list[Row], deltas: Sequence[Value | None], each: Each = one_by_one
+    ) -> list[Value | None]:
         """The deltas of all operands: stacked, or summed over the rows where an operand is shared."""
-        sent = [self._sent(node, values, i, deltas) for i, (node, values) in enumerate(done)]
+        sent = each(lambda i: self._sent(*done[i], i, deltas), len(done))
         return [
             self._joined(i, [] if x is None else [found.get(x) for found in sent])
             for i, x in enumerate(map(self.places.get, range(len(self.shared))))

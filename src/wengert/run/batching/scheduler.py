@@ -14,16 +14,48 @@ from queue import SimpleQueue
 from typing import Any, Final, Protocol
 
 from wengert.control import Context, Do, Steps
+from wengert.control.do import Question, Shared, Within
 from wengert.control.machine import Settling
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.rounds import Known, Recorded
-from wengert.run.fibers import Fiber, Fork, Joined, Wait, WaitShared
+from wengert.run.fibers import Fiber, Fork, Joined, Turn, Wait, WaitShared
 from wengert.run.loops import Failure
+from wengert.run.threads.autotune import SpeculationTuner, functions_of
+from wengert.run.threads.pool import Spawned, ThreadPool
+from wengert.run.threads.schedule import ONE_TASK
 
 STOPS: Final[frozenset[type]] = frozenset({Wait, WaitShared, Fork, Settling})
+EARLY_STOPS: Final = STOPS | {Turn, Shared, Within}
+
+
+class Waves:
+    """Fibers that can go on, on several threads: each to its next stop, or to what has its turn only."""
+
+    def __init__(self, pool: ThreadPool, tuner: SpeculationTuner) -> None:
+        self._pool = pool
+        self._tuner = tuner
+
+    def run(self, fibers: Sequence[Fiber], sources: Sequence[object]) -> bool:
+        """Run fibers; False, and none has moved, where those of such sources were too short to gain from it."""
+        of = functions_of(sources)
+        if sources and not self._tuner.pays(of):
+            return False
+        for fiber in fibers:
+            fiber.stops = EARLY_STOPS
+        alone = self._pool.run([lambda: Spawned(fiber.go for fiber in fibers)], ONE_TASK, deferred=True)
+        for fiber in fibers:
+            fiber.stops = STOPS
+        if sources:
+            self._tuner.learn(of, alone)
+        return True
+
+
+def _does_more(fiber: Fiber) -> bool:
+    """Whether it is more than one question."""
+    return len(fiber.frames) > 1 if fiber.asked is None else not isinstance(fiber.asked, Question)
 
 
 class Owner(Protocol):
@@ -52,8 +84,9 @@ class Owner(Protocol):
 class Scheduler:
     """The fibers of an evaluation that have begun and not ended, and the expressions that they wait for."""
 
-    def __init__(self, evaluation: Owner) -> None:
+    def __init__(self, evaluation: Owner, waves: Waves | None = None) -> None:
         self.evaluation = evaluation
+        self.waves = waves
         self.fibers: dict[Fiber, Node | None] = {}  # of a bind its node; in the order in which they came
         self.ready: deque[Fiber] = deque()
         self.current: Fiber | None = None
@@ -112,35 +145,62 @@ class Scheduler:
     def _advance(self) -> None:
         """Run each fiber that can to its next stop."""
         while self.ready:
-            fiber = self.ready.popleft()
-            before, self.current = self.current, fiber
-            try:
-                fiber.go()
-            finally:
-                self.current = before
-            asked = fiber.asked
-            if asked is None:
-                self._ended(fiber)
-            elif isinstance(asked, Wait):
-                if asked.root not in self.waiting:
-                    self.waiting[asked.root] = []
-                    self.fresh.append(asked.root)
-                self.waiting[asked.root].append(fiber)
-            elif isinstance(asked, WaitShared):
-                self.sharing[fiber] = asked
-            elif isinstance(asked, Settling):
-                self.outside += 1
-                asked.pending.then(partial(self.arrived.put, fiber))
-            elif branches := fiber.fork():
-                for branch in branches:
-                    self.begin(branch)
-            else:
-                self.ready.append(fiber)
-            for other, wait in [*self.sharing.items()]:
-                if wait.cell.known:
-                    del self.sharing[other]
-                    other.asked = wait.source
-                    self.ready.append(other)
+            fibers = [*self.ready]
+            self.ready.clear()
+            gone = self._together(fibers)
+            for fiber in fibers:
+                if not gone or (fiber.asked is not None and fiber.asked.__class__ not in STOPS):
+                    before, self.current = self.current, fiber
+                    try:
+                        fiber.go()
+                    finally:
+                        self.current = before
+                self._stopped(fiber)
+
+    def _together(self, fibers: Sequence[Fiber]) -> bool:
+        """Whether the fibers have moved as one wave."""
+        if self.waves is None or len(fibers) < 2 or sum(map(_does_more, fibers)) < 2:
+            return False
+        self.evaluation.known.settle()
+        sources = [*map(self._source, (fibers[0], fibers[-1]))]
+        before, self.current = self.current, fibers[0]
+        try:
+            return self.waves.run(fibers, sources if all(isinstance(x, Do) for x in sources) else ())
+        finally:
+            self.current = before
+
+    def _source(self, fiber: Fiber) -> object:
+        """What the fiber runs; of a branch that has begun, its outermost part that is left."""
+        node = self.fibers[fiber]
+        return (
+            node.operands[0] if node is not None else fiber.frames[0] if fiber.asked is None else fiber.asked
+        )
+
+    def _stopped(self, fiber: Fiber) -> None:
+        """A fiber has asked for something, or has ended."""
+        asked = fiber.asked
+        if asked is None:
+            self._ended(fiber)
+        elif isinstance(asked, Wait):
+            if asked.root not in self.waiting:
+                self.waiting[asked.root] = []
+                self.fresh.append(asked.root)
+            self.waiting[asked.root].append(fiber)
+        elif isinstance(asked, WaitShared):
+            self.sharing[fiber] = asked
+        elif isinstance(asked, Settling):
+            self.outside += 1
+            asked.pending.then(partial(self.arrived.put, fiber))
+        elif branches := fiber.fork():
+            for branch in branches:
+                self.begin(branch)
+        else:
+            self.ready.append(fiber)
+        for other, wait in [*self.sharing.items()]:
+            if wait.cell.known:
+                del self.sharing[other]
+                other.asked = wait.source
+                self.ready.append(other)
 
     def _arrive(self, context: Context) -> None:
         """Wait for an outcome from elsewhere."""

@@ -180,6 +180,43 @@ class Terms(NamedTuple):
 TERMS: Final = Terms()
 
 
+class Choice:
+    """One of two ways, 0 and 1: in a trial they take turns, and the second one is taken where it has been faster.
+
+    A choice made while other programs kept the cores busy does not last: the trial is repeated now and then.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._lock = Lock()
+        self._times: tuple[list[float], list[float]] = ([], [])
+        self._turn = 0
+        self.again = terms.again  # runs until the next trial
+        self._before: int | None = None
+        self.way: int | None = None  # None: a trial goes on
+
+    def next(self) -> int:
+        """The way of this run."""
+        self._turn = turn = self._turn + 1
+        if turn >= self.again and self.way is not None:
+            self._turn, self._times, self.way = 0, ([], []), None
+        way = self.way
+        return turn % 2 if way is None else way
+
+    def learn(self, way: int, seconds: float) -> None:
+        """Record a run, and choose when there are enough."""
+        if self.way is not None:
+            return
+        with self._lock:
+            self._times[way].append(seconds)
+            if self.way is None and min(map(len, self._times)) >= self.terms.tried:
+                first, second = map(min, self._times)  # a busy core makes single runs slow, never fast
+                chosen = int(second < first * self.terms.gain)
+                same = chosen == self._before
+                self.again = min(2 * self.again, self.terms.seldom) if same else self.terms.again
+                self.way = self._before = chosen
+
+
 class AutotunedProgram(PlanProgram):
     """A program that times its calls, and then runs in tasks or in a straight line, whichever has been faster."""
 
@@ -192,32 +229,28 @@ class AutotunedProgram(PlanProgram):
         self._marks: list[Sequence[float]] = []  # of each timed run: when each call began and ended
         self._changes = p.targets is not None
         self._straight = PlanProgram(p)
-        self._ways: tuple[
-            PlanProgram, ...
-        ] = ()  # the straight line and the tasks, if these may be worth a try
-        self._times: tuple[list[float], list[float]] = ([], [])  # of the runs of either in a trial
-        # None: a trial goes on, and the ways take turns
-        self._way: PlanProgram | None = _Timed(p, self._marks.append)
-        self._turn = 0
-        self._again = terms.again
-        self._chosen: PlanProgram | None = None  # last time
+        self._ways: tuple[PlanProgram, ...] = ()  # the straight line and the tasks, if these are worth a try
+        self.choice = Choice(terms)
+        self._way: PlanProgram | None = _Timed(p, self._marks.append)  # None: as is chosen
         self.source = self._straight.source
 
     def take(self) -> tuple[Any, ...]:  # Any: a program, and buffers of its kind
         """The program of this run, and its buffers."""
         if len(self._marks) >= self._terms.timed:
             self._divide()  # here, where nothing has changed yet should it fail
-        self._turn = turn = self._turn + 1
-        if turn >= self._again and self._ways:
-            self._try()
-        way = self._way or self._ways[turn % 2]
+        way = self._way or self._ways[self.choice.next()]
         return way, way.take()
 
     def give(self, frame: tuple[Any, ...]) -> None:  # Any: as in `take`
         """Free the frame of a run."""
         way, own = frame
-        if self._way is None or way is self._way:
+        if self.chosen is None or way is self.chosen:
             way.give(own)
+
+    @property
+    def chosen(self) -> PlanProgram | None:
+        """The program that runs now; None in a trial."""
+        return self._way if self.choice.way is None else self._ways[self.choice.way]
 
     def forget(self) -> None:
         for way in self._programs():
@@ -240,8 +273,7 @@ class AutotunedProgram(PlanProgram):
             return self._asking(way, inputs, own)
         begun = perf_counter()
         outputs = way.run(inputs, own)
-        if self._way is None:
-            self._learn(way, perf_counter() - begun)
+        self._learn(way, perf_counter() - begun)
         return outputs
 
     def _asking(
@@ -255,17 +287,13 @@ class AutotunedProgram(PlanProgram):
         """As `Program`; the end of the run."""
         way, begun, own = changes
         way.carry_out(own, last)
-        if self._way is None:
-            self._learn(way, perf_counter() - begun)
+        self._learn(way, perf_counter() - begun)
 
     def _learn(self, way: PlanProgram, seconds: float) -> None:
-        """Record a run of the trial, and choose when there are enough."""
-        with self._lock:
-            if self._way is None and way in self._ways:
-                self._times[self._ways.index(way)].append(seconds)
-                if min(map(len, self._times)) >= self._terms.tried:
-                    straight, tasks = map(min, self._times)  # a busy core makes single runs slow, never fast
-                    self._choose(self._ways[tasks < straight * self._terms.gain])
+        if self.choice.way is None and way in self._ways:
+            self.choice.learn(self._ways.index(way), seconds)
+            if self.choice.way is not None:
+                self._settle(self._ways[self.choice.way])
 
     def _divide(self) -> None:
         with self._lock:
@@ -276,28 +304,19 @@ class AutotunedProgram(PlanProgram):
         costs = [min(times) for times in zip(*map(_differences, self._marks), strict=True)]
         self._program = None
         self._marks.clear()
-        if sum(costs) <= 2 * self._terms.handoff:
-            self._choose(self._straight)
-            return
-        pure = len(p.eqns)
-        changes = costs[pure + 2 :]  # after what it takes to ask for targets, and to find the changes
-        tasks = ScheduledProgram(p, costs[:pure] + changes, self._pool, self._terms.handoff)
-        if tasks.pays and self._terms.tried:
-            self._ways = (self._straight, tasks)
-            self._try()
+        tasks = None
+        if sum(costs) > 2 * self._terms.handoff:
+            pure = len(p.eqns)
+            changes = costs[pure + 2 :]  # after what it takes to ask for targets, and to find the changes
+            tasks = ScheduledProgram(p, costs[:pure] + changes, self._pool, self._terms.handoff)
+        if tasks is not None and tasks.pays and self._terms.tried:
+            self._ways, self._way = (self._straight, tasks), None
         else:
-            self._choose(tasks if tasks.pays else self._straight)
+            self._way = tasks if tasks is not None and tasks.pays else self._straight
+            self._settle(self._way)
 
-    def _try(self) -> None:
-        """Begin a trial: a choice made while other programs kept the cores busy does not last."""
-        self._turn = 0
-        self._times = ([], [])
-        self._way = None
-
-    def _choose(self, way: PlanProgram) -> None:
-        same = way is self._chosen
-        self._again = min(2 * self._again, self._terms.seldom) if same else self._terms.again
-        self._way = self._chosen = way
+    def _settle(self, way: PlanProgram) -> None:
+        """Let go of the buffers of the other way."""
         self.source = way.source
         for other in self._ways:
             if other is not way:

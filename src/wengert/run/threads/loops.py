@@ -8,7 +8,7 @@ Refuses to know: tapes of users, which may do anything with a delta; plans, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Final
@@ -30,12 +30,33 @@ from wengert.run.threads.schedule import TaskSchedule, schedule
 HANDOFF: Final = 125e-6  # seconds: a value that changes threads
 _LONG, _ELEMENT, _NODE = 1.0, 2e-9, 2e-6  # seconds: a rule of others, an element of an array, a node
 _DOUBTFUL, _SHORT = 1e-3, 1e-9  # handoff and rules of Wengert's own, where nothing is known of the others'
-_MOST = 4096  # signatures that are remembered
 _CAREFUL = (EXTERNAL, UNRESOLVED)
 _position = itemgetter(0)
-_signature = attrgetter("signature")
+_foreign = attrgetter("signature.foreign")
 
 Targets = Mapping[Node, Expression | None]  # of binds: the expression of their tape; None: none
+
+
+def is_foreign(signature: Signature) -> bool:
+    """Whether it is, or calls, a rule which is not Wengert's own."""
+    try:
+        return signature.foreign
+    except AttributeError:
+        if isinstance(signature, CellSignature):  # as deep as cells are nested
+            found = any(is_foreign(node.signature) for node in signature.template.nodes)
+        else:
+            found = signature.mode not in _CAREFUL and not signature.pure
+        signature.foreign = found
+        return found
+
+
+def several_foreign(nodes: Sequence[Node]) -> bool:
+    """Whether more than one of them is such a rule."""
+    try:
+        found: int = sum(map(_foreign, nodes))  # a loop in C
+        return found > 1
+    except AttributeError:  # of one nobody has asked yet
+        return sum(is_foreign(node.signature) for node in nodes) > 1
 
 
 class ThreadedLoops(Loops):
@@ -43,12 +64,10 @@ class ThreadedLoops(Loops):
 
     def __init__(self, pool: ThreadPool) -> None:
         self._pool = pool
-        self._foreign: dict[Signature, bool] = {}
-        self._own: set[Signature] = set()  # those of them that are not: a loop over almost all nodes in C
 
     def overlap(self, nodes: Sequence[Node]) -> bool:
         """Whether two rules of others among `nodes` could overlap."""
-        return self.several(nodes) and self._schedule(nodes, _operands_of(nodes)) is not None
+        return several_foreign(nodes) and self._schedule(nodes, _operands_of(nodes)) is not None
 
     def forward(
         self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
@@ -57,7 +76,7 @@ class ThreadedLoops(Loops):
 
         The last reader of a value is unknown where rules overlap: values go when all have ended.
         """
-        if len(nodes) < 2 or not self.several(nodes):
+        if len(nodes) < 2 or not several_foreign(nodes):
             return super().forward(nodes, values, failed, ends)
         careful = next((i for i, n in enumerate(nodes) if n.signature.mode in _CAREFUL), len(nodes))
         first = nodes[:careful]
@@ -84,7 +103,7 @@ class ThreadedLoops(Loops):
     def backward(self, nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:
         """As `Loops.backward`."""
         order = nodes[::-1]
-        tasks = self._schedule(order, _consumers_of(order)) if self.several(nodes) else None
+        tasks = self._schedule(order, _consumers_of(order)) if several_foreign(nodes) else None
         if tasks is None:
             return backward(nodes, values, deltas, failures)
         sums = Deltas(deltas)
@@ -106,30 +125,9 @@ class ThreadedLoops(Loops):
         sums.leave(deltas)
         return None
 
-    def several(self, nodes: Sequence[Node]) -> bool:
-        """Whether more than one of them is a rule of others."""
-        if self._own.issuperset(map(_signature, nodes)):
-            return False
-        return sum(self.is_foreign(node.signature) for node in nodes) > 1
-
-    def is_foreign(self, signature: Signature) -> bool:
-        """Whether it is, or calls, a rule which is not Wengert's own."""
-        known = self._foreign.get(signature)
-        if known is None:
-            if isinstance(signature, CellSignature):  # as deep as cells are nested
-                known = any(self.is_foreign(node.signature) for node in signature.template.nodes)
-            else:
-                known = signature.mode not in _CAREFUL and not signature.pure
-            if len(self._foreign) >= _MOST:
-                self._foreign, self._own = {}, set()
-            self._foreign[signature] = known
-            if not known:
-                self._own.add(signature)
-        return known
-
     def _schedule(self, nodes: Sequence[Node], before: Sequence[set[int]]) -> TaskSchedule | None:
         """The schedule, or None where its tasks would follow each other anyway."""
-        costs = [_LONG if self.is_foreign(node.signature) else _SHORT for node in nodes]
+        costs = [_LONG if is_foreign(node.signature) else _SHORT for node in nodes]
         tasks = schedule(before, costs, self._pool.threads, _DOUBTFUL)
         return tasks if tasks.span + _DOUBTFUL < sum(costs) else None
 
@@ -148,13 +146,13 @@ class _Cancellable(list[Node]):
             yield node
 
 
-def backward_on(pool: ThreadPool, of: Evaluation, run: Run, foreign: Callable[[Signature], bool]) -> bool:
+def backward_on(pool: ThreadPool, of: Evaluation, run: Run) -> bool:
     """Send all deltas of an evaluation; False, and nothing has changed, if one thread has to."""
     targets = None if of.wanted or of.pending else _targets(of)
     if targets is None:
         return False
     order = of.order[::-1]
-    costs = [_cost(of, node, foreign) for node in order]
+    costs = [_cost(of, node) for node in order]
     tasks = schedule(_consumers_of(order, targets), costs, pool.threads, HANDOFF)
     if tasks.span + 2 * HANDOFF >= sum(costs):
         return False
@@ -220,10 +218,10 @@ def _consumers_of(order: Sequence[Node], targets: Targets | None = None) -> list
     return consumers
 
 
-def _cost(of: Evaluation, node: Node, foreign: Callable[[Signature], bool]) -> float:
+def _cost(of: Evaluation, node: Node) -> float:
     if node in of.tapes:
         return _NODE
-    if foreign(node.signature):
+    if is_foreign(node.signature):
         return _LONG
     values = (of.values[node], *arguments_of(node, node.signature, of.values))
     return _NODE + _ELEMENT * sum(getattr(value, "size", 1) for value in values)

@@ -22,7 +22,6 @@ from wengert.control.do import Programmed, Question, Shared, Within, questions
 from wengert.control.gather import Gather
 from wengert.control.machine import Bell
 from wengert.differentiable import Tape
-from wengert.errors import ArgumentError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import EXTERNAL
@@ -30,14 +29,13 @@ from wengert.run.compiled.backward import BackwardPrograms
 from wengert.run.compiled.plans import WORTH, Account, Plans
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
-from wengert.run.fibers import Fork, Joined
+from wengert.run.fibers import Fork, Joined, in_turn
 from wengert.run.own import RunsOwn
 from wengert.run.sequential import Engine, Interpreter, Sequential
 from wengert.run.threads.autotune import TERMS, AutotunedProgram, SpeculationTuner, Terms, functions_of
 from wengert.run.threads.loops import ThreadedLoops
-from wengert.run.threads.pool import ThreadPool
-from wengert.run.threads.speculation import TURN, Early, SpeculativeEvaluation
-from wengert.site import user_position
+from wengert.run.threads.pool import ThreadPool, checked_threads
+from wengert.run.threads.speculation import Early, SpeculativeEvaluation
 
 A = TypeVar("A")
 _IN_TURN: Final = (Programmed, Shared, Within)  # which do nothing before their turn
@@ -62,12 +60,7 @@ class Parallel:
     """
 
     def __init__(self, threads: int | None = None, compiled: bool = True, *, stacked: bool = True) -> None:
-        count = _cores() if threads is None else threads
-        if not isinstance(count, int) or count < 1:
-            raise ArgumentError(
-                f"Parallel: `threads` is a number of threads from 1 on; got {threads!r:.60}\n  at {user_position()}"
-            )
-        self.threads = count
+        self.threads = count = checked_threads(_cores() if threads is None else threads, "Parallel")
         self.pool = ThreadPool(count)
         self.tuner = SpeculationTuner()
         self.inner = Interpreter(threaded(self.pool, self.tuner, compiled, stacked))
@@ -128,7 +121,7 @@ class Parallel:
     def _answer(self, steps: Steps[A], context: Context) -> Steps[A]:
         """Steps with one thread of BLAS, in their turn."""
         steps = on_one_blas_thread(steps)
-        return _in_turn(steps) if isinstance(context, Early) else steps
+        return in_turn(steps) if isinstance(context, Early) else steps
 
     def _alone(self, steps: Steps[A], context: Context) -> Steps[A]:
         """Steps with one thread of BLAS, unless what is around them has seen to it."""
@@ -214,12 +207,6 @@ class _RunsSpeculation(SpeculativeEvaluation, RunsOwn):
     def __init__(self, pool: ThreadPool, tuner: SpeculationTuner, run: Run, engine: Engine) -> None:
         RunsOwn.__init__(self, run, engine.loops, engine.segments)
         self.helped_by(pool, tuner)
-
-
-def _in_turn(steps: Steps[A]) -> Steps[A]:
-    yield TURN
-    answer: A = yield from steps
-    return answer
 
 
 def _cores() -> int:

@@ -17,8 +17,9 @@ from threading import Lock, Thread
 from time import perf_counter, sleep, thread_time
 from typing import Final, TypeAlias
 
-from wengert.errors import combine
+from wengert.errors import ArgumentError, combine
 from wengert.run.threads.schedule import TaskSchedule
+from wengert.site import user_position
 
 PATIENCE: Final = 2e-3  # seconds until a deferred job is opened: help costs 0.2 ms, more where cores are busy
 _LOOK: Final = 1e-3  # seconds between two looks at deferred jobs
@@ -28,6 +29,15 @@ Work: TypeAlias = Callable[[], object]
 
 class Spawned(list[Work]):
     """Works that a work returns for the job to run too; the first of them is the next."""
+
+
+def checked_threads(threads: object, who: str) -> int:
+    """The number of threads; ArgumentError for what is none."""
+    if not isinstance(threads, int) or threads < 1:
+        raise ArgumentError(
+            f"{who}: `threads` is a number of threads from 1 on; got {threads!r:.60}\n  at {user_position()}"
+        )
+    return threads
 
 
 class ThreadPool:
@@ -236,7 +246,8 @@ class Job:
         self._failures.clear()
 
     def finish(self) -> None:
-        """Raise the failures of tasks."""
+        """Let go of the works, which a thread on its way out may still have, and raise the failures of tasks."""
+        self._works.clear()
         if not self._failures:
             return
         failures = [failure for _, failure in sorted(self._failures, key=lambda pair: pair[0])]

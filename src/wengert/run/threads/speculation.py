@@ -10,7 +10,7 @@ Refuses to know: threads, and which starts pay.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
@@ -26,13 +26,13 @@ from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below, below_all
 from wengert.run.evaluation import Evaluation, Rest
-from wengert.run.fibers import Fiber, Fork, Joined, Wait, drop
+from wengert.run.fibers import Fiber, Fork, Joined, Turn, Wait, drop
 from wengert.run.loops import Loops, forward
 from wengert.run.notes import noted
 from wengert.run.own import RunsOwn
 from wengert.run.received import checked, received
 from wengert.run.threads.autotune import SpeculationTuner, functions_of
-from wengert.run.threads.loops import ThreadedLoops, backward_on
+from wengert.run.threads.loops import backward_on, is_foreign, several_foreign
 from wengert.run.threads.pool import Spawned, ThreadPool
 from wengert.run.threads.schedule import ONE_TASK
 
@@ -43,28 +43,16 @@ class Early(Context):
     __slots__ = ()
 
 
-class Turn(Do[None]):
-    """Wait for the turn of what follows."""
-
-    __slots__ = ()
-    in_turn = True
-
-    def _begin(self, machine: Any) -> None:  # Any: any machine
-        machine.value = None
-
-
-TURN: Final = Turn()
 STOPS: Final[frozenset[type]] = frozenset({Turn, Wait, Fork, Shared, Within, Settling})
 
 
 class Speculation:
     """Fibers, and the nodes of an evaluation, that go on together until each has ended or needs its turn."""
 
-    def __init__(self, owner: SpeculativeEvaluation, run: Run, foreign: Callable[[Signature], bool]) -> None:
+    def __init__(self, owner: SpeculativeEvaluation, run: Run) -> None:
         self._lock = Lock()
         self._owner = owner
         self._run = run
-        self._foreign = foreign
         self._missing: dict[Expression, int] = {}  # of all nodes met: operands that are not known
         self._users: dict[Expression, list[Node]] = {}  # of what is not known
         self._waiting: dict[Expression, list[Fiber]] = {}
@@ -170,7 +158,7 @@ class Speculation:
                 elif node.signature.mode == UNRESOLVED:
                     self._owner.compute(node)
                     done.append(node)
-                elif self._foreign(node.signature):
+                elif is_foreign(node.signature):
                     works.append(partial(self._alone, node))
                 else:
                     short.append(node)
@@ -214,7 +202,7 @@ class Speculation:
         return line
 
     def _apart(self, signature: Signature) -> bool:
-        return signature.mode in (EXTERNAL, UNRESOLVED) or self._foreign(signature)
+        return signature.mode in (EXTERNAL, UNRESOLVED) or is_foreign(signature)
 
     def _compute(self, nodes: list[Node]) -> None:
         """Compute nodes; one that fails stops only those that need it."""
@@ -318,10 +306,8 @@ class SpeculativeEvaluation(Evaluation):
 
     @contextmanager
     def _at_work(self, run: Run) -> Iterator[Speculation]:
-        loops = self.loops
-        foreign = loops.is_foreign if isinstance(loops, ThreadedLoops) else _nothing
         self.apart = True
-        self.ahead = Speculation(self, run, foreign)
+        self.ahead = Speculation(self, run)
         try:
             yield self.ahead
         finally:
@@ -399,13 +385,12 @@ class SpeculativeEvaluation(Evaluation):
     # -- backward -----------------------------------------------------------------------------------
 
     def backward(self, context: Context) -> Steps[None]:
-        loops = self.loops
-        if isinstance(loops, ThreadedLoops) and (self.lasts or (self.tapes and loops.several(self.order))):
-            return self._backward_on_threads(loops, context)
-        return super().backward(context)
+        if not (self.lasts or (self.tapes and several_foreign(self.order))):
+            return super().backward(context)
+        return self._backward_on_threads(context)
 
-    def _backward_on_threads(self, loops: ThreadedLoops, context: Context) -> Steps[None]:
-        if not backward_on(self.pool, self, context.run, loops.is_foreign):
+    def _backward_on_threads(self, context: Context) -> Steps[None]:
+        if not backward_on(self.pool, self, context.run):
             yield from super().backward(context)
 
     def _rest_of(self, node: Node) -> Do[Tape[Any, Any]] | Branch:
@@ -427,7 +412,3 @@ def _key(node: Node) -> object:
     """A key that binds of the same user's value share (S2)."""
     (source,) = node.operands
     return node if isinstance(source, Do) else id(source)
-
-
-def _nothing(signature: Signature) -> bool:
-    return False
