@@ -107,7 +107,7 @@ def test_launches_that_use_the_same_rows_wait_for_each_other() -> None:
 
 
 def test_too_little_stays_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes.Pass.__init__, "__defaults__", (Terms(timed=1),))
+    monkeypatch.setattr(lanes.Pass.__init__, "__defaults__", (Terms(handoff=10.0),))
     monkeypatch.setattr(lanes.Pass, "_on_lanes", lambda *_: pytest.fail("handed to threads"))
     trained(Batched(threads=2))
 
