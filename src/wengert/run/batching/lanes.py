@@ -32,7 +32,7 @@ _GIVEN = -1  # stands for the table of all values from outside
 
 
 class Uses(NamedTuple):
-    """What one launch reads, and what it changes: numbers of tables, and of groups, whose launches share buffers."""
+    """Parts of a run that one launch reads and changes: tables by number, and groups, whose launches share buffers."""
 
     reads: set[object]
     changes: set[object]

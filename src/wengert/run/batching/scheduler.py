@@ -170,7 +170,7 @@ class Scheduler:
             self.current = before
 
     def _source(self, fiber: Fiber) -> object:
-        """What the fiber runs; of a branch that has begun, its outermost part that is left."""
+        """Source of a fiber; of a branch that has begun, the outermost part that is left."""
         node = self.fibers[fiber]
         return (
             node.operands[0] if node is not None else fiber.frames[0] if fiber.asked is None else fiber.asked
