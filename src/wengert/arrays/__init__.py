@@ -23,7 +23,7 @@ from wengert.arrays.heap import give_back, keep_heap
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
 from wengert.arrays.quiet import all_quiet
 from wengert.arrays.scatter import touched
-from wengert.arrays.stored import Sort, Stored, StoredForm, form_of, restored, stored
+from wengert.arrays.stored import Sort, Stored, StoredForm, as_form, exactly, form_of, restored, stored
 from wengert.arrays.types import (
     ARRAY_CLASS,
     FLOAT32,
@@ -118,11 +118,13 @@ __all__ = [
     "T_co",
     "Value",
     "all_quiet",
+    "as_form",
     "as_readonly",
     "device_name",
     "device_of",
     "dtype_from",
     "dtype_of",
+    "exactly",
     "form_of",
     "freeze",
     "give_back",

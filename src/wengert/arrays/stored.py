@@ -17,7 +17,7 @@ from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array
 from wengert.arrays.types import Cpu, Gpu
 
-__all__ = ["Sort", "Stored", "StoredForm", "form_of", "restored", "stored"]
+__all__ = ["Sort", "Stored", "StoredForm", "as_form", "exactly", "form_of", "restored", "stored"]
 
 Sort: TypeAlias = Literal["float", "scalar", "array"]
 _ITEMS: Final = {
@@ -89,3 +89,25 @@ def restored(x: Stored, device: Cpu | Gpu) -> Value:
     if x.form.sort == "array":
         return namespace_for(device, True).from_host(array, device)
     return float(array[()]) if x.form.sort == "float" else array[()]
+
+
+def exactly(data: bytes, dtype: str, shape: Shape) -> Value | None:
+    """An array of bytes that others have written; bfloat16 as float32, None for an element type that has no form.
+
+    >>> exactly(b"\\x80\\x3f", "bfloat16", (1,))
+    array([1.], dtype=float32)
+    """
+    if dtype == "bfloat16":
+        wide = np.frombuffer(data, "<u2").astype("<u4") << np.uint32(16)
+        data, dtype = wide.tobytes(), "float32"
+    form = StoredForm("array", dtype, shape)
+    return None if form.size is None else restored(Stored(form, data), "cpu")
+
+
+def as_form(x: Value, form: StoredForm) -> Stored | None:
+    """A number or array in another form, as bytes; None where its shape differs, or its numbers might."""
+    found = form_of(x)
+    if found is None or found.shape != form.shape or not np.can_cast(found.dtype, form.dtype):
+        return None
+    array: Any = x  # Any: an array of either library, or a scalar
+    return Stored(form, array.astype(_ITEMS[form.dtype]).tobytes("C"))

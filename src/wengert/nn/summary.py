@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias
 
 from wengert.errors import ArgumentError
-from wengert.graph import ArrayWeight, Weight
+from wengert.graph import Weight
 from wengert.graph.operand import unlifted
 
-# Any: of most models all weights are arrays; which element type and device nobody says
-Found: TypeAlias = dict[str, ArrayWeight[Any, Any, Any]]
+Found: TypeAlias = dict[str, Weight]
 
 
 def weights(model: object) -> Found:
@@ -34,30 +33,48 @@ def weights(model: object) -> Found:
     ['start']
     """
     found: Found = {}
+    for weight, place, written in _placed(model):
+        other = found.setdefault(place, weight)
+        if other is not weight and place != written:
+            other = found.setdefault(written, weight)
+        if other is not weight:
+            raise ArgumentError(
+                f"two weights stand at {place!r}: one made at {other.site}, one at {weight.site}; rename a key, or "
+                "an attribute, on the way to one of them"
+            )
+    return found
+
+
+def former_weights(model: object) -> Found:
+    """The weights by names that files of earlier versions have, with the private attributes of Wengert's classes."""
+    return {written: weight for weight, _, written in _placed(model)}
+
+
+def _placed(model: object) -> Iterator[tuple[Weight, str, str]]:
+    """Each weight with its place, and with its place as it is written, private attributes of Wengert's included."""
     met: set[int] = set()
-    waiting: list[tuple[str, object]] = [("", model)]
+    waiting: list[tuple[str, str, object]] = [("", "", model)]
     while waiting:
-        place, held = waiting.pop()
+        place, written, held = waiting.pop()
         part = unlifted(held)
         if id(part) in met:
             continue
         met.add(id(part))
         if isinstance(part, Weight):
-            other = found.setdefault(
-                place or "weight", cast(ArrayWeight[Any, Any, Any], part)
-            )  # Any: as in `Found`
-            if other is not part:
-                raise ArgumentError(
-                    f"two weights stand at {place!r}: one made at {other.site}, one at {part.site}; rename a key, or "
-                    "an attribute, on the way to one of them"
-                )
-        else:
-            inner = [(f"{place}.{name}" if place else name, x) for name, x in _parts(part)]
-            waiting += reversed(inner)
-    return found
+            yield part, place or "weight", written or "weight"
+            continue
+        ours = type(part).__module__.startswith("wengert.")
+        waiting += [
+            (place if ours and name.startswith("_") else _within(place, name), _within(written, name), x)
+            for name, x in reversed([*parts_of(part)])
+        ]
 
 
-def _parts(x: object) -> Iterator[tuple[str, object]]:
+def _within(place: str, name: str) -> str:
+    return f"{place}.{name}" if place else name
+
+
+def parts_of(x: object) -> Iterator[tuple[str, object]]:
     """Parts of a model's part, by name; values of other libraries have none."""
     if isinstance(x, Mapping):
         yield from ((str(key), part) for key, part in x.items())

@@ -6,6 +6,6 @@ Refuses to know: interpreters' insides; loops, which say when to save.
 
 from __future__ import annotations
 
-from wengert.saving.checkpoint import Checkpoint, load, save
+from wengert.saving.checkpoint import Checkpoint, load, names, save
 
-__all__ = ["Checkpoint", "load", "save"]
+__all__ = ["Checkpoint", "load", "names", "save"]

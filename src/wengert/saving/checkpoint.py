@@ -7,23 +7,27 @@ Refuses to know: the layout of the file, and which optimizers there are.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, TypeAlias
+from io import BytesIO
+from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias
 
-from wengert.arrays import Stored, StoredForm, Value, form_of, restored, stored
+from wengert.arrays import Stored, StoredForm, Value, as_form, form_of, restored, stored
 from wengert.arrays.changes import Change, carry_out
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown
+from wengert.graph.paths import opened as opened_file
 from wengert.graph.paths import path_of
 from wengert.graph.store import STORE, Ref
 from wengert.graph.weights import Updates, by_settings, data_of
-from wengert.saving.container import encoded, opened
+from wengert.saving.container import Container, Entry, encoded
 from wengert.saving.files import remove_partial, replace
+from wengert.saving.layouts import Fit, Layout, Part, Rename, check_differences, fit, sources
 from wengert.saving.manifest import DIGITS, Broken, Manifest, Plain, Saved, brief, state_name, writable
-from wengert.saving.naming import weights_by_name
+from wengert.saving.naming import former_names, weights_by_name
 from wengert.saving.states import check_state, parts_of, state_of, with_state
 from wengert.site import user_position
 
@@ -33,17 +37,24 @@ _WANTED: Final[dict[type, str]] = {int: "an int", str: "a str"}
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Content of a file besides its weights: step, seed and note of `save`, and the version that saved."""
+    """Content of a file besides its weights: step, seed and note of `save`, and the version that saved.
+
+    `used` and `unused` are the names of the file's tensors that `load` has given to weights, or left; `missing` are the
+    places of weights that have kept their values. A file that `save` has not written is of version "".
+    """
 
     step: int | None
     seed: int | None
     version: str
     note: str | None = None
+    used: tuple[str, ...] = field(default=(), compare=False)
+    unused: tuple[str, ...] = field(default=(), compare=False)
+    missing: tuple[str, ...] = field(default=(), compare=False)
 
 
 # object: a dictionary of weights, an iterable of named ones, or a model of any class
 def save(
-    path: Path,
+    path: Path | BinaryIO,
     weights: object,
     *,
     step: int | None = None,
@@ -53,12 +64,13 @@ def save(
 ) -> None:
     """Write weights, the state of their optimizers, `step`, `seed` and `note` to a file, which is replaced at once.
 
-    `weights` is a model, by whose attributes they are named, a dictionary, or an iterable of weights with names of
-    their own. All are as they were between two trainings. A file that is replaced keeps its mode. Raises
-    CheckpointError for names that a file cannot have, state that is neither number nor array, and what `load` would
-    not read; CheckpointWriteError, an OSError too, if the file cannot be written; ArgumentError for a path that is
-    none. After all, and after a kill at any moment, the old file is there as it was; what a killed process has left
-    beside it goes with the next `save` or `load`.
+    An open binary file, or anything with such a `write`, is written to where it stands. `weights` is a model, by
+    whose attributes they are named, a dictionary, or an iterable of weights with names of their own. All are as they
+    were between two trainings. A file that is replaced keeps its mode. Raises CheckpointError for names that a file
+    cannot have, state that is neither number nor array, and what `load` would not read; CheckpointWriteError, an
+    OSError too, if the file cannot be written; ArgumentError for a path that is none. After all, and after a kill at
+    any moment, the old file is there as it was; what a killed process has left beside it goes with the next `save` or
+    `load`.
 
     >>> from tempfile import TemporaryDirectory
     >>> from wengert.plugins import SGD
@@ -72,7 +84,7 @@ def save(
 
     Source: the safetensors format, https://huggingface.co/docs/safetensors.
     """
-    place = path_of("save", path, CheckpointError)
+    place = None if _writes(path) else path_of("save", path, CheckpointError)
     for what, said, kind in (("step", step, int), ("seed", seed, int), ("note", note, str)):
         if said is not None and type(said) is not kind:
             raise CheckpointError(
@@ -85,7 +97,24 @@ def save(
             )
     named = weights_by_name(weights)
     manifest, values = STORE.alone(partial(_taken, named, Manifest(step, seed, {}, note=note), optimizer))
-    replace(place, encoded(manifest, values))
+    content = encoded(manifest, values)
+    if place is None:
+        _written(path, content)
+    else:
+        replace(place, content)
+
+
+def _writes(given: object) -> bool:
+    return not isinstance(given, str | os.PathLike) and hasattr(given, "write")
+
+
+def _written(file: Any, content: bytes) -> None:  # Any: whatever has `write`
+    try:
+        file.write(content)
+    except TypeError as error:
+        raise CheckpointError(
+            f"save: {shown(file)} does not take bytes; open the file with mode 'wb'\n  at {user_position()}"
+        ) from error
 
 
 def _taken(
@@ -114,88 +143,210 @@ def _stored(x: Value) -> Stored:
 
 
 def load(
-    path: Path,
+    path: Path | BinaryIO,
     weights: object,
     *,
+    strict: bool = True,
+    rename: Rename | None = None,
+    layout: Layout | None = None,
     optimizer: bool = True,
     check: Callable[[Checkpoint], object] | None = None,
 ) -> Checkpoint:
-    """Give weights and their optimizers what `save` wrote, all at once; `weights` as for `save`.
+    """Give weights, and their optimizers, what a file has, all at once; `weights` as for `save`.
 
-    The file must have these weights and no others, with their shapes and dtypes, and state of the same optimizers,
-    which `optimizer=False` leaves as it is. `check` is told what else the file says, and may refuse it by raising.
-    Raises CheckpointError, after which no weight has changed, for a file that is of another model or is broken in
-    whatever way; OSError where there is none; ArgumentError for a path that is none. Nothing in a file is ever run.
+    Any safetensors file is read, from a path or an open binary file; of one that `save` wrote also the state of
+    optimizers, which must be the same ones, or are left as they are by `optimizer=False`. The file must have these
+    weights and no others, with their shapes; with `strict=False` what it has of them is taken, at least one. The
+    answer says what was and was not used. Elements may be of a type that the weight's holds exactly, as bfloat16 in
+    float32. `rename`, a function or a mapping, tells the place of a tensor by its name in the file; None drops it.
+    `layout="pytorch"` reads a `state_dict`: names and axes of its modules for the layers of `wengert.nn`.
+    `check` is told what else the file says, and may refuse it by raising.
 
-    Example: see `save`. Source: as for `save`.
+    Raises CheckpointError, after which no weight has changed, for a file that is of another model, with all that
+    differs, or is broken in whatever way; OSError where there is none; ArgumentError for a path that is none. Nothing
+    in a file is ever run.
+
+    >>> from io import BytesIO
+    >>> from wengert.plugins import SGD
+    >>> settings, file = SGD(learning_rate=0.5), BytesIO()
+    >>> save(file, {"body": settings.double_weight(2.0), "old": settings.double_weight(3.0)})
+    >>> model = {"backbone": settings.double_weight(0.0), "head": settings.double_weight(1.0)}
+    >>> found = load(BytesIO(file.getvalue()), model, strict=False, rename={"body": "backbone"})
+    >>> found.used, found.unused, found.missing, model["backbone"].data
+    (('body',), ('old',), ('head',), 2.0)
+
+    Source: as for `save`.
     """
-    place = path_of("load", path, CheckpointError)
-    named = weights_by_name(weights)
-    remove_partial(place)
+    named, former = weights_by_name(weights), former_names(weights)
+    place, opening = _opened("load", path)
+    with opening as file:
+        try:
+            container = Container(file, len(named))
+            manifest = container.manifest
+            if manifest is not None and strict and rename is None and layout is None:
+                named = former if former.keys() == manifest.weights.keys() else named
+                _agree(manifest, named, optimizer)
+                said = _said(manifest, tuple(named))
+                if check is not None:
+                    check(said)
+                given = _all(named, manifest, container.values(manifest), optimizer)
+            else:
+                fitting = fit(container.weights(), named, former, rename, sources(weights, layout))
+                _check_fit(fitting, strict, container, layout)
+                said = _said(manifest, *fitting[1:])
+                if check is not None:
+                    check(said)
+                given = _some(container, fitting.parts, optimizer)
+        except Broken as reason:
+            raise CheckpointError(
+                f"{place} cannot be loaded, and no weight has changed: {reason}\n  at {user_position()}"
+            ) from reason
+    STORE.alone(partial(_give, given))
+    return said
 
-    def agree(manifest: Manifest) -> None:
-        _agree(manifest, named, optimizer)
-        if check is not None:
-            check(_said(manifest))
 
-    try:
-        manifest, values = opened(place, len(named), agree)
-    except Broken as reason:
+# Any: `names` and `load` tell a path from an open file
+def _opened(who: str, given: Any) -> tuple[str, AbstractContextManager[BinaryIO]]:
+    """A file to read, as errors call it, and the file; that of a user's stays open."""
+    if isinstance(given, str | os.PathLike) or not hasattr(given, "read"):
+        place = path_of(who, given, CheckpointError)
+        remove_partial(place)
+        return place, opened_file(who, place, CheckpointError)
+    content = given.read()
+    if not isinstance(content, bytes):
         raise CheckpointError(
-            f"{place} cannot be loaded, and no weight has changed: {reason}\n  at {user_position()}"
-        ) from reason
-    STORE.alone(partial(_give, named, manifest, values, optimizer))
-    return _said(manifest)
+            f"{who}: {shown(given)} does not give bytes; open the file with mode 'rb'\n  at {user_position()}"
+        )
+    return "the open file", BytesIO(content)
 
 
-def _said(manifest: Manifest) -> Checkpoint:
-    return Checkpoint(manifest.step, manifest.seed, manifest.version, manifest.note)
+def names(path: Path | BinaryIO) -> list[str]:
+    """The names of the tensors in a safetensors file, in its order; of one that `save` wrote, those of its weights.
+
+    Raises CheckpointError for a file that is broken, OSError where there is none.
+    >>> from io import BytesIO
+    >>> from wengert.plugins import SGD
+    >>> file = BytesIO()
+    >>> save(file, {"w": SGD(learning_rate=0.1).double_weight(2.0)})
+    >>> names(BytesIO(file.getvalue()))
+    ['w']
+
+    Source: as for `save`.
+    """
+    place, opening = _opened("names", path)
+    with opening as file:
+        try:
+            container = Container(file, 0)
+            return [*container.weights()]
+        except Broken as reason:
+            raise CheckpointError(f"{place} has no names: {reason}\n  at {user_position()}") from reason
+
+
+def _said(manifest: Manifest | None, used: Sequence[str], *others: tuple[str, ...]) -> Checkpoint:
+    of = Manifest(None, None, {}, "") if manifest is None else manifest
+    return Checkpoint(of.step, of.seed, of.version, of.note, tuple(used), *others)
+
+
+def _check_fit(found: Fit, strict: bool, container: Container, layout: Layout | None) -> None:
+    """Broken if a file lacks, or has, what it should not; without `strict`, if nothing in it is of use."""
+    foreign = container.manifest is None
+    origin = "it has no manifest, so `wengert.saving.save` did not write it, and " if foreign else ""
+    hint = "; write rename= for names, strict=False for a part" + (
+        ", layout='pytorch' for a state_dict" if foreign and layout is None else ""
+    )
+    try:
+        if strict or not found.parts:
+            check_differences(found.missing, found.unused, (), hint)
+    except Broken as reason:
+        raise Broken(f"{origin}{reason}") from reason
 
 
 def _agree(manifest: Manifest, named: Mapping[str, Weight], optimizer: bool) -> None:
     """Broken if a file is of another model."""
+    forms = {name: form_of(data_of(weight)) for name, weight in named.items()}
+    both = [name for name in named if name in manifest.weights]
+    differ = [
+        f"{brief(name)} is {manifest.weights[name].data!s:.200} there, and {forms[name]} here"
+        for name in both
+        if manifest.weights[name].data != forms[name]
+    ]
     missing, unexpected = named.keys() - manifest.weights.keys(), manifest.weights.keys() - named.keys()
-    if missing or unexpected:
-        raise Broken(f"it is of another model: it {_lacks(missing, unexpected)}")
-    for name, weight in named.items():
-        saved, form = manifest.weights[name], form_of(data_of(weight))
-        if saved.data != form:
-            raise Broken(
-                f"it is of another model: {brief(name)} is {saved.data!s:.200} there, and {form} here"
-            )
-        if optimizer:
-            check_state(weight, name, saved)
+    check_differences(missing, unexpected, differ)
+    for name in both if optimizer else ():
+        check_state(named[name], name, manifest.weights[name])
 
 
-def _lacks(missing: set[str], unexpected: set[str]) -> str:
-    said = [f"lacks {_listed(missing)}"] * bool(missing) + [f"has {_listed(unexpected)}"] * bool(unexpected)
-    return " and ".join(said)
+class Given(NamedTuple):
+    """The new data of a weight, and the state of its optimizer; None leaves that as it is."""
+
+    weight: Weight
+    data: Value
+    state: dict[str, Value] | None
 
 
-def _listed(names: set[str]) -> str:
-    first = sorted(names)[:10]
-    return ", ".join(map(brief, first)) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-
-
-def _give(
+def _all(
     named: Mapping[str, Weight], manifest: Manifest, values: Mapping[str, Stored], optimizer: bool
-) -> None:
-    """All data as one version, and the optimizers with them; for one who keeps others from training."""
-    data: list[tuple[Ref, Value]] = []
-    states: list[dict[str, Value]] = []
+) -> list[Given]:
+    """Of each weight, what a file that `save` wrote has."""
+    given: list[Given] = []
     for name, weight in named.items():
-        device = weight._device
-        data.append((weight.ref, restored(values[name], device)))
-        state = manifest.weights[name].state.items()
-        states.append(
-            {
-                k: restored(values[state_name(name, k)], device) if isinstance(x, StoredForm) else x
-                for k, x in state
+        device, saved = weight._device, manifest.weights[name].state if optimizer else None
+        state = (
+            None
+            if saved is None
+            else {
+                key: restored(values[state_name(name, key)], device) if isinstance(x, StoredForm) else x
+                for key, x in saved.items()
             }
         )
-    optimizers: dict[Weight, Updates] = {}
-    if optimizer:
-        optimizers = {w: with_state(w, s) for w, s in zip(named.values(), states, strict=True)}
+        given.append(Given(weight, restored(values[name], device), state))
+    return given
+
+
+def _some(container: Container, parts: Sequence[Part], optimizer: bool) -> list[Given]:
+    """Of some weights, what a file has; Broken with all that have another form."""
+    entries, given, differ = container.entries(), list[Given](), list[str]()
+    saved = {} if container.manifest is None else container.manifest.weights
+    for place, weight, source in parts:
+        form = form_of(data_of(weight))
+        assert form is not None, "weights hold floats"
+        made = source.made([container.value(name, entries[name]) for name in source.names])
+        data = None if made is None else as_form(made, form)
+        if data is None:
+            there = " and ".join(f"{brief(x)}, {entries[x]}" for x in source.names)
+            differ.append(f"{brief(place)} is {form} here, and there {there}")
+            continue
+        state = None
+        if optimizer and len(source.names) == 1 and (own := saved.get(source.names[0])) is not None:
+            check_state(weight, place, own)
+            state = _state_in(container, entries, source.names[0], own, weight)
+        given.append(Given(weight, restored(data, weight._device), state))
+    check_differences((), (), differ)
+    return given
+
+
+def _state_in(
+    container: Container, entries: Mapping[str, Entry], name: str, saved: Saved, weight: Weight
+) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for key, x in saved.state.items():
+        if not isinstance(x, StoredForm):
+            found[key] = x
+            continue
+        at = state_name(name, key)
+        stands = as_form(container.value(at, entries[at]), x) if at in entries else None
+        if stands is None:
+            raise Broken(f"its header and its manifest do not have the same: {brief(at)}")
+        found[key] = restored(stands, weight._device)
+    return found
+
+
+def _give(given: Sequence[Given]) -> None:
+    """All data as one version, and the optimizers with them; for one who keeps others from training."""
+    data: list[tuple[Ref, Value]] = [(x.weight.ref, x.data) for x in given]
+    optimizers: dict[Weight, Updates] = {
+        x.weight: with_state(x.weight, x.state) for x in given if x.state is not None
+    }
     groups = by_settings(optimizers)
     besides: list[Change] = [
         (setattr, weight, "optimizer", stepped) for weight, stepped in optimizers.items()

@@ -1,20 +1,20 @@
 """The safetensors file: a header, then the bytes of all values.
 
 Knows: the package that writes and reads it; that the header and the manifest in it must say the same, and that
-what was written is compared with what was given.
+what was written is compared with what was given; where the tensors of other writers are, of which some may be read.
 Refuses to know: weights, and where bytes are kept.
 """
 
 from __future__ import annotations
 
 import importlib
+import math
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, BinaryIO, Final, Protocol, cast
+from collections.abc import Mapping
+from typing import Any, BinaryIO, Final, NamedTuple, Protocol, cast
 
-from wengert.arrays import Stored, StoredForm
+from wengert.arrays import Stored, StoredForm, Value, exactly
 from wengert.errors import CheckpointError, CheckpointPackageError
-from wengert.graph.paths import opened as opened_file
 from wengert.saving.manifest import Broken, Manifest, bounded, brief, parsed, read, written
 from wengert.site import user_position
 
@@ -24,6 +24,7 @@ _CODES: Final = {
     **{f"uint{bits}": f"U{bits}" for bits in (8, 16, 32, 64)},
     **{f"float{bits}": f"F{bits}" for bits in (16, 32, 64)},
 }
+_DTYPES: Final = {code: dtype for dtype, code in _CODES.items()} | {"BF16": "bfloat16"}
 _KEY: Final = "wengert"  # of the manifest in the header's metadata
 _LONGEST: Final = 100_000_000  # bytes of a header that the package itself reads
 
@@ -117,26 +118,93 @@ def decoded(content: bytes, forms: Mapping[str, StoredForm]) -> dict[str, Stored
     return values
 
 
-def opened(path: str, weights: int, agree: Callable[[Manifest], None]) -> tuple[Manifest, dict[str, Stored]]:
-    """The manifest and the values of a file, where one of so many weights is expected; else Broken.
+class Entry(NamedTuple):
+    """One tensor in a file: the package's code of its elements, shape, and where its bytes are."""
 
-    Values are read after `agree` has raised nothing.
-    """
-    with opened_file("load", path, CheckpointError) as file:
-        size = os.fstat(file.fileno()).st_size
-        start = _header(file, size)
-        metadata = parsed(start[8:], "its header", weights).get("__metadata__")
+    code: str
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+    @property
+    def dtype(self) -> str:
+        return _DTYPES.get(self.code, self.code)
+
+    def __str__(self) -> str:
+        return f"{self.dtype:.40} of shape {self.shape!s:.200}"
+
+    @property
+    def nbytes(self) -> int:
+        bits = int("".join(filter(str.isdigit, self.code.partition("_")[0])) or 8)
+        return math.prod(self.shape) * bits // 8
+
+
+class Container:
+    """A file that is open, where so many weights are expected: its header is read, and Broken if there is none."""
+
+    def __init__(self, file: BinaryIO, weights: int) -> None:
+        self.file = file
+        self.size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        self.start = _header(file, self.size)
+        self.header = parsed(self.start[8:], "its header", weights)
+        metadata = self.header.get("__metadata__")
         text = metadata.get(_KEY) if isinstance(metadata, dict) else None
-        if not isinstance(text, str):
-            raise Broken("it has no manifest, so `wengert.saving.save` did not write it")
-        manifest = read(text, weights)
-        agree(manifest)
+        self.manifest = read(text, weights) if isinstance(text, str) else None
+
+    def values(self, manifest: Manifest) -> dict[str, Stored]:
+        """All values of a file that `save` wrote."""
         forms = manifest.forms()
-        expected = len(start) + sum(form.size or 0 for form in forms.values())
-        if size != expected:
-            raise Broken(f"it has {size:,} bytes and should have {expected:,}: it was cut short or added to")
-        content = start + file.read(expected - len(start))
-    return manifest, decoded(content, forms)
+        expected = len(self.start) + sum(form.size or 0 for form in forms.values())
+        if self.size != expected:
+            raise Broken(
+                f"it has {self.size:,} bytes and should have {expected:,}: it was cut short or added to"
+            )
+        content = self.start + self.file.read(expected - len(self.start))
+        return decoded(content, forms)
+
+    def entries(self) -> dict[str, Entry]:
+        """All tensors, in the order of the header, each checked to be within the file."""
+        room = self.size - len(self.start)
+        found = {name: _entry(name, x) for name, x in self.header.items() if name != "__metadata__"}
+        beyond = next((name for name, x in found.items() if x.end > room), None)
+        if beyond is not None:
+            raise Broken(f"{brief(beyond)} ends after the {self.size:,} bytes of the file: it was cut short")
+        return found
+
+    def weights(self) -> list[str]:
+        """The names of all tensors but those of optimizers' state."""
+        if self.manifest is not None:
+            return [*self.manifest.weights]
+        return [*self.entries()]
+
+    def value(self, name: str, entry: Entry) -> Value:
+        """One tensor, as an array; no other is read."""
+        self.file.seek(len(self.start) + entry.begin)
+        data = self.file.read(entry.end - entry.begin)
+        value = exactly(data, entry.dtype, entry.shape) if entry.nbytes == len(data) else None
+        if value is None:
+            raise Broken(
+                f"{brief(name)} is {entry.dtype:.40} of shape {entry.shape!s:.200} in {len(data):,} bytes"
+            )
+        return value
+
+
+def _entry(name: str, x: object) -> Entry:
+    found = x if isinstance(x, dict) else {}
+    code, shape, at = (found.get(key) for key in ("dtype", "shape", "data_offsets"))
+    ints = [*shape, *at] if isinstance(shape, list) and isinstance(at, list) and len(at) == 2 else [-1]
+    if (
+        not isinstance(code, str)
+        or len(code) > 16
+        or len(ints) > 66
+        or not all(type(n) is int and 0 <= n < 2**63 for n in ints)
+    ):
+        raise Broken(f"its header says of {brief(name)} what is said of no tensor: {brief(x)}")
+    *axes, begin, end = ints
+    if begin > end:
+        raise Broken(f"{brief(name)} ends before it begins")
+    return Entry(code, tuple(axes), begin, end)
 
 
 def _header(file: BinaryIO, size: int) -> bytes:

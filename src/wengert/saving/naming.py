@@ -12,6 +12,7 @@ from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown
 from wengert.nn import weights as weights_at
+from wengert.nn.summary import former_weights
 from wengert.saving.manifest import STATES, brief
 from wengert.site import user_position
 
@@ -31,6 +32,15 @@ def weights_by_name(given: object) -> dict[str, Weight]:
     for name, weight in found.items():
         _check(name, weight)
     return dict(found)
+
+
+def former_names(given: object) -> dict[str, Weight]:
+    """As `weights_by_name`, by the names in files of earlier versions; none where they are the names of today."""
+    if isinstance(given, Iterable) and not isinstance(given, Mapping | str | Weight):
+        given = [*given]
+        if _are_weights(given):
+            return {}
+    return former_weights(given)
 
 
 def _are_weights(members: list[object]) -> bool:

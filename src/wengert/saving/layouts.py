@@ -1,0 +1,252 @@
+"""Which tensors of a file make which weights of a model, where the two need not agree.
+
+Knows: names that are renamed, and names of earlier versions; the names and axes that PyTorch's modules have in a
+`state_dict`, by the class of our layer; what is missing and left over.
+Refuses to know: how a file is read, the state of optimizers, and layers that are not of `wengert.nn`: their weights
+keep names and axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from wengert.arrays import HOST, Value
+from wengert.errors import ArgumentError, CheckpointError
+from wengert.graph import Weight
+from wengert.graph.operand import shown, unlifted
+from wengert.nn import (
+    Conv2d,
+    Embedding,
+    GRUCell,
+    LayerNorm,
+    Linear,
+    LSTMCell,
+    MultiHeadAttention,
+    Sequential,
+)
+from wengert.nn.summary import parts_of
+from wengert.saving.manifest import Broken, brief
+from wengert.site import user_position
+
+Layout: TypeAlias = Literal["pytorch"]
+Rename: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
+Array: TypeAlias = Any  # of numpy, of any shape and dtype
+
+
+class Source(NamedTuple):
+    """The tensors of a file that make a weight. None is only used where all are there."""
+
+    names: tuple[str, ...]
+    make: Callable[..., Value]
+
+    def made(self, arrays: Sequence[Value]) -> Value | None:
+        """The data of the weight; None for arrays of such shapes that there is none."""
+        try:
+            return self.make(*arrays)
+        except (ValueError, IndexError):
+            return None
+
+
+class Part(NamedTuple):
+    """A weight and what it is made from."""
+
+    place: str
+    weight: Weight
+    source: Source
+
+
+class Fit(NamedTuple):
+    """Parts, the names in the file that they use and do not use, and the places of weights without a tensor."""
+
+    parts: list[Part]
+    used: tuple[str, ...]
+    unused: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def _same(x: Array) -> Array:
+    return x
+
+
+def _transposed(x: Array) -> Array:
+    return x.T
+
+
+def _sum(x: Array, y: Array) -> Array:
+    return x + y
+
+
+def _without_candidate(x: Array, y: Array) -> Array:
+    """The biases of a GRU, those of h added; but that of its candidate, which r multiplies, is by itself."""
+    size = x.shape[0] // 3
+    return HOST.concat([x[: 2 * size] + y[: 2 * size], x[2 * size :]])
+
+
+def _candidate(y: Array) -> Array:
+    return y[2 * (y.shape[0] // 3) :]
+
+
+def _third(i: int) -> Callable[[Array], Array]:
+    def cut(x: Array) -> Array:
+        size = x.shape[0] // 3
+        return x[i * size : (i + 1) * size].T
+
+    return cut
+
+
+def _recurrent(**fields: Source) -> dict[str, tuple[Source, ...]]:
+    """The names of a cell, and those of the only layer of a module that runs it over a sequence."""
+    return {
+        field: (source, source._replace(names=tuple(f"{name}_l0" for name in source.names)))
+        for field, source in fields.items()
+    }
+
+
+def _attention() -> dict[str, tuple[Source, ...]]:
+    found: dict[str, tuple[Source, ...]] = {
+        "output.weight": (Source(("out_proj.weight",), _transposed),),
+        "output.bias": (Source(("out_proj.bias",), _same),),
+    }
+    for i, part in enumerate(("query", "key", "value")):
+        found[f"{part}.weight"] = (
+            Source(("in_proj_weight",), _third(i)),
+            Source((f"{part[0]}_proj_weight",), _transposed),
+        )
+        found[f"{part}.bias"] = (Source(("in_proj_bias",), _third(i)),)
+    return found
+
+
+# The weights of a layer, by their places in it, and from which arrays of PyTorch's module each may be made.
+_PYTORCH: Final[dict[type, Mapping[str, tuple[Source, ...]]]] = {
+    Linear: {"weight": (Source(("weight",), _transposed),), "bias": (Source(("bias",), _same),)},
+    Conv2d: {"kernel": (Source(("weight",), _same),), "bias": (Source(("bias",), _same),)},
+    Embedding: {"table": (Source(("weight",), _same),)},
+    LayerNorm: {"scale": (Source(("weight",), _same),), "offset": (Source(("bias",), _same),)},
+    LSTMCell: _recurrent(
+        inputs=Source(("weight_ih",), _transposed),
+        hidden=Source(("weight_hh",), _transposed),
+        bias=Source(("bias_ih", "bias_hh"), _sum),
+    ),
+    GRUCell: _recurrent(
+        inputs=Source(("weight_ih",), _transposed),
+        hidden=Source(("weight_hh",), _transposed),
+        bias=Source(("bias_ih", "bias_hh"), _without_candidate),
+        hidden_bias=Source(("bias_hh",), _candidate),
+    ),
+    MultiHeadAttention: _attention(),
+}
+
+
+def sources(model: object, layout: Layout | None) -> dict[Weight, tuple[Source, ...]]:
+    """From what each weight may be made, by the names that a file of this layout has; of none, that is not told.
+
+    A `Sequential` of PyTorch has its layers by their numbers.
+    """
+    found: dict[Weight, tuple[Source, ...]] = {}
+    waiting: list[tuple[str, object]] = [("", model)] if layout is not None else []
+    met: set[int] = set()
+    while waiting:
+        place, held = waiting.pop()
+        part = unlifted(held)
+        if id(part) in met:
+            continue
+        met.add(id(part))
+        if isinstance(part, Weight):
+            found.setdefault(part, (Source((place.removesuffix("."),), _same),))
+            continue
+        table = _PYTORCH.get(type(part), {})
+        for weight, at in _within(part) if table else ():
+            found[weight] = tuple(
+                Source(tuple(place + name for name in source.names), source.make) for source in table[at]
+            )
+            met.add(id(weight))
+        if not table:
+            inner = parts_of(part.layers) if isinstance(part, Sequential) else parts_of(part)
+            waiting += reversed([(f"{place}{name}.", x) for name, x in inner])
+    return found
+
+
+def _within(layer: object) -> Iterator[tuple[Weight, str]]:
+    """The weights of a layer, by place."""
+    waiting: list[tuple[str, object]] = [("", layer)]
+    while waiting:
+        place, held = waiting.pop()
+        part = unlifted(held)
+        if isinstance(part, Weight):
+            yield part, place
+        else:
+            waiting += [(f"{place}.{name}" if place else name, x) for name, x in parts_of(part)]
+
+
+def fit(
+    tensors: Sequence[str],
+    named: Mapping[str, Weight],
+    former: Mapping[str, Weight],
+    rename: Rename | None,
+    by_layout: Mapping[Weight, Sequence[Source]],
+) -> Fit:
+    """For each weight the tensors that make it, of which each may serve several."""
+    at, dropped = _renamed(tensors, rename)
+    before = {weight: place for place, weight in former.items()}
+    parts: list[Part] = []
+    for place, weight in named.items():
+        usual = [Source((name,), _same) for name in (place, before.get(weight, place))]
+        for source in by_layout.get(weight, usual):
+            if all(name in at for name in source.names):
+                found = tuple(at[name] for name in source.names)
+                parts.append(Part(place, weight, source._replace(names=found)))
+                break
+    used = {name for part in parts for name in part.source.names}
+    filled = {part.place for part in parts}
+    return Fit(
+        parts,
+        tuple(name for name in tensors if name in used),
+        tuple(name for name in tensors if name not in used and name not in dropped),
+        tuple(place for place in named if place not in filled),
+    )
+
+
+def _renamed(tensors: Sequence[str], rename: Rename | None) -> tuple[dict[str, str], set[str]]:
+    """The name in the file of each name that the model asks for, and what is not to be used."""
+    if rename is not None and not callable(rename) and not isinstance(rename, Mapping):
+        raise ArgumentError(
+            f"load: rename is a function or a mapping from names in the file to places in the model; got "
+            f"{shown(rename)}\n  at {user_position()}"
+        )
+    at: dict[str, str] = {}
+    dropped: set[str] = set()
+    for name in tensors:
+        to = name if rename is None else rename(name) if callable(rename) else rename.get(name, name)
+        if to is None:
+            dropped.add(name)
+        elif not isinstance(to, str):
+            raise ArgumentError(
+                f"load: rename gave {shown(to)} for {brief(name)}; it gives a name, or None to leave the tensor out\n"
+                f"  at {user_position()}"
+            )
+        elif at.setdefault(to, name) != name:
+            raise CheckpointError(
+                f"load: rename gives {brief(at[to])} and {brief(name)} one place, {brief(to)}\n  at {user_position()}"
+            )
+    return at, dropped
+
+
+def check_differences(
+    missing: Collection[str], unexpected: Collection[str], differ: Sequence[str], hint: str = ""
+) -> None:
+    """Broken, with everything by which a file is of another model."""
+    said = [f"lacks {_listed(missing)}"] * bool(missing) + [f"has {_listed(unexpected)}"] * bool(unexpected)
+    texts = [f"it {' and '.join(said)}"] * bool(said) + [*differ[:_MOST]]
+    if len(differ) > _MOST:
+        texts.append(f"and {len(differ) - _MOST} more differ")
+    if texts:
+        raise Broken(f"it is of another model: {'; '.join(texts)}{hint}")
+
+
+def _listed(names: Collection[str]) -> str:
+    first = sorted(names)[:_MOST]
+    return ", ".join(map(brief, first)) + (f" and {len(names) - _MOST} more" if len(names) > _MOST else "")
+
+
+_MOST: Final = 10  # names that an error lists

@@ -1,0 +1,149 @@
+"""Files of PyTorch's `state_dict`s: the same outputs, to 1e-6, from the same weights (an optional job)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import wengert as wg
+from wengert import nn, saving
+from wengert.plugins import SGD
+
+torch: Any = pytest.importorskip("torch", reason="PyTorch is with the benchmarks, not with the tests")
+write: Any = pytest.importorskip("safetensors.torch").save_file
+
+SETTINGS = SGD(learning_rate=0.1)
+Layer = Any  # of shapes that the tests know
+
+
+def data(*shape: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    return np.random.default_rng(0).normal(size=shape).astype(np.float32)
+
+
+def same(tmp_path: Path, module: Any, model: object, ours: Layer, theirs: Any, **options: Any) -> None:
+    """Load the weights of `module` into `model`; `ours` and `theirs` make the outputs."""
+    write(module.state_dict(), tmp_path / "state.safetensors")
+    found = saving.load(tmp_path / "state.safetensors", model, layout="pytorch", **options)
+    assert set(found.used) == set(module.state_dict())
+    with torch.no_grad():
+        expected = theirs().numpy()
+    assert_allclose(ours().predict().run(), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(0)
+
+
+def test_an_mlp(tmp_path: Path) -> None:
+    module = torch.nn.Sequential(
+        torch.nn.Linear(5, 7), torch.nn.Tanh(), torch.nn.LayerNorm(7), torch.nn.Linear(7, 3)
+    )
+    layers = (
+        nn.Linear.make(SETTINGS, 5, 7, seed=1),
+        nn.LayerNorm.make(SETTINGS, 7),
+        nn.Linear.make(SETTINGS, 7, 3, seed=2),
+    )
+    model: Layer = nn.Sequential(layers[0], wg.tanh, layers[1], layers[2])
+    x = data(4, 5)
+    same(tmp_path, module, model, lambda: model(x), lambda: module(torch.tensor(x)))
+
+
+def test_a_cnn(tmp_path: Path) -> None:
+    class Net(torch.nn.Module):  # type: ignore[misc]  # a class without types here
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv1, self.conv2 = (
+                torch.nn.Conv2d(2, 4, 3, padding=1),
+                torch.nn.Conv2d(4, 3, 3, stride=2, bias=False),
+            )
+            self.fc = torch.nn.Linear(3 * 3 * 3, 5)
+
+        def forward(self, x: Any) -> Any:
+            return self.fc(torch.relu(self.conv2(torch.relu(self.conv1(x)))).flatten(1))
+
+    @dataclass(frozen=True)
+    class Ours:
+        conv1: Layer
+        conv2: Layer
+        fc: Layer
+
+        def __call__(self, x: Any) -> Layer:
+            y = wg.relu(self.conv2(wg.relu(self.conv1(x))))
+            return self.fc(wg.reshape(y, (4, -1)))
+
+    model = Ours(
+        nn.Conv2d.make(SETTINGS, 2, 4, 3, padding=1, seed=1),
+        nn.Conv2d.make(SETTINGS, 4, 3, 3, stride=2, bias=False, seed=2),
+        nn.Linear.make(SETTINGS, 27, 5, seed=3),
+    )
+    module, x = Net(), data(4, 2, 8, 8)
+    same(tmp_path, module, model, lambda: model(x), lambda: module(torch.tensor(x)))
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_recurrent_networks(tmp_path: Path, kind: str) -> None:
+    module = getattr(torch.nn, kind)(3, 4, batch_first=True)
+    cell: Layer = getattr(nn, f"{kind}Cell").make(SETTINGS, 3, 4, seed=1)
+    x = data(2, 5, 3)
+
+    def ours() -> Layer:
+        state = None
+        for t in range(5):
+            state = cell(x[:, t], state)
+        return state if kind == "GRU" else state[0]  # type: ignore[index]  # a pair of an LSTM's
+
+    same(
+        tmp_path,
+        module,
+        {"rnn": cell},
+        ours,
+        lambda: module(torch.tensor(x))[0][:, -1],
+        rename=lambda n: f"rnn.{n}",
+    )
+
+
+def test_a_block_of_a_transformer(tmp_path: Path) -> None:
+    class Block(torch.nn.Module):  # type: ignore[misc]  # a class without types here
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = torch.nn.Embedding(9, 8)
+            self.norm1, self.norm2 = torch.nn.LayerNorm(8), torch.nn.LayerNorm(8)
+            self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+            self.mlp = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 8))
+
+        def forward(self, i: Any) -> Any:
+            x = self.embedding(i)
+            y = self.norm1(x)
+            x = x + self.attention(y, y, y, need_weights=False)[0]
+            return x + self.mlp(self.norm2(x))
+
+    @dataclass(frozen=True)
+    class Ours:
+        embedding: Layer
+        norm1: Layer
+        norm2: Layer
+        attention: Layer
+        mlp: Layer
+
+        def __call__(self, i: Any) -> Layer:
+            x = self.embedding(i)
+            x = x + self.attention(self.norm1(x))
+            return x + self.mlp(self.norm2(x))
+
+    linears = nn.Linear.make(SETTINGS, 8, 16, seed=4), nn.Linear.make(SETTINGS, 16, 8, seed=5)
+    model = Ours(
+        nn.Embedding.make(SETTINGS, 9, 8, seed=1),
+        nn.LayerNorm.make(SETTINGS, 8),
+        nn.LayerNorm.make(SETTINGS, 8),
+        nn.MultiHeadAttention.make(SETTINGS, 8, 2, seed=3),
+        nn.Sequential(linears[0], wg.relu, linears[1]),
+    )
+    module = Block()
+    i = np.random.default_rng(1).integers(0, 9, (3, 5))
+    same(tmp_path, module, model, lambda: model(i), lambda: module(torch.tensor(i)))
