@@ -20,6 +20,7 @@ from wengert.arrays.dispatch import (
     serve,
 )
 from wengert.arrays.heap import give_back, keep_heap
+from wengert.arrays.interchange import interchanged
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
 from wengert.arrays.quiet import all_quiet
 from wengert.arrays.scatter import touched
@@ -131,6 +132,7 @@ __all__ = [
     "host_array",
     "indexed_shape",
     "integer_array",
+    "interchanged",
     "is_array",
     "is_finite",
     "is_float32",

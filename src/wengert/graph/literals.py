@@ -10,7 +10,18 @@ from numbers import Real
 from operator import index
 from typing import Any, NewType, SupportsIndex
 
-from wengert.arrays import FLOATS, ArrayLiteral, Dv, T, Value, dtype_of, freeze, is_array, is_other_float
+from wengert.arrays import (
+    FLOATS,
+    ArrayLiteral,
+    Dv,
+    T,
+    Value,
+    dtype_of,
+    freeze,
+    interchanged,
+    is_array,
+    is_other_float,
+)
 from wengert.dims import Dimension
 from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, ShapeError
 from wengert.graph.apply import apply
@@ -47,10 +58,18 @@ def _size(what: str, dim: Dimension) -> int | None:
     )
 
 
-def checked_shape(what: str, array: Value, dims: tuple[Dimension, ...]) -> None:
-    """Refuse what is no floating array, or has not the shape `dims`; a class of int is of any size."""
-    if not is_array(array):
-        raise DTypeError(f"{what}: expected an array, got {shown(array)}\n  at {user_position()}")
+# Any: an array of any library
+def checked_array(what: str, given: Any, dims: tuple[Dimension, ...]) -> Value:
+    """The array of numpy or cupy; refuse what is no floating array, or has not the shape `dims`.
+
+    A class of int is of any size.
+    """
+    try:
+        array = given if is_array(given) else interchanged(given)
+    except DTypeError as error:
+        raise DTypeError(f"{what}: {error}\n  at {user_position()}") from None
+    if array is None:
+        raise DTypeError(f"{what}: expected an array, got {shown(given)}\n  at {user_position()}")
     if array.dtype not in FLOATS:
         raise DTypeError(f"{what}: an array of {refused_dtype(array.dtype)}\n  at {user_position()}")
     try:
@@ -58,7 +77,7 @@ def checked_shape(what: str, array: Value, dims: tuple[Dimension, ...]) -> None:
     except NotDifferentiableError as error:
         raise NotDifferentiableError(f"{what}: {error}\n  at {user_position()}") from None
     if not dims:
-        return
+        return array
     stated = tuple(_size(what, d) for d in dims)
     if len(stated) != array.ndim or any(
         d is not None and d != n for d, n in zip(stated, array.shape, strict=True)
@@ -70,6 +89,7 @@ def checked_shape(what: str, array: Value, dims: tuple[Dimension, ...]) -> None:
             f"{what}: the array has shape {array.shape}, the stated dimensions are ({named})\n"
             f"  at {user_position()}"
         )
+    return array
 
 
 # Any, as the shape: the mypy plugin puts the stated dimensions there
@@ -83,6 +103,5 @@ def literal(array: ArrayLiteral[T, Dv], *dims: Dimension) -> ArrayLayer[Any, T, 
     >>> literal(np.ones((2, 3), np.float32), 2, 3).shape
     (2, 3)
     """
-    checked_shape("literal", array, dims)
-    layer: ArrayLayer[Any, T, Dv] = apply(LITERAL, (array,))
+    layer: ArrayLayer[Any, T, Dv] = apply(LITERAL, (checked_array("literal", array, dims),))
     return layer

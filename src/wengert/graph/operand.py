@@ -26,6 +26,7 @@ from wengert.arrays import (
     dtype_of,
     freeze,
     integer_array,
+    interchanged,
     is_array,
     is_float32,
     is_host_array,
@@ -120,6 +121,8 @@ def operand(x: Any) -> tuple[Any, Kind]:  # Any: whatever a person writes, and w
             return as_number(x), NUMBER
         if is_array(x):
             return freeze(x), array_kind(x)
+        if not hasattr(cls, "forward") and (array := interchanged(x)) is not None:
+            return freeze(array), array_kind(array)
     layer = lift_registered(x)
     return layer, layer.kind
 

@@ -29,7 +29,7 @@ from wengert.arrays.changes import Change
 from wengert.dims import Dimension
 from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
-from wengert.graph.literals import checked_name, checked_number, checked_shape
+from wengert.graph.literals import checked_array, checked_name, checked_number
 from wengert.graph.node import Expression
 from wengert.graph.operand import array_kind, as_number
 from wengert.graph.store import Ref, exposed
@@ -206,6 +206,6 @@ class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
     def __init__(
         self, data: Value, dims: tuple[Dimension, ...], optimizer: Updates, name: str | None = None
     ) -> None:
-        checked_shape("array_weight", data, dims)
+        data = checked_array("array_weight", data, dims)
         self.kind = array_kind(data, Role.WEIGHT)
         self._begin(own_copy(data), optimizer, name)

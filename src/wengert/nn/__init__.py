@@ -16,6 +16,7 @@ from wengert.nn.recurrent import GRUCell, LSTMCell
 from wengert.nn.seeded import Seeded, Seeds
 from wengert.nn.sequential import Sequential
 from wengert.nn.summary import summary, weights
+from wengert.nn.surgery import freeze, map_weights, replace, tie, with_settings
 from wengert.nn.tree import TreeLSTM
 
 __all__ = [
@@ -31,6 +32,11 @@ __all__ = [
     "Seeds",
     "Sequential",
     "TreeLSTM",
+    "freeze",
+    "map_weights",
+    "replace",
     "summary",
+    "tie",
     "weights",
+    "with_settings",
 ]

@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, final
 from wengert.arrays import Dv, T
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
+from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight
 from wengert.nn.dims import In, Kernel, N, Out, Padding, Stride
 from wengert.nn.making import Beginning, Seed
@@ -22,7 +23,7 @@ from wengert.site import user_position
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Conv2d(Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
     """Square kernels over images of `In` channels, to `Out` channels.
 
@@ -41,6 +42,20 @@ class Conv2d(Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
     bias: ArrayWeight[tuple[Out], T, Dv] | None
     stride: Stride
     padding: Padding
+
+    def __init__(
+        self,
+        kernel: ArrayOperand[tuple[Out, In, Kernel, Kernel], T, Dv],
+        bias: ArrayOperand[tuple[Out], T, Dv] | None,
+        stride: Stride,
+        padding: Padding,
+    ) -> None:
+        # an expression in the place of a weight: see `wengert.nn.replace`
+        object.__setattr__(self, "kernel", kernel)
+        object.__setattr__(self, "bias", bias)
+        object.__setattr__(self, "stride", stride)
+        object.__setattr__(self, "padding", padding)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         shape = self.kernel.shape

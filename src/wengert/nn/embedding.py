@@ -11,6 +11,7 @@ from typing import Any, Generic, final
 
 from wengert.arrays import Dv, Integers, T
 from wengert.graph import ArrayLayer, ArrayWeight
+from wengert.graph.expressions import ArrayOperand
 from wengert.nn.dims import N, Rows, Width
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import take
@@ -18,7 +19,7 @@ from wengert.plugins import Plugin
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Embedding(Generic[Rows, Width, T, Dv]):
     """Rows of a table: a vector of `Width` numbers for each of `Rows` symbols.
 
@@ -33,6 +34,10 @@ class Embedding(Generic[Rows, Width, T, Dv]):
     """
 
     table: ArrayWeight[tuple[Rows, Width], T, Dv]
+
+    def __init__(self, table: ArrayOperand[tuple[Rows, Width], T, Dv]) -> None:
+        # an expression in the place of a weight: see `wengert.nn.replace`
+        object.__setattr__(self, "table", table)
 
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod

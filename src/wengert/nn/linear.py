@@ -11,6 +11,7 @@ from typing import Any, Generic, final
 
 from wengert.arrays import Dv, T
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
+from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, shape_of, with_last_axis
 from wengert.nn.dims import In, N, Out
 from wengert.nn.making import Beginning, Seed
@@ -19,7 +20,7 @@ from wengert.plugins import Plugin
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Linear(Generic[In, Out, T, Dv]):
     """x W + b on the last axis: features `In` to `Out`.
 
@@ -36,6 +37,14 @@ class Linear(Generic[In, Out, T, Dv]):
 
     weight: ArrayWeight[tuple[In, Out], T, Dv]
     bias: ArrayWeight[tuple[Out], T, Dv] | None = None
+
+    def __init__(
+        self, weight: ArrayOperand[tuple[In, Out], T, Dv], bias: ArrayOperand[tuple[Out], T, Dv] | None = None
+    ) -> None:
+        # an expression in the place of a weight: see `wengert.nn.replace`
+        object.__setattr__(self, "weight", weight)
+        object.__setattr__(self, "bias", bias)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         if self.bias is not None:

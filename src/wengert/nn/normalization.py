@@ -11,6 +11,7 @@ from typing import Any, Generic, final
 
 from wengert.arrays import Dv, S, T
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
+from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, with_last_axis
 from wengert.nn.dims import N, Width
 from wengert.nn.making import Beginning
@@ -19,7 +20,7 @@ from wengert.plugins import Plugin
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class LayerNorm(Generic[Width, T, Dv]):
     """Normalization over the last axis, of `Width` features.
 
@@ -38,6 +39,18 @@ class LayerNorm(Generic[Width, T, Dv]):
     scale: ArrayWeight[tuple[Width], T, Dv]
     offset: ArrayWeight[tuple[Width], T, Dv]
     eps: float = 1e-5
+
+    def __init__(
+        self,
+        scale: ArrayOperand[tuple[Width], T, Dv],
+        offset: ArrayOperand[tuple[Width], T, Dv],
+        eps: float = 1e-5,
+    ) -> None:
+        # an expression in the place of a weight: see `wengert.nn.replace`
+        object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "offset", offset)
+        object.__setattr__(self, "eps", eps)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         check_weight("LayerNorm", "an offset", self.offset.shape, self.scale.shape)

@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, TypeAlias, final
 from wengert.arrays import Dv, Shape, T
 from wengert.dims import Mul
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
+from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import Hidden, In, N
 from wengert.nn.making import Beginning, Seed
@@ -24,7 +25,7 @@ Given: TypeAlias = tuple[ArrayExpression[Any, T, Dv], ArrayExpression[Any, T, Dv
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class LSTMCell(Generic[In, Hidden, T, Dv]):
     """One step of a long short-term memory.
 
@@ -45,6 +46,18 @@ class LSTMCell(Generic[In, Hidden, T, Dv]):
     inputs: ArrayWeight[tuple[In, Mul[Literal[4], Hidden]], T, Dv]
     hidden: ArrayWeight[tuple[Hidden, Mul[Literal[4], Hidden]], T, Dv]
     bias: ArrayWeight[tuple[Mul[Literal[4], Hidden]], T, Dv]
+
+    def __init__(
+        self,
+        inputs: ArrayOperand[tuple[In, Mul[Literal[4], Hidden]], T, Dv],
+        hidden: ArrayOperand[tuple[Hidden, Mul[Literal[4], Hidden]], T, Dv],
+        bias: ArrayOperand[tuple[Mul[Literal[4], Hidden]], T, Dv],
+    ) -> None:
+        # an expression in the place of a weight: see `wengert.nn.replace`
+        object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "hidden", hidden)
+        object.__setattr__(self, "bias", bias)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         size = self.hidden.shape[0]
@@ -97,7 +110,7 @@ class LSTMCell(Generic[In, Hidden, T, Dv]):
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class GRUCell(Generic[In, Hidden, T, Dv]):
     """One step of a gated recurrent unit.
 
@@ -119,6 +132,20 @@ class GRUCell(Generic[In, Hidden, T, Dv]):
     hidden: ArrayWeight[tuple[Hidden, Mul[Literal[3], Hidden]], T, Dv]
     bias: ArrayWeight[tuple[Mul[Literal[3], Hidden]], T, Dv]
     hidden_bias: ArrayWeight[tuple[Hidden], T, Dv]
+
+    def __init__(
+        self,
+        inputs: ArrayOperand[tuple[In, Mul[Literal[3], Hidden]], T, Dv],
+        hidden: ArrayOperand[tuple[Hidden, Mul[Literal[3], Hidden]], T, Dv],
+        bias: ArrayOperand[tuple[Mul[Literal[3], Hidden]], T, Dv],
+        hidden_bias: ArrayOperand[tuple[Hidden], T, Dv],
+    ) -> None:
+        # an expression in the place of a weight: see `wengert.nn.replace`
+        object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "hidden", hidden)
+        object.__setattr__(self, "bias", bias)
+        object.__setattr__(self, "hidden_bias", hidden_bias)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         size = self.hidden.shape[0]

@@ -12,7 +12,9 @@ from typing import TypeAlias
 
 from wengert.errors import ArgumentError
 from wengert.graph import Weight
+from wengert.graph.node import Expression
 from wengert.graph.operand import unlifted
+from wengert.graph.order import below
 
 Found: TypeAlias = dict[str, Weight]
 
@@ -53,6 +55,7 @@ def former_weights(model: object) -> Found:
 def _placed(model: object) -> Iterator[tuple[Weight, str, str]]:
     """Each weight with its place, and with its place as it is written, private attributes of Wengert's included."""
     met: set[int] = set()
+    computed: list[tuple[str, str, Expression]] = []
     waiting: list[tuple[str, str, object]] = [("", "", model)]
     while waiting:
         place, written, held = waiting.pop()
@@ -63,15 +66,24 @@ def _placed(model: object) -> Iterator[tuple[Weight, str, str]]:
         if isinstance(part, Weight):
             yield part, place or "weight", written or "weight"
             continue
+        if isinstance(part, Expression):
+            computed.append((place, written, part))
+            continue
         ours = type(part).__module__.startswith("wengert.")
         waiting += [
             (place if ours and name.startswith("_") else _within(place, name), _within(written, name), x)
             for name, x in reversed([*parts_of(part)])
         ]
+    for place, written, expression in computed:  # in the place of a weight: those that stand nowhere else
+        inside = [weight for weight in below(expression, ())[1] if id(weight) not in met]
+        met.update(map(id, inside))
+        for i, weight in enumerate(inside):
+            name = str(i) if len(inside) > 1 else ""
+            yield weight, _within(place, name), _within(written, name)
 
 
 def _within(place: str, name: str) -> str:
-    return f"{place}.{name}" if place else name
+    return f"{place}.{name}".strip(".") or "weight"
 
 
 def parts_of(x: object) -> Iterator[tuple[str, object]]:

@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, final
 from wengert.arrays import Dv, T
 from wengert.dims import Mul
 from wengert.graph import ArrayExpression, ArrayWeight
+from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import Hidden, In, N
 from wengert.nn.making import Beginning, Seed
@@ -21,7 +22,7 @@ from wengert.plugins import Plugin
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class TreeLSTM(Generic[In, Hidden, T, Dv]):
     """A binary tree of memories: `leaf` takes an input, `node` the states of two children.
 
@@ -46,6 +47,22 @@ class TreeLSTM(Generic[In, Hidden, T, Dv]):
     left: ArrayWeight[tuple[Hidden, Mul[Literal[5], Hidden]], T, Dv]
     right: ArrayWeight[tuple[Hidden, Mul[Literal[5], Hidden]], T, Dv]
     node_bias: ArrayWeight[tuple[Mul[Literal[5], Hidden]], T, Dv]
+
+    def __init__(
+        self,
+        inputs: ArrayOperand[tuple[In, Mul[Literal[3], Hidden]], T, Dv],
+        bias: ArrayOperand[tuple[Mul[Literal[3], Hidden]], T, Dv],
+        left: ArrayOperand[tuple[Hidden, Mul[Literal[5], Hidden]], T, Dv],
+        right: ArrayOperand[tuple[Hidden, Mul[Literal[5], Hidden]], T, Dv],
+        node_bias: ArrayOperand[tuple[Mul[Literal[5], Hidden]], T, Dv],
+    ) -> None:
+        # an expression in the place of a weight: see `wengert.nn.replace`
+        object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "bias", bias)
+        object.__setattr__(self, "left", left)
+        object.__setattr__(self, "right", right)
+        object.__setattr__(self, "node_bias", node_bias)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         size = self.left.shape[0]

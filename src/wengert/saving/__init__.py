@@ -7,5 +7,6 @@ Refuses to know: interpreters' insides; loops, which say when to save.
 from __future__ import annotations
 
 from wengert.saving.checkpoint import Checkpoint, load, names, save
+from wengert.saving.portable import Portable, portable
 
-__all__ = ["Checkpoint", "load", "names", "save"]
+__all__ = ["Checkpoint", "Portable", "load", "names", "portable", "save"]

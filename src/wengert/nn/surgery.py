@@ -1,0 +1,252 @@
+"""Models with parts exchanged: freezing, tying, replacing, other settings. Each gives a new model, the old one stays.
+
+Knows: models as dataclasses, other objects with attributes, lists, tuples and dictionaries; that what stands in two
+places of a model does so afterwards, too.
+Refuses to know: what a model computes.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, TypeAlias, TypeVar, cast
+
+from wengert.arrays import is_array
+from wengert.errors import ArgumentError, DTypeError, ShapeError
+from wengert.graph import ArrayWeight, DoubleWeight, Weight
+from wengert.graph.node import Expression
+from wengert.graph.operand import lift_any, shown, unlifted
+from wengert.graph.weights import data_of
+from wengert.nn.summary import parts_of
+from wengert.nn.summary import weights as weights_of
+from wengert.ops import permute_dims, stop_gradient
+from wengert.plugins import Plugin
+from wengert.site import user_position
+
+M = TypeVar("M")
+Where: TypeAlias = str | Callable[[Any], object]  # Any: the model
+
+
+def map_weights(model: M, transform: Callable[[Weight], object]) -> M:
+    """The model with `transform(weight)`, a weight or an expression, in the place of each weight; called once for each.
+
+    >>> from wengert.nn import Linear, weights
+    >>> from wengert.plugins import SGD
+    >>> layer = Linear.make(SGD(learning_rate=0.1), 3, 2, seed=0)
+    >>> half = map_weights(layer, lambda weight: weight * 0.5)
+    >>> bool((half.weight.predict().run() * 2 == layer.weight.data).all())
+    True
+    """
+    return _changed(
+        model, {id(weight): transform(weight) for weight in _all_weights("map_weights", model).values()}
+    )
+
+
+def freeze(model: M, where: Where | None = None) -> M:
+    """The model, or its part `where`, with weights that no training reaches; they are saved and loaded as before.
+
+    Raises ArgumentError for a part whose weights are all frozen, and one without weights.
+    >>> import numpy as np
+    >>> from wengert import sum
+    >>> from wengert.nn import Linear, weights
+    >>> from wengert.plugins import SGD
+    >>> layer = freeze(Linear.make(SGD(learning_rate=0.1), 3, 2, seed=0), "weight")
+    >>> before = [w.data for w in weights(layer).values()]
+    >>> _ = sum(layer(np.ones((1, 3), np.float32))).train().run()
+    >>> [bool((w.data == x).all()) for w, x in zip(weights(layer).values(), before)]
+    [True, False]
+    """
+    parts = [model] if where is None else [part for _, part in _found("freeze", model, where)]
+    weights = {id(w): w for part in parts for w in _free(part)}
+    if not weights:
+        raise ArgumentError(
+            f"freeze: there is no weight to freeze in {shown(parts[0])}; it has none, or all are frozen\n"
+            f"  at {user_position()}"
+        )
+    return _changed(model, {key: stop_gradient(cast(Any, weight)) for key, weight in weights.items()})
+
+
+def replace(model: M, where: Where, new: object) -> M:
+    """The model with `new` at `where`: a place, such as "head.weight", or a function of the model, `lambda m: m.head`.
+
+    In the place of a weight stands an expression or an array of its shape and dtype, in that of a layer anything.
+    Raises ArgumentError where the model has no such part, ShapeError and DTypeError.
+    >>> from wengert.nn import Linear
+    >>> from wengert.plugins import SGD
+    >>> settings = SGD(learning_rate=0.1)
+    >>> model = {"body": Linear.make(settings, 3, 4, seed=0), "head": Linear.make(settings, 4, 10, seed=1)}
+    >>> replace(model, "head", Linear.make(settings, 4, 2, seed=2))["head"].weight.shape
+    (4, 2)
+    """
+    changes: dict[int, object] = {}
+    for place, part in _found("replace", model, where):
+        changes[id(part)] = _fitting("replace", place, part, new) if isinstance(part, Expression) else new
+    return _changed(model, changes)
+
+
+def tie(model: M, where: Where, to: Where) -> M:
+    """The model with the weight at `to` also at `where`, transposed where its shape has to be: one weight for both.
+
+    Raises as `replace`.
+    >>> from wengert.nn import Embedding, Linear, weights
+    >>> from wengert.plugins import SGD
+    >>> settings = SGD(learning_rate=0.1)
+    >>> model = {"words": Embedding.make(settings, 9, 4, seed=0), "out": Linear.make(settings, 4, 9, seed=1)}
+    >>> list(weights(tie(model, "out.weight", to="words.table")))
+    ['words.table', 'out.bias']
+    """
+    sources = list(_found("tie", model, to))
+    if len(sources) != 1 or not isinstance(sources[0][1], Expression):
+        raise ArgumentError(
+            f"tie: one weight is tied to, and {to!r} is {', '.join(place for place, _ in sources)}\n"
+            f"  at {user_position()}"
+        )
+    source: Any = sources[0][1]  # Any: an expression of any type
+    changes: dict[int, object] = {}
+    for place, part in _found("tie", model, where):
+        shape = part.kind.shape if isinstance(part, Expression) else None
+        turned = shape is not None and len(shape) == 2 and shape != source.kind.shape == shape[::-1]
+        changes[id(part)] = _fitting("tie", place, part, permute_dims(source, (1, 0)) if turned else source)
+    return _changed(model, changes)
+
+
+def with_settings(model: M, where: Where, settings: Plugin) -> M:
+    """The model with new weights of other settings at `where`, with the same values.
+
+    State of their optimizers goes with them as far as those of the new settings have it: the moments of Adam, to AdamW.
+    A place may have stars: "*.bias". Raises as `replace`.
+    >>> from wengert.nn import Linear, weights
+    >>> from wengert.plugins import SGD
+    >>> layer = Linear.make(SGD(learning_rate=0.1), 3, 2, seed=0)
+    >>> slow = with_settings(layer, "weight", SGD(learning_rate=0.01))
+    >>> [weight.settings.learning_rate for weight in weights(slow).values()]
+    [0.01, 0.1]
+    """
+    changes: dict[int, object] = {}
+    for _, part in _found("with_settings", model, where):
+        for weight in weights_of(part).values():
+            changes[id(weight)] = _remade(weight, settings)
+    if not changes:
+        raise ArgumentError(f"with_settings: there is no weight at {where!r}\n  at {user_position()}")
+    return _changed(model, changes)
+
+
+def _remade(weight: Weight, settings: Plugin) -> Weight:
+    data: Any = data_of(weight)  # Any: a number or an array
+    made: Weight
+    if isinstance(weight, ArrayWeight):
+        made = settings.array_weight(data, name=weight._name)
+    elif isinstance(weight, DoubleWeight):
+        made = settings.double_weight(data, name=weight._name)
+    else:
+        made = settings.float_weight(data, name=weight._name)
+    for key, value in weight.optimizer.kept().items():
+        if hasattr(type(made.optimizer), key):
+            setattr(made.optimizer, key, value.copy() if is_array(value) else value)
+    return made
+
+
+def _all_weights(who: str, model: object) -> Mapping[str, Weight]:
+    found = weights_of(model)
+    if not found:
+        raise ArgumentError(f"{who}: there is no weight in {shown(model)}\n  at {user_position()}")
+    return found
+
+
+def _free(model: object) -> Iterator[Weight]:
+    """The weights that stand in a model by themselves, under no expression."""
+    for _, part in _walk(model):
+        if isinstance(part, Weight):
+            yield part
+
+
+def _walk(model: object) -> Iterator[tuple[str, object]]:
+    """All parts of a model, by place, each once."""
+    met: set[int] = set()
+    waiting: list[tuple[str, object]] = [("", model)]
+    while waiting:
+        place, held = waiting.pop()
+        part = unlifted(held)
+        if id(part) not in met:
+            met.add(id(part))
+            yield place, part
+            if not isinstance(part, Expression):
+                inner = [(f"{place}.{name}" if place else name, x) for name, x in parts_of(part)]
+                waiting += reversed(inner)
+
+
+def _found(who: str, model: object, where: Where) -> list[tuple[str, object]]:
+    """The parts of a model that `where` tells; ArgumentError for none."""
+    parts = list(_walk(model))
+    if isinstance(where, str):
+        found = [(place, part) for place, part in parts if fnmatchcase(place, where)]
+    elif callable(where):
+        told = where(model)
+        wanted = {id(unlifted(x)) for x in (told if isinstance(told, (list, tuple)) else [told])} | {id(told)}
+        found = [(place, part) for place, part in parts if id(part) in wanted]
+    else:
+        found = []
+    if not found:
+        places = ", ".join(repr(place) for place, part in parts if isinstance(part, Expression))
+        raise ArgumentError(
+            f"{who}: the model has no part at {where!r}; write a place, or a function of the model; it has "
+            f"{places[:300] or 'no weights'}\n  at {user_position()}"
+        )
+    return found
+
+
+def _fitting(who: str, place: str, old: object, new: object) -> Expression:
+    """`new` as an expression for the place of a weight."""
+    made = lift_any(new, who)
+    if not isinstance(old, Expression):
+        raise ArgumentError(f"{who}: {place!r} is no weight, but {shown(old)}\n  at {user_position()}")
+    if made.kind.shape != old.kind.shape:
+        raise ShapeError(
+            f"{who}: {place!r} has shape {old.kind.shape}, what is put there {made.kind.shape}\n  at {user_position()}"
+        )
+    if made.kind.dtype != old.kind.dtype:
+        raise DTypeError(
+            f"{who}: {place!r} is {old.kind.dtype}, what is put there {made.kind.dtype}\n  at {user_position()}"
+        )
+    return made
+
+
+def _changed(model: M, changes: Mapping[int, object]) -> M:
+    """A copy of a model with other parts, by the identity of those they replace; what has none of them is itself."""
+    made: dict[int, object] = dict(changes)
+    opened: set[int] = set()
+    stack: list[object] = [model]
+    while stack:
+        part = unlifted(stack[-1])
+        key = id(part)
+        inner = [] if key in made or isinstance(part, Expression) else [x for _, x in parts_of(part)]
+        left = [x for x in inner if id(unlifted(x)) not in made and id(unlifted(x)) not in opened]
+        if left and key not in opened:
+            opened.add(key)
+            stack += left
+            continue
+        stack.pop()
+        if key not in made:
+            changed = (x for x in inner if made.get(id(unlifted(x)), x) is not unlifted(x))
+            made[key] = part if next(changed, None) is None else _copied(part, made)
+    return cast(M, made[id(unlifted(model))])
+
+
+def _copied(part: Any, made: Mapping[int, object]) -> object:  # Any: a model's part of any class
+    def new(x: object) -> Any:  # Any: as above
+        return made.get(id(unlifted(x)), x)
+
+    if isinstance(part, tuple):
+        values = map(new, part)
+        return type(part)(*values) if hasattr(part, "_fields") else type(part)(values)
+    if isinstance(part, list):
+        return type(part)(map(new, part))
+    changed = copy.copy(part)
+    if isinstance(part, Mapping):
+        for name, x in part.items():
+            changed[name] = new(x)
+    else:
+        for name, x in vars(part).items():
+            object.__setattr__(changed, name, new(x))
+    return changed

@@ -1,0 +1,113 @@
+"""Arrays of other libraries are taken where an array is: DLPack, `__array__`, `__array_interface__`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.arrays import interchanged
+from wengert.errors import DTypeError, NotDifferentiableError
+from wengert.plugins import SGD
+
+SETTINGS = SGD(learning_rate=0.1)
+
+
+class DLPack:
+    def __init__(self, x: np.ndarray[Any, Any]) -> None:
+        self.x = x
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.x.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.x.__dlpack_device__()
+
+
+class Column:
+    def __init__(self, x: np.ndarray[Any, Any]) -> None:
+        self.x = x
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.x
+
+
+class Interface:
+    def __init__(self, x: np.ndarray[Any, Any]) -> None:
+        self.x = x
+        self.__array_interface__ = x.__array_interface__
+
+
+FORMS = DLPack, Column, Interface
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_array_of_another_library_is_one(form: Any) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    w = SETTINGS.array_weight(form(x), 2, 3)
+    assert np.array_equal(w.data, x)
+    assert wg.literal(form(x), 2, 3).shape == (2, 3)
+    made = [
+        wg.lift(form(x)),
+        wg.relu(form(x)),
+        w * form(x),
+        form(x) + w,
+        wg.gather(wg.lift(form(x))).map(lambda t: t[0]),
+    ]
+    assert [np.shape(it.predict().run() if hasattr(it, "predict") else it.run()) for it in made] == [
+        (2, 3)
+    ] * 5
+    assert np.array_equal((w * form(x)).predict().run(), x * x)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_its_owner_writes_later_is_not_seen(form: Any) -> None:
+    x = np.ones(3)
+    layer = wg.lift(form(x)) * 1.0
+    x[:] = 7.0
+    assert layer.predict().run().tolist() == [1.0, 1.0, 1.0]
+
+
+def test_reading_copies_nothing() -> None:
+    x = np.ones(3)
+    for form in FORMS:
+        assert np.shares_memory(interchanged(form(x)), x)
+
+
+def test_integers_are_indices() -> None:
+    assert wg.take(wg.lift(np.arange(3.0)), Column(np.array([2, 0]))).predict().run().tolist() == [2.0, 0.0]  # type: ignore[arg-type, call-overload]  # arrays of others are taken when run
+
+
+def test_what_cannot_be_read_says_so() -> None:
+    class Needs(DLPack):
+        def __dlpack__(self, **options: Any) -> Any:
+            raise BufferError("it requires a gradient")
+
+        def detach(self) -> None: ...
+
+    with pytest.raises(
+        DTypeError, match=r"Needs cannot be read as an array: it requires a gradient; write x\.detach\(\)"
+    ):
+        wg.lift(Needs(np.ones(2)))  # type: ignore[call-overload]  # arrays of others are taken when run
+    with pytest.raises(DTypeError, match=r"test_interchange\.py:"):
+        wg.literal(Needs(np.ones(2)))  # type: ignore[type-var]  # as above
+    with pytest.raises(DTypeError, match="expected an array, got 'text'"):
+        SETTINGS.array_weight("text")  # type: ignore[type-var]  # the misuse that is tested
+    with pytest.raises(DTypeError, match="an array of int64 is not differentiable"):
+        SETTINGS.array_weight(Column(np.arange(3)))  # type: ignore[type-var]  # as above
+    with pytest.raises(NotDifferentiableError):
+        wg.lift(object())  # type: ignore[call-overload]  # the misuse that is tested
+
+
+@pytest.mark.parametrize("library", ["torch", "jax.numpy", "pandas", "polars"])
+def test_libraries_that_are_installed(library: str) -> None:
+    made: Any = pytest.importorskip(library)
+    x = (
+        made.Series([1.0, 2.0])
+        if hasattr(made, "Series")
+        else importlib.import_module(library).asarray([1.0, 2.0])
+    )
+    assert wg.sum(wg.lift(x) * 2.0).predict().run() == pytest.approx(6.0)
