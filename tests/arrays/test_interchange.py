@@ -78,28 +78,34 @@ def test_reading_copies_nothing() -> None:
 
 
 def test_integers_are_indices() -> None:
-    assert wg.take(wg.lift(np.arange(3.0)), Column(np.array([2, 0]))).predict().run().tolist() == [2.0, 0.0]  # type: ignore[arg-type, call-overload]  # arrays of others are taken when run
+    column: Any = Column(np.array([2, 0]))
+    assert wg.take(wg.lift(np.arange(3.0)), column).predict().run().tolist() == [2.0, 0.0]
 
 
 def test_what_cannot_be_read_says_so() -> None:
-    class Needs(DLPack):
+    class Needing(DLPack):
         def __dlpack__(self, **options: Any) -> Any:
             raise BufferError("it requires a gradient")
 
         def detach(self) -> None: ...
 
+    needs: Any = Needing(np.ones(2))  # Any: checkers know arrays of numpy and cupy only, and misuse
+    column: Any = Column(np.arange(3))
+    text: Any = "text"
+    thing: Any = object()
+
     with pytest.raises(
-        DTypeError, match=r"Needs cannot be read as an array: it requires a gradient; write x\.detach\(\)"
+        DTypeError, match=r"Needing cannot be read as an array: it requires a gradient; write x\.detach\(\)"
     ):
-        wg.lift(Needs(np.ones(2)))  # type: ignore[call-overload]  # arrays of others are taken when run
+        wg.lift(needs)
     with pytest.raises(DTypeError, match=r"test_interchange\.py:"):
-        wg.literal(Needs(np.ones(2)))  # type: ignore[type-var]  # as above
+        wg.literal(needs)
     with pytest.raises(DTypeError, match="expected an array, got 'text'"):
-        SETTINGS.array_weight("text")  # type: ignore[type-var]  # the misuse that is tested
+        SETTINGS.array_weight(text)
     with pytest.raises(DTypeError, match="an array of int64 is not differentiable"):
-        SETTINGS.array_weight(Column(np.arange(3)))  # type: ignore[type-var]  # as above
+        SETTINGS.array_weight(column)
     with pytest.raises(NotDifferentiableError):
-        wg.lift(object())  # type: ignore[call-overload]  # the misuse that is tested
+        wg.lift(thing)
 
 
 @pytest.mark.parametrize("library", ["torch", "jax.numpy", "pandas", "polars"])

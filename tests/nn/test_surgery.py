@@ -155,6 +155,7 @@ def test_other_settings_have_the_values_and_the_state() -> None:
         "Second",
     ]
     old, new = it.out.bias, other.out.bias
+    assert old is not None and new is not None
     assert new is not old and np.array_equal(new.data, old.data)
     assert {k: np.array(v).tolist() for k, v in new.optimizer.kept().items()} == {
         k: np.array(v).tolist() for k, v in old.optimizer.kept().items()

@@ -6,6 +6,7 @@ Refuses to know: interpreters' insides. Layers are made of public operations and
 
 from __future__ import annotations
 
+from wengert.models import freeze, map_weights, replace, tie, weights, with_settings
 from wengert.nn.attention import MultiHeadAttention
 from wengert.nn.convolution import Conv2d
 from wengert.nn.dropout import Dropout
@@ -15,8 +16,7 @@ from wengert.nn.normalization import LayerNorm
 from wengert.nn.recurrent import GRUCell, LSTMCell
 from wengert.nn.seeded import Seeded, Seeds
 from wengert.nn.sequential import Sequential
-from wengert.nn.summary import summary, weights
-from wengert.nn.surgery import freeze, map_weights, replace, tie, with_settings
+from wengert.nn.summary import summary
 from wengert.nn.tree import TreeLSTM
 
 __all__ = [

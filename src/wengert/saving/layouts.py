@@ -15,6 +15,7 @@ from wengert.arrays import HOST, Value
 from wengert.errors import ArgumentError, CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown, unlifted
+from wengert.models import parts_of
 from wengert.nn import (
     Conv2d,
     Embedding,
@@ -25,7 +26,6 @@ from wengert.nn import (
     MultiHeadAttention,
     Sequential,
 )
-from wengert.nn.summary import parts_of
 from wengert.saving.manifest import Broken, brief
 from wengert.site import user_position
 

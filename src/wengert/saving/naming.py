@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown
+from wengert.models import former_weights
 from wengert.nn import weights as weights_at
-from wengert.nn.summary import former_weights
 from wengert.saving.manifest import STATES, brief
 from wengert.site import user_position
 

@@ -1,8 +1,8 @@
-"""Models with parts exchanged: freezing, tying, replacing, other settings. Each gives a new model, the old one stays.
+"""Models as structures: where their weights are, and models with parts exchanged, each new while the old one stays.
 
-Knows: models as dataclasses, other objects with attributes, lists, tuples and dictionaries; that what stands in two
-places of a model does so afterwards, too.
-Refuses to know: what a model computes.
+Knows: models as dataclasses, other objects with attributes, lists, tuples and dictionaries; that an expression may
+stand in the place of a weight, and that what stands in two places of a model does so afterwards, too.
+Refuses to know: what a model computes, and ready-made layers.
 """
 
 from __future__ import annotations
@@ -17,15 +17,92 @@ from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph import ArrayWeight, DoubleWeight, Weight
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown, unlifted
+from wengert.graph.order import below
 from wengert.graph.weights import data_of
-from wengert.nn.summary import parts_of
-from wengert.nn.summary import weights as weights_of
 from wengert.ops import permute_dims, stop_gradient
 from wengert.plugins import Plugin
 from wengert.site import user_position
 
+Found: TypeAlias = dict[str, Weight]
 M = TypeVar("M")
 Where: TypeAlias = str | Callable[[Any], object]  # Any: the model
+
+
+def weights(model: object) -> Found:
+    """The weights of a model by their place in it, each once, in the order in which they are written.
+
+    Raises ArgumentError where two have one place, as in `{"a.b": w, "a": {"b": v}}`.
+
+    >>> from wengert.nn import Linear
+    >>> from wengert.plugins import SGD
+    >>> list(weights({"head": Linear.make(SGD(learning_rate=0.1), 3, 2, seed=0)}))
+    ['head.weight', 'head.bias']
+
+    A weight that has been lifted is one, too.
+    >>> from wengert import lift
+    >>> list(weights({"start": lift(SGD(learning_rate=0.1).double_weight(0.0))}))
+    ['start']
+    """
+    found: Found = {}
+    for weight, place, written in _placed(model):
+        other = found.setdefault(place, weight)
+        if other is not weight and place != written:
+            other = found.setdefault(written, weight)
+        if other is not weight:
+            raise ArgumentError(
+                f"two weights stand at {place!r}: one made at {other.site}, one at {weight.site}; rename a key, or "
+                "an attribute, on the way to one of them"
+            )
+    return found
+
+
+def former_weights(model: object) -> Found:
+    """The weights by names that files of earlier versions have, with the private attributes of Wengert's classes."""
+    return {written: weight for weight, _, written in _placed(model)}
+
+
+def _placed(model: object) -> Iterator[tuple[Weight, str, str]]:
+    """Each weight with its place, and with its place as it is written, private attributes of Wengert's included."""
+    met: set[int] = set()
+    computed: list[tuple[str, str, Expression]] = []
+    waiting: list[tuple[str, str, object]] = [("", "", model)]
+    while waiting:
+        place, written, held = waiting.pop()
+        part = unlifted(held)
+        if id(part) in met:
+            continue
+        met.add(id(part))
+        if isinstance(part, Weight):
+            yield part, place or "weight", written or "weight"
+            continue
+        if isinstance(part, Expression):
+            computed.append((place, written, part))
+            continue
+        ours = type(part).__module__.startswith("wengert.")
+        waiting += [
+            (place if ours and name.startswith("_") else _within(place, name), _within(written, name), x)
+            for name, x in reversed([*parts_of(part)])
+        ]
+    for place, written, expression in computed:  # in the place of a weight: those that stand nowhere else
+        inside = [weight for weight in below(expression, ())[1] if id(weight) not in met]
+        met.update(map(id, inside))
+        for i, weight in enumerate(inside):
+            name = str(i) if len(inside) > 1 else ""
+            yield weight, _within(place, name), _within(written, name)
+
+
+def _within(place: str, name: str) -> str:
+    return f"{place}.{name}".strip(".") or "weight"
+
+
+def parts_of(x: object) -> Iterator[tuple[str, object]]:
+    """Parts of a model's part, by name; values of other libraries have none."""
+    if isinstance(x, Mapping):
+        yield from ((str(key), part) for key, part in x.items())
+    elif isinstance(x, list | tuple):
+        yield from ((str(i), part) for i, part in enumerate(x))
+    elif not isinstance(x, type) and not callable(getattr(type(x), "__get__", None)):
+        yield from getattr(x, "__dict__", {}).items()
 
 
 def map_weights(model: M, transform: Callable[[Weight], object]) -> M:
@@ -58,13 +135,13 @@ def freeze(model: M, where: Where | None = None) -> M:
     [True, False]
     """
     parts = [model] if where is None else [part for _, part in _found("freeze", model, where)]
-    weights = {id(w): w for part in parts for w in _free(part)}
-    if not weights:
+    free = {id(w): w for part in parts for w in _free(part)}
+    if not free:
         raise ArgumentError(
             f"freeze: there is no weight to freeze in {shown(parts[0])}; it has none, or all are frozen\n"
             f"  at {user_position()}"
         )
-    return _changed(model, {key: stop_gradient(cast(Any, weight)) for key, weight in weights.items()})
+    return _changed(model, {key: stop_gradient(cast(Any, weight)) for key, weight in free.items()})
 
 
 def replace(model: M, where: Where, new: object) -> M:
@@ -125,7 +202,7 @@ def with_settings(model: M, where: Where, settings: Plugin) -> M:
     """
     changes: dict[int, object] = {}
     for _, part in _found("with_settings", model, where):
-        for weight in weights_of(part).values():
+        for weight in weights(part).values():
             changes[id(weight)] = _remade(weight, settings)
     if not changes:
         raise ArgumentError(f"with_settings: there is no weight at {where!r}\n  at {user_position()}")
@@ -148,7 +225,7 @@ def _remade(weight: Weight, settings: Plugin) -> Weight:
 
 
 def _all_weights(who: str, model: object) -> Mapping[str, Weight]:
-    found = weights_of(model)
+    found = weights(model)
     if not found:
         raise ArgumentError(f"{who}: there is no weight in {shown(model)}\n  at {user_position()}")
     return found
