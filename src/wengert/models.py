@@ -211,13 +211,14 @@ def with_settings(model: M, where: Where, settings: Plugin) -> M:
 
 def _remade(weight: Weight, settings: Plugin) -> Weight:
     data: Any = data_of(weight)  # Any: a number or an array
+    name = None if weight.name == weight.site else weight.name
     made: Weight
     if isinstance(weight, ArrayWeight):
-        made = settings.array_weight(data, name=weight._name)
+        made = settings.array_weight(data, name=name)
     elif isinstance(weight, DoubleWeight):
-        made = settings.double_weight(data, name=weight._name)
+        made = settings.double_weight(data, name=name)
     else:
-        made = settings.float_weight(data, name=weight._name)
+        made = settings.float_weight(data, name=name)
     for key, value in weight.optimizer.kept().items():
         if hasattr(type(made.optimizer), key):
             setattr(made.optimizer, key, value.copy() if is_array(value) else value)

@@ -290,7 +290,7 @@ def _all(
     """Of each weight, what a file that `save` wrote has."""
     given: list[Given] = []
     for name, weight in named.items():
-        device, saved = weight._device, manifest.weights[name].state if optimizer else None
+        device, saved = weight.kind.device, manifest.weights[name].state if optimizer else None
         state = (
             None
             if saved is None
@@ -320,7 +320,7 @@ def _some(container: Container, parts: Sequence[Part], optimizer: bool) -> list[
         if optimizer and len(source.names) == 1 and (own := saved.get(source.names[0])) is not None:
             check_state(weight, place, own)
             state = _state_in(container, entries, source.names[0], own, weight)
-        given.append(Given(weight, restored(data, weight._device), state))
+        given.append(Given(weight, restored(data, weight.kind.device), state))
     check_differences((), (), differ)
     return given
 
@@ -337,7 +337,7 @@ def _state_in(
         stands = as_form(container.value(at, entries[at]), x) if at in entries else None
         if stands is None:
             raise Broken(f"its header and its manifest do not have the same: {brief(at)}")
-        found[key] = restored(stands, weight._device)
+        found[key] = restored(stands, weight.kind.device)
     return found
 
 
