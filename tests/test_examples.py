@@ -158,3 +158,9 @@ def test_backward_by_hand_equals_train() -> None:  # D6, D120
         value = layer.forward.flat_map(send_one).run() if "hand" in style else layer.train().run()
         found.append((value, weight.data))
     assert found == [(6.0, 2.0 - 0.1 * 3.0)] * 3
+
+
+def test_adapters_learn_while_the_network_stays(capsys: Quiet) -> None:
+    first, before, after = example("lora").main()
+    assert first > 0.85 and after > before + 0.2
+    assert "the network is as it was; 4 weights, 152 elements" in capsys.readouterr().out

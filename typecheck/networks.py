@@ -43,6 +43,23 @@ def case_making() -> None:
     nn.Embedding.make(settings, Features(3), 4, seed=0)
 
 
+def case_expressions_in_the_place_of_weights(
+    kernel: wg.ArrayLayer[tuple[Literal[3], Literal[4]]], other: wg.ArrayLayer[tuple[Literal[5]]]
+) -> None:
+    made = nn.Linear(kernel)
+    assert_type(made, nn.Linear[Literal[3], Literal[4]])
+    frozen = nn.freeze(made, "weight")
+    assert_type(frozen, nn.Linear[Literal[3], Literal[4]])
+    assert_type(nn.replace(made, lambda m: m.weight, kernel), nn.Linear[Literal[3], Literal[4]])
+    assert_type(nn.tie({"a": made}, "a.weight", to="b"), dict[str, nn.Linear[Literal[3], Literal[4]]])
+    assert_type(nn.with_settings([made], "*", settings), list[nn.Linear[Literal[3], Literal[4]]])
+    nn.Linear(kernel, other)  # E: incompatible type
+    nn.Linear()  # E[call-arg]: weight
+    nn.freeze(made, 3)  # E[arg-type]: incompatible type "int"
+    nn.with_settings(made, "*", 0.1)  # E[arg-type]: incompatible type "float"
+    nn.map_weights(made, 3)  # E[arg-type]: incompatible type "int"
+
+
 def case_wrong_arguments() -> None:
     nn.Linear.make(settings, 3, seed=0)  # E[call-arg]
     nn.Linear.make(settings, 3, 4)  # E[call-arg]: seed

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import assert_type
+from typing import BinaryIO, assert_type
 
 import wengert as wg
-from wengert.saving import Checkpoint, load, save
+from wengert.saving import Checkpoint, Portable, load, names, portable, save
 
 
 def case_saving(w: wg.DoubleWeight, x: wg.ArrayWeight, path: Path) -> None:
@@ -26,3 +26,20 @@ def case_loading(w: wg.DoubleWeight, path: Path) -> None:
     found.step + 1  # E: Unsupported operand types|Unsupported left operand type for
     found.step = 1  # E: is read-only
     load(path)  # E: Missing positional argument "weights"
+
+
+def case_files_of_others(w: wg.DoubleWeight, file: BinaryIO, path: Path) -> None:
+    found = load(file, {"w": w}, strict=False, rename={"a": "w"})
+    assert_type(found.used, tuple[str, ...])
+    load(path, [w], rename=lambda name: None if name == "x" else name, layout="pytorch")
+    assert_type(names(path), list[str])
+    save(file, [w])
+    load(path, [w], rename="x")  # E[arg-type]: incompatible type "str"
+    load(path, [w], layout="keras")  # E[arg-type]: incompatible type "Literal
+    load(path, [w], False)  # E: Too many positional arguments
+
+
+def case_portable(layer: wg.DoubleLayer) -> None:
+    assert_type(portable(layer), Portable[wg.DoubleLayer])
+    assert_type(portable(layer).expression(), wg.DoubleLayer)
+    portable(layer).expression([], [3])  # E: incompatible type "int"
