@@ -23,7 +23,8 @@ from wengert.ops import permute_dims, stop_gradient
 from wengert.plugins import Plugin
 from wengert.site import user_position
 
-Found: TypeAlias = dict[str, Weight]
+# Any: of most models all weights are arrays; which element type and device nobody says
+Found: TypeAlias = dict[str, ArrayWeight[Any, Any, Any]]
 M = TypeVar("M")
 Where: TypeAlias = str | Callable[[Any], object]  # Any: the model
 
@@ -44,7 +45,8 @@ def weights(model: object) -> Found:
     ['start']
     """
     found: Found = {}
-    for weight, place, written in _placed(model):
+    for each, place, written in _placed(model):
+        weight = cast(ArrayWeight[Any, Any, Any], each)  # Any: as in `Found`
         other = found.setdefault(place, weight)
         if other is not weight and place != written:
             other = found.setdefault(written, weight)
@@ -56,7 +58,7 @@ def weights(model: object) -> Found:
     return found
 
 
-def former_weights(model: object) -> Found:
+def former_weights(model: object) -> dict[str, Weight]:
     """The weights by names that files of earlier versions have, with the private attributes of Wengert's classes."""
     return {written: weight for weight, _, written in _placed(model)}
 
