@@ -34,7 +34,7 @@ Rename: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
 Array: TypeAlias = Any  # of numpy, of any shape and dtype
 
 
-class Source(NamedTuple):
+class Recipe(NamedTuple):
     """The tensors of a file that make a weight. None is only used where all are there."""
 
     names: tuple[str, ...]
@@ -53,7 +53,7 @@ class Part(NamedTuple):
 
     place: str
     weight: Weight
-    source: Source
+    source: Recipe
 
 
 class Fit(NamedTuple):
@@ -95,7 +95,7 @@ def _third(i: int) -> Callable[[Array], Array]:
     return cut
 
 
-def _recurrent(**fields: Source) -> dict[str, tuple[Source, ...]]:
+def _recurrent(**fields: Recipe) -> dict[str, tuple[Recipe, ...]]:
     """The names of a cell, and those of the only layer of a module that runs it over a sequence."""
     return {
         field: (source, source._replace(names=tuple(f"{name}_l0" for name in source.names)))
@@ -103,47 +103,47 @@ def _recurrent(**fields: Source) -> dict[str, tuple[Source, ...]]:
     }
 
 
-def _attention() -> dict[str, tuple[Source, ...]]:
-    found: dict[str, tuple[Source, ...]] = {
-        "output.weight": (Source(("out_proj.weight",), _transposed),),
-        "output.bias": (Source(("out_proj.bias",), _same),),
+def _attention() -> dict[str, tuple[Recipe, ...]]:
+    found: dict[str, tuple[Recipe, ...]] = {
+        "output.weight": (Recipe(("out_proj.weight",), _transposed),),
+        "output.bias": (Recipe(("out_proj.bias",), _same),),
     }
     for i, part in enumerate(("query", "key", "value")):
         found[f"{part}.weight"] = (
-            Source(("in_proj_weight",), _third(i)),
-            Source((f"{part[0]}_proj_weight",), _transposed),
+            Recipe(("in_proj_weight",), _third(i)),
+            Recipe((f"{part[0]}_proj_weight",), _transposed),
         )
-        found[f"{part}.bias"] = (Source(("in_proj_bias",), _third(i)),)
+        found[f"{part}.bias"] = (Recipe(("in_proj_bias",), _third(i)),)
     return found
 
 
 # The weights of a layer, by their places in it, and from which arrays of PyTorch's module each may be made.
-_PYTORCH: Final[dict[type, Mapping[str, tuple[Source, ...]]]] = {
-    Linear: {"weight": (Source(("weight",), _transposed),), "bias": (Source(("bias",), _same),)},
-    Conv2d: {"kernel": (Source(("weight",), _same),), "bias": (Source(("bias",), _same),)},
-    Embedding: {"table": (Source(("weight",), _same),)},
-    LayerNorm: {"scale": (Source(("weight",), _same),), "offset": (Source(("bias",), _same),)},
+_PYTORCH: Final[dict[type, Mapping[str, tuple[Recipe, ...]]]] = {
+    Linear: {"weight": (Recipe(("weight",), _transposed),), "bias": (Recipe(("bias",), _same),)},
+    Conv2d: {"kernel": (Recipe(("weight",), _same),), "bias": (Recipe(("bias",), _same),)},
+    Embedding: {"table": (Recipe(("weight",), _same),)},
+    LayerNorm: {"scale": (Recipe(("weight",), _same),), "offset": (Recipe(("bias",), _same),)},
     LSTMCell: _recurrent(
-        inputs=Source(("weight_ih",), _transposed),
-        hidden=Source(("weight_hh",), _transposed),
-        bias=Source(("bias_ih", "bias_hh"), _sum),
+        inputs=Recipe(("weight_ih",), _transposed),
+        hidden=Recipe(("weight_hh",), _transposed),
+        bias=Recipe(("bias_ih", "bias_hh"), _sum),
     ),
     GRUCell: _recurrent(
-        inputs=Source(("weight_ih",), _transposed),
-        hidden=Source(("weight_hh",), _transposed),
-        bias=Source(("bias_ih", "bias_hh"), _without_candidate),
-        hidden_bias=Source(("bias_hh",), _candidate),
+        inputs=Recipe(("weight_ih",), _transposed),
+        hidden=Recipe(("weight_hh",), _transposed),
+        bias=Recipe(("bias_ih", "bias_hh"), _without_candidate),
+        hidden_bias=Recipe(("bias_hh",), _candidate),
     ),
     MultiHeadAttention: _attention(),
 }
 
 
-def sources(model: object, layout: Layout | None) -> dict[Weight, tuple[Source, ...]]:
+def sources(model: object, layout: Layout | None) -> dict[Weight, tuple[Recipe, ...]]:
     """From what each weight may be made, by the names that a file of this layout has; of none, that is not told.
 
     A `Sequential` of PyTorch has its layers by their numbers.
     """
-    found: dict[Weight, tuple[Source, ...]] = {}
+    found: dict[Weight, tuple[Recipe, ...]] = {}
     waiting: list[tuple[str, object]] = [("", model)] if layout is not None else []
     met: set[int] = set()
     while waiting:
@@ -153,12 +153,12 @@ def sources(model: object, layout: Layout | None) -> dict[Weight, tuple[Source, 
             continue
         met.add(id(part))
         if isinstance(part, Weight):
-            found.setdefault(part, (Source((place.removesuffix("."),), _same),))
+            found.setdefault(part, (Recipe((place.removesuffix("."),), _same),))
             continue
         table = _PYTORCH.get(type(part), {})
         for weight, at in _within(part) if table else ():
             found[weight] = tuple(
-                Source(tuple(place + name for name in source.names), source.make) for source in table[at]
+                Recipe(tuple(place + name for name in source.names), source.make) for source in table[at]
             )
             met.add(id(weight))
         if not table:
@@ -184,14 +184,14 @@ def fit(
     named: Mapping[str, Weight],
     former: Mapping[str, Weight],
     rename: Rename | None,
-    by_layout: Mapping[Weight, Sequence[Source]],
+    by_layout: Mapping[Weight, Sequence[Recipe]],
 ) -> Fit:
     """For each weight the tensors that make it, of which each may serve several."""
     at, dropped = _renamed(tensors, rename)
     before = {weight: place for place, weight in former.items()}
     parts: list[Part] = []
     for place, weight in named.items():
-        usual = [Source((name,), _same) for name in (place, before.get(weight, place))]
+        usual = [Recipe((name,), _same) for name in (place, before.get(weight, place))]
         for source in by_layout.get(weight, usual):
             if all(name in at for name in source.names):
                 found = tuple(at[name] for name in source.names)

@@ -37,7 +37,7 @@ class Portable(Generic[X]):
     def expression(
         self, literals: Sequence[Value] | None = None, weights: Sequence[Weight] | None = None
     ) -> X:
-        """What it is of, with these arrays and weights, or with its own. Raises ArgumentError for another number.
+        """The expression, with these arrays and weights or its own. Raises ArgumentError for another number of them.
 
         The structure is read by pickle: take it from whom you trust, as a function.
         """
@@ -50,7 +50,7 @@ class Portable(Generic[X]):
                 raise ArgumentError(
                     f"portable: it has {len(own)} {what}s, and {len(parts[what])} are given\n  at {user_position()}"
                 )
-        found: X = _Reader(self.structure, parts).load()
+        found: X = _Unpickler(self.structure, parts).load()
         return found
 
 
@@ -107,7 +107,7 @@ def _apart(pickler: Callable[..., Any], expression: X) -> Portable[X]:  # Any: o
     return Portable(sha256(structure).hexdigest(), structure, tuple(literals), tuple(weights))
 
 
-class _Reader(pickle.Unpickler):
+class _Unpickler(pickle.Unpickler):
     def __init__(self, structure: bytes, parts: dict[str, Sequence[object]]) -> None:
         super().__init__(io.BytesIO(structure))
         self.parts = parts
