@@ -108,12 +108,9 @@ def case_names_that_differ() -> None:  # T71
 
 
 def case_a_shape_of_neither_operand(n: int) -> None:  # T71: a forgotten axis, as in (N, 1) - (N,)
-    column - wg.literal(
-        data, 2
-    )  # E[shape]: would broadcast to \(2, 2\), a shape of neither.* expand_dims or broadcast_to$
-    wg.literal(
-        data, 2
-    ) * column  # E[shape]: ^multiply: shapes \(2,\) and \(2, 1\) would broadcast to \(2, 2\)
+    two = wg.literal(data, 2)
+    column - two  # E[shape]: would broadcast to \(2, 2\), a shape of neither.* expand_dims or broadcast_to$
+    two * column  # E[shape]: ^multiply: shapes \(2,\) and \(2, 1\) would broadcast to \(2, 2\)
     column - np.zeros(n, np.float32)  # E[shape]: shapes \(2, 1\) and \(\?,\) would broadcast to \(2, \?\)
     wg.literal(data, Batch, 1) - wg.literal(data, Batch)  # E[shape]: would broadcast to \(Batch, Batch\)
 

@@ -112,9 +112,8 @@ def case_cross_attention() -> None:  # T78
     values = wg.literal(data, 2, 5, 3)
     assert_type(cross_attention(queries, keys, values), wg.ArrayLayer[tuple[L2, L4, L3]])
     cross_attention(queries, keys, queries)  # E[shape]: ^cross_attention: U is both 5 and 4$
-    cross_attention(
-        queries, wg.literal(data, 2, 5, 3), values
-    )  # E[shape]: ^cross_attention: I is both 8 and 3$
+    narrow = wg.literal(data, 2, 5, 3)
+    cross_attention(queries, narrow, values)  # E[shape]: ^cross_attention: I is both 8 and 3$
 
 
 def case_attention_with_keys_and_values_confused(
