@@ -59,7 +59,7 @@ def test_mypy_with_the_plugin_refuses_none_but_a_wrong_one(folder: Path) -> None
     text = (folder / "perceptrons.py").read_text(encoding="utf-8")
     wrong = text.replace("MLP(784, 64, 10)", "MLP(785, 64, 10)")
     (folder / "wrong.py").write_text(wrong, encoding="utf-8")
-    (said,) = refusals(judges.mypy(folder, plugin=True))
+    (said,) = refusals(judges.mypy(folder, True, folder))
     assert re.match(r"wrong\.py:\d+: \[arg-type\]", said)
 
 

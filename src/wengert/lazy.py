@@ -111,7 +111,7 @@ def _joined(terms: Sequence[Term]) -> Sequence[Term]:
 
 def _has_few_rows(x: Product) -> bool:
     (n, k), (_, m) = x.left.shape, x.right.shape
-    return n * (k + m) < k * m
+    return bool(n * (k + m) < k * m)
 
 
 class LazyDelta:
