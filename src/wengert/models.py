@@ -131,10 +131,10 @@ def freeze(model: M, where: Where | None = None) -> M:
     >>> from wengert.nn import Linear, weights
     >>> from wengert.plugins import SGD
     >>> layer = freeze(Linear.make(SGD(learning_rate=0.1), 3, 2, seed=0), "weight")
-    >>> before = [w.data for w in weights(layer).values()]
+    >>> before = {place: w.data for place, w in weights(layer).items()}
     >>> _ = sum(layer(np.ones((1, 3), np.float32))).train().run()
-    >>> [bool((w.data == x).all()) for w, x in zip(weights(layer).values(), before)]
-    [True, False]
+    >>> {place: bool((w.data == before[place]).all()) for place, w in weights(layer).items()}
+    {'bias': False, 'weight': True}
     """
     parts = [model] if where is None else [part for _, part in _found("freeze", model, where)]
     free = {id(w): w for part in parts for w in _free(part)}
