@@ -32,6 +32,7 @@ EXECUTORS: Final[dict[str, tuple[Callable[[], Any], Agree]]] = {  # Any: executo
     "plans": (lambda: eager(worth=2)[0], same),
     "threads": (lambda: dividing(worth=2), same),
     "batched": (Batched, near),
+    "batched on threads": (lambda: Batched(threads=2), near),
     "plans as they come": (Sequential, same),
     "plans without stacks": (lambda: Sequential(stacked=False), same),
     "threads as they come": (lambda: Parallel(threads=2), same),

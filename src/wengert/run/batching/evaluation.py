@@ -39,20 +39,18 @@ class Batching(Evaluation):
         self,
         schedules: ScheduleCache,
         kept: KeptSchedules,
-        keeps: bool,
         waves: Waves | None,
         snapshot: int,
         loops: Loops = ONE_THREAD,
     ) -> None:
         super().__init__(snapshot, loops)
-        self.begins(schedules, kept, keeps, waves)
+        self.begins(schedules, kept, waves)
 
-    def begins(self, schedules: ScheduleCache, kept: KeptSchedules, keeps: bool, waves: Waves | None) -> None:
-        """`keeps`: somebody may ask for deltas; `waves`: fibers that can go on do so together."""
+    def begins(self, schedules: ScheduleCache, kept: KeptSchedules, waves: Waves | None) -> None:
+        """`waves`: fibers that can go on do so together."""
         self.schedules = schedules
         self.before = schedules.latest
         self.kept = kept
-        self.keeps = keeps
         self.timeline: list[Round | Node] = []
         self.order = Order(self.timeline)
         self.known = Known(self.values)
@@ -118,7 +116,7 @@ class Batching(Evaluation):
         while opened := self.binds_in(nodes):
             yield from self.scheduler.run(context, [self.scheduler.open(node, context) for node in opened])
             nodes = self.recorded(nodes)
-        yield from self.values_of(nodes, context, self.keeps)
+        yield from self.values_of(nodes, context, self.goes_back)
 
     def values_of(self, nodes: Recorded, context: Context, back: bool = True) -> Steps[None]:
         """The values of roots below which nothing waits. Without a way `back` nobody will ask for any others."""
@@ -186,7 +184,7 @@ class Batching(Evaluation):
         if bound is None:
             return False
         self.read(bound.weights())
-        region = RegionRun(bound, self.known, self.keeps)
+        region = RegionRun(bound, self.known, self.goes_back)
         try:
             with all_quiet():
                 region.forward(check)

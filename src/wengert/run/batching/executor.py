@@ -45,18 +45,14 @@ class Batched(Interpreter):
     def __init__(self, threads: int = 1) -> None:
         pool = ThreadPool(checked_threads(threads, "Batched"))
         self.threads = pool.threads
-        self._loops: Loops = ThreadedLoops(pool) if pool.threads > 1 else ONE_THREAD
+        loops: Loops = ThreadedLoops(pool) if pool.threads > 1 else ONE_THREAD
         lanes = partial(Lanes, pool) if pool.threads > 1 else None
         self._library = ScheduleCache(lanes)
         self._waves = Waves(pool, SpeculationTuner()) if pool.threads > 1 else None
         self._kept = KeptSchedules()
-        super().__init__(self._engine(keeps=True))
-        self._predicting = Interpreter(self._engine(keeps=False))
-
-    def _engine(self, keeps: bool) -> Engine:
-        evaluations = partial(Batching, self._library, self._kept, keeps, self._waves)
+        evaluations = partial(Batching, self._library, self._kept, self._waves)
         of_run = partial(_RunsBatching, self._library, self._kept, self._waves)
-        return Engine(self._kept, loops=self._loops, evaluations=evaluations, of_run=of_run)
+        super().__init__(Engine(self._kept, loops=loops, evaluations=evaluations, of_run=of_run))
 
     @property
     def report(self) -> Report:
@@ -64,12 +60,6 @@ class Batched(Interpreter):
         return self._library.report
 
     # Any in the answers: an expression's Data is known to its own type, not here
-
-    def predict(self, expression: object, context: Context, /) -> Steps[Any]:
-        """As `Sequential`."""
-        if context.whole:
-            return self._predicting.predict(expression, context)
-        return super().predict(expression, context)
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """As `Sequential`."""
@@ -100,4 +90,4 @@ class _RunsBatching(Batching, RunsOwn):
         self, library: ScheduleCache, kept: KeptSchedules, waves: Waves | None, run: Run, engine: Engine
     ) -> None:
         RunsOwn.__init__(self, run, engine.loops)
-        self.begins(library, kept, True, waves)
+        self.begins(library, kept, waves)
