@@ -110,7 +110,7 @@ from wengert.ops import (
     var,
     where,
 )
-from wengert.run import cell, differentiable, gradients, predict, train
+from wengert.run import apply, assign, cell, differentiable, gradients, predict, train
 from wengert.version import __version__ as __version__
 
 __all__ = [
@@ -139,6 +139,8 @@ __all__ = [
     "UnitContinuation",
     "abs",
     "add",
+    "apply",
+    "assign",
     "astype",
     "avg_pool2d",
     "broadcast_to",

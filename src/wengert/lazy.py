@@ -9,12 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from operator import setitem
 from typing import ClassVar, Protocol, Self
 
-from wengert.arrays import Value, all_quiet, as_readonly, indexed_shape, is_host_array, namespace_of, touched
+from wengert.arrays import (
+    Value,
+    all_quiet,
+    as_readonly,
+    indexed_shape,
+    is_host_array,
+    namespace_of,
+    shape_of,
+    touched,
+)
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.ownership import owners
-from wengert.errors import ShapeError
+from wengert.errors import ArgumentError, ShapeError
 
 
 class Term(Protocol):
@@ -114,6 +124,33 @@ def _has_few_rows(x: Product) -> bool:
     return bool(n * (k + m) < k * m)
 
 
+@dataclass(slots=True, eq=False)
+class Replacement:
+    """The delta after which the data are `value`, whatever they were: no optimizer is asked, and nothing is added.
+
+    `frozen`: nobody can write to `value`, so that it becomes the data as it is.
+    """
+
+    value: Value
+    frozen: bool = False
+
+    def arrays(self) -> tuple[Value, ...]:
+        return (self.value,)
+
+    def read_only(self) -> Replacement:
+        return Replacement(as_readonly(self.value), self.frozen)
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        if shape_of(self.value) != shape:
+            raise ShapeError(f"a value of shape {shape_of(self.value)} replaces no data of shape {shape}")
+
+    def dense(self) -> Value:
+        return self.value
+
+    def changes(self, buffer: Value, scale: float) -> list[Change]:
+        return [(setitem, buffer, ..., self.value)]
+
+
 class LazyDelta:
     """A sum of terms, and of one dense part, times a factor; `dense()` carries it out.
 
@@ -140,6 +177,11 @@ class LazyDelta:
         """The summands that are not carried out."""
         return self._terms[: self._count]
 
+    @property
+    def first(self) -> Term | None:
+        """The first summand that is not carried out."""
+        return self._terms[0] if self._count else None
+
     def dense(self) -> Value:
         """The whole delta as an array."""
         total = self.rest
@@ -162,6 +204,10 @@ class LazyDelta:
         if not isinstance(term, Rows) or not is_host_array(term.values):
             return None
         return touched(term.key, term.values, term.shape)
+
+    def replacement(self) -> Replacement | None:
+        """The value that takes the place of the data, if that is what this is."""
+        return self.first if isinstance(self.first, Replacement) else None
 
     def subtract_from(self, buffer: Value) -> None:
         """`buffer -= self`, in place; an interrupt comes before all of it, or afterwards."""
@@ -217,6 +263,11 @@ class LazyDelta:
     __radd__ = __add__
 
     def _with(self, terms: Sequence[Term], rest: Value) -> LazyDelta:
+        if isinstance(self.first, Replacement) or (terms and isinstance(terms[0], Replacement)):
+            raise ArgumentError(
+                "the data of a weight are set in this run, and set or trained once more in it: of both only one can "
+                "stand; do it in two runs, or add what belongs together"
+            )
         own = self._terms if self._count == len(self._terms) else self.terms
         own.extend(terms)
         both = self.rest is not None and rest is not None

@@ -178,6 +178,9 @@ class Answers:
     def gradients(self, loss: object, wrt: object, context: Context) -> Steps[Any]:  # Any: as in Executor
         return self._answer("gradients", loss, wrt)
 
+    def apply(self, deltas: object, context: Context) -> Steps[Any]:  # Any: as in Executor
+        return self._answer("apply", deltas)
+
 
 asks = Do.program(lambda context: context.run.executor.predict("x", context))
 

@@ -173,7 +173,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "metrics without data": (
         lambda: fit(loss, points, seed=0, epochs=1, metrics={"rows": rows}),
-        "ArgumentError: fit: metrics are measured on validation data; give validation= too\n  at here",
+        "ArgumentError: fit: metrics are measured on validation data; give validation= too, or return them with the "
+        "loss, as in `return loss, scores`\n  at here\n+ in step 1 of fit, batch 0 of epoch 0",
     ),
     "a loss an example, measured": (
         lambda: evaluate(rows, points),

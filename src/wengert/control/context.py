@@ -35,6 +35,8 @@ class Executor(Protocol):
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Answer: ...
 
+    def apply(self, deltas: object, context: Context, /) -> Answer: ...
+
 
 Replacing = Callable[["Executor"], "Executor"]
 

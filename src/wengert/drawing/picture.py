@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from wengert.control import Do
 from wengert.errors import ArgumentError
+from wengert.graph.expressions import Structure
 from wengert.graph.kinds import Kind
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any, value_kind
@@ -23,7 +24,6 @@ from wengert.graph.order import below
 from wengert.graph.products import leaves_of
 from wengert.graph.template import template_of
 from wengert.graph.weights import Weight
-from wengert.run.ask import Structure
 
 Drawable: TypeAlias = Expression | tuple[object, ...] | Structure
 

@@ -22,9 +22,9 @@ from wengert.fold.inference import Classes, Inferred, Sides
 from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, depth_of, evaluated, made, planned, seeds
 from wengert.fold.types import ResultType, error_here
 from wengert.graph import ArrayLayer
+from wengert.graph.expressions import Predictable
 from wengert.graph.node import Expression
 from wengert.graph.operand import shown
-from wengert.run.ask import Predictable
 
 A = TypeVar("A", contravariant=True)
 B = TypeVar("B", covariant=True)

@@ -10,8 +10,9 @@ would take an operator away from us and infer nonsense.
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import Field
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, cast, overload
 
 from typing_extensions import TypeVar
 
@@ -39,15 +40,23 @@ from wengert.arrays import (
 from wengert.control import Do
 from wengert.differentiable import Differentiable, Tape
 from wengert.graph.apply import apply, methods, of_one
+from wengert.graph.binding import Data
+from wengert.graph.binding import at as bound_to
 from wengert.graph.index import index_of
 from wengert.graph.kinds import CLASSES, Column, Role, kind
 from wengert.graph.node import Expression, Node, asked
 from wengert.graph.operand import made_from
 from wengert.graph.operators import ABS, ADD, DIVIDE, GETITEM, MATMUL, MULTIPLY, NEGATIVE, POW, SUBTRACT
+from wengert.graph.products import with_also
 
 if TYPE_CHECKING:
     AnyShape: TypeAlias = "ArrayOperand[Any, T, Dv] | ArrayLiteral[T, Dv]"  # Any: a scalar fits every shape
 
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+Z = TypeVar("Z")
+P = TypeVar("P", covariant=True)
 D = TypeVar("D")
 E = TypeVar("E")
 # Any, as defaults: where only the element type matters, `ScalarOperand[T]` is enough
@@ -59,7 +68,75 @@ DoubleExpression: TypeAlias = Differentiable[float, float] | float
 FloatExpression: TypeAlias = Differentiable[Float32, Float32] | Float32
 
 
-class ScalarOperand(Expression, Generic[N, X, L]):
+class Predictable(Protocol[P]):
+    """A layer, a weight or a mask: whatever has `predict`."""
+
+    def predict(self) -> Do[P]: ...
+
+
+class Structure(Protocol):
+    """A frozen dataclass of expressions."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # Any: as typeshed declares it
+
+
+class ScalarLoss(Protocol[P]):
+    """An expression of shape (): one that may be a loss."""
+
+    @property
+    def shape(self) -> tuple[()]: ...
+    def as_do(self) -> Do[P]: ...
+
+
+class Trainable(Expression):
+    """Base of the expressions that may be a loss: numbers, and arrays of shape ()."""
+
+    __slots__ = ()
+
+    @overload
+    def train(self: ScalarLoss[X]) -> Do[X]: ...
+    @overload
+    def train(self: ScalarLoss[X], *, also: Predictable[A]) -> Do[tuple[X, A]]: ...
+    @overload
+    def train(self: ScalarLoss[X], *, also: tuple[()]) -> Do[tuple[X, tuple[()]]]: ...
+    @overload
+    def train(self: ScalarLoss[X], *, also: tuple[Predictable[A]]) -> Do[tuple[X, tuple[A]]]: ...
+    @overload
+    def train(
+        self: ScalarLoss[X], *, also: tuple[Predictable[A], Predictable[B]]
+    ) -> Do[tuple[X, tuple[A, B]]]: ...
+    @overload
+    def train(
+        self: ScalarLoss[X], *, also: tuple[Predictable[A], Predictable[B], Predictable[C]]
+    ) -> Do[tuple[X, tuple[A, B, C]]]: ...
+    @overload
+    def train(
+        self: ScalarLoss[X],
+        *,
+        also: tuple[
+            Predictable[A], Predictable[B], Predictable[C], Predictable[Z], *tuple[Predictable[Z], ...]
+        ],
+    ) -> Do[tuple[X, tuple[A, B, C, Z, *tuple[Z, ...]]]]: ...
+    @overload  # Any: the same tuples with data in them; annotate what you get
+    def train(
+        self: ScalarLoss[X], *, also: tuple[tuple[Any, ...], *tuple[object, ...]]
+    ) -> Do[tuple[X, tuple[tuple[Any, ...], *tuple[Any, ...]]]]: ...
+    @overload
+    def train(
+        self: ScalarLoss[X], *, also: tuple[Predictable[A], tuple[Any, ...], *tuple[object, ...]]
+    ) -> Do[tuple[X, tuple[A, tuple[Any, ...], *tuple[Any, ...]]]]: ...
+    @overload  # Any: the same class with data in its fields; annotate what you get
+    def train(self: ScalarLoss[X], *, also: Structure) -> Do[tuple[X, Any]]: ...
+    def train(self, *, also: Any = None) -> Do[Any]:  # Any: typed by the overloads
+        """The loss before the update, of shape (); when run, every weight below takes one step.
+
+        `also` are expressions whose values are wanted, too, those of the same pass, before the update: see
+        `wengert.train`.
+        """
+        return asked("train", with_also(self, also))
+
+
+class ScalarOperand(Trainable, Generic[N, X, L]):
     """A scalar weight or layer: arrays that it scales have elements `N`, its data are `X`, operators give `L`."""
 
     __slots__ = ()
@@ -88,13 +165,9 @@ class ScalarOperand(Expression, Generic[N, X, L]):
         """The tape of this expression, made by whoever runs the `Do`."""
         return asked("forward", self)
 
-    def predict(self) -> Do[X]:
-        """The value; no weight changes."""
-        return asked("predict", self)
-
-    def train(self) -> Do[X]:
-        """The loss before the update; when run, every weight below takes one step."""
-        return asked("train", self)
+    def predict(self, *, at: Data | None = None) -> Do[X]:
+        """The value, with the data `at` for some weights; no weight changes."""
+        return asked("predict", bound_to("predict", self, at))
 
     def as_do(self) -> Do[X]:
         """The value in the run that this is part of: what `await` gives."""
@@ -197,7 +270,7 @@ class FloatLayer(FloatOperand, Node):
         return made_from(cls, do, kind(Column.FLOAT, (), FLOAT32, "cpu", Role.LAYER))
 
 
-class ArrayOperand(Expression, Generic[S, T, Dv]):
+class ArrayOperand(Trainable, Generic[S, T, Dv]):
     """The operators of n-d arrays of shape `S`, element type `T`, on device `Dv`.
 
     Covariant in the shape, so that operands of several sizes fit one list; invariant in the others.
@@ -236,20 +309,12 @@ class ArrayOperand(Expression, Generic[S, T, Dv]):
         return asked("forward", self)
 
     @overload
-    def predict(self: ArrayOperand[S, T, Cpu]) -> Do[HostArray[S, T]]: ...
+    def predict(self: ArrayOperand[S, T, Cpu], *, at: Data | None = None) -> Do[HostArray[S, T]]: ...
     @overload
-    def predict(self: ArrayOperand[S, T, Gpu]) -> Do[GpuArray[S, T]]: ...
-    def predict(self) -> Do[Any]:  # Any: typed by the overloads
-        """The value, a new array; no weight changes."""
-        return asked("predict", self)
-
-    @overload
-    def train(self: ArrayOperand[tuple[()], T, Cpu]) -> Do[HostArray[tuple[()], T]]: ...
-    @overload
-    def train(self: ArrayOperand[tuple[()], T, Gpu]) -> Do[GpuArray[tuple[()], T]]: ...
-    def train(self) -> Do[Any]:  # Any: typed by the overloads
-        """The loss before the update, for arrays of shape `()`; every weight below takes one step."""
-        return asked("train", self)
+    def predict(self: ArrayOperand[S, T, Gpu], *, at: Data | None = None) -> Do[GpuArray[S, T]]: ...
+    def predict(self, *, at: Data | None = None) -> Do[Any]:  # Any: typed by the overloads
+        """The value, a new array, with the data `at` for some weights; no weight changes."""
+        return asked("predict", bound_to("predict", self, at))
 
     @overload
     def as_do(self: ArrayOperand[S, T, Cpu]) -> Do[HostArray[S, T]]: ...
@@ -365,12 +430,12 @@ class Mask(Node, Generic[S, Dv]):
         return device
 
     @overload
-    def predict(self: Mask[S, Cpu]) -> Do[HostMask[S]]: ...
+    def predict(self: Mask[S, Cpu], *, at: Data | None = None) -> Do[HostMask[S]]: ...
     @overload
-    def predict(self: Mask[S, Gpu]) -> Do[Any]: ...  # Any: cupy's boolean array
-    def predict(self) -> Do[Any]:  # Any: typed by the overloads
-        """The booleans."""
-        return asked("predict", self)
+    def predict(self: Mask[S, Gpu], *, at: Data | None = None) -> Do[Any]: ...  # Any: cupy's boolean array
+    def predict(self, *, at: Data | None = None) -> Do[Any]:  # Any: typed by the overloads
+        """The booleans, with the data `at` for some weights."""
+        return asked("predict", bound_to("predict", self, at))
 
     @property
     def dtype(self) -> DType[Bool]:
@@ -401,9 +466,9 @@ class Layer(Node, Generic[D, E]):
         """The tape of this expression, made by whoever runs the `Do`."""
         return asked("forward", self)
 
-    def predict(self) -> Do[D]:
-        """The value; no weight changes."""
-        return asked("predict", self)
+    def predict(self, *, at: Data | None = None) -> Do[D]:
+        """The value, with the data `at` for some weights; no weight changes."""
+        return asked("predict", bound_to("predict", self, at))
 
     def as_do(self) -> Do[D]:
         """The value in the run that this is part of: what `await` gives."""

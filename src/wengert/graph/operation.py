@@ -99,7 +99,8 @@ class Rules:
     """The rules of an operation for operands of certain types.
 
     `derivatives[i]` takes (case, g, y, *operands, **attributes) and gives the delta of operand i, or is None
-    where there is none; one rule instead of a tuple serves any number of operands and gets the index first.
+    where there is none; a mapping has the rules of few operands, one rule instead of a tuple serves any number of
+    them and gets the index first.
     The delta is summed back to the operand's shape afterwards if the operation `broadcasts`.
     `at_weight[i]`, where there is one, gives that delta as a lazy term if operand i is a weight.
     `batch` makes the same for many rows at once, as `Batch` says; without it they go one by one.
@@ -112,7 +113,7 @@ class Rules:
 
     infer: Infer
     value: Rule
-    derivatives: Sequence[Rule | None] | Rule = ()
+    derivatives: Sequence[Rule | None] | Mapping[int, Rule] | Rule = ()
     at_weight: Mapping[int, Rule] = field(default_factory=dict)
     broadcasts: bool = False
     detached: bool = False
@@ -124,6 +125,8 @@ class Rules:
         """The rule for operand `index`."""
         if callable(self.derivatives):
             return partial(self.derivatives, index)
+        if isinstance(self.derivatives, Mapping):
+            return self.derivatives.get(index)
         if index < len(self.derivatives):
             return self.derivatives[index]
         raise NotDifferentiableError(

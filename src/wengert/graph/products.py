@@ -1,6 +1,7 @@
 """Products: tuples, NamedTuples and frozen dataclasses of expressions are expressions.
 
-Knows: how to take such a structure apart into its leaves and put one of the same structure together.
+Knows: how to take such a structure apart into its leaves and put one of the same structure together; that one beside a
+loss is computed with it, in one pass.
 Refuses to know: what the leaves are.
 """
 
@@ -10,13 +11,14 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from wengert.control import Do, UnitContinuation, gather
 from wengert.delta import zero
 from wengert.differentiable import Tape, enrol_where, registered
-from wengert.graph.node import Expression
-from wengert.graph.operand import tape_do
+from wengert.graph.node import Expression, check_scalar_loss, new_node
+from wengert.graph.operand import lift_any, tape_do
+from wengert.graph.operation import Operation, Rules
 
 Rebuild = Callable[[Iterable[Any]], Any]  # Any: a structure of data, of deltas or of layers
 
@@ -52,6 +54,8 @@ def fields_of(cls: type) -> list[str]:
 
 def leaves_of(x: object) -> tuple[list[Any], Rebuild]:  # Any: expressions and whatever a user put in a field
     """All leaves of nested products, left to right, and what puts one of the same nesting together."""
+    if type(x) is tuple and not any(map(is_product, x)):
+        return list(x), tuple
     leaves: list[object] = []
     plan: list[
         tuple[int, Rebuild] | None
@@ -138,3 +142,41 @@ class _Joined:
 
 
 enrol_where(is_product, forward_of_product)
+
+
+BESIDE: Final = Operation(
+    "beside",
+    Rules(
+        lambda kinds: kinds[0],
+        lambda case, x, *others: x,
+        {0: lambda case, g, y, x, *others: g},
+        pure=True,
+    ),
+)
+
+
+class Also(NamedTuple):
+    """A loss, and a structure whose values are asked for with it; `root` is the loss, and has both below."""
+
+    root: Expression
+    structure: object
+
+    def outputs(self) -> tuple[tuple[Expression, ...], Rebuild]:
+        """The expressions of the structure, and what puts their values together."""
+        leaves, rebuild = leaves_of(self.structure)
+        return tuple(leaves), rebuild
+
+
+def with_also(loss: object, also: object) -> object:
+    """The loss to train, together with what is asked for besides; the loss itself if nothing is."""
+    if also is None:
+        return loss
+    root = lift_any(loss, "train")
+    check_scalar_loss(root, "train")
+    leaves, rebuild = leaves_of(also)
+    lifted = [lift_any(x, "train: also") for x in leaves]
+    if lifted:
+        operands = (root, *lifted)
+        signature = BESIDE.signature(tuple([x.kind for x in operands]), ())
+        root = new_node(signature.cls, signature.kind, signature, operands, root.code, root.offset)
+    return Also(root, rebuild(lifted))

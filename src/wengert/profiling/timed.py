@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from wengert.arrays import Value
 from wengert.arrays.changes import Change
 from wengert.control import Context, Executor, Run, Steps
+from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED
 from wengert.graph.weights import Update, Weight
@@ -138,6 +139,10 @@ class _TimedBound(Bound):
         self._record = record
         self._usual = usual
         self._root = root
+        self.weights = usual.weights
+
+    def at(self, refs: Refs, snapshot: int) -> _TimedBound:
+        return _TimedBound(self._record, self._usual.at(refs, snapshot), self._root)
 
     def predict(self, root: Expression, snapshot: int) -> Value:
         with self._span("predict"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from wengert.control import set_default_executor, without_collector
 from wengert.run.ask import predict, train
+from wengert.run.assignment import apply, assign
 from wengert.run.cell import cell
 from wengert.run.compiled.cache import set_cache_limit
 from wengert.run.direct import differentiable
@@ -43,6 +44,8 @@ __all__ = [
     "Gradients",
     "Parallel",
     "Sequential",
+    "apply",
+    "assign",
     "cell",
     "differentiable",
     "gradients",

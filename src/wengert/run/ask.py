@@ -6,8 +6,7 @@ Refuses to know: who answers; the executor of the run does.
 
 from __future__ import annotations
 
-from dataclasses import Field
-from typing import Any, ClassVar, Protocol, TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 from typing_extensions import TypeVar
 
@@ -15,11 +14,21 @@ from wengert.arrays import ArrayLiteral, Cpu, Float32, Gpu, GpuArray, Host, Host
 from wengert.control import Do
 from wengert.differentiable import Differentiable
 from wengert.errors import NotDifferentiableError, ShapeError
-from wengert.graph.expressions import ArrayOperand, DoubleExpression, FloatExpression
+from wengert.graph.binding import Data
+from wengert.graph.binding import at as bound_to
+from wengert.graph.expressions import (
+    ArrayOperand,
+    DoubleExpression,
+    FloatExpression,
+    Predictable,
+    ScalarLoss,
+    Structure,
+    X,
+)
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Foreign, asked, check_scalar_loss
 from wengert.graph.operand import lift_any
-from wengert.graph.products import is_product
+from wengert.graph.products import is_product, with_also
 from wengert.site import user_position
 
 A = TypeVar("A")
@@ -27,34 +36,23 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
-P = TypeVar("P", covariant=True)
 Loss: TypeAlias = (
     ArrayOperand[tuple[()], Any, Any] | DoubleExpression | FloatExpression
 )  # Any: every dtype, device
 
 
-class Predictable(Protocol[P]):
-    """A layer, a weight or a mask: whatever has `predict`."""
-
-    def predict(self) -> Do[P]: ...
-
-
-class Structure(Protocol):
-    """A frozen dataclass of expressions."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # Any: as typeshed declares it
-
-
 # No two of these fit one layer: where a type holds `Any`, mypy answers `Any` to two matches.
 @overload
-def predict(x: Predictable[A], /) -> Do[A]: ...
+def predict(x: Predictable[A], /, *, at: Data | None = None) -> Do[A]: ...
 @overload
-def predict(x: tuple[Predictable[A], Predictable[B]], /) -> Do[tuple[A, B]]: ...
-@overload
-def predict(x: tuple[Predictable[A], Predictable[B], Predictable[C]], /) -> Do[tuple[A, B, C]]: ...
+def predict(x: tuple[Predictable[A], Predictable[B]], /, *, at: Data | None = None) -> Do[tuple[A, B]]: ...
 @overload
 def predict(
-    x: tuple[Predictable[A], Predictable[B], Predictable[C], Predictable[D]], /
+    x: tuple[Predictable[A], Predictable[B], Predictable[C]], /, *, at: Data | None = None
+) -> Do[tuple[A, B, C]]: ...
+@overload
+def predict(
+    x: tuple[Predictable[A], Predictable[B], Predictable[C], Predictable[D]], /, *, at: Data | None = None
 ) -> Do[tuple[A, B, C, D]]: ...
 @overload
 def predict(
@@ -67,46 +65,60 @@ def predict(
         *tuple[Predictable[E], ...],
     ],
     /,
+    *,
+    at: Data | None = None,
 ) -> Do[tuple[A, B, C, D, E, *tuple[E, ...]]]: ...
 @overload
-def predict(x: tuple[Predictable[A]], /) -> Do[tuple[A]]: ...
+def predict(x: tuple[Predictable[A]], /, *, at: Data | None = None) -> Do[tuple[A]]: ...
 @overload
-def predict(x: tuple[()], /) -> Do[tuple[()]]: ...
+def predict(x: tuple[()], /, *, at: Data | None = None) -> Do[tuple[()]]: ...
 @overload  # Any: the same tuples with data in them; annotate what you get
 def predict(
-    x: tuple[tuple[Any, ...], *tuple[object, ...]], /
+    x: tuple[tuple[Any, ...], *tuple[object, ...]], /, *, at: Data | None = None
 ) -> Do[tuple[tuple[Any, ...], *tuple[Any, ...]]]: ...
 @overload
 def predict(
-    x: tuple[Predictable[A], tuple[Any, ...], *tuple[object, ...]], /
+    x: tuple[Predictable[A], tuple[Any, ...], *tuple[object, ...]], /, *, at: Data | None = None
 ) -> Do[tuple[A, tuple[Any, ...], *tuple[Any, ...]]]: ...
 @overload
-def predict(x: DoubleExpression, /) -> Do[float]: ...
+def predict(x: DoubleExpression, /, *, at: Data | None = None) -> Do[float]: ...
 @overload
-def predict(x: FloatExpression, /) -> Do[Float32]: ...
-@overload
-def predict(x: ArrayLiteral[T, Cpu] | Differentiable[Host[T], Host[T]], /) -> Do[Host[T]]: ...
-@overload
-def predict(x: ArrayLiteral[T, Gpu], /) -> Do[GpuArray[Any, T]]: ...  # Any: the shape
-@overload
-def predict(x: Foreign[A, Any], /) -> Do[A]: ...  # Any: its Delta, which does not matter here
+def predict(x: FloatExpression, /, *, at: Data | None = None) -> Do[Float32]: ...
 @overload
 def predict(
-    x: Structure, /
+    x: ArrayLiteral[T, Cpu] | Differentiable[Host[T], Host[T]], /, *, at: Data | None = None
+) -> Do[Host[T]]: ...
+@overload
+def predict(
+    x: ArrayLiteral[T, Gpu], /, *, at: Data | None = None
+) -> Do[GpuArray[Any, T]]: ...  # Any: the shape
+@overload
+def predict(
+    x: Foreign[A, Any], /, *, at: Data | None = None
+) -> Do[A]: ...  # Any: its Delta, which does not matter here
+@overload
+def predict(
+    x: Structure, /, *, at: Data | None = None
 ) -> Do[Any]: ...  # Any: the same class with data in its fields; annotate what you get
 def predict(
-    x: Any, /
+    x: Any, /, *, at: Data | None = None
 ) -> Do[Any]:  # Any: typed by the overloads; products of other forms give their structure
     """The data of an expression, or of a tuple or frozen dataclass of expressions; weights stay as they are.
 
+    `at` are other data for some weights below it, in this run only: no weight changes, and nothing is copied, so
+    nobody should write to an array there before the run is over.
+
     Layers whose number a checker does not know are a list: `gather(*layers)` gives their data as well.
-    Raises NotDifferentiableError at the call for what is no expression.
+    Raises NotDifferentiableError at the call for what is no expression; as `assign` for `at`, in the run for a weight
+    of it that is not below `x`.
     >>> from wengert.plugins import SGD
     >>> w = SGD(learning_rate=0.1).double_weight(2.0)
     >>> predict((w * 3.0, w + 1.0)).run()
     (6.0, 3.0)
+    >>> predict(w * 3.0, at={w: 5.0}).run(), w.data
+    (15.0, 2.0)
     """
-    return asked("predict", lift_any(x, "predict"))
+    return asked("predict", bound_to("predict", lift_any(x, "predict"), at))
 
 
 @overload
@@ -117,11 +129,45 @@ def train(loss: ArrayOperand[tuple[()], T, Gpu], /) -> Do[GpuArray[tuple[()], T]
 def train(loss: DoubleExpression, /) -> Do[float]: ...
 @overload
 def train(loss: FloatExpression, /) -> Do[Float32]: ...
-def train(loss: Any, /) -> Do[Any]:  # Any: typed by the overloads
+@overload
+def train(loss: ScalarLoss[X], /, *, also: Predictable[A]) -> Do[tuple[X, A]]: ...
+@overload
+def train(loss: ScalarLoss[X], /, *, also: tuple[()]) -> Do[tuple[X, tuple[()]]]: ...
+@overload
+def train(loss: ScalarLoss[X], /, *, also: tuple[Predictable[A]]) -> Do[tuple[X, tuple[A]]]: ...
+@overload
+def train(
+    loss: ScalarLoss[X], /, *, also: tuple[Predictable[A], Predictable[B]]
+) -> Do[tuple[X, tuple[A, B]]]: ...
+@overload
+def train(
+    loss: ScalarLoss[X], /, *, also: tuple[Predictable[A], Predictable[B], Predictable[C]]
+) -> Do[tuple[X, tuple[A, B, C]]]: ...
+@overload
+def train(
+    loss: ScalarLoss[X],
+    /,
+    *,
+    also: tuple[Predictable[A], Predictable[B], Predictable[C], Predictable[D], *tuple[Predictable[D], ...]],
+) -> Do[tuple[X, tuple[A, B, C, D, *tuple[D, ...]]]]: ...
+@overload  # Any: the same tuples with data in them; annotate what you get
+def train(
+    loss: ScalarLoss[X], /, *, also: tuple[tuple[Any, ...], *tuple[object, ...]]
+) -> Do[tuple[X, tuple[tuple[Any, ...], *tuple[Any, ...]]]]: ...
+@overload
+def train(
+    loss: ScalarLoss[X], /, *, also: tuple[Predictable[A], tuple[Any, ...], *tuple[object, ...]]
+) -> Do[tuple[X, tuple[A, tuple[Any, ...], *tuple[Any, ...]]]]: ...
+@overload  # Any: the same class with data in its fields; annotate what you get
+def train(loss: ScalarLoss[X], /, *, also: Structure) -> Do[tuple[X, Any]]: ...
+def train(loss: Any, /, *, also: Any = None) -> Do[Any]:  # Any: typed by the overloads
     """The loss before the update; when run, every weight that a delta reaches takes one step, at the end of the run.
 
     A run that raises changes no weight. Several trainings in one run add up to one step; other questions in it see
     the weights as they were before.
+
+    `also` are expressions whose values are wanted as well: one, or a tuple, NamedTuple or frozen dataclass of them,
+    which comes back with data in it. They are those of the same pass, before the update; each node is computed once.
 
     Raises ShapeError at the call for a loss that is not scalar: reduce it first, with `sum` or `mean`;
     NotDifferentiableError for a mask and for what is no expression.
@@ -129,8 +175,10 @@ def train(loss: Any, /) -> Do[Any]:  # Any: typed by the overloads
     >>> w = SGD(learning_rate=0.5).double_weight(2.0)
     >>> train(w * w).run(), w.data
     (4.0, 0.0)
+    >>> train(w * w + 1.0, also=(w * 3.0, w)).run()
+    (1.0, (0.0, 0.0))
     """
-    return asked("train", checked_loss("train", loss))
+    return asked("train", with_also(checked_loss("train", loss), also))
 
 
 def checked_loss(who: str, loss: object) -> Expression:

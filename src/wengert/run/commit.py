@@ -32,7 +32,7 @@ from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.store import STORE, Ref
 from wengert.graph.weights import Update, Weight, by_settings
-from wengert.lazy import LazyDelta, dense, read_only
+from wengert.lazy import LazyDelta, Replacement, dense, read_only
 from wengert.run.notes import raise_all
 
 _SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.FLOAT: Float32}
@@ -54,6 +54,7 @@ def commit(
     not `stepped`.
     """
     weights = admitted(deltas, loss, refused)
+    replaced = replacements(deltas)
     with all_quiet():  # as forward and backward are
         updates = _staged(weights)
         of = {update.weight: update for update in updates}
@@ -67,7 +68,10 @@ def commit(
                     refused(refusal)
                 raise
         changes = _changes(updates, step or stepped)
-        besides: list[Change] = []
+        changes += [(weight.ref, partial(_replaced, term)) for weight, term in replaced.items()]
+        besides: list[Change] = [
+            (setattr, weight.ref, "exposed", True) for weight, term in replaced.items() if term.frozen
+        ]
         for weight, _, optimizer in updates:
             besides += optimizer._late_changes(getrefcount(weight.optimizer) == ALONE)
         optimizers = [update.optimizer for update in updates]
@@ -89,7 +93,7 @@ def admitted(
     weights = [
         (x, delta if x.optimizer.pure else read_only(delta))
         for x, delta in deltas.items()
-        if isinstance(x, Weight)
+        if isinstance(x, Weight) and not (isinstance(delta, LazyDelta) and delta.replacement())
     ]
     for weight, delta in weights:
         optimizer = weight.optimizer
@@ -101,6 +105,15 @@ def admitted(
                 refused(refusal)
             raise
     return weights
+
+
+def replacements(deltas: Mapping[Expression, Value]) -> dict[Weight, Replacement]:
+    """The weights that get other data whatever theirs were; their optimizers take no part."""
+    return {
+        x: term
+        for x, delta in deltas.items()
+        if isinstance(x, Weight) and isinstance(delta, LazyDelta) and (term := delta.replacement())
+    }
 
 
 def _staged(weights: Sequence[tuple[Weight, Value]]) -> list[Update]:
@@ -177,6 +190,12 @@ def _lazily(step: LazyDelta, old: Value, in_place: bool) -> tuple[Value, list[Ch
     )  # on a GPU, too: cupy runs instructions of Python, and some of its functions may fail
     step.subtract_from(buffer)
     return buffer, []
+
+
+def _replaced(term: Replacement, old: Value, in_place: bool) -> tuple[Value, list[Change]]:
+    if term.frozen or not is_array(term.value):
+        return term.value, []
+    return own_copy(term.value), []
 
 
 def _densely(step: Value, old: Value, in_place: bool) -> tuple[Value, list[Change]]:

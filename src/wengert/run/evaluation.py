@@ -24,6 +24,7 @@ from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
 from wengert.errors import ShapeError, combine
 from wengert.graph.apply import resolve
+from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import PORTION, below, is_bulky, last_readers
@@ -53,7 +54,7 @@ class Evaluation(Tapes):
     """The values and deltas of one prediction, training or run; nothing outlives it."""
 
     __slots__ = (
-        *("buffers", "goes_back", "held", "order", "segments", "reach", "resolved"),
+        *("buffers", "goes_back", "held", "order", "segments", "reach", "refs", "resolved"),
         *("snapshot", "trains", "update"),
     )
 
@@ -65,6 +66,7 @@ class Evaluation(Tapes):
         self.held: list[Callable[[], None]] = []  # tapes that live as long as this does
         self.goes_back = True  # else a value that nobody can ask for any more goes
         self.reach: Reach | None = None  # of such an evaluation
+        self.refs: Refs = {}  # of weights that have other data in it
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
         self.resolved: dict[Node, Signature] = {}
         self.segments = SegmentRuns(None)
@@ -201,13 +203,14 @@ class Evaluation(Tapes):
 
     def read(self, weights: Iterable[Weight]) -> None:
         """Give weights the values that they had when the run began."""
-        values = self.values
+        values, refs = self.values, self.refs
         for weight in weights:
-            values[weight] = data = weight.ref.at(self.snapshot)
-            self.buffers[id(data)] = weight.ref
+            ref = refs.get(weight, weight.ref) if refs else weight.ref
+            values[weight] = data = ref.at(self.snapshot)
+            self.buffers[id(data)] = ref
             base = getattr(data, "base", None)
             if base is not None:  # the array that it lives in with others: a view of a row has the same
-                self.buffers[id(base)] = weight.ref
+                self.buffers[id(base)] = ref
 
     def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
         """The rest of a region once something in it waits or has failed."""

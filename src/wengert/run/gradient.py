@@ -14,6 +14,8 @@ from typing_extensions import TypeVar
 
 from wengert.control.do import Question
 from wengert.errors import ArgumentError, NotDifferentiableError
+from wengert.graph.binding import Data
+from wengert.graph.binding import at as bound_to
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown
 from wengert.graph.weights import Weight
@@ -57,11 +59,13 @@ class Target(Protocol[D_co, L_co]):
 class Gradients(Question[D_co], Generic[D_co, L_co]):
     """The derivatives of a loss, to be run; `layers` are the same as expressions."""
 
-    __slots__ = ("_layers", "_loss", "_targets")
+    __slots__ = ("_at", "_layers", "_loss", "_targets")
 
-    def __init__(self, loss: object, targets: tuple[Expression, ...]) -> None:
-        super().__init__("gradients", loss, targets)
+    def __init__(self, loss: object, targets: tuple[Expression, ...], at: object = None) -> None:
+        """`at`: the loss with the data that some weights have in this run."""
+        super().__init__("gradients", loss if at is None else at, targets)
         self._loss = loss
+        self._at = at
         self._targets = targets
         self._layers: tuple[Expression, ...] | None = None
 
@@ -80,24 +84,28 @@ class Gradients(Question[D_co], Generic[D_co, L_co]):
         return cast(L_co, self._layers)
 
     def __reduce__(self) -> tuple[type[Gradients[Any, Any]], tuple[object, ...]]:  # Any: of every type
-        return Gradients, (self._loss, self._targets)
+        return Gradients, (self._loss, self._targets, self._at)
 
 
-@overload
-def gradients(loss: Loss, /, wrt: tuple[Target[A, LA]]) -> Gradients[tuple[A], tuple[LA]]: ...
 @overload
 def gradients(
-    loss: Loss, /, wrt: tuple[Target[A, LA], Target[B, LB]]
+    loss: Loss, /, wrt: tuple[Target[A, LA]], *, at: Data | None = None
+) -> Gradients[tuple[A], tuple[LA]]: ...
+@overload
+def gradients(
+    loss: Loss, /, wrt: tuple[Target[A, LA], Target[B, LB]], *, at: Data | None = None
 ) -> Gradients[tuple[A, B], tuple[LA, LB]]: ...
 @overload
 def gradients(
-    loss: Loss, /, wrt: tuple[Target[A, LA], Target[B, LB], Target[C, LC]]
+    loss: Loss, /, wrt: tuple[Target[A, LA], Target[B, LB], Target[C, LC]], *, at: Data | None = None
 ) -> Gradients[tuple[A, B, C], tuple[LA, LB, LC]]: ...
 @overload
 def gradients(
     loss: Loss,
     /,
     wrt: tuple[Target[A, LA], Target[B, LB], Target[C, LC], Target[D, LD]],
+    *,
+    at: Data | None = None,
 ) -> Gradients[tuple[A, B, C, D], tuple[LA, LB, LC, LD]]: ...
 @overload
 def gradients(
@@ -111,20 +119,27 @@ def gradients(
         Target[E, LE],
         *tuple[Target[E, LE], ...],
     ],
+    *,
+    at: Data | None = None,
 ) -> Gradients[tuple[A, B, C, D, E, *tuple[E, ...]], tuple[LA, LB, LC, LD, LE, *tuple[LE, ...]]]: ...
 @overload
-def gradients(loss: Loss, /, wrt: Several[Target[A, LA]]) -> Gradients[tuple[A, ...], tuple[LA, ...]]: ...
+def gradients(
+    loss: Loss, /, wrt: Several[Target[A, LA]], *, at: Data | None = None
+) -> Gradients[tuple[A, ...], tuple[LA, ...]]: ...
 @overload  # a list of weights of several classes too; of one class the same as above, or mypy answers Any
 def gradients(
-    loss: Loss, /, wrt: Several[Target[G, LG]] | list[Expression] | list[Weight]
+    loss: Loss, /, wrt: Several[Target[G, LG]] | list[Expression] | list[Weight], *, at: Data | None = None
 ) -> Gradients[tuple[G, ...], tuple[LG, ...]]: ...
-def gradients(loss: Loss, /, wrt: Any) -> Gradients[Any, Any]:  # Any: typed by the overloads
+def gradients(
+    loss: Loss, /, wrt: Any, *, at: Data | None = None
+) -> Gradients[Any, Any]:  # Any: typed by the overloads
     """The derivative of a scalar loss with respect to each of `wrt`, 0 where it does not depend; no update.
 
     `.layers` of the answer are the same derivatives as expressions, to build on: a penalty on a gradient, a
     product with a Hessian, a derivative of any order.
-    Raises as `train` for the loss; at the call ArgumentError where `wrt` is no tuple or list, and
-    NotDifferentiableError for one that no weight is below, to which no delta comes.
+    `at` are other data for some weights below the loss, in this run only.
+    Raises as `train` for the loss, as `predict` for `at`; at the call ArgumentError where `wrt` is no tuple or list,
+    and NotDifferentiableError for one that no weight is below, to which no delta comes.
     >>> from wengert.plugins import SGD
     >>> w = SGD(learning_rate=0.1).double_weight(3.0)
     >>> gradients(w * w * w, (w,)).run()
@@ -134,7 +149,7 @@ def gradients(loss: Loss, /, wrt: Any) -> Gradients[Any, Any]:  # Any: typed by 
     (972.0,)
     """
     checked_loss("gradients", loss)
-    return Gradients(loss, checked_targets(wrt))
+    return Gradients(loss, checked_targets(wrt), None if at is None else bound_to("gradients", loss, at))
 
 
 def checked_targets(wrt: object) -> tuple[Expression, ...]:

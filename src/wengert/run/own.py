@@ -46,7 +46,7 @@ class RunsOwn(Evaluation):
         self.segments = SegmentRuns(segments, goes_back=False)
         self.executor = run.executor
         self.live = 0
-        if run.source is not None and any(x.method == "train" for x in questions(run.source)):
+        if run.source is not None and any(x.method in ("train", "apply") for x in questions(run.source)):
             self.may_train(run)  # before anything is read, or another training could come in between
 
     def finish(self) -> None:

@@ -7,20 +7,22 @@ Refuses to know: how an evaluation computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from wengert.arrays import Namespace, Value, is_array
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Remainder
 from wengert.control.machine import Bell
 from wengert.differentiable import Tape
+from wengert.errors import ArgumentError
+from wengert.graph.binding import At, Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
-from wengert.graph.products import zero_of
+from wengert.graph.products import Also, zero_of
 from wengert.graph.store import STORE
 from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
@@ -45,6 +47,11 @@ from wengert.run.own import (
 )
 from wengert.run.received import OwnTape, given, handed_over, nowhere
 from wengert.run.watched import Careful, Watched
+
+if TYPE_CHECKING:
+    from wengert.run.compiled.plan import Bound
+
+A = TypeVar("A")
 
 
 def _in_order(run: Run, engine: Engine) -> RunsOwn:
@@ -126,33 +133,70 @@ class Interpreter:
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """The data of an expression."""
-        x = lift_any(expression)
-        if context.whole:
-            return STORE.reading(partial(_predict, x, context, self.engine.telling()))
+        x, refs = _taken(expression)
+        if context.whole or refs:
+            return self._reading(_predict, x, context, refs)
         return part_predicted(self.engine.evaluation(context), x, context)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """The loss before the update; at the end of the run one commit for every weight that a delta reached."""
-        x = lift_any(loss)
-        if context.whole:
-            return STORE.training(partial(_train, x, context, self.engine.telling()))
-        return part_trained(self.engine.evaluation(context, goes_back=True), x, context)
+        if not isinstance(loss, Also):
+            x = lift_any(loss)
+            if context.whole:
+                return STORE.training(partial(_train, x, (), context, self.engine.telling()))
+            return part_trained(self.engine.evaluation(context, goes_back=True), x, context)
+        return self._train_also(loss, context)
+
+    def _train_also(self, asked: Also, context: Context) -> Steps[Any]:
+        """The loss, and the values of a structure beside it."""
+        also, rebuild = asked.outputs()
+        if context.whole and not context.followed:
+            work = partial(_train, asked.root, also, context, self.engine.telling())
+            found = yield from STORE.training(work)
+            loss, *values = found if also else (found,)
+        else:
+            evaluation = self.engine.evaluation(context, goes_back=True)
+            loss = yield from part_trained(evaluation, asked.root, context)
+            values = []
+            for x in also:
+                values.append((yield from part_predicted(evaluation, x, context)))
+        return loss, rebuild(values)
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
-        x = lift_any(loss)
+        x, refs = _taken(loss)
         targets = cast(
             "tuple[Expression, ...]", wrt
         )  # `gradients` has checked them; a weight is what it stores
-        if context.whole or not all(isinstance(target, Weight) for target in targets):
-            return STORE.reading(partial(_gradients, x, targets, context, self.engine.telling()))
+        if context.whole or refs or not all(isinstance(target, Weight) for target in targets):
+            return self._reading(partial(_gradients, targets), x, context, refs)
         return part_gradients(self.engine.evaluation(context, goes_back=True), x, targets, context)
 
     def ahead(self, expression: object, context: Context, bell: Bell, /) -> None:
         """Begin what an expression waits for, as the run waits for something else."""
         evaluation = self.engine.evaluation(context)
+        x = asked_root(expression)
+        if isinstance(evaluation, RunsOwn) and x is not None:
+            evaluation.foresee(x, context, bell)
+
+    def _reading(
+        self, question: Callable[..., Steps[A]], x: Expression, context: Context, refs: Refs
+    ) -> Steps[A]:
+        """The steps of a question that has an evaluation of its own, on the snapshot of the run around it."""
+        engine = self.engine.telling()
+        if context.whole:
+            return STORE.reading(partial(question, x, context, engine, refs))
+        snapshot = self.engine.evaluation(context).snapshot
+        return STORE.reading(lambda _: question(x, context, engine, refs, snapshot))
+
+    def apply(self, deltas: object, context: Context, /) -> Steps[None]:
+        """Add a dictionary of deltas to those that the end of the run commits."""
+        evaluation = self.engine.evaluation(context, goes_back=True)
         if isinstance(evaluation, RunsOwn):
-            evaluation.foresee(lift_any(expression), context, bell)
+            evaluation.may_train(context.run)
+        for weight, delta in cast("dict[Weight, Value]", deltas).items():
+            evaluation.add(weight, delta)
+        yield from ()
 
 
 class Sequential(Interpreter):
@@ -194,42 +238,83 @@ class Sequential(Interpreter):
         super().__init__(engine)
 
 
-def _predict(x: Expression, context: Context, engine: Engine, snapshot: int) -> Steps[Any]:
+def asked_root(asked: object) -> Expression | None:
+    """The expression that a question reads in the run around it; None where it has other data, or none at all."""
+    if isinstance(asked, Also):
+        return asked.root
+    return None if isinstance(asked, (At, dict)) else lift_any(asked)
+
+
+def _taken(asked: object) -> tuple[Expression, Refs]:
+    """The expression of a question, and other data of weights."""
+    if isinstance(asked, At):
+        return lift_any(asked.asked), asked.refs
+    return lift_any(asked), {}
+
+
+def _with(bound: Bound, x: Expression, refs: Refs, snapshot: int) -> Bound:
+    """A plan where some weights have other data, if there are any."""
+    if not refs:
+        return bound
+    _check_read(x, refs, bound.weights)
+    return bound.at(refs, snapshot)
+
+
+def _check_read(x: Expression, refs: Refs, read: Iterable[Expression]) -> None:
+    unread = [*(refs.keys() - {*read})]
+    if unread:
+        raise ArgumentError(
+            f"{unread[0]!r} has data in `at`, and is not below {x!r}, which does not depend on it"
+        )
+
+
+def _predict(x: Expression, context: Context, engine: Engine, refs: Refs, snapshot: int) -> Steps[Any]:
     plans = engine.plans
     bound = None if plans is None else plans.find(x, "predict")
     if bound is not None:
         with suppress(Interrupted):
-            return bound.predict(x, snapshot)
+            return _with(bound, x, refs, snapshot).predict(x, snapshot)
     with engine.begin(snapshot, goes_back=False) as evaluation:
+        evaluation.refs = refs
         nodes = evaluation.begin(x)
         known = None if bound is not None else answer(plans, evaluation, nodes, "predict")
         if known is not None:
             with suppress(Interrupted):
-                return known.predict(x, snapshot)
+                return _with(known, x, refs, snapshot).predict(x, snapshot)
         yield from evaluation.evaluate(x, context, nodes)
+        if refs and not evaluation.tapes:  # else another path may read them
+            _check_read(x, refs, evaluation.values)
         return handed_over(evaluation.value(x), x.kind, evaluation.buffers)
 
 
 def _gradients(
-    loss: Expression, targets: tuple[Expression, ...], context: Context, engine: Engine, snapshot: int
+    targets: tuple[Expression, ...],
+    loss: Expression,
+    context: Context,
+    engine: Engine,
+    refs: Refs,
+    snapshot: int,
 ) -> Steps[tuple[Any, ...]]:
     plans = engine.plans
     bound = None if plans is None else plans.find(loss, "gradients", targets)
     if bound is not None:
         with suppress(Interrupted):
-            return bound.gradients(snapshot)
+            return _with(bound, loss, refs, snapshot).gradients(snapshot)
     with engine.begin(snapshot) as evaluation:
+        evaluation.refs = refs
         nodes = evaluation.begin(loss)
         inside = plans is not None and {*nodes, *evaluation.values}.issuperset(targets)  # others have no plan
         asked = bound is None and inside
         known = answer(plans, evaluation, nodes, "gradients", targets) if asked else None
         if known is not None:
             with suppress(Interrupted):
-                return known.gradients(snapshot)
+                return _with(known, loss, refs, snapshot).gradients(snapshot)
         evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
         if evaluation.wanted:  # the deltas of single nodes
             evaluation.segments = SegmentRuns(None)
         yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
+        if refs and not evaluation.tapes:
+            _check_read(loss, refs, evaluation.values)
         found: list[Any] = []  # Any: deltas of every type
         seen: set[int] = set()  # their identities
         for target in targets:
@@ -243,9 +328,12 @@ def _gradients(
         return tuple(found)
 
 
-def _train(loss: Expression, context: Context, engine: Engine, snapshot: int) -> Steps[Any]:
+def _train(
+    loss: Expression, also: tuple[Expression, ...], context: Context, engine: Engine, snapshot: int
+) -> Steps[Any]:
+    """The loss; with `also` a tuple of it and these values."""
     plans = engine.plans
-    bound = None if plans is None else plans.find(loss, "train")
+    bound = None if plans is None else plans.find(loss, "train", also)
     if bound is not None:
         with suppress(Interrupted):
             value, change = bound.trained(loss, context.run, snapshot)
@@ -255,7 +343,7 @@ def _train(loss: Expression, context: Context, engine: Engine, snapshot: int) ->
     with engine.begin(snapshot) as evaluation:
         evaluation.trains = True
         nodes = evaluation.begin(loss)
-        known = None if bound is not None else answer(plans, evaluation, nodes, "train")
+        known = None if bound is not None else answer(plans, evaluation, nodes, "train", also)
         if known is not None:
             with suppress(Interrupted):
                 value, change = known.trained(loss, context.run, snapshot)
@@ -267,6 +355,10 @@ def _train(loss: Expression, context: Context, engine: Engine, snapshot: int) ->
         if rest:  # a scope for what it opens, left before the commit
             yield Do.program(partial(_rest_and_back, evaluation, loss, rest, engine.backward)).nested()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
+        besides: list[Any] = []  # Any: data of every type
+        for x in also:
+            besides.append((yield from part_predicted(evaluation, x, context)))
+        found = (value, *besides) if also else value
         if context.followed:
             yield _remainder(value, loss, context)
         try:
@@ -277,10 +369,10 @@ def _train(loss: Expression, context: Context, engine: Engine, snapshot: int) ->
         if evaluation.update is not None:
             with suppress(Interrupted):
                 evaluation.update()
-                return value
+                return found
             yield Do.program(evaluation.backward).nested()
         engine.loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
-        return value
+        return found
 
 
 def _remainder(value: Value, loss: Expression, context: Context) -> Remainder:
@@ -297,8 +389,9 @@ def _rest_and_back(
     context: Context,
 ) -> Steps[None]:
     yield from evaluation.carefully(rest, context)
+    alone = not evaluation.deltas  # nobody has applied any besides
     evaluation.seed(loss)
-    if backward is not None and not evaluation.segments.in_parts:
+    if backward is not None and alone and not evaluation.segments.in_parts:
         evaluation.update = backward.back(evaluation, loss, context.run)
     if evaluation.update is None:
         yield from evaluation.backward(context)

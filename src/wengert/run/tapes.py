@@ -17,7 +17,7 @@ from wengert.control import Context, Do, Steps, UnitContinuation
 from wengert.control.machine import Bell, Branch
 from wengert.control.resources import RunCancelled
 from wengert.differentiable import Tape
-from wengert.errors import TapeReleasedError, combine
+from wengert.errors import ArgumentError, TapeReleasedError, combine
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL
@@ -138,7 +138,11 @@ class Tapes:
 
     def add(self, x: Expression, delta: Value) -> None:
         """Add to what has arrived at `x`."""
-        self.deltas[x] = self.deltas[x] + delta if x in self.deltas else delta
+        try:
+            self.deltas[x] = self.deltas[x] + delta if x in self.deltas else delta
+        except ArgumentError as twice:
+            twice.add_note(f"the delta of {x!r}, made at {x.site}")
+            raise
 
 
 def _handed_on(sent: list[Callable[[], Value]]) -> Value:

@@ -43,12 +43,15 @@ def fit(
 
     `loss(batch, seed)` is the scalar loss of a batch. In training its seed is (seed, step): hand it to `Sequential`,
     `Dropout` or `numpy.random.default_rng`, so that chance is the same whenever this step is done; on the
-    validation data it is None, which evaluates.
+    validation data it is None, which evaluates. It may give results besides, as (loss, results): an expression, or a
+    tuple, NamedTuple or frozen dataclass of some, of the same pass. Their data go to the metrics, and the numbers that
+    have names are metrics themselves; those of a step are in the `Step`, and in the bar.
 
     data: a set of `wengert.data`, in batches of `batch_size` (32) in an order that seed and epoch decide; or a
         function from the epoch, 0 at first, to a sequence of batches. `len` of a batch is what it weighs in means.
     validation, metrics: data, and functions of a batch to a scalar expression or a number, for `evaluate` after
-        each epoch.
+        each epoch. Where the loss gives results, metrics are functions of the batch and their data, and are
+        measured in each step, too.
     patience: stop when so many epochs in a row are not better, by more than `min_delta`, than the best before them,
         by the validation loss, or without validation by that of training.
     callbacks: told each `Step` and `Epoch`. show: a progress bar, where there are a terminal and rich.

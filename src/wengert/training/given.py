@@ -30,11 +30,17 @@ class Sequenced(Protocol[B_co]):
     def __getitem__(self, index: int, /) -> B_co: ...
 
 
-LossOf: TypeAlias = Callable[[B, Seeds | None], Loss]
+# Any: the data of what a loss gives besides, which its own function knows
+LossOf: TypeAlias = Callable[[B, Seeds | None], Loss | tuple[Loss, Any]]
 # Any: every number of values, dtype and device
 Measured: TypeAlias = Loss | SupportsFloat | ArrayOperand[tuple[int], Any, Any]
-Metric: TypeAlias = Callable[[B], Measured]
+Metric: TypeAlias = Callable[[B], Measured] | Callable[[B, Any], Measured]
 Data: TypeAlias = Source[B] | Callable[[int], Sequenced[B]]
+
+
+def with_results(given: Any) -> tuple[Any, Any]:  # Any: a loss of one of the three columns; as in `LossOf`
+    """The loss that a function of a batch gave, and what it gave besides, or None."""
+    return given if type(given) is tuple and len(given) == 2 else (given, None)
 
 
 def check_data(who: str, data: object, size: int | None) -> None:

@@ -21,8 +21,8 @@ from wengert.graph.operand import lift_any
 from wengert.graph.order import below
 from wengert.run import train
 from wengert.site import user_position
-from wengert.training.given import B, Data, LossOf, Metric, check_data, in_batches
-from wengert.training.measuring import evaluate
+from wengert.training.given import B, Data, LossOf, Metric, check_data, in_batches, with_results
+from wengert.training.measuring import evaluate, measured
 from wengert.training.records import Epoch, Step
 from wengert.training.state import State
 
@@ -45,10 +45,6 @@ class Loop(Generic[B]):
         check_data("fit", self.data, self.batch_size)
         if self.validation is not None:
             check_data("fit: validation", self.validation, None)
-        if self.metrics and self.validation is None:
-            raise ArgumentError(
-                f"fit: metrics are measured on validation data; give validation= too\n  at {user_position()}"
-            )
 
     def steps(self, state: State, until: float = math.inf) -> Iterator[Step]:
         """The rest of the present epoch, a step at a time, or as much of it as there is before step `until`."""
@@ -70,9 +66,14 @@ class Loop(Generic[B]):
 
     def _step(self, state: State, batch: B) -> Step:
         start = time.perf_counter()
-        loss: Any = self.loss(batch, (self.seed, state.step))  # Any: of one of the three columns
+        loss, also = with_results(self.loss(batch, (self.seed, state.step)))
         if state.done == 0 or state.step == 0:
             self._check_loss(loss)
+            if self.metrics and self.validation is None and also is None:
+                raise ArgumentError(
+                    "fit: metrics are measured on validation data; give validation= too, or return them with the loss, "
+                    f"as in `return loss, scores`\n  at {user_position()}"
+                )
 
         def refuse(value: Any) -> None:  # Any: a number, or an array of one
             if not math.isfinite(value):
@@ -82,10 +83,14 @@ class Loop(Generic[B]):
 
         run = Run(self.executor)
         run.on_settle(refuse)
-        value = float(execute(train(loss), run))
-        place = state.done
+        found, metrics = execute(train(loss) if also is None else train(loss, also=also), run), {}
+        if also is not None:
+            found, results = found
+            sums = measured(batch, results, self.metrics or {}, self.executor)
+            metrics = {name: total / count for name, (total, count) in sums.items() if count}
+        value, place = float(found), state.done
         state.stepped(value, len(batch), time.perf_counter() - start)
-        return Step(state.step, state.epoch, place, state.count, value)
+        return Step(state.step, state.epoch, place, state.count, value, metrics)
 
     def _check_loss(self, given: object) -> None:
         """ArgumentError for a loss that teaches nothing, or has a weight that a checkpoint would not have.

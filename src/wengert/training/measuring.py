@@ -19,7 +19,7 @@ from wengert.graph.operand import lift_any, shown
 from wengert.run import predict
 from wengert.run.ask import Loss
 from wengert.site import user_position
-from wengert.training.given import B, Data, LossOf, Measured, Metric, in_batches
+from wengert.training.given import B, Data, LossOf, Measured, Metric, in_batches, with_results
 
 
 @final
@@ -42,7 +42,8 @@ def evaluate(
     """The mean of `loss(batch, None)` and of each metric over the batches, weighed by their number of examples.
 
     A metric is a function of a batch that gives a scalar expression or a number; or it gives a vector, whose numbers
-    count alike in all batches, as many as there are: NaN if there are none at all. No weight changes. Raises
+    count alike in all batches, as many as there are: NaN if there are none at all. Where the loss gives results
+    besides, as (loss, results), it is one of the batch and the data of these. No weight changes. Raises
     ArgumentError for what is no data; DataError for data without an example; ShapeError for what is no scalar.
     >>> import numpy as np, wengert as wg
     >>> from wengert.data import Digits, digits
@@ -63,11 +64,13 @@ def evaluate(
         examples = len(batch)
         seen += examples
         with without_collector():
-            total += examples * number(loss(batch, None), executor, "the loss")
-            for name, measure in measures.items():
-                value, count = _measured(measure(batch), examples, executor, f"the metric {name!r}")
-                sums[name] += value
-                counts[name] += count
+            given, also = with_results(loss(batch, None))
+            if also is not None:
+                given, also = predict((given, also)).run(executor)
+            total += examples * number(given, executor, "the loss")
+            for name, (value, count) in measured(batch, also, measures, executor).items():
+                sums[name] = sums.get(name, 0.0) + value
+                counts[name] = counts.get(name, 0) + count
     if not seen:
         raise DataError(f"evaluate: the batches have no example\n  at {user_position()}")
     means = {name: x / counts[name] if counts[name] else math.nan for name, x in sums.items()}
@@ -81,6 +84,31 @@ def _measured(x: Measured, examples: int, executor: Executor | None, what: str) 
     if len(shape) == 1:
         return float(given.sum()), shape[0]
     return examples * _scalar(given, x, what), examples
+
+
+def measured(
+    batch: B, results: object, metrics: Mapping[str, Metric[B]], executor: Executor | None
+) -> dict[str, tuple[float, int]]:
+    """The metrics of a batch, each as a sum and of how many.
+
+    Those are the numbers that `results`, data of a NamedTuple or dataclass, have by name, and `metrics`.
+    """
+    named: dict[str, Any] = (  # Any: data of every type
+        getattr(results, "_asdict", dict)()
+        if isinstance(results, tuple)
+        else getattr(results, "__dict__", {})
+    )
+    examples = len(batch)
+    found = {
+        name: (examples * float(x), examples)
+        for name, x in named.items()
+        if isinstance(x, SupportsFloat) and (not is_array(x) or shape_of(x) == ())
+    }
+    for name, metric in metrics.items():
+        measure: Any = metric  # Any: of one argument or two
+        given = measure(batch) if results is None else measure(batch, results)
+        found[name] = _measured(given, examples, executor, f"the metric {name!r}")
+    return found
 
 
 def number(x: Loss | SupportsFloat, executor: Executor | None, what: str) -> float:

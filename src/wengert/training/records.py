@@ -23,13 +23,17 @@ from wengert.data.packages import optional
 @final
 @dataclass(frozen=True)
 class Step:
-    """One update: its number from 1 on, its epoch and the place of its batch in that, and the loss before it."""
+    """One update: its number from 1 on, its epoch and the place of its batch in that, and the loss before it.
+
+    The metrics are of its batch, before the update, where the loss gives results besides.
+    """
 
     number: int
     epoch: int
     batch: int
     batches: int
     loss: float
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 @final
@@ -155,7 +159,8 @@ def progress(epochs: int | None, steps: int | None) -> Generator[Tell | None]:
             elif time.monotonic() < due:
                 return
             done = _epochs(event) if steps is None else _steps(event)
-            made.update(task, completed=done, description=line or f"loss {event.loss:.4f}")
+            now = [_line(event)] if isinstance(event, Step) and (event.metrics or not line) else []
+            made.update(task, completed=done, description=" | ".join([*[line] * bool(line), *now]))
             made.refresh()
             due = time.monotonic() + _OFTEN
 
@@ -171,11 +176,13 @@ def _steps(event: Event) -> int:
     return event.steps if isinstance(event, Epoch) else event.number
 
 
-def _line(epoch: Epoch) -> str:
-    said = [f"epoch {epoch.number}: loss {epoch.loss:.4f}"]
-    if epoch.validation is not None:
-        said.append(f"validation {epoch.validation:.4f}")
-    return ", ".join([*said, *(f"{name} {value:.4f}" for name, value in epoch.metrics.items())])
+def _line(event: Event) -> str:
+    said = [f"loss {event.loss:.4f}"]
+    if isinstance(event, Epoch):
+        said = [f"epoch {event.number}: {said[0]}"]
+        if event.validation is not None:
+            said.append(f"validation {event.validation:.4f}")
+    return ", ".join([*said, *(f"{name} {value:.4f}" for name, value in event.metrics.items())])
 
 
 @contextmanager
@@ -187,6 +194,8 @@ def tensorboard_curves(folder: str | os.PathLike[str], after: int) -> Generator[
     def tell(event: Event) -> None:
         if isinstance(event, Step):
             writer.add_scalar("loss/step", event.loss, event.number)
+            for name, value in event.metrics.items():
+                writer.add_scalar(f"metrics of a step/{name}", value, event.number)
             return
         writer.add_scalar("loss/epoch", event.loss, event.steps)
         if event.validation is not None:

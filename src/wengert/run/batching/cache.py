@@ -15,6 +15,7 @@ from wengert.arrays import Value, all_quiet, one_like
 from wengert.arrays.places import equal, glance
 from wengert.arrays.rows import stacked
 from wengert.control import Run
+from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.execution import Backward, BoundSchedule, RegionRun
@@ -178,11 +179,12 @@ class KeptSchedules(Plans):
 class _Weights:
     """The data of weights as they were when a run began."""
 
-    def __init__(self, snapshot: int) -> None:
+    def __init__(self, snapshot: int, refs: Refs) -> None:
         self.snapshot = snapshot
+        self.refs = refs
 
     def __getitem__(self, weight: Any) -> Value:  # Any: a weight of any kind
-        return weight.ref.at(self.snapshot)
+        return self.refs.get(weight, weight.ref).at(self.snapshot)
 
     def stacked(
         self, given: Sequence[Any]
@@ -193,9 +195,19 @@ class _Weights:
 class KeptRun:
     """One run of a schedule that was found."""
 
-    def __init__(self, bound: BoundSchedule, place: Place) -> None:
+    def __init__(self, bound: BoundSchedule, place: Place, refs: Refs | None = None) -> None:
         self.bound = bound
         self.place = place
+        self.refs = refs or {}
+
+    @property
+    def weights(self) -> Sequence[Expression]:
+        """The weights that it reads."""
+        return self.bound.weights()
+
+    def at(self, refs: Refs, snapshot: int) -> KeptRun:
+        """This run where some weights have other data."""
+        return KeptRun(self.bound, self.place, refs)
 
     def predict(self, root: Expression, snapshot: int) -> Value:
         """The data of the expression."""
@@ -225,7 +237,7 @@ class KeptRun:
         return value, change
 
     def _forward(self, snapshot: int, keeps: bool, run: Run | None) -> RegionRun:
-        region = RegionRun(self.bound, _Weights(snapshot), keeps)
+        region = RegionRun(self.bound, _Weights(snapshot, self.refs), keeps)
         try:
             with all_quiet():
                 region.forward(_nothing if run is None else run.check)

@@ -55,8 +55,9 @@ def traced_plan(
     """The plan of `nodes`, the root last; unless `at_once` it is not ready, and is made in steps."""
     weights = [x for x in evaluation.values if isinstance(x, Weight)]
     asked = targets if mode == "gradients" else None
-    lowering = lowered_in_steps([*nodes], weights, mode != "predict", asked)
-    bind = partial(in_steps, [*nodes], weights, asked or ())
+    also = targets if mode == "train" else ()
+    lowering = lowered_in_steps([*nodes], weights, mode != "predict", asked, also)
+    bind = partial(in_steps, [*nodes], weights, targets)
     return Plan(lowering, bind, program or PlanProgram, stacked, at_once)
 
 

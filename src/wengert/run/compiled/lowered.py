@@ -42,6 +42,7 @@ class LoweredLoss:
         self.given: list[Callable[[], Any]] = []  # Any: the inputs' values now, of every type
         self.data = {w: self.input(partial(getattr, w.ref, "data")) for w in weights}
         self.value: Any = None  # Any: a tracer or a constant
+        self.also: list[Any] = []  # Any: values that are wanted with it, tracers or constants
         self.deltas: dict[Weight, Any] = {}  # Any: tracers, lazy or constant
         self.asked: list[Any] | None = None  # Any: the deltas of targets, in place of the value
         self.shared: set[Var] = set()  # inputs that may be the memory of weights
@@ -101,10 +102,11 @@ class LoweredLoss:
     def outputs(self, updating: Updating | None) -> list[Any]:  # Any: tracers and constants
         """The results of the program."""
         if updating is not None:
-            return [updating.apart(self.value), *updating.scalars, *updating.states]
+            seen = map(updating.apart, [self.value, *self.also])
+            return [*seen, *updating.scalars, *updating.states]
         if self.asked is not None:
             return self.asked
-        return [self.value, *(leaving(self.builder, d) for d in self.deltas.values())]
+        return [self.value, *self.also, *(leaving(self.builder, d) for d in self.deltas.values())]
 
     def program(self, updating: Updating | None) -> Program:
         """The program of all that has been written down."""
@@ -115,9 +117,13 @@ class LoweredLoss:
 
 
 def lowered_in_steps(
-    nodes: Sequence[Node], weights: Sequence[Weight], back: bool, targets: Sequence[Expression] | None
+    nodes: Sequence[Node],
+    weights: Sequence[Weight],
+    back: bool,
+    targets: Sequence[Expression] | None,
+    also: Sequence[Expression] = (),
 ) -> Generator[None, None, LoweredLoss]:
-    """The value of the last node, and if it goes `back` the deltas of weights and of targets."""
+    """The value of the last node, and of `also`; if it goes `back` the deltas of weights and of targets."""
     made, root = LoweredLoss(weights), nodes[-1]
     operations = capture(nodes, weights, literals=True)
     slots = operations.slots
@@ -128,6 +134,7 @@ def lowered_in_steps(
     yield
     lowering.forward()
     made.value = lowering.values[slots[root]]
+    made.also = [lowering.values[slots[x]] for x in also]
     if back:
         yield
         deltas = {slots[root]: seed_of(made.value, root)}

@@ -15,6 +15,7 @@ from typing import Any, Final
 from wengert.arrays import Value, all_quiet, give_back, is_array, is_host_array
 from wengert.arrays.changes import Change
 from wengert.control import Run
+from wengert.graph.binding import Refs
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
 from wengert.graph.store import STORE, Arena, Ref, targets
@@ -51,6 +52,7 @@ class Plan(Item):
         super().__init__()
         self.updating = False  # whether it makes the steps of optimizers, too
         self.early = False  # made of a weight's first step, so of no later run
+        self.also = 0  # values that a training gives with that of the root
         self.failed = False  # no program can be made of the structure
         self.places: list[int] = []  # of the weights that have deltas, among all
         self.arrays: list[int] = []  # of those that are changed in place
@@ -74,6 +76,7 @@ class Plan(Item):
         low = yield from lowering
         yield
         updating = self._updated(low)
+        self.also = len(low.also)
         stepped = list(low.deltas) if self.updating else []  # the weights whose steps it makes
         before = [(type(w.optimizer), w.settings) for w in stepped]
         program = low.program(updating)
@@ -181,6 +184,11 @@ class Bound:
         self.targets = targets
         self.cells = cells
 
+    def at(self, refs: Refs, snapshot: int) -> Bound:
+        """This plan where some weights have other data; all of its cells are its own, lest any move for it."""
+        cells = [refs.get(w) or Ref(w.ref.at(snapshot)) for w in self.weights]
+        return Bound(self.plan, self.weights, cells, self.literals, self.targets)
+
     def predict(self, root: Expression, snapshot: int) -> Value:
         """The data of the expression."""
         (value,) = self._outputs(snapshot)
@@ -220,15 +228,27 @@ class Bound:
     def _send(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """Forward and backward; the optimizers are asked in the usual commit."""
         value, *deltas = self._outputs(snapshot)
-        value = handed_over(value, root.kind, self._read(snapshot, [value]))
+        also, deltas = deltas[: self.plan.also], deltas[self.plan.also :]
+        read = self._read(snapshot, [value, *also])
+        value = handed_over(value, root.kind, read)
 
         def change() -> Value:
             settle(run, value)
             trained: list[Expression] = [self.weights[i] for i in self.plan.places]
             commit(dict(zip(trained, deltas, strict=True)), snapshot, value, _interrupt)
-            return value
+            return self._answer(value, also, read)
 
         return value, change
+
+    def _answer(self, value: Value, also: Sequence[Value], read: dict[int, Ref]) -> Value:
+        """The loss; with others beside it a tuple, in which each array is an object of its own."""
+        if not also:
+            return value
+        found = [value]
+        for x, of in zip(also, self.targets, strict=True):
+            again = is_array(x) and any(x is y for y in found)
+            found.append(x.copy() if again else handed_over(x, of.kind, read))
+        return tuple(found)
 
     def _update(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """Forward, backward, steps and changes in one program."""
@@ -236,7 +256,8 @@ class Bound:
 
         def change() -> Value:
             settle(run, value)
-            return handed_over(keep(), root.kind, {})  # its memory is no weight's: see `apart`
+            loss, *also = keep()  # their memory is no weight's: see `apart`
+            return self._answer(handed_over(loss, root.kind, {}), also, {})
 
         return value, change
 
@@ -274,6 +295,7 @@ class Bound:
     ) -> Value:
         plan, cells = self.plan, self.cells
         changed = [cells[i] for i in plan.arrays]
+        seen = 1 + plan.also
         with all_quiet(), STORE.lock:
             if STORE.version != version:
                 raise Interrupted
@@ -281,19 +303,19 @@ class Bound:
                 STORE.changing = True
                 found = self._in_place(changed, moved) if plan.in_place else None
                 if found is not None:
-                    (value, *_), changes = _sent(changing, found)
+                    made, changes = _sent(changing, found)
                     last = STORE.changed(changed)
                 else:
                     others = STORE.others(snapshot)
                     own = targets(changed, others)
                     whole = [home.target(cells, not others, moved) for home in plan.whole]
-                    (value, *made), changes = _sent(changing, [*own, *[arena.data for arena in whole]])
-                    last = self._kept([*zip(changed, own, strict=True)], others, made, whole)
+                    made, changes = _sent(changing, [*own, *[arena.data for arena in whole]])
+                    last = self._kept([*zip(changed, own, strict=True)], others, [*made[seen:]], whole)
                 plan.program.carry_out(changes, last)
             finally:
                 STORE.changing = False
         plan.program.give(buffers)
-        return value
+        return made[:seen]
 
     def _in_place(self, changed: Sequence[Ref], moved: int) -> list[Value] | None:
         """All targets where nobody else sees them, so that a change of them is all that there is to do; else None."""

@@ -31,7 +31,7 @@ from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fork, Joined, in_turn
 from wengert.run.own import RunsOwn
-from wengert.run.sequential import Engine, Interpreter, Sequential
+from wengert.run.sequential import Engine, Interpreter, Sequential, asked_root
 from wengert.run.threads.autotune import TERMS, AutotunedProgram, SpeculationTuner, Terms, functions_of
 from wengert.run.threads.loops import ThreadedLoops
 from wengert.run.threads.pool import ThreadPool, checked_threads
@@ -118,6 +118,10 @@ class Parallel:
         """As `Sequential`."""
         self.inner.ahead(expression, context, bell)
 
+    def apply(self, deltas: object, context: Context, /) -> Steps[None]:
+        """As `Sequential`."""
+        return self._answer(self.inner.apply(deltas, context), context)
+
     def _answer(self, steps: Steps[A], context: Context) -> Steps[A]:
         """Steps with one thread of BLAS, in their turn."""
         steps = on_one_blas_thread(steps)
@@ -160,7 +164,11 @@ class Parallel:
         own = self._evaluation(asked, context)
         if isinstance(own, SpeculativeEvaluation):
             methods = {"value", "forward", "predict", "train" if own.trains else ""}
-            roots = [lift_any(x.arguments[0]) for x in asked if x.method in methods]
+            roots = [
+                root
+                for x in asked
+                if x.method in methods and (root := asked_root(x.arguments[0])) is not None
+            ]
             yield from own.together(roots, context)
 
     def _evaluation(self, asked: Iterable[Question[Any]], context: Context) -> Evaluation:
@@ -180,7 +188,9 @@ class Parallel:
 
 
 def _gives_tape(asked: Question[Any]) -> bool:
-    x = lift_any(asked.arguments[0])
+    x = asked_root(asked.arguments[0])
+    if x is None:
+        return asked.method == "apply"
     return x.kind.trainable and (
         asked.method == "forward" or (isinstance(x, Node) and x.signature.mode == EXTERNAL)
     )

@@ -1,0 +1,96 @@
+"""Data from elsewhere in the place of a weight's own: for good, or for one run.
+
+Knows: which numbers and arrays a weight can have as its data; that those of one run are held as a weight holds its own.
+Refuses to know: runs and commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from wengert.arrays import (
+    ArrayLiteral,
+    Cpu,
+    Float32,
+    Floating,
+    Gpu,
+    Value,
+    device_name,
+    device_of,
+    dtype_of,
+    is_array,
+    is_float32,
+    shape_of,
+)
+from wengert.errors import ArgumentError, DeviceError, DTypeError, ShapeError
+from wengert.graph.kinds import Column, Role
+from wengert.graph.node import Expression
+from wengert.graph.operand import shown
+from wengert.graph.store import Ref
+from wengert.site import user_position
+
+Numbers: TypeAlias = ArrayLiteral[Floating, Cpu] | ArrayLiteral[Floating, Gpu] | Float32 | float
+Data: TypeAlias = Mapping[Any, Numbers]  # Any: a dictionary's keys are of one class, which is its own
+Refs: TypeAlias = dict[Expression, Ref]
+
+
+class At(NamedTuple):
+    """A question about `asked` in a run where some weights have other data."""
+
+    asked: object
+    refs: Refs
+
+
+def at(who: str, asked: object, data: Data | None) -> object:
+    """A question with other data for some weights, checked and not copied; without any the asked itself."""
+    if data is None:
+        return asked
+    return At(asked, {w: Ref(checked_data(who, w, x)) for w, x in by_weight(who, data)})
+
+
+def by_weight(
+    who: str, given: object
+) -> list[tuple[Any, Any]]:  # Any: weights of every class; numbers, arrays and deltas
+    """The items of a dictionary by weight; refuses another key."""
+    if not isinstance(given, Mapping):
+        raise ArgumentError(
+            f"{who}: expected a dictionary by weight, as in {{w: array}}; got {shown(given)}\n"
+            f"  at {user_position()}"
+        )
+    for w in given:
+        if not isinstance(w, Expression) or w.kind.role < Role.WEIGHT:
+            raise ArgumentError(
+                f"{who}: a key is {shown(w)}, not a weight; write {{w: array}} with the weight itself\n"
+                f"  at {user_position()}"
+            )
+    return list(given.items())
+
+
+def checked_data(who: str, w: Expression, x: Value) -> Value:
+    """One number or array for a weight: of its shape, dtype and device."""
+    if w.kind.column is not Column.ARRAY:
+        convert: Callable[[Any], Value] = Float32 if w.kind.column is Column.FLOAT else float
+        if isinstance(x, (int, float)) or (is_float32(x) and convert is Float32):
+            return convert(x)
+        raise DTypeError(f"{who}: {w!r} takes a number, got {shown(x)}\n  at {user_position()}")
+    if not is_array(x):
+        raise DTypeError(
+            f"{who}: {w!r} takes an array of {w.kind.dtype}, got {shown(x)}; write numpy.asarray(x, dtype)\n"
+            f"  at {user_position()}"
+        )
+    if shape_of(x) != w.kind.shape:
+        raise ShapeError(
+            f"{who}: an array of shape {shape_of(x)} for {w!r}, which has {w.kind.shape}\n  at {user_position()}"
+        )
+    if dtype_of(x) != w.kind.dtype:
+        raise DTypeError(
+            f"{who}: an array of {dtype_of(x)} for {w!r}; write x.astype({w.kind.dtype}) if that is meant\n"
+            f"  at {user_position()}"
+        )
+    if device_of(x) != w.kind.device:
+        raise DeviceError(
+            f"{who}: an array on {device_name(device_of(x))} for {w!r}, which is on {device_name(w.kind.device)}\n"
+            f"  at {user_position()}"
+        )
+    return x

@@ -1,0 +1,71 @@
+"""A loss that gives results besides: metrics are functions of their data, in each step and in each evaluation."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.data import Digits, digits
+from wengert.nn import Linear
+from wengert.plugins import SGD
+from wengert.training import Epoch, Step, evaluate, fit
+from wengert.training.records import _line
+
+
+class Seen(NamedTuple):
+    scores: Any
+    size: Any
+
+
+DATA = digits()
+
+
+def _model() -> tuple[Any, Any]:
+    model = Linear.make(SGD(learning_rate=0.5), 64, 10, seed=0)
+
+    def loss(batch: Digits, seed: object) -> Any:
+        scores = model(batch.images)
+        return wg.cross_entropy(scores, batch.labels), Seen(scores, wg.mean(wg.abs(model.weight)))
+
+    return model, loss
+
+
+def accuracy(batch: Digits, seen: Any) -> float:
+    return float(np.mean(seen.scores.argmax(axis=1) == batch.labels))
+
+
+def test_metrics_of_steps_are_from_before_the_update() -> None:
+    model, loss = _model()
+    steps: list[Any] = []
+    sizes = [float(np.mean(np.abs(model.weight.data)))]
+
+    def tell(event: object) -> None:
+        if isinstance(event, Step):
+            steps.append(event)
+            sizes.append(float(np.mean(np.abs(model.weight.data))))
+
+    history = fit(loss, DATA, seed=0, steps=20, metrics={"accuracy": accuracy}, callbacks=[tell])
+    assert [step.metrics["size"] for step in steps] == pytest.approx(sizes[:-1], rel=1e-5)
+    assert steps[0].metrics["accuracy"] < 0.5 < steps[-1].metrics["accuracy"]
+    assert steps[3].metrics.keys() == {"size", "accuracy"}
+    plain, _ = _model()
+    only = fit(lambda b, s: wg.cross_entropy(plain(b.images), b.labels), DATA, seed=0, steps=20)
+    assert only.losses == history.losses
+
+
+def test_metrics_of_an_evaluation() -> None:
+    model, loss = _model()
+    found = evaluate(loss, DATA, metrics={"accuracy": accuracy})
+    right = model(DATA.images).predict().run().argmax(axis=1) == DATA.labels
+    assert found.metrics["accuracy"] == pytest.approx(np.mean(right), rel=1e-6)
+    assert found.metrics["size"] == pytest.approx(np.mean(np.abs(model.weight.data)), rel=1e-5)
+    history = fit(loss, DATA, seed=0, epochs=1, validation=DATA, metrics={"accuracy": accuracy})
+    assert history.epochs[0].metrics["accuracy"] > 0.5
+
+
+def test_the_bar_has_them() -> None:
+    assert _line(Step(1, 0, 0, 9, 0.5, {"accuracy": 0.25})) == "loss 0.5000, accuracy 0.2500"
+    assert _line(Epoch(1, 9, 0.5, 0.75, {"a": 1.0})) == "epoch 1: loss 0.5000, validation 0.7500, a 1.0000"
