@@ -93,7 +93,7 @@ def by_hand(task: Task) -> Step:
             deltas[0] += states[t].T @ g
             deltas[1] += order[t].T @ g
             deltas[2] += g.sum(axis=0)
-            g = g @ u.T
+            g = np.asarray(g @ u.T, np.float32)
         for w, delta in zip(way, deltas, strict=True):
             w -= RATE * delta
 

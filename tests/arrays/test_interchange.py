@@ -79,7 +79,8 @@ def test_reading_copies_nothing() -> None:
 
 def test_integers_are_indices() -> None:
     column: Any = Column(np.array([2, 0]))
-    assert wg.take(wg.lift(np.arange(3.0)), column).predict().run().tolist() == [2.0, 0.0]
+    of: Any = wg.lift(np.arange(3.0))
+    assert wg.take(of, column).predict().run().tolist() == [2.0, 0.0]
 
 
 def test_what_cannot_be_read_says_so() -> None:

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import pytest
 
 from wengert.control import Context, Do, Executor, Run, Steps, context, gather, replace_executors
-from wengert.control.do import execute
 from wengert.control.machine import Frame, Machine
 from wengert.control.resources import RunCancelled
+from wengert.control.running import execute
 
 from .test_run import Answers
 from .tracking import Boom, Ledger, Opening, Other, in_run

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from wengert.control import Context, Do, Executor, Run, Steps, context, gather, set_default_executor
-from wengert.control.do import execute
+from wengert.control.running import execute
 from wengert.errors import WengertError
 
 from .tracking import Boom, Ledger, Other, in_run

@@ -184,17 +184,17 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "  at here",
     ),
     "a metric an example": (
-        lambda: evaluate(loss, points, metrics={"rows": rows}),
-        "ShapeError: evaluate: the metric 'rows' is a scalar, this one has shape (6,); "
+        lambda: evaluate(loss, points, metrics={"rows": lambda batch: wg.reshape(rows(batch), (2, 3))}),
+        "ShapeError: evaluate: the metric 'rows' is a scalar, this one has shape (2, 3); "
         "reduce it first, as in mean(x)\n"
-        "  <ArrayLayer cross_entropy (6,) float32, built at test_training.py:N>\n"
+        "  <ArrayLayer reshape (2, 3) float32, built at here>\n"
         "  at here",
     ),
     "a metric of numpy an example": (
-        lambda: evaluate(loss, points, metrics={"right": lambda batch: batch.y == 1}),
-        "ShapeError: evaluate: the metric 'right' is a scalar, this one has shape (6,); "
+        lambda: evaluate(loss, points, metrics={"right": lambda batch: (batch.y == 1)[None]}),
+        "ShapeError: evaluate: the metric 'right' is a scalar, this one has shape (1, 6); "
         "reduce it first, as in mean(x)\n"
-        "  array([False, True, False, True, False, True])\n"
+        "  array([[False, True, False, True, False, True]])\n"
         "  at here",
     ),
     "a checkpoint without weights": (
@@ -253,7 +253,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: load("whole", doubles),
         "CheckpointError: whole cannot be loaded, and no weight has changed: it is of "
         "another model: 'weight' is array of float32 and shape (3, 2) there, and array of "
-        "float64 and shape (3, 2) here\n"
+        "float64 and shape (3, 2) here; 'bias' is array of float32 and shape (2,) there, and array "
+        "of float64 and shape (2,) here\n"
         "  at here",
     ),
     "a file of another optimizer": (

@@ -119,11 +119,11 @@ def test_an_int_stands_for_a_pair_and_a_list_for_a_tuple() -> None:
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[WengertError]]] = {  # Any: a layer, had it been made
     "conv2d: stride (0, 1): each has to be at least 1": (
-        lambda: wg.conv2d(IMAGE, KERNEL, stride=(0, 1)),
+        lambda: wg.conv2d(IMAGE, KERNEL, stride=(0, 1)),  # type: ignore[shape] # refused on purpose
         ShapeError,
     ),
     "conv2d: padding (-1, -1): each has to be at least 0": (
-        lambda: wg.conv2d(IMAGE, KERNEL, padding=-1),
+        lambda: wg.conv2d(IMAGE, KERNEL, padding=-1),  # type: ignore[shape] # refused on purpose
         ShapeError,
     ),
     "conv2d: size (0, 3): each has to be at least 1": (
@@ -139,7 +139,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[WengertError]]] = {  # Any: a l
         ArgumentError,
     ),
     "conv2d: cannot convolve a Python number, which is a scalar": (
-        lambda: wg.conv2d(IMAGE, 1.0),  # type: ignore[arg-type] # refused on purpose
+        lambda: wg.conv2d(IMAGE, 1.0),  # type: ignore[arg-type, shape] # refused on purpose
         ShapeError,
     ),
     "conv2d: input of shape (3, 4, 5) is not (batch, channels, height, width)": (
@@ -163,7 +163,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[WengertError]]] = {  # Any: a l
         ShapeError,
     ),
     "avg_pool2d: padding (0, 2) is more than half of size (2, 2)": (
-        lambda: wg.avg_pool2d(IMAGE, 2, padding=(0, 2)),
+        lambda: wg.avg_pool2d(IMAGE, 2, padding=(0, 2)),  # type: ignore[shape] # refused on purpose
         ShapeError,
     ),
     "max_pool2d: expected an array, got a scalar": (
@@ -171,11 +171,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[WengertError]]] = {  # Any: a l
         ShapeError,
     ),
     "pad: widths (0, -1): each has to be at least 0": (
-        lambda: wg.pad(np.ones(2), ((0, -1),)),
+        lambda: wg.pad(np.ones(2), ((0, -1),)),  # type: ignore[shape] # refused on purpose
         ShapeError,
     ),
     "pad: shape (2,) has 1 axes, widths ((0, 1), (1, 0)) are for 2; give one pair an axis": (
-        lambda: wg.pad(np.ones(2), ((0, 1), (1, 0))),
+        lambda: wg.pad(np.ones(2), ((0, 1), (1, 0))),  # type: ignore[shape] # refused on purpose
         ShapeError,
     ),
     "pad: widths are one pair (before, after) of ints an axis; got 1": (

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from wengert.arrays.namespace import Value
-from wengert.errors import DTypeError
+from wengert.errors import DTypeError, WengertError
 
 _HOST: Final = (1, 3)  # DLPack's numbers of plain memory, and of that which a GPU can reach
 _CUDA: Final = (2, 13)
@@ -42,6 +42,8 @@ def interchanged(x: Any) -> Value | None:  # Any: an array of any library
                 return import_module("cupy").from_dlpack(x)
         if hasattr(cls, "__array__") or hasattr(x, "__array_interface__"):
             return np.asarray(x)
+    except WengertError:
+        return None  # an expression, which is no array
     except Exception as error:
         home = f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
         advice = "; write x.detach()" if hasattr(cls, "detach") else ""

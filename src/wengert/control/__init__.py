@@ -6,8 +6,9 @@ Refuses to know: numbers, graphs, arrays.
 
 from wengert.control.collecting import without_collector
 from wengert.control.context import Context, Executor, Run, replace_executors, set_default_executor
-from wengert.control.do import Awaits, Do, Steps, await_here, running_here
+from wengert.control.do import Awaits, Do, Steps, await_here
 from wengert.control.gather import gather
+from wengert.control.running import running_here
 from wengert.control.unit import UnitContinuation
 
 __all__ = [

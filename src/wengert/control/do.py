@@ -7,13 +7,10 @@ Refuses to know: numbers, graphs, executors. Nothing here happens before a run.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from contextvars import copy_context
 from functools import partial
-from threading import Thread
 from types import CoroutineType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Protocol, TypeAlias, TypeVar
 
@@ -32,15 +29,15 @@ from wengert.control.machine import (
     Scoping,
     Settling,
     Sharing,
-    as_do,
 )
-from wengert.control.notation import described, driving, not_awaitable, running_event_loop
-from wengert.control.resources import Exit, RunCancelled, SharedValue
-from wengert.control.waiting import EventLoop, Outcome, Pending, outcome_of
+from wengert.control.notation import as_do, described, driving, not_awaitable, running_event_loop
+from wengert.control.resources import Exit, SharedValue
+from wengert.control.running import execute, in_event_loop, start
+from wengert.control.waiting import Outcome, Pending, loop_of, outcome_of
 from wengert.errors import NotAwaitableError
 
 if TYPE_CHECKING:
-    import asyncio  # loaded by whoever has an event loop: it takes as long to import as all of this library
+    pass  # loaded by whoever has an event loop: it takes as long to import as all of this library
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -322,21 +319,8 @@ class Outcoming(Do[A]):
 
     def _begin(self, machine: Machine) -> Instruction:
         pending: Pending[A] = Pending()
-        self.outcome.register(partial(_event_loop, machine.run), pending)
+        self.outcome.register(partial(loop_of, machine.run), pending)
         return Settling(pending)
-
-
-def _event_loop(run: Run) -> asyncio.AbstractEventLoop:
-    """The loop for the awaitables of a run: that which awaits it, or one of its own."""
-    if run.event_loop is not None:
-        return run.event_loop
-
-    def make() -> EventLoop:
-        made = EventLoop()
-        run.on_close(made.close)
-        return made
-
-    return run.local(EventLoop, make).loop
 
 
 class Called(Do[A]):
@@ -595,80 +579,6 @@ def beginning(source: Do[Any]) -> Do[Any]:
     return source
 
 
-def execute(source: Do[A], run: Run) -> A:
-    """Run `source` to its end in this thread, as the whole of `run`."""
-    run.source = source
-    try:
-        value: A = Machine(run).complete(source)
-        return value
-    except RunCancelled as cancelled:  # after the last step, when nothing was left to abandon
-        raise cancelled.outcome() from None
-    finally:
-        del source  # see Machine.complete
-        try:
-            run.close()
-        except BaseException:  # an interrupt: what it has left is closed now
-            run.close()
-            raise
-
-
-def running_here() -> bool:
-    """Whether this thread is in the middle of a run."""
-    frame = sys._getframe()
-    while frame.f_code is not execute.__code__:
-        if frame.f_back is None:
-            return False
-        frame = frame.f_back
-    return True
-
-
-def start(source: Do[A], run: Run) -> Future[A]:
-    """Run `source` on a thread of its own, as the whole of `run`."""
-    future: Started[A] = Started(run)
-    work = copy_context().run  # the thread sees a copy of this one's context variables
-    Thread(target=work, args=(_work, source, run, future), name="wengert-run").start()
-    return future
-
-
-class Started(Future[A]):
-    """The future of a started run. `cancel()` works while it runs; it is cancelled when all is released.
-
-    For `concurrent.futures` it is pending until its outcome is known: there, only then can it be cancelled.
-    """
-
-    def __init__(self, run: Run) -> None:
-        super().__init__()
-        self._run = run
-
-    def cancel(self) -> bool:
-        """Ask the run to stop before its next step; False if its outcome is known already."""
-        return self._run.cancel()
-
-    def running(self) -> bool:
-        return not self.done()
-
-    def finish_cancelled(self) -> None:
-        """The run has stopped and released everything."""
-        super().cancel()
-        self.set_running_or_notify_cancel()
-
-
-def _work(source: Do[A], run: Run, future: Started[A]) -> None:
-    try:
-        value = execute(source, run)
-    except CancelledError as failure:
-        if run.cancelled:
-            future.finish_cancelled()
-        else:  # the user's own: a future that the run waited for was cancelled
-            future.set_exception(failure)
-    except BaseException as failure:
-        future.set_exception(failure)
-    else:
-        future.set_result(value)
-    finally:
-        del source, future  # the exception's traceback holds this frame, and the future the exception
-
-
 def await_here(source: Awaits[A]) -> Generator[Any, Any, A]:
     """The `__await__` of everything that a run can wait for.
 
@@ -681,45 +591,6 @@ def await_here(source: Awaits[A]) -> Generator[Any, Any, A]:
             return value
         if event_loop is None:
             raise NotAwaitableError(f"nothing drives this await of {described(source)}; use .run() here")
-        return (yield from _in_event_loop(source.as_do(), event_loop).__await__())
+        return (yield from in_event_loop(source.as_do(), event_loop).__await__())
     finally:
         del source  # it may hold the very exception whose traceback is going to hold this frame
-
-
-async def _in_event_loop(source: Do[A], loop: asyncio.AbstractEventLoop) -> A:
-    """Run `source` on a thread of its own. A cancelled task waits until the run has released everything."""
-    cancelled: type[BaseException] = sys.modules["asyncio"].CancelledError
-    run = Run()
-    run.event_loop = loop
-    started = start(source, run)
-    del source  # as below: it may hold the exception
-    cancellation: BaseException | None = None
-    while True:
-        finished = loop.create_future()
-        started.add_done_callback(partial(_tell, loop, finished))
-        try:
-            await finished
-            break
-        except cancelled as error:
-            cancellation = error
-            started.cancel()
-        except BaseException:  # the coroutine is being closed: nobody can wait any more
-            started.cancel()
-            raise
-    try:
-        if cancellation is None:
-            return started.result()
-        failure = None if started.cancelled() else started.exception()
-        raise cancellation if failure is None else failure
-    finally:
-        del started, cancellation, finished  # the exception's traceback holds this frame
-        failure = None
-
-
-def _tell(loop: asyncio.AbstractEventLoop, finished: asyncio.Future[None], _: Future[A]) -> None:
-    loop.call_soon_threadsafe(_wake, finished)
-
-
-def _wake(finished: asyncio.Future[None]) -> None:
-    if not finished.done():
-        finished.set_result(None)

@@ -12,8 +12,8 @@ from typing import Any, TypeVar, cast, overload
 
 from wengert.control.context import Run
 from wengert.control.do import Awaits, Do, beginning
-from wengert.control.machine import Asking, Branch, Gathering, Instruction, Machine, as_do
-from wengert.control.notation import not_awaitable
+from wengert.control.machine import Asking, Branch, Gathering, Instruction, Machine
+from wengert.control.notation import as_do, not_awaitable
 from wengert.control.unit import Together, UnitContinuation
 from wengert.site import user_position
 

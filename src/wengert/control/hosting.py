@@ -12,8 +12,8 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from wengert.control.machine import Bracket, Frame, Instruction, Machine, Settling, as_do
-from wengert.control.notation import driving, not_awaitable
+from wengert.control.machine import Bracket, Frame, Instruction, Machine, Settling
+from wengert.control.notation import as_do, driving, not_awaitable
 from wengert.control.resources import join, release
 from wengert.control.waiting import Pending
 

@@ -15,13 +15,13 @@ from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from wengert.control.context import Context, Run
-from wengert.control.notation import FOREIGN, driving, lacks_event_loop, not_awaitable, running_event_loop
+from wengert.control.notation import as_do, driving, lacks_event_loop, not_awaitable, running_event_loop
 from wengert.control.resources import Finalizer, RunCancelled, SharedValue, join, release
 from wengert.control.waiting import Pending
-from wengert.errors import NotAwaitableError, combine
+from wengert.errors import combine
 
 # Any throughout this module: the stack mixes the types of all parts of a Do, and each frame hands on what it was
 # given; the constructors in do.py are where the types are checked.
@@ -36,8 +36,7 @@ class Instruction(Protocol):
     `in_turn`: what it gives or does depends on what the run has done before, so that no branch begins it early.
     """
 
-    @property
-    def in_turn(self) -> bool: ...
+    in_turn: ClassVar[bool]
 
     def foresee(self, branch: Branch, /) -> None:
         """Begin what can be begun of this, whose turn has not come, ahead of it."""
@@ -355,7 +354,7 @@ class Branch(Machine):
     """A branch of a gather on a machine of its own, up to where it has to wait; as an instruction, its rest."""
 
     __slots__ = ("listens",)
-    in_turn = True
+    in_turn: ClassVar[bool] = True
 
     def __init__(self, source: Instruction, context: Context, bell: Bell) -> None:
         super().__init__(context.run)
@@ -476,7 +475,7 @@ class Settling:
     """An outcome that is on its way."""
 
     __slots__ = ("pending",)
-    in_turn = False
+    in_turn: ClassVar[bool] = False
 
     def __init__(self, pending: Pending[Any]) -> None:
         self.pending = pending
@@ -561,7 +560,7 @@ class Awaiting(Asking):
             return Asking.step(self, machine, move, argument)
         except RuntimeError as failure:
             if lacks_event_loop(failure):
-                raise NotAwaitableError(FOREIGN) from failure
+                raise not_awaitable(None) from failure
             raise
         finally:
             driving.event_loop = before
@@ -598,9 +597,3 @@ class Instead(Frame):
 
     def resume(self, machine: Machine) -> None:
         machine.value = self.value
-
-
-def as_do(asked: object) -> Any:
-    """The `Do` that an awaited object stands for; `None` if it is not awaitable in a run."""
-    stands_for = getattr(type(asked), "as_do", None)
-    return None if stands_for is None else stands_for(asked)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from threading import local
 from types import CoroutineType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wengert.errors import NotAwaitableError
 
@@ -64,3 +64,9 @@ def not_awaitable(it: object, subject: str = "what was awaited is") -> NotAwaita
 def lacks_event_loop(failure: RuntimeError) -> bool:
     """Whether a coroutine failed because something of asyncio's in it found no event loop."""
     return str(failure) == "no running event loop"
+
+
+def as_do(asked: object) -> Any:  # Any: a Do of every type
+    """The `Do` that an awaited object stands for; `None` if it is not awaitable in a run."""
+    stands_for = getattr(type(asked), "as_do", None)
+    return None if stands_for is None else stands_for(asked)

@@ -13,6 +13,7 @@ from functools import partial
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from wengert.control.context import Run
 from wengert.control.notation import described, running_event_loop
 from wengert.errors import ArgumentError, NotAwaitableError
 from wengert.later import later
@@ -176,6 +177,19 @@ class EventLoop:
         """End it, and wait for that."""
         self.end()
         self._thread.join()
+
+
+def loop_of(run: Run) -> asyncio.AbstractEventLoop:
+    """The loop for the awaitables of a run: that which awaits it, or one of its own."""
+    if run.event_loop is not None:
+        return run.event_loop
+
+    def make() -> EventLoop:
+        made = EventLoop()
+        run.on_close(made.close)
+        return made
+
+    return run.local(EventLoop, make).loop
 
 
 async def _open(began: Future[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]]) -> None:

@@ -23,7 +23,7 @@ from wengert.graph.expressions import (
     FloatExpression,
     FloatLayer,
 )
-from wengert.graph.kinds import Column, Kind, kind, refused_dtype
+from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.kinds import common
 from wengert.site import user_position
@@ -80,7 +80,7 @@ def astype(x: Any, dtype: Any, /) -> Any:  # Any: typed by the overloads
     if wanted is None or wanted not in (FLOAT32, FLOAT64):  # numpy takes None for float64
         given = repr(dtype) if wanted is None else str(wanted)
         raise DTypeError(
-            f"astype: {refused_dtype(given, 'numpy.float32 or numpy.float64')}; for other values convert "
+            f"astype: {given:.60} is not differentiable; use numpy.float32 or numpy.float64; for other values convert "
             f"what a run gives, as in `layer.predict().run().astype(...)`\n  at {user_position()}"
         )
     return apply(ASTYPE, (x,), (("dtype", wanted),))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, final
 
 from wengert.control import Do, Executor, Run, without_collector
-from wengert.control.do import execute
+from wengert.control.running import execute
 from wengert.errors import ArgumentError, CheckpointError, NonFiniteError
 from wengert.graph import Weight
 from wengert.graph.operand import lift_any
@@ -83,9 +83,12 @@ class Loop(Generic[B]):
 
         run = Run(self.executor)
         run.on_settle(refuse)
-        found, metrics = execute(train(loss) if also is None else train(loss, also=also), run), {}
-        if also is not None:
-            found, results = found
+        found: Any  # Any: a scalar of one of the three columns
+        metrics: dict[str, float] = {}
+        if also is None:
+            found = execute(train(loss), run)
+        else:
+            found, results = execute(train(loss, also=also), run)
             sums = measured(batch, results, self.metrics or {}, self.executor)
             metrics = {name: total / count for name, (total, count) in sums.items() if count}
         value, place = float(found), state.done

@@ -10,6 +10,7 @@ Refuses to know: what a launch computes, and the threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from threading import Lock
 from time import perf_counter
@@ -40,8 +41,10 @@ class Uses(NamedTuple):
 
 def forward_uses(step: LaunchStep, given: bool) -> Uses:
     """The uses of a launch forward."""
-    changes: set[object] = {table for table, _ in step.writes} | {*step.drops, ("group", step.group)}
-    return Uses({*_tables(step)}, changes | ({_GIVEN} if given else set()))
+    changes: set[object] = {*(table for table, _ in step.writes), *step.drops, ("group", step.group)}
+    if given:
+        changes.add(_GIVEN)
+    return Uses(set(_tables(step)), changes)
 
 
 def backward_uses(step: LaunchStep, given: bool) -> Uses:
@@ -156,7 +159,7 @@ class Lanes:
 
     def __init__(self, pool: ThreadPool) -> None:
         self._pool = pool
-        self._each: Each = partial(_on_pool, pool)
+        self._each: Each = _OnPool(pool)
         self._made: dict[tuple[tuple[bool, ...], tuple[bool, ...]], tuple[Pass, Pass]] = {}
 
     def each(self, signature: Signature) -> Each:
@@ -174,15 +177,20 @@ class Lanes:
         return found
 
 
-def _on_pool(pool: ThreadPool, call: Callable[[int], A], count: int) -> list[A]:
-    """The values of `call` for rows, which rules of users compute: they may take any time."""
-    found: dict[int, A] = {}
+@dataclass(frozen=True, slots=True)
+class _OnPool:
+    """Calls for rows, which rules of users compute: they may take any time."""
 
-    def work(i: int) -> None:
-        found[i] = call(i)
+    pool: ThreadPool
 
-    pool.run([lambda: Spawned(partial(work, i) for i in range(count))], ONE_TASK)
-    return [found[i] for i in range(count)]
+    def __call__(self, call: Callable[[int], A], count: int, /) -> list[A]:
+        found: dict[int, A] = {}
+
+        def work(i: int) -> None:
+            found[i] = call(i)
+
+        self.pool.run([lambda: Spawned(partial(work, i) for i in range(count))], ONE_TASK)
+        return [found[i] for i in range(count)]
 
 
 def _longest(needs: Sequence[set[int]], costs: Sequence[float]) -> float:

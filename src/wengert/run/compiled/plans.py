@@ -36,11 +36,9 @@ Making = Callable[[], AbstractContextManager[object]]
 WORTH: Final = (
     8  # runs after which a structure may get its plan: making one costs about as much as 20 of them
 )
-_FREE: Final = 0.04  # seconds that the first plans may take: a small model has its plan after `WORTH` runs
+_FREE: Final = 0.5  # seconds that the first plans may take: most models have their plan after `WORTH` runs
 _SHARE: Final = 0.02  # of the interpreter's time; looking for plans takes 0.02 to 0.03 more
-_CREDIT: Final = (
-    0.25  # of its own time, for the plan of a structure that more than half of all time went into
-)
+_CREDIT: Final = 1.0  # of its own time, for the plan of a structure that more than half of all time went into
 _REUSED: Final = 0.6  # of the time that plans save goes into others
 _FIXED: Final = 2e-3  # seconds that making a plan takes, whatever it is of,
 _EACH: Final = 200e-6  # for each operation,
@@ -90,10 +88,10 @@ class Account:
     has its plan on credit: a large network that is trained need not wait for its savings.
     """
 
-    def __init__(self, clock: Callable[[], float] = thread_time) -> None:
+    def __init__(self, clock: Callable[[], float] = thread_time, free: float = _FREE) -> None:
         self.clock = clock  # the work of this thread, whatever else the machine does
         self.seconds = 0.0  # that the interpreter took
-        self.balance = _FREE  # two threads that add at once may lose one of the two: it is an estimate
+        self.balance = free  # two threads that add at once may lose one of the two: it is an estimate
         self._scale = 1.0  # of what makings cost, over what `_FIXED`, `_EACH` and `_RUNS` say
 
     def pays(self, structure: Statistics, operations: int) -> bool:
