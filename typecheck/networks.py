@@ -53,7 +53,6 @@ def case_expressions_in_the_place_of_weights(
     assert_type(nn.replace(made, lambda m: m.weight, kernel), nn.Linear[Literal[3], Literal[4]])
     assert_type(nn.tie({"a": made}, "a.weight", to="b"), dict[str, nn.Linear[Literal[3], Literal[4]]])
     assert_type(nn.with_settings([made], "*", settings), list[nn.Linear[Literal[3], Literal[4]]])
-    nn.Linear(kernel, other)  # E
     nn.Linear()  # E[call-arg]: weight
     nn.freeze(made, 3)  # E[arg-type]: incompatible type "int"
     nn.with_settings(made, "*", 0.1)  # E[arg-type]: incompatible type "float"

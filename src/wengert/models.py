@@ -107,7 +107,10 @@ def parts_of(x: object) -> Iterator[tuple[str, object]]:
         yield from getattr(x, "__dict__", {}).items()
 
 
-def map_weights(model: M, transform: Callable[[Weight], object]) -> M:
+def map_weights(
+    model: M,
+    transform: Callable[[ArrayWeight[Any, Any, Any]], object],  # Any: as in `Found`
+) -> M:
     """The model with `transform(weight)`, a weight or an expression, in the place of each weight; called once for each.
 
     >>> from wengert.nn import Linear, weights
@@ -117,9 +120,8 @@ def map_weights(model: M, transform: Callable[[Weight], object]) -> M:
     >>> bool((half.weight.predict().run() * 2 == layer.weight.data).all())
     True
     """
-    return _changed(
-        model, {id(weight): transform(weight) for weight in _all_weights("map_weights", model).values()}
-    )
+    found = cast(Found, _all_weights("map_weights", model))
+    return _changed(model, {id(weight): transform(weight) for weight in found.values()})
 
 
 def freeze(model: M, where: Where | None = None) -> M:

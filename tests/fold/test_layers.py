@@ -75,7 +75,6 @@ def test_only_touched_rows_are_trained() -> None:
 
 def test_a_layer_is_a_function_of_layers() -> None:
     layer = td.FC(3, name="called", seed=1)
-    assert made.Function(layer) is layer
     double = made.Vector(2) >> td.Function(lambda x: layer(x) * 2.0)
     alone = made.Vector(2) >> made.Function(layer)
     assert double.eval([1, 2]).tolist() == (2 * alone.eval([1, 2])).tolist()
@@ -105,3 +104,10 @@ def test_a_layer_is_a_function_of_layers() -> None:
 def test_what_a_layer_is_not_called_with(call: Unchecked, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_a_layer_as_a_function_drops_numbers_in_training() -> None:
+    block = made.Vector(40) >> made.Function(td.FC(40, None, input_keep_prob=0.5, seed=1, name="dropping"))
+    ones = np.ones(40).tolist()
+    plain = block.build(ones).predict().run()
+    assert (block.build(ones, seed=3).predict().run() != plain).any()

@@ -18,11 +18,12 @@ from .backward import BACKWARD
 from .subjects import SUBJECTS
 
 INTERNAL = {
+    "beside",
     "forward",
     "literal",
     "parameter",
     "part",
-}  # how values enter a graph and leave a cell; not public
+}  # how values enter a graph and leave a cell, and what is asked for together; not public
 
 
 @pytest.mark.slow

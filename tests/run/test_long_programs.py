@@ -13,6 +13,7 @@ from tests.run.planned import eager, plain
 from wengert.graph.order import below
 from wengert.plugins import SGD
 from wengert.run.compiled import length
+from wengert.run.compiled import plans as plans_module
 
 W = SGD(learning_rate=0.1).array_weight(np.full(3, 0.5, np.float64))
 
@@ -45,7 +46,7 @@ def test_a_cell_is_as_long_as_what_it_does(most: int, short: bool) -> None:
 def test_what_is_too_long_stays_with_the_interpreter(most: int, plans: bool) -> None:
     executor, made = eager(worth=2)
     kept = loss(4)
-    with patch.object(length, "MOST", most):
+    with patch.object(plans_module, "MOST", most):
         found = [kept.predict().run(executor) for _ in range(6)]
     assert found == [kept.predict().run(plain())] * 6
     assert bool(made.made) is plans

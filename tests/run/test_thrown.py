@@ -23,7 +23,7 @@ from tests.run.divided import dividing
 from tests.run.planned import eager, plain
 from tests.run.test_plans_failures import everybody_may_train
 from tests.run.thrown import Thrown, by_signal, by_thread, raise_stopped
-from wengert.control import do
+from wengert.control import running
 from wengert.graph.store import STORE, _inside
 from wengert.plugins import Adagrad, LearningRateSchedule
 from wengert.run.commit import commit
@@ -144,7 +144,7 @@ def test_a_commit_is_whole_whatever_another_thread_throws(kind: str, name: str) 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_is_whole_wherever_something_is_thrown(kind: str, name: str) -> None:
     scene = lambda: Scene(kind, EXECUTORS[name]())  # noqa: E731 # as above
-    nothing, everything = attacked(scene, Scene.step, by_signal(), do.execute, 7)
+    nothing, everything = attacked(scene, Scene.step, by_signal(), running.execute, 7)
     assert nothing
     assert everything
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import operator
-from abc import ABCMeta
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, overload
@@ -143,16 +142,7 @@ def _common(a: ResultType, b: ResultType, fault: Fault) -> ResultType:
     )
 
 
-class _Functions(ABCMeta):
-    """The call of `Function`: a layer of blocks is a block already."""
-
-    def __call__(cls, *args: Any, **options: Any) -> Any:  # Any: as the class says; checkers look there
-        if args and isinstance(args[0], Layer):
-            return args[0]
-        return super().__call__(*args, **options)
-
-
-class Function(Written[A, B], metaclass=_Functions):
+class Function(Written[A, B]):
     """A function of one example's layers, traced once for each type into a cell.
 
     A tuple enters as several arguments; nested tuples enter and leave as such. With `batched=True` the function is
@@ -218,13 +208,19 @@ class Function(Written[A, B], metaclass=_Functions):
         super().__init__(name, function=function)
         if not callable(function):
             raise self.error("it takes a function of layers")
+        self._layer = function if isinstance(function, Layer) else None
         self._function = partial(_of_one, function, self.fault) if batched else function
         self._cell = self.cell(self._function)
         self._traced: dict[ResultType, ResultType] = {}
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:
-        solver.gives(use, "what the function gives", self._result)
+        if self._layer is None:
+            solver.gives(use, "what the function gives", self._result)
+            return
+        part = solver.part(use, self._layer)
+        solver.equal(use, "its input", use.input, f"the input of {self._layer!r}", part.input)
+        solver.equal(use, "its output", use.output, f"the output of {self._layer!r}", part.output)
 
     def _result(self, of: ResultType) -> ResultType:
         """The type of what the function gives, from a trace; remembered."""
@@ -238,6 +234,8 @@ class Function(Written[A, B], metaclass=_Functions):
         return self._traced[of]
 
     def write(self, use: Use, code: Code, x: str) -> str:
+        if self._layer is not None:
+            return code.ask(use.parts[0], x)
         function = self._cell if self._is_cell(use) else self._for(use.input)
         given = code.parts(x) if isinstance(use.input, TupleType) else x
         return code.value(f"{code.name(code.calls.cell(function, use.input, use.output))}({given})")

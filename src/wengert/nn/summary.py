@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from wengert.extend import Weight
+from wengert.graph import Weight
 from wengert.models import weights
 
 
