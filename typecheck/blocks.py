@@ -274,9 +274,12 @@ def case_plans(compiler: td.Compiler[td.Row]) -> None:  # F94
 
 def case_layers_are_functions(x: td.Tensors) -> None:
     fc = td.FC(3)
+
+    def doubled(x: td.Tensors) -> td.Tensors:
+        return fc(x) * 2.0
+
     assert_type(fc(x), td.Tensors)
-    assert_type(td.Function(fc), td.Function[td.Tensors, td.Tensors])
-    assert_type(td.Vector(2) >> td.Function(lambda x: fc(x) * 2.0), td.Block[td.Row, td.Tensors])
+    assert_type(td.Vector(2) >> td.Function(doubled), td.Block[td.Row, td.Tensors])
     fc("x")  # E[call-overload]
 
 

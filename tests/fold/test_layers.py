@@ -75,7 +75,7 @@ def test_only_touched_rows_are_trained() -> None:
 
 def test_a_layer_is_a_function_of_layers() -> None:
     layer = td.FC(3, name="called", seed=1)
-    double = made.Vector(2) >> td.Function(lambda x: layer(x) * 2.0)
+    double = made.Vector(2) >> made.Function(lambda x: layer(x) * 2.0)
     alone = made.Vector(2) >> made.Function(layer)
     assert double.eval([1, 2]).tolist() == (2 * alone.eval([1, 2])).tolist()
     before = layer.weights.data.copy()
