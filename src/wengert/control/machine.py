@@ -409,7 +409,7 @@ class Branch(Machine):
         return self.hand_over(machine)
 
     def foresee(self, branch: Branch) -> None:
-        """It has begun."""
+        """Nothing: this branch has begun."""
 
 
 class Worker(Branch):
@@ -490,7 +490,7 @@ class Settling:
         return None
 
     def foresee(self, branch: Branch) -> None:
-        """It is on its way."""
+        """Nothing: the outcome is on its way."""
 
 
 class Scoping(Frame):

@@ -74,7 +74,7 @@ class Layer(Primitive[A, Tensors]):
 
     @property
     def draws(self) -> bool:
-        """Whether it draws random numbers in training."""
+        """Whether this layer draws random numbers in training."""
         return False
 
     @abstractmethod
