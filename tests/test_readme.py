@@ -167,8 +167,8 @@ def test_the_classifier_is_killed_and_ends_as_the_undisturbed_one(tmp_path: Path
 def test_a_layer_of_the_wrong_size_is_found_in_the_classifier(tmp_path: Path) -> None:
     wrong = programs()["reader.py"][0].replace("settings, 64, 128", "settings, 63, 128")
     (tmp_path / "pyproject.toml").write_text(configured())
-    (tmp_path / "reader.py").write_text(wrong)
-    said = mypy(tmp_path, ["reader.py"])
+    (tmp_path / "mistaken_reader.py").write_text(wrong)
+    said = mypy(tmp_path, ["mistaken_reader.py"])
     assert "error: Linear: expected last axis 63, got (?, 64)  [shape]" in said, said
 
 
