@@ -1,29 +1,449 @@
-"""`Batched`: the interpreter that runs like parts of expressions together.
+"""`Batched`: an evaluation in rounds, in which what is known to be needed runs as one batch.
 
-Knows: that it is the sequential one, with evaluations that go in rounds.
-Refuses to know: schedules and launches.
+Knows: that it is the sequential interpreter with other evaluations; that a round is a region of the graph, run forward
+at once and backward at its turn, and that a value is a row of it until somebody asks for it by itself; that where a
+batch fails, its nodes run one by one, which says whose failure it is.
+Refuses to know: how a region runs, and which fibers can go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
-from typing import Any
+from itertools import groupby
+from operator import attrgetter
+from time import perf_counter
+from typing import Any, Final
 
+from wengert.arrays import Value, all_quiet
+from wengert.arrays.places import argsort, places
+from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
+from wengert.graph.node import Expression, Node
+from wengert.graph.order import below_all
+from wengert.graph.template import PART
 from wengert.run.batching.cache import KeptSchedules, ScheduleCache
-from wengert.run.batching.evaluation import Batching
+from wengert.run.batching.execution import Backward, RegionRun
 from wengert.run.batching.lanes import Lanes
+from wengert.run.batching.region import RegionGraph
 from wengert.run.batching.report import Report
-from wengert.run.batching.scheduler import Waves
-from wengert.run.fibers import in_turn
-from wengert.run.loops import ONE_THREAD, Loops
+from wengert.run.batching.schedule import Place
+from wengert.run.batching.scheduler import STOPS, Recorded, Scheduler, Waves
+from wengert.run.evaluation import Evaluation
+from wengert.run.fibers import Fiber, Fork, Wait, in_turn
+from wengert.run.loops import ONE_THREAD, Loops, backward, forward
+from wengert.run.notes import noted, raise_all
 from wengert.run.own import RunsOwn
+from wengert.run.received import OwnTape, checked, received
 from wengert.run.sequential import Engine, Interpreter
 from wengert.run.threads.autotune import SpeculationTuner
 from wengert.run.threads.loops import ThreadedLoops
 from wengert.run.threads.pool import ThreadPool, checked_threads
+
+serial = attrgetter("serial")
+_FEW = 4  # rounds that are asked one after the other; a table of their nodes takes 0.1 us a node
+
+
+class Round:
+    """A region that has run forward."""
+
+    def __init__(self, region: RegionRun, of: RegionGraph, roots: Sequence[Node]) -> None:
+        self.region = region
+        self.record = of
+        self.roots = roots
+
+    def place(self, x: Expression) -> Place | None:
+        """The row of the value of `x`; None if it is not in this round."""
+        code = self.record.code(x)
+        return None if code is None else self.region.bound.schedule.place(code)
+
+
+class Order(list[Node]):
+    """Takes down single nodes where rounds stand as well, and stays empty: not all values are in one place."""
+
+    __slots__ = ("timeline",)
+
+    def __init__(self, timeline: list[Round | Node]) -> None:
+        super().__init__()
+        self.timeline = timeline
+
+    def append(self, node: Node) -> None:
+        self.timeline.append(node)
+
+    def extend(self, nodes: Iterable[Node]) -> None:
+        self.timeline.extend(nodes)
+
+
+class Known:
+    """The values of an evaluation, each by itself or as a row of a round."""
+
+    def __init__(self, values: dict[Expression, Value]) -> None:
+        self._values = values
+        self._rounds: dict[Expression, Round] = {}  # of all their nodes
+        self._new: list[Round] = []  # the last ones, whose nodes are not in that table yet
+        self._parts: list[Round] = []  # with nodes that were not met one by one
+        self._newest = 0  # serial of all their nodes
+
+    def close(self) -> None:
+        """Let go of all rounds, which hold this (S13)."""
+        self._rounds.clear()
+        self._new.clear()
+        self._parts.clear()
+
+    @property
+    def rounds(self) -> bool:
+        """Whether there are any rounds."""
+        return len(self._rounds) + len(self._new) > 0
+
+    def add(self, of: Round) -> None:
+        """One more round."""
+        self._new.append(of)
+        self._newest = max(self._newest, int(of.record.serials[-1]))
+        if not of.record.complete:
+            self._parts.append(of)
+
+    def __contains__(self, x: object) -> bool:
+        if x in self._values:
+            return True
+        if not isinstance(x, Node):
+            return False
+        made = x.operands[0] if x.signature.operation is PART else x  # what a cell gave is as old as the cell
+        return made.serial <= self._newest and self._found(x) is not None
+
+    def __getitem__(self, x: Expression) -> Value:
+        """Its value, which from now on it has by itself."""
+        if x not in self._values:
+            found = self._found(x)
+            assert found is not None, "asked of known expressions only"
+            of, place = found
+            self._values[x] = of.region.value(place)
+        return self._values[x]
+
+    def stacked(self, given: Sequence[Any]) -> Value:  # Any: literals, and nodes whose values are known
+        """All values as one table; of those that are rows of another one nobody is looked at by itself."""
+        groups: dict[tuple[RegionRun, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
+        for i, x in enumerate(given):
+            key, value = self._row(x)
+            at, values = groups.setdefault(key, ([], []))
+            at.append(i)
+            values.append(value)
+        pieces = [
+            stacked(values) if key is None else taken(key[0].tables[key[1]], places(values))
+            for key, (_, values) in groups.items()
+        ]
+        if len(pieces) == 1:
+            return pieces[0]
+        order = [i for at, _ in groups.values() for i in at]
+        return taken(joined_rows(pieces), argsort(places(order)))
+
+    def _row(self, x: Any) -> tuple[tuple[RegionRun, int] | None, Any]:  # Any: as above
+        """In which table it is which row, or no table and the value."""
+        if not isinstance(x, Expression):
+            return None, x
+        found = self._found(x) if x not in self._values else None
+        if found is None or found[0].region.bound.schedule.tables[found[1][0]].loose:
+            return None, self[x]
+        of, (table, row) = found
+        return (of.region, table), row
+
+    def settle(self) -> None:
+        """Put the nodes of rounds into one table, where there are more rounds than one asks one after the other.
+
+        From then on, up to the next round, several threads may ask.
+        """
+        if len(self._new) > _FEW:
+            for of in self._new:
+                self._rounds.update(dict.fromkeys(of.record.codes, of))
+            self._new.clear()
+
+    def _found(self, x: Expression) -> tuple[Round, Place] | None:
+        self.settle()
+        of_x = self._met_in(x)
+        if of_x is None and isinstance(x, Node) and x.signature.operation is PART:
+            of_x = self._met_in(x.operands[0])
+        for of in self._parts if of_x is None else (of_x,):
+            place = of.place(x)
+            if place is not None:
+                return of, place
+        return None
+
+    def _met_in(self, x: Expression) -> Round | None:
+        """The last round in which a node was met one by one."""
+        for of in reversed(self._new):
+            if x in of.record.codes:
+                return of
+        return self._rounds.get(x)
+
+
+def sent_through(
+    of: Round,
+    known: Known,
+    deltas: dict[Expression, Value],
+    wanted: dict[Expression, Value],
+    check: Callable[[], object],
+    failures: list[Exception],
+) -> dict[Expression, Value]:
+    """Take the deltas that have arrived at rows of a round, run it backward, and give the deltas that leave it."""
+    seeds = [(place, x) for x in deltas if (place := of.place(x)) is not None]
+    if not seeds:
+        return {}
+    schedule = of.region.bound.schedule
+    adding = any(schedule.surprised(place) for place, _ in seeds)
+    sent = [(place, deltas.pop(x)) for place, x in seeds]
+    try:
+        with all_quiet():
+            going = Backward(of.region, sent, adding)
+            leaving = going.run(check)
+    except Exception as failure:
+        arrived: dict[Expression, Value] = {x: d for (_, x), (_, d) in zip(seeds, sent, strict=True)}
+        return _sent_one_by_one(of, known, wanted, arrived, failure, failures)
+    for x in wanted:
+        place = of.place(x)
+        if place is not None and (delta := going.delta(place)) is not None:
+            wanted[x] = delta
+    return leaving
+
+
+def _sent_one_by_one(
+    of: Round,
+    known: Known,
+    wanted: Container[Expression],
+    deltas: dict[Expression, Value],
+    failure: Exception,
+    failures: list[Exception],
+) -> dict[Expression, Value]:
+    """Run a round backward node by node; failures are added to `failures`."""
+    values: dict[Expression, Value] = {}
+    for binding in of.region.bound.bindings:
+        values |= {x: known[x] for x in binding.given if isinstance(x, Expression)}
+        values |= {weight: known[weight] for _, weight in binding.weights}
+    order = sorted(below_all(of.roots, values)[0], key=serial)
+    found: list[Exception] = []
+    with all_quiet():
+        if forward(order, values, {}) < len(order) or any(x in wanted for x in order):
+            found.append(failure)
+        else:
+            backward(order, values, deltas, found)
+    failures += found
+    return {} if found else deltas
+
+
+_FAILED: Final = "its nodes ran one by one; unless one of them failed too, this is a defect of Wengert:"
+
+
+class Batching(Evaluation):
+    """The values and deltas of one run, round by round."""
+
+    # a class with room for attributes, so that a run without an own evaluation can be one of both kinds
+    def __init__(
+        self,
+        schedules: ScheduleCache,
+        kept: KeptSchedules,
+        waves: Waves | None,
+        snapshot: int,
+        loops: Loops = ONE_THREAD,
+    ) -> None:
+        super().__init__(snapshot, loops)
+        self.begins(schedules, kept, waves)
+
+    def begins(self, schedules: ScheduleCache, kept: KeptSchedules, waves: Waves | None) -> None:
+        """`waves`: fibers that can go on do so together."""
+        self.schedules = schedules
+        self.before = schedules.latest
+        self.kept = kept
+        self.timeline: list[Round | Node] = []
+        self.order = Order(self.timeline)
+        self.known = Known(self.values)
+        self.scheduler = Scheduler(self, waves)
+
+    def __exit__(self, *failure: object) -> None:
+        super().__exit__(*failure)
+        for item in self.timeline:
+            if isinstance(item, Round):
+                item.region.release()
+        self.scheduler.close()
+        self.known.close()
+
+    # -- forward ------------------------------------------------------------------------------------
+
+    def begin(self, root: Expression) -> list[Node]:
+        if not isinstance(root, Node):
+            return super().begin(root)
+        if root in self.known:
+            return []
+        return self.recorded([root])
+
+    def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
+        if not isinstance(root, Node):
+            self.begin(root)
+        elif root not in self.known and root not in self.failed:
+            if self.scheduler.current is not None:  # others may wait as well
+                yield Wait(root)
+            else:
+                yield from self.carefully(self.begin(root) if nodes is None else nodes, context)
+        return self.value(root)
+
+    def branches(self, parts: Sequence[Do[Any]], context: Context) -> Steps[tuple[Any, ...]]:
+        """The values of a `gather`: all branches run until each waits."""
+        fork = Fork(parts)
+        if self.scheduler.current is not None:
+            return fork.steps()
+        fibers = [self.scheduler.begin(fiber) for fiber in fork.begin(context, STOPS)]
+        return fork.steps(self.scheduler.run(context, fibers))
+
+    def there_and_back(self, loss: Expression, run: Run, nodes: list[Node]) -> list[Node]:
+        if not isinstance(nodes, Recorded):
+            return super().there_and_back(loss, run, nodes)
+        if self.binds_in(nodes):
+            return nodes
+        if not self._runs(nodes, run.check):
+            return self._below(nodes)
+        self.seed(loss)
+        failures: list[Exception] = []
+        for item in reversed(self.timeline):
+            assert isinstance(item, Round), "nothing here waits"
+            self._send_through(item, run.check, failures)
+        raise_all(failures)
+        return []
+
+    def value(self, root: Expression) -> Value:
+        return super().value(root) if root in self.failed else self.known[root]
+
+    def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
+        if not isinstance(nodes, Recorded):
+            yield from self._one_by_one(nodes, context)
+            return
+        while opened := self.binds_in(nodes):
+            yield from self.scheduler.run(context, [self.scheduler.open(node, context) for node in opened])
+            nodes = self.recorded(nodes)
+        yield from self.values_of(nodes, context, self.goes_back)
+
+    def values_of(self, nodes: Recorded, context: Context, back: bool = True) -> Steps[None]:
+        """The values of roots below which nothing waits. Without a way `back` nobody will ask for any others."""
+        if self.failed or not self._runs(nodes, context.run.check, back):
+            yield from self._one_by_one(self._below(nodes), context)
+
+    def _below(self, roots: Sequence[Node]) -> list[Node]:
+        """The nodes that have no value yet; the weights among them get theirs."""
+        nodes, weights = below_all(roots, self.known)
+        self.read(weights)
+        return sorted(nodes, key=serial)
+
+    def recorded(self, roots: Sequence[Expression]) -> Recorded:
+        """The nodes below roots that have no value yet."""
+        begun = perf_counter()
+        nodes = [x for x in roots if isinstance(x, Node)]
+        known = self.known if self.values or self.timeline else None
+        found = Recorded(nodes, self.schedules.record(nodes, known, self.before))
+        self.schedules.report.bookkeeping += perf_counter() - begun
+        return found
+
+    def binds_in(self, nodes: Recorded) -> list[Node]:
+        """The nodes whose values come from a `Do` that has not run."""
+        return [node for node in nodes.opens() if node not in self.failed]
+
+    def settle(self) -> None:
+        """From now on, up to the next round, several threads may ask what is known."""
+        self.known.settle()
+
+    def same_as(self, first: Node, context: Context) -> Steps[Tape[Any, Any]]:
+        """The tape of a user's value that another node has asked for already (S2)."""
+        value = yield from self.evaluate(first, context)
+        return OwnTape(value, partial(self.receive, first), first)
+
+    def arrived(self, node: Node, fiber: Fiber) -> None:
+        """A bind has ended."""
+        failure, fiber.failure = fiber.failure, None
+        try:
+            if failure is not None:
+                raise failure
+            tape = checked(fiber.value, node)
+            self.values[node], self.tapes[node] = received(tape, node), tape
+            self.timeline.append(node)
+        except Exception as failed:
+            self.failed[node] = (noted(failed, node, ()),)
+        finally:
+            del failure, fiber  # a failure's traceback holds this frame (S13)
+
+    def _one_by_one(self, nodes: list[Node], context: Context) -> Steps[None]:
+        """As the sequential interpreter."""
+        if self.known.rounds:
+            for node in nodes:
+                for i in node.signature.nodes:
+                    if node.operands[i] in self.known:
+                        self.known[node.operands[i]]
+        done = 0
+        if not self.failed:
+            with all_quiet():
+                done = self.loops.forward(nodes, self.values, self.failed)
+            context.run.check()
+            self.timeline += nodes[:done]
+        yield from super().carefully(nodes[done:], context)
+
+    def _runs(self, nodes: Recorded, check: Callable[[], object], back: bool = True) -> bool:
+        """Run the nodes as one region; False where they have to run one by one."""
+        begun = perf_counter()
+        bound = self.schedules.bound(nodes.record, [*nodes, *self.wanted], back)
+        self.schedules.report.bookkeeping += perf_counter() - begun
+        if bound is None:
+            return False
+        self.read(bound.weights())
+        region = RegionRun(bound, self.known, self.goes_back)
+        try:
+            with all_quiet():
+                region.forward(check)
+        except Exception as failure:
+            self.schedules.report.alone(
+                "a batch", f"{_FAILED} {failure!r}"[:200], nodes[-1].site, nodes.record.size
+            )
+            return False
+        made = Round(region, nodes.record, nodes)
+        if not self.timeline and not self.wanted and len(nodes) == 1:
+            place = made.place(nodes[0])
+            assert place is not None, "a root is in its own round"
+            self.kept.keep(nodes[0], bound, place)
+        self.timeline.append(made)
+        self.known.add(made)
+        return True
+
+    # -- backward -----------------------------------------------------------------------------------
+
+    def backward(self, context: Context) -> Steps[None]:
+        failures: list[Exception] = []
+        simple = not (self.tapes or self.pending or self.wanted or self.resolved)
+        plain = _is_node if simple else self._is_plain
+        for together, items in groupby(reversed(self.timeline[:]), plain):
+            if together:
+                nodes = [item for item in items if isinstance(item, Node)][::-1]
+                with all_quiet():
+                    self.loops.backward(nodes, self.values, self.deltas, failures)
+                context.run.check()
+                continue
+            for item in items:
+                if isinstance(item, Node):
+                    yield from self.back_through(item, context, failures)
+                else:
+                    for x in [x for x in self.pending if item.place(x) is not None]:
+                        yield from self._collect(x, context)
+                    self._send_through(item, context.run.check, failures)
+        yield from self._settled(context, failures)
+
+    def _is_plain(self, item: Round | Node) -> bool:
+        """Whether this is a node that neither has nor feeds a tape, so that the loop of others can do it."""
+        if not isinstance(item, Node) or item in self.tapes or item in self.pending or item in self.resolved:
+            return False
+        return not self.wanted and not any(item.operands[i] in self.tapes for i in item.signature.nodes)
+
+    def _send_through(self, of: Round, check: Callable[[], object], failures: list[Exception]) -> None:
+        leaving = sent_through(of, self.known, self.deltas, self.wanted, check, failures)
+        with all_quiet():
+            for x, delta in leaving.items():
+                self.add(x, delta)
+
+
+def _is_node(item: object) -> bool:
+    return isinstance(item, Node)
 
 
 class Batched(Interpreter):

@@ -8,7 +8,7 @@ Refuses to know: how values are computed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Final, Protocol
@@ -20,7 +20,7 @@ from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL
-from wengert.run.batching.rounds import Known, Recorded
+from wengert.run.batching.region import RegionGraph
 from wengert.run.fibers import Fiber, Fork, Joined, Turn, Wait, WaitShared
 from wengert.run.loops import Failure
 from wengert.run.threads.autotune import SpeculationTuner, functions_of
@@ -58,10 +58,31 @@ def _does_more(fiber: Fiber) -> bool:
     return len(fiber.frames) > 1 if fiber.asked is None else not isinstance(fiber.asked, Question)
 
 
+class Recorded(list[Node]):
+    """Roots whose nodes have been recorded and have not run."""
+
+    __slots__ = ("record",)
+
+    def __init__(self, roots: Sequence[Node], of: RegionGraph) -> None:
+        super().__init__(roots)
+        self.record = of
+
+    def opens(self) -> list[Node]:
+        """The nodes whose values come from a `Do` that has not run."""
+        entries = [e for e in self.record.groups if e.signature is not None and e.signature.mode == EXTERNAL]
+        return [self.record.node(number) for e in entries for number in e.members.tolist()]
+
+
 class Owner(Protocol):
     """The evaluation whose values fibers wait for."""
 
-    known: Known
+    @property
+    def known(self) -> Container[object]:
+        """The expressions that have a value."""
+
+    def settle(self) -> None:
+        """From now on several threads may ask what is known."""
+
     failed: dict[Expression, Failure]
     opened: dict[int, Node]
 
@@ -161,7 +182,7 @@ class Scheduler:
         """Whether the fibers have moved as one wave."""
         if self.waves is None or len(fibers) < 2 or sum(map(_does_more, fibers)) < 2:
             return False
-        self.evaluation.known.settle()
+        self.evaluation.settle()
         sources = [*map(self._source, (fibers[0], fibers[-1]))]
         before, self.current = self.current, fibers[0]
         try:
