@@ -165,7 +165,12 @@ def test_the_built_wheel_works_with_the_sources_out_of_the_way(tmp_path: Path) -
     wheel = built_wheel(tmp_path)
     assert wheel.stat().st_size < 1_000_000
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {"wengert/py.typed", "wengert_mypy/py.typed", "cupy-stubs/__init__.pyi"} <= names
+    assert {
+        "wengert/py.typed",
+        "wengert_mypy/py.typed",
+        "wengert_shapes/py.typed",
+        "cupy-stubs/__init__.pyi",
+    } <= names
     home = tmp_path / "elsewhere"
     venv.create(home, with_pip=False, system_site_packages=False)
     (python,) = home.glob("bin/python")

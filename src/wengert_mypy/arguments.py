@@ -14,7 +14,7 @@ from mypy.types import TupleType, Type, TypeVarType, get_proper_type
 
 from wengert_mypy.calls import Call
 from wengert_mypy.dimensions import Unknown, integer, is_number, shape_of
-from wengert_mypy.rules import Shape
+from wengert_shapes.rules import Shape
 
 Integers: TypeAlias = Sequence[int | None]  # None: one that the program does not state
 

@@ -13,9 +13,9 @@ from mypy.nodes import Expression, OpExpr
 from mypy.plugin import CheckerPluginInterface
 from mypy.types import Type
 
-from wengert_mypy.algebra import Dim, floor_divide
 from wengert_mypy.dimensions import stated_dim
-from wengert_mypy.rules import Size
+from wengert_shapes.algebra import Dim, floor_divide
+from wengert_shapes.rules import Size
 
 _OPERATORS: Final[Mapping[str, Callable[[Dim, Dim], Size]]] = {
     "+": Dim.__add__,

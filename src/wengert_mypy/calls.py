@@ -24,9 +24,9 @@ from wengert_mypy.dimensions import (
     shape_of,
     shape_variable,
 )
-from wengert_mypy.index import At, Cut, Gather, New, Part, Rest
 from wengert_mypy.names import NUMPY_SCALAR
-from wengert_mypy.rules import Shape, broadcast
+from wengert_shapes.index import At, Cut, Gather, New, Part, Rest
+from wengert_shapes.rules import Shape, broadcast
 
 Context: TypeAlias = FunctionContext | MethodContext
 Rule: TypeAlias = Callable[["Call"], Shape | TypeVarType]  # the variable where a whole shape is one

@@ -27,7 +27,6 @@ from mypy.types import (
     get_proper_type,
 )
 
-from wengert_mypy.algebra import Atom, Quotient, atom, floor_divide, number
 from wengert_mypy.checker import as_base, mentions, opened
 from wengert_mypy.names import (
     ADD,
@@ -40,7 +39,8 @@ from wengert_mypy.names import (
     NUMPY_SCALAR,
     SCALAR_OPERAND,
 )
-from wengert_mypy.rules import Shape, Size
+from wengert_shapes.algebra import Atom, Quotient, atom, floor_divide, number
+from wengert_shapes.rules import Shape, Size
 
 Named: TypeAlias = Callable[[str, list[Type]], Instance]
 

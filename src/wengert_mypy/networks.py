@@ -24,16 +24,16 @@ from mypy.types import (
     get_proper_type,
 )
 
-from wengert_mypy.algebra import ONE, number
 from wengert_mypy.arithmetic import dim_at
 from wengert_mypy.calls import Call, Context, Rule
 from wengert_mypy.checker import as_base, result_of
 from wengert_mypy.dimensions import Unknown, Writer, dim_of, shape_of
 from wengert_mypy.names import ARRAY_OPERAND, NDARRAY, NN, NUMPY_FLOATING, SHAPE
 from wengert_mypy.results import sharpened
-from wengert_mypy.rules import Misfit, Shape, Size, differ, size_text, text
 from wengert_mypy.symbolic import solved, takes_computed
-from wengert_mypy.windows import convolved
+from wengert_shapes.algebra import ONE, number
+from wengert_shapes.rules import Misfit, Shape, Size, differ, size_text, text
+from wengert_shapes.windows import convolved
 
 Answer: TypeAlias = Callable[[Plugin, Context], Type]
 

@@ -11,15 +11,15 @@ from typing import Final
 
 from mypy.types import TypeVarType
 
-from wengert_mypy import arrangement, contraction, rules, windows
-from wengert_mypy.algebra import ONE, number
 from wengert_mypy.arguments import operands, pairs_of_axes, several
 from wengert_mypy.arithmetic import dim_at
 from wengert_mypy.calls import Call, Rule
 from wengert_mypy.dimensions import Unknown, rank_of_array
-from wengert_mypy.index import indexed
 from wengert_mypy.names import ALONG_AXIS, FAMILIES, LITERAL, REDUCTION
-from wengert_mypy.rules import Misfit, Shape
+from wengert_shapes import arrangement, contraction, rules, windows
+from wengert_shapes.algebra import ONE, number
+from wengert_shapes.index import indexed
+from wengert_shapes.rules import Misfit, Shape
 
 _ONES: Final = (ONE, ONE)
 _ZEROS: Final = (number(0), number(0))

@@ -14,12 +14,12 @@ from mypy.plugin import Plugin
 from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, TypeVarType, get_proper_type
 
 from wengert_mypy.arguments import several
-from wengert_mypy.arrangement import split_at, split_equally
 from wengert_mypy.calls import Call, Context, Rule
 from wengert_mypy.checker import outright
 from wengert_mypy.dimensions import Unknown, Writer, dim_of
 from wengert_mypy.names import ARRAY_OPERAND, MASK, SHAPE
-from wengert_mypy.rules import Misfit, Shape
+from wengert_shapes.arrangement import split_at, split_equally
+from wengert_shapes.rules import Misfit, Shape
 
 
 def called(ctx: Context, default: str) -> str:

@@ -27,8 +27,8 @@ from wengert_mypy.arithmetic import dim_at
 from wengert_mypy.checker import as_base, changed, opened, replaced
 from wengert_mypy.dimensions import Unknown, Writer, dim_of, shape_in
 from wengert_mypy.names import SHAPE
-from wengert_mypy.rules import Shape, differ, size_text, text
 from wengert_mypy.symbolic import SignatureContext
+from wengert_shapes.rules import Shape, differ, size_text, text
 
 
 def has_sizes(variables: Sequence[TypeVarLikeType]) -> bool:

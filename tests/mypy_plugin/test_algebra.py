@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wengert_mypy.algebra import Atom, Dim, Quotient, atom, divides, floor_divide, number
+from wengert_shapes.algebra import Atom, Dim, Quotient, atom, divides, floor_divide, number
 
 NAMES = ("B", "H", "T")
 Sizes = dict[str, int]

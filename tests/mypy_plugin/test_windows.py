@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wengert_mypy.algebra import ONE, Atom, Dim, atom, floor_divide, number
-from wengert_mypy.rules import Misfit, Shape
-from wengert_mypy.windows import convolved, padded, pooled
+from wengert_shapes.algebra import ONE, Atom, Dim, atom, floor_divide, number
+from wengert_shapes.rules import Misfit, Shape
+from wengert_shapes.windows import convolved, padded, pooled
 
 B, C, H, W, K = (atom(Atom(name, name)) for name in "BCHWK")
 ONES, ZEROS = (ONE, ONE), (number(0), number(0))

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert_mypy.algebra import MINUS_ONE, ONE, Dim, divides, floor_divide, product_of
-from wengert_mypy.index import Cut, indexed
-from wengert_mypy.rules import Misfit, Shape, Size, axes_in, axis_in, differ, known, size_text, text
+from wengert_shapes.algebra import MINUS_ONE, ONE, Dim, divides, floor_divide, product_of
+from wengert_shapes.index import Cut, indexed
+from wengert_shapes.rules import Misfit, Shape, Size, axes_in, axis_in, differ, known, size_text, text
 
 
 def split_equally(shape: Shape, sections: Size, axis: int) -> Shape:

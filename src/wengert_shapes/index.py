@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from wengert_mypy.algebra import ONE, number
-from wengert_mypy.rules import Misfit, Shape, Size, text
+from wengert_shapes.algebra import ONE, number
+from wengert_shapes.rules import Misfit, Shape, Size, text
 
 
 @dataclass(frozen=True, slots=True)

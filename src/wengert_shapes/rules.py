@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from wengert_mypy.algebra import ONE, Dim, number
+from wengert_shapes.algebra import ONE, Dim, number
 
 Size: TypeAlias = Dim | None  # None: not known here
 Shape: TypeAlias = tuple[Size, ...]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert_mypy.algebra import ONE, floor_divide, number
-from wengert_mypy.rules import Misfit, Shape, Size, differ, known, size_text, text
+from wengert_shapes.algebra import ONE, floor_divide, number
+from wengert_shapes.rules import Misfit, Shape, Size, differ, known, size_text, text
 
 
 def convolved(x: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape) -> Shape:

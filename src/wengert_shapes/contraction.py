@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from string import ascii_letters
 from typing import Final
 
-from wengert_mypy.algebra import ONE
-from wengert_mypy.rules import Misfit, Shape, Size, axes_in, broadcast, differ, size_text, text
+from wengert_shapes.algebra import ONE
+from wengert_shapes.rules import Misfit, Shape, Size, axes_in, broadcast, differ, size_text, text
 
 _DOTS: Final = "…"  # one character for "..."
 
