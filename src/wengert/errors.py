@@ -124,3 +124,15 @@ def combine(failures: Iterable[Exception]) -> Exception:
     if len(members) == 1:
         return members[0]
     return Failures(f"{len(members)} failures in one run", members)
+
+
+def raise_all(failures: list[Exception]) -> None:
+    """Raise what has been collected, if anything, and leave the list empty.
+
+    Their tracebacks hold the caller's frame, which holds the list: a cycle, which only the collector would free.
+    """
+    if failures:
+        try:
+            raise combine(failures)
+        finally:
+            failures.clear()

@@ -19,7 +19,6 @@ import wengert as wg
 from wengert.errors import ArgumentError
 from wengert.graph.operand import operand
 from wengert.plugins import SGD
-from wengert.run import calls
 
 CELL = import_module("wengert.run.cell")  # of which the package shows the function
 F32 = np.float32
@@ -170,7 +169,7 @@ def test_a_cell_that_was_called_can_be_sent_elsewhere() -> None:
 
 
 def test_the_code_of_a_pattern_refuses_other_patterns() -> None:
-    form = calls.form_for(calls.pattern_of(((A, B), np.zeros(2, F32))))
+    form = CELL.form_for(CELL.pattern_of(((A, B), np.zeros(2, F32))))
     for other in (
         ((A, B), A),
         (A, np.zeros(2, F32)),

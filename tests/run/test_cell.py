@@ -16,7 +16,7 @@ from tests.run.cells import F64, SETTINGS, open_shape
 from tests.run.counting import Counted
 from tests.run.planned import eager, plain, same
 from wengert.graph.order import below
-from wengert.run.templates import MOST
+from wengert.run.cell import MOST
 
 
 class State(NamedTuple):

@@ -11,8 +11,7 @@ import pytest
 
 import wengert as wg
 from tests.run.cells import F64, SETTINGS
-from wengert.run.cell import Cell
-from wengert.run.templates import _met
+from wengert.run.cell import Cell, _met
 
 X = wg.lift(np.ones(3, F64))
 W = SETTINGS.array_weight(np.ones(3, F64))

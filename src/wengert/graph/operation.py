@@ -279,6 +279,11 @@ class Signature:
         return self.operation.rules_for(self.kinds).pure
 
     @property
+    def sends(self) -> tuple[int, ...]:
+        """The operands that get a delta."""
+        return tuple([i for i, _ in self.pulls])
+
+    @property
     def adds(self) -> bool:
         """Whether it is Python's own sum of two values, so that any number of them may be one."""
         rules = None if self.operation.rules is None else self.operation.rules_for(self.kinds)

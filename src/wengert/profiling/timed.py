@@ -23,7 +23,7 @@ from wengert.graph.operation import EXTERNAL, UNRESOLVED
 from wengert.graph.weights import Update, Weight
 from wengert.profiling.record import NOWHERE, Part, ProfileRecord, origin_of
 from wengert.run import Parallel, Sequential, loops
-from wengert.run.changed import Changed
+from wengert.run.careful import Changed
 from wengert.run.commit import Changing, commit, stepped
 from wengert.run.compiled.plan import Bound
 from wengert.run.compiled.plans import Making, Mode, Plans

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wengert.control import set_default_executor, without_collector
-from wengert.run.ask import predict, train
-from wengert.run.assignment import apply, assign
+from wengert.run.ask import apply, assign, predict, train
 from wengert.run.cell import cell
 from wengert.run.compiled.cache import set_cache_limit
 from wengert.run.direct import differentiable

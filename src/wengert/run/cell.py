@@ -1,26 +1,421 @@
 """`@cell`: a function of expressions as one node a call.
 
-Knows: which arguments are operands (expressions, arrays, also within tuples and frozen dataclasses) and which
-belong to the cell as they are; that it is traced once for each combination of kinds.
+Knows: which arguments are operands (expressions, arrays, also within tuples and frozen dataclasses) and which belong
+to the cell as they are; that it is traced once for each combination of kinds, in the run where only that tells them;
+that equal templates with the same weights are one, so that calls of cells written apart run together, while cells
+without weights stay apart: as one they tie others into circles, which costs more launches than it saves; that code of
+its own looks an attribute up where it was the last time, so each form of arguments has a function (a node takes
+0.13 us, not 0.21).
 Refuses to know: what the function does, and how a template is run.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from inspect import iscoroutinefunction
-from typing import Any, Final, Generic, ParamSpec, TypeVar, cast
+from itertools import count
+from types import CodeType
+from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast
+from weakref import WeakValueDictionary
 
+from wengert.arrays import ARRAY_CLASS, dtype_of, is_array, is_float32, shape_of
+from wengert.differentiable import registered
 from wengert.errors import ArgumentError, WengertError
-from wengert.graph.operand import lift_any, operand, shown
-from wengert.graph.products import is_product, leaves_of
-from wengert.graph.template import PART, CellSignature
-from wengert.run.calls import Form, Make, Pattern, Site, form_for, maker_of, pattern_of, unmet
-from wengert.run.forms import form_of, is_operand
-from wengert.run.templates import MOST, Templates, is_open
-from wengert.site import user_frame, user_position
+from wengert.graph.kinds import Kind
+from wengert.graph.node import Expression, next_serial
+from wengert.graph.operand import BUILT_IN, OWN, lift_any, operand, shown
+from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
+from wengert.graph.products import Rebuild, fields_of, is_product, leaves_of, parts_of
+from wengert.graph.template import PART, CellSignature, Template, traced
+from wengert.program.text import function_of
+from wengert.site import OURS, user_frame, user_position
+
+# -- arguments --------------------------------------------------------------------------------------
+
+
+def is_operand(x: object) -> bool:
+    """Tell whether a cell computes with `x`, so that calls may differ in it."""
+    return (
+        isinstance(x, Expression)
+        or is_array(x)
+        or is_float32(x)
+        or (type(x) not in BUILT_IN and registered(x))
+    )
+
+
+def form_of(x: object) -> object:
+    """Key of calls alike: the nesting, and every argument that is no operand, by type and value."""
+    items: list[object] = []
+    todo: list[object] = [x]
+    while todo:
+        item = todo.pop()
+        if is_product(item):
+            parts, _ = parts_of(item)
+            items.append((type(item), len(parts)))
+            todo.extend(reversed(parts))
+        else:
+            items.append(None if is_operand(item) else (type(item), item))
+    return tuple(items)
+
+
+# -- templates --------------------------------------------------------------------------------------
+
+MOST: Final = 1024  # templates of one cell; beyond it they are made afresh, so that they cannot grow
+
+
+class Templates:
+    """All that one function has been traced for.
+
+    It holds the signatures: an operation that did would be in a cycle with them.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:  # Any: structures of expressions
+        self.function = function
+        self.operation = Operation(name, None, function.__module__, listed=False)
+        self._made: dict[object, CellSignature] = {}
+
+    def signature(self, kinds: tuple[Kind, ...], form: object, filled: Rebuild) -> CellSignature:
+        """For operands of these kinds, in a call of this form; `filled` makes its arguments of them.
+
+        Some kinds may be such that only the run tells them.
+        """
+        key = (kinds, form)
+        try:
+            found = self._made.get(key)
+        except TypeError:
+            raise ArgumentError(
+                f"{self.operation.name}: an argument of a cell is an expression, an array, a tuple of these, or "
+                f"something hashable that belongs to the cell; got {_unhashable(form)}: give numbers as "
+                f"numpy.array(x, dtype), and other things as tuples\n  at {user_position()}"
+            ) from None
+        if found is None:
+            template = traced(self.function, kinds, filled, self.operation.name)
+            attributes = (("form", form),)
+            if not all(k.known for k in kinds):
+                return _Open(_Later(self, template, form, filled), kinds, template, attributes)
+            if len(self._made) >= MOST:
+                self._made.clear()
+            found = self._made[key] = _one_of_equals(
+                CellSignature(self.operation, kinds, template, attributes)
+            )
+        return found
+
+
+def _unhashable(form: object) -> str:
+    """The first argument of a form that has no hash, with its type."""
+    assert isinstance(form, tuple), "what `form_of` gives"
+    for item in form:
+        try:
+            hash(item)
+        except TypeError:
+            cls, x = item
+            return f"{shown(x)}, a {cls.__name__}"
+    raise AssertionError("one of them has none")
+
+
+class _Open(CellSignature):
+    """Its template says how many results there are and which weights are read, and is never run."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, operation: Operation, kinds: Sequence[Kind], template: Template, attributes: Attributes
+    ) -> None:
+        super().__init__(operation, kinds, template, attributes)
+        self.mode = UNRESOLVED
+
+    def __reduce__(self) -> tuple[object, ...]:
+        given = self.kinds[: self.template.given]
+        return _Open, (self.operation, given, self.template, self.attributes)
+
+
+def is_open(signature: Signature) -> bool:
+    """Tell whether a signature is that of a cell which gets its template in the run."""
+    return isinstance(signature, _Open)
+
+
+class _Later(Operation):
+    """A cell as an operation, to be asked what it is for kinds that have become known."""
+
+    def __init__(self, templates: Templates, open_: Template, form: object, filled: Rebuild) -> None:
+        of = templates.operation
+        super().__init__(of.name, None, of.module, listed=False)
+        self._given = templates, open_, form, filled
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _Later, self._given
+
+    def signature(self, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
+        templates, before, form, filled = self._given
+        found = templates.signature(kinds[: before.given], form, filled)
+        now = found.template
+        same = len(now.results) == len(before.results)
+        if not same or [*map(id, _weights(now))] != [*map(id, _weights(before))]:
+            raise ArgumentError(
+                f"for these operands it gives {_read(now)}, and while their shapes were not known "
+                f"{_read(before)}; state the shapes in the annotation of what makes the operands"
+            )
+        return found
+
+
+def _read(of: Template) -> str:
+    weights = ", ".join(map(repr, _weights(of))) or "no weights"
+    return f"{len(of.results)} results of {weights}"
+
+
+def _weights(of: Template) -> list[object]:
+    """Weights that a template's function reads without being given them."""
+    return [*of.lifted, *of.captured]
+
+
+_LARGEST: Final = 1024  # bytes of an array that is compared; a larger one is equal to itself only
+
+_met: Final[WeakValueDictionary[object, CellSignature]] = WeakValueDictionary()
+
+
+def _one_of_equals(signature: CellSignature) -> CellSignature:
+    """The first of all signatures that are equal to this one and in use."""
+    return _met.setdefault(_key(signature), signature) if signature.template.captured else signature
+
+
+def _key(signature: CellSignature) -> tuple[object, ...]:
+    """All that a call depends on, and the lines that an error names; not the name, which blocks give to one function.
+
+    What is known by its identity is held by the signature, so nobody else has that identity while the key is kept.
+    """
+    template = signature.template
+    places = {id(x): i for i, x in enumerate((*template.parameters, *template.nodes))}
+    met = {(x.code, x.offset) for x in template.parameters[:1]}  # whoever happened to call first
+    rows = [
+        (
+            node.signature,
+            tuple([_operand(x, places) for x in node.operands]),
+            None if (node.code, node.offset) in met else (node.code, node.offset),
+        )
+        for node in template.nodes
+    ]
+    return (
+        (signature.kinds, signature.attributes, *map(id, template.lifted)),
+        tuple(rows),
+        tuple([_operand(x, places) for x in template.results]),
+        None if template.single else _nesting(template.rebuild(template.results)),
+    )
+
+
+def _nesting(made: object) -> object:
+    """Nesting of tuples; any other result equals nothing."""
+    if type(made) is tuple:
+        return tuple(map(_nesting, made))
+    return None if isinstance(made, Expression) else object()
+
+
+def _operand(
+    x: Any, places: dict[int, int]
+) -> tuple[object, ...]:  # Any: expressions, and data of every type
+    if isinstance(x, Expression):
+        place = places.get(id(x))
+        return ("weight", id(x)) if place is None else ("node", place)
+    if isinstance(x, float):
+        return ("number", x.hex())  # 0.0 and -0.0 are equal, and not the same
+    if is_array(x) and x.nbytes <= _LARGEST:
+        return ("array", dtype_of(x), shape_of(x), x.tobytes())
+    return ("data", id(x))
+
+
+# -- code of calls ----------------------------------------------------------------------------------
+
+Key = tuple[object, ...]  # kinds of operands, and what belongs to the trace
+Operands = tuple[Any, ...]  # Any: expressions, and frozen arrays
+Site = tuple[CodeType | str, int]
+Make = Callable[[Operands, CodeType | str, int], Any]  # Any: what a call gives: a node, or a product of them
+# How each argument is read, after it what is in it: its class and how many parts it has, or one of these.
+Item = tuple[type, int] | None
+Pattern = tuple[Item, ...]
+_EXPRESSION: Final = None
+_LITERAL: Final = -1  # in place of parts: an operand of that class
+_VALUE: Final = (object, -2)  # what belongs to the trace
+
+
+class Form(NamedTuple):
+    """Calls with arguments of one pattern. For arguments of another one both functions raise an error of Python's."""
+
+    key: Callable[..., Key]  # what calls have in common that run the same code
+    call: Callable[..., Any]  # runs it; KeyError if it has not been made. Any: as in `Make`
+    makes: dict[Key, Make]
+
+
+def unmet(*args: object) -> Any:  # Any: as in `Make`
+    """`call` of a cell that has not been called."""
+    raise KeyError
+
+
+def pattern_of(args: tuple[object, ...]) -> Pattern:
+    """Pattern of arguments: expressions, other operands, and products of these, of which classes."""
+    found: list[Item] = [(tuple, len(args))]
+    todo = [*args[::-1]]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Expression) and x.kind.role is not OWN:
+            found.append(_EXPRESSION)
+        elif x.__class__ is tuple:
+            found.append((tuple, len(x)))
+            todo += x[::-1]
+        elif type(x) is ARRAY_CLASS:
+            found.append((ARRAY_CLASS, _LITERAL))
+        elif is_product(x):
+            parts, _ = parts_of(x)
+            found.append((type(x), len(parts)))
+            todo.extend(reversed(parts))
+        else:
+            found.append((type(x), _LITERAL) if is_operand(x) else _VALUE)
+    return tuple(found)
+
+
+def form_for(pattern: Pattern, at: Site | None = None) -> Form:
+    """The code for arguments of a pattern. `at`: where calls count as written, if not where they are."""
+    scope: dict[str, Any] = {  # Any: what the code names
+        "operand": operand,
+        "makes": {},
+        "frame_at": sys._getframe,
+        "ours": OURS,
+        "user_frame": user_frame,
+        "site": at,
+    }
+    lines, key, operands = list[str](), list[str](), list[str]()
+    names = (f"x{i}" for i in count())
+    whole, *items = pattern
+    first = [next(names) for _ in range(whole[1] if whole else 0)]
+    todo = first[::-1]
+    for item in items:
+        name = todo.pop()
+        if item is _EXPRESSION:
+            key.append(f"{name}.kind")
+            operands.append(name)
+            continue
+        if item is _VALUE:
+            key += [f"{name}.__class__", name]
+            continue
+        scope[f"{name}_class"], number = item
+        lines.append(f"if {name}.__class__ is not {name}_class: raise KeyError")
+        if number == _LITERAL:
+            lines.append(f"{name}, {name}_kind = operand({name})")
+            key.append(f"{name}_kind")
+            operands.append(name)
+        else:
+            parts = [next(names) for _ in range(number)]
+            lines += _taken_apart(name, item[0], parts)
+            todo += parts[::-1]
+    head = f"def call({', '.join([*first, *'/' * bool(first)])}):"
+    return Form(
+        _written(head, [*lines, f"return {_tuple(key)}"], scope),
+        _written(head, [*lines, f"make = makes[{_tuple(key)}]", *_made(operands, at)], scope),
+        scope["makes"],
+    )
+
+
+def _made(operands: Sequence[str], at: Site | None) -> list[str]:
+    """The end of a call: what `make` gives, on the line of whoever has called the cell."""
+    if at is not None:
+        return [f"return make({_tuple(operands)}, *site)"]
+    return [
+        "frame = frame_at(2)",
+        "code = frame.f_code",
+        "if ours[code.co_filename]:",
+        "  frame = user_frame()",
+        "  code = frame.f_code",
+        f"return make({_tuple(operands)}, code, frame.f_lasti)",
+    ]
+
+
+def _taken_apart(name: str, cls: type, parts: Sequence[str]) -> Iterator[str]:
+    if issubclass(cls, tuple):
+        if cls is tuple:
+            yield f"if len({name}) != {len(parts)}: raise KeyError"  # Python's own error takes twice as long
+        yield f"[{', '.join(parts)}] = {name}"
+    else:
+        for part, field in zip(parts, fields_of(cls), strict=True):
+            yield f"{part} = {name}.{field}"
+
+
+def maker_of(
+    signature: Signature, captured: tuple[Expression, ...], parts: Sequence[Signature], whole: object
+) -> Make:
+    """The code that makes the node of a call, and of that one for each of several results.
+
+    `whole`: what is returned, with `parts` in it.
+    """
+    scope: dict[str, Any] = {
+        "new": object.__new__,
+        "serial": next_serial,
+        "captured": captured,
+    }  # Any: as above
+    lines = _node(scope, "x", signature, "operands + captured" if captured else "operands")
+    for i, part in enumerate(parts):
+        lines += _node(scope, f"x{i}", part, "(x,)")  # of its own: `reach` counts what refers to a node
+    lines.append(f"return {_put_together(scope, whole) if parts else 'x'}")
+    make: Make = _written("def call(operands, code, offset):", lines, scope)
+    return make
+
+
+def _node(
+    scope: dict[str, Any], name: str, signature: Signature, operands: str
+) -> list[str]:  # Any: as above
+    scope |= {f"{name}_class": signature.cls, f"{name}_kind": signature.kind, f"{name}_signature": signature}
+    return [
+        f"{name} = new({name}_class)",
+        f"{name}.kind = {name}_kind",
+        f"{name}.signature = {name}_signature",
+        f"{name}.operands = {operands}",
+        f"{name}.serial = serial()",
+        f"{name}.code = code",
+        f"{name}.offset = offset",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Close:
+    """After the parts of a product."""
+
+    cls: type
+    parts: int
+
+
+def _put_together(scope: dict[str, Any], whole: object) -> str:  # Any: as above
+    """The text of a product of x0, x1 and so on."""
+    done, names = list[str](), (f"x{i}" for i in count())
+    todo: list[object] = [whole]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, _Close):
+            parts = [done.pop() for _ in range(x.parts)][::-1]
+            name = f"class_{len(scope)}"
+            scope[name] = x.cls
+            if x.cls is tuple:
+                done.append(_tuple(parts))
+            elif issubclass(x.cls, tuple):
+                done.append(f"{name}._make({_tuple(parts)})")
+            else:
+                fields = fields_of(x.cls)
+                done.append(f"{name}({', '.join(map('='.join, zip(fields, parts, strict=True)))})")
+        elif is_product(x):
+            within, _ = parts_of(x)
+            todo += [_Close(type(x), len(within)), *within[::-1]]
+        else:
+            done.append(next(names))
+    return done[0]
+
+
+def _tuple(names: Sequence[str]) -> str:
+    return f"({''.join(f'{name}, ' for name in names)})"
+
+
+def _written(head: str, lines: Sequence[str], scope: dict[str, Any]) -> Any:  # Any: a function of any type
+    return function_of([head, *(f" {line}" for line in lines)], scope, __name__)
+
 
 P = ParamSpec("P")
 R = TypeVar("R")

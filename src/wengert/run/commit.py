@@ -27,13 +27,12 @@ from wengert.arrays import (
 )
 from wengert.arrays.changes import Change, all_set
 from wengert.arrays.ownership import ALONE, owners, unshared
-from wengert.errors import ShapeError
+from wengert.errors import ShapeError, raise_all
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.store import STORE, Ref
 from wengert.graph.weights import Update, Weight, by_settings
 from wengert.lazy import LazyDelta, Replacement, dense, read_only
-from wengert.run.notes import raise_all
 
 _SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.FLOAT: Float32}
 # takes (data, whether it may work in place), gives the data that will be, and what makes them so

@@ -24,6 +24,7 @@ from wengert.graph.template import PARAMETER
 from wengert.graph.weights import Weight
 from wengert.program.capture import Op, Slot, capture
 from wengert.program.derive import reverse
+from wengert.run.loops import accumulate, operand_deltas
 from wengert.site import user_position
 from wengert.symbolic import Symbol, Symbolic, constant, fitted
 
@@ -76,7 +77,7 @@ class _Walk:
             if leads:
                 self.unknown.add(op.out)
         else:
-            leads = any(op.inputs[i] in self.wanted for i, _ in signature.pulls)
+            leads = any(op.inputs[i] in self.wanted for i in signature.sends)
         if leads:
             self.wanted.add(op.out)
 
@@ -130,16 +131,16 @@ class _Walk:
             return
         operands = list(map(self._operand, op.inputs))
         y, arguments = Symbol(self.made[op.out]), list(map(_symbol, operands))
-        for index, pull in self._pulls_of(op.signature):
+        for index, delta in operand_deltas(self._pulls_of(op.signature), g, y, arguments):
             if op.inputs[index] in self.wanted:
                 try:
-                    yield op.inputs[index], fitted(pull(g, y, *arguments), operands[index].kind)
+                    yield op.inputs[index], fitted(delta(), operands[index].kind)
                 except Exception as error:
                     raise NotDifferentiableError(_needs_values(op.node, error)) from error
 
     def _add(self, deltas: dict[Slot, Symbol], to: Slot, delta: Symbol) -> None:
-        deltas[to] = total = deltas[to] + delta if to in deltas else delta
-        made, node = below(total.x, self.before)[0], self.node
+        accumulate(deltas, to, delta)
+        made, node = below(deltas[to].x, self.before)[0], self.node
         assert node is not None, "deltas are sent in a node's turn"
         for each in made:  # who asks where it was built means the operation whose derivative it is
             each.code, each.offset = node.code, node.offset

@@ -21,7 +21,7 @@ from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.node import Expression
 from wengert.graph.operand import describe, external, shown, tape_do
-from wengert.run.received import check_stated
+from wengert.run.tapes import check_stated
 from wengert.site import user_position
 
 P = ParamSpec("P")

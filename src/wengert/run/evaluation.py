@@ -22,7 +22,7 @@ from weakref import getweakrefcount
 from wengert.arrays import Value, all_quiet, keep_heap, one_like, shape_of
 from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
-from wengert.errors import ShapeError, combine
+from wengert.errors import ShapeError, combine, raise_all
 from wengert.graph.apply import resolve
 from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
@@ -36,10 +36,19 @@ from wengert.lazy import LazyDelta, dense
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.length import parts_of
 from wengert.run.compiled.segment import SegmentRun, Segments
-from wengert.run.loops import ONE_THREAD, PASSING, Ends, Loops, arguments_of, entered, left, pulled
-from wengert.run.notes import noted, raise_all
-from wengert.run.received import OwnTape, nowhere
-from wengert.run.tapes import Tapes
+from wengert.run.loops import (
+    ONE_THREAD,
+    PASSING,
+    Ends,
+    Loops,
+    arguments_of,
+    asked_for,
+    entered,
+    left,
+    noted,
+    operand_deltas,
+)
+from wengert.run.tapes import OwnTape, Tapes, nowhere
 
 
 class Rest(list[Node]):
@@ -318,15 +327,13 @@ class Evaluation(Tapes):
                         self.add(x, d)
             return
         arguments = arguments_of(node, signature, self.values)
-        for index, pull in signature.pulls:
+        for index, delta in operand_deltas(signature.pulls, g, self.values[node], arguments):
             x = node.operands[index]
             if x in self.tapes and x not in self.wanted:
-                self.lazy.setdefault(x, []).append(
-                    partial(pulled, pull, node, g, self.values[node], arguments)
-                )
+                self.lazy.setdefault(x, []).append(partial(asked_for, delta, node, arguments))
             else:
                 with all_quiet():
-                    self.add(x, pull(g, self.values[node], *arguments))
+                    self.add(x, delta())
 
 
 class Reach:

@@ -1,4 +1,4 @@
-"""The two loops in which almost all time of a run passes, and what a node's rules are given.
+"""The two loops in which almost all time of a run passes, what a node's rules are given, and notes of their failures.
 
 Knows: the fast cases of a node, and that the loops are plain functions over dictionaries because nothing in
 Python is faster; that the delta for a tape which came from a `Do` is a sum that is carried out only if
@@ -8,16 +8,20 @@ Refuses to know: binds, open kinds, who waits; a node that needs such care stops
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
-from wengert.arrays import Value, all_quiet
-from wengert.errors import combine
+from wengert.arrays import Value, all_quiet, dtype_of, is_array, shape_of
+from wengert.control import Do
+from wengert.errors import combine, raise_all
 from wengert.graph.node import Expression, Node
+from wengert.graph.operand import value_kind
 from wengert.graph.operation import (
     CELL,
     CONSTANT_NODE,
+    EXTERNAL,
     GENERAL,
     NODE_CONSTANT,
     NODE_NODE,
@@ -27,8 +31,8 @@ from wengert.graph.operation import (
 )
 from wengert.graph.order import PORTION
 from wengert.graph.template import Template, template_of
+from wengert.graph.weights import Weight
 from wengert.run.commit import commit
-from wengert.run.notes import noted, raise_all
 
 Values = dict[Any, Value]  # Any: expressions, and `Inside` a call
 Failure = tuple[Exception, ...]
@@ -162,6 +166,19 @@ def backward(
             failures.append(noted(failure, node, operands, "backward of "))
 
 
+def operand_deltas(
+    pulls: Iterable[tuple[int, Rule]], g: Value, y: Value, arguments: Sequence[Value]
+) -> Iterator[tuple[int, Callable[[], Value]]]:
+    """For each operand of a node that gets a delta its index and that delta, computed if it is asked for."""
+    for index, pull in pulls:
+        yield index, partial(pull, g, y, *arguments)
+
+
+def accumulate(deltas: Values, x: Any, delta: Value) -> None:  # Any: expressions, and places of a program
+    """Add to what has arrived at `x`."""
+    deltas[x] = deltas[x] + delta if x in deltas else delta
+
+
 class Inside(NamedTuple):
     """The template of a call, and what it computed on its way: backward goes through it again, among the values."""
 
@@ -197,8 +214,7 @@ def left(
     template, inner = values[Inside(node)]
     deltas: Values = {}
     for index, delta in ({0: g} if template.single else g.arrived).items():
-        x = template.results[index]
-        deltas[x] = deltas[x] + delta if x in deltas else delta
+        accumulate(deltas, template.results[index], delta)
     failures: list[Exception] = []
     loop = backward if inside is None else inside.backward
     loop(template.nodes, inner, deltas, failures)
@@ -269,11 +285,11 @@ def arguments_of(node: Node, signature: Signature, values: Mapping[Expression, V
     return tuple(values[x] if i in nodes else x for i, x in enumerate(node.operands))
 
 
-def pulled(pull: Rule, node: Node, g: Value, y: Value, arguments: tuple[Value, ...]) -> Value:
-    """Delta that the consumer `node` sends by one of its rules."""
+def asked_for(delta: Callable[[], Value], node: Node, arguments: tuple[Value, ...]) -> Value:
+    """A delta that the consumer `node` sends, where somebody asks for it after the node's turn."""
     try:
         with all_quiet():
-            return pull(g, y, *arguments)
+            return delta()
     except Exception as failure:
         raise noted(failure, node, arguments, "backward of ") from None
 
@@ -285,3 +301,34 @@ def summed(thunks: list[Callable[[], Value]]) -> Value:
         for thunk in thunks[1:]:
             total = total + thunk()
     return total
+
+
+# -- notes of failures: which operation, on what operands, written where (S7) ------------------------
+
+
+def noted(failure: Exception, node: Node, operands: Sequence[Value], part: str = "") -> Exception:
+    """Add a note to an exception, unless it has that very note from another branch."""
+    note = f"in {part}{located(node, operands)}"
+    if note not in getattr(failure, "__notes__", ()):
+        failure.add_note(note)
+    return failure
+
+
+def located(node: Node, operands: Sequence[Value]) -> str:
+    """An operation, its operands, and where it was written."""
+    return f"{_what(node, operands)}, built at {node.site}"
+
+
+def _what(node: Node, operands: Sequence[Value]) -> str:
+    if node.signature.mode == EXTERNAL:
+        (source,) = node.operands
+        made = "" if isinstance(source, Do) else f" of {type(source).__name__}"
+        return f"forward{made}, the Do behind {type(node).__name__} {node.kind.text()}"
+    shown = ", ".join(map(described, operands))
+    weights = " and ".join(f"weight {x.name!r:.200}" for x in node.operands if isinstance(x, Weight))
+    return f"{node.signature.operation.name}({shown}){weights and ' with '}{weights}"
+
+
+def described(x: Value) -> str:
+    """A value by shape and dtype."""
+    return f"{shape_of(x)} {dtype_of(x)}" if is_array(x) else value_kind(x).text()

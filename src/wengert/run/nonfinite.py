@@ -19,9 +19,8 @@ from wengert.graph.operand import value_kind
 from wengert.graph.operation import CELL, EXTERNAL
 from wengert.lazy import dense
 from wengert.run.evaluation import Evaluation
-from wengert.run.loops import arguments_of, left
-from wengert.run.notes import located
-from wengert.run.received import OwnTape
+from wengert.run.loops import accumulate, arguments_of, left, located, operand_deltas
+from wengert.run.tapes import OwnTape
 
 _NUMBERS = (Column.DOUBLE, Column.FLOAT, Column.ARRAY)
 
@@ -106,9 +105,10 @@ def _origin_of_delta(evaluation: Evaluation, loss: Expression) -> Node | None:
             sent = list(left(node, g, values))
         else:
             arguments = arguments_of(node, signature, values)
-            sent = [(node.operands[i], pull(g, values[node], *arguments)) for i, pull in signature.pulls]
+            found = operand_deltas(signature.pulls, g, values[node], arguments)
+            sent = [(node.operands[i], delta()) for i, delta in found]
         for x, delta in sent:
             if _broken(dense(delta)):
                 return node
-            deltas[x] = deltas[x] + delta if x in deltas else delta
+            accumulate(deltas, x, delta)
     return None

@@ -22,13 +22,13 @@ from wengert.graph.node import Expression
 from wengert.graph.products import zero_of
 from wengert.graph.store import STORE
 from wengert.lazy import dense
+from wengert.run.careful import Watched
 from wengert.run.commit import admitted
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.loops import Loops
 from wengert.run.nonfinite import explain
-from wengert.run.received import handed_over
-from wengert.run.watched import Watched
+from wengert.run.tapes import handed_over
 
 OWN: Final = "the evaluation of a run"
 

@@ -27,7 +27,7 @@ from wengert.graph.store import STORE
 from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
-from wengert.run.changed import Changed, Changes
+from wengert.run.careful import Changed, Changes, Watched
 from wengert.run.compiled.backward import BackwardPrograms
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.plans import WORTH, Plans, answer
@@ -45,8 +45,7 @@ from wengert.run.own import (
     part_trained,
     private,
 )
-from wengert.run.received import OwnTape, given, handed_over, nowhere
-from wengert.run.watched import Careful, Watched
+from wengert.run.tapes import OwnTape, given, handed_over, nowhere
 
 if TYPE_CHECKING:
     from wengert.run.compiled.plan import Bound
@@ -78,7 +77,7 @@ class Engine:
         """This engine; while somebody watches, one without programs that tells each node."""
         if not WATCHERS or not any(watcher.detailed for watcher in present()):
             return self
-        return Engine(None, None, Careful(self.loops), Watched)
+        return Engine(loops=self.loops, evaluations=Watched)
 
     def begin(self, snapshot: int, goes_back: bool = True) -> Evaluation:
         """A new evaluation."""

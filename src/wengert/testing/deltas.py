@@ -19,7 +19,7 @@ from wengert.lazy import dense
 from wengert.ops import multiply, sum
 from wengert.plugins import SGD
 from wengert.run import gradients, predict
-from wengert.run.received import OwnTape
+from wengert.run.tapes import OwnTape
 
 _RANDOM: Final = 2  # mixtures
 

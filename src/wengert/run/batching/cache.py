@@ -25,12 +25,12 @@ from wengert.run.batching.region import BITS, RegionGraph, RowSource, why_alone,
 from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place, Schedule, scheduled
 from wengert.run.batching.traversal import KnownValues, region_of
+from wengert.run.cell import is_open
 from wengert.run.commit import commit
 from wengert.run.compiled.cache import Cache, Item
 from wengert.run.compiled.interrupted import Interrupted, settle
 from wengert.run.compiled.plans import Mode, Plans
-from wengert.run.received import handed_over
-from wengert.run.templates import is_open
+from wengert.run.tapes import handed_over
 
 _NODE: Final = 105  # bytes of a schedule for each node, and for each launch; measured
 _LAUNCH: Final = 1300

@@ -33,7 +33,7 @@ from wengert.run.batching.report import Line, Report
 from wengert.run.batching.rules import Each, one_by_one, row_of
 from wengert.run.batching.schedule import LaunchStep, Place, Read, Scatter, Schedule
 from wengert.run.batching.workspace import Workspace
-from wengert.run.loops import Values, entered, left
+from wengert.run.loops import Values, entered, left, operand_deltas
 
 _launched = itemgetter(0)
 _ENOUGH: Final = 2  # times as many rows as the weight has: then a product is left as it is
@@ -345,8 +345,8 @@ class RegionRun:
             return
         y = self.row(step.writes[0][0], step.writes[0][1] + row)
         arguments = self._arguments(step, binding, row)
-        for i, pull in signature.pulls:
-            yield to[i], pull(g, y, *arguments)
+        for i, computed in operand_deltas(signature.pulls, g, y, arguments):
+            yield to[i], computed()
 
 
 def _row_places(step: LaunchStep, binding: Binding, row: int) -> Iterator[tuple[int, Place]]:

@@ -20,6 +20,7 @@ from wengert.arrays.places import argsort, places
 from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
+from wengert.errors import raise_all
 from wengert.graph.node import Expression, Node
 from wengert.graph.order import below_all
 from wengert.graph.template import PART
@@ -32,11 +33,10 @@ from wengert.run.batching.schedule import Place
 from wengert.run.batching.scheduler import STOPS, Recorded, Scheduler, Waves
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fiber, Fork, Wait, in_turn
-from wengert.run.loops import ONE_THREAD, Loops, backward, forward
-from wengert.run.notes import noted, raise_all
+from wengert.run.loops import ONE_THREAD, Loops, backward, forward, noted
 from wengert.run.own import RunsOwn
-from wengert.run.received import OwnTape, checked, received
 from wengert.run.sequential import Engine, Interpreter
+from wengert.run.tapes import OwnTape, checked, received
 from wengert.run.threads.autotune import SpeculationTuner
 from wengert.run.threads.loops import ThreadedLoops
 from wengert.run.threads.pool import ThreadPool, checked_threads

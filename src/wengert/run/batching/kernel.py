@@ -81,15 +81,15 @@ class Lowered:
         """The deltas that arrive, the equations, and the deltas of operands."""
         builder, slots = self._builder.continued(), self._operations.slots
         values = {slot: builder.tracer(x) for slot, x in self._values.items()}
+        lowering = Lowering(self._operations, builder, values)
         arriving: list[Var] = []
         deltas: dict[Any, Any] = {}  # Any: slots, and tracers
         for x, given in zip(self._graph.results, pattern, strict=True):
             if given:
                 g = builder.input(aval_of_kind(x.kind))
                 arriving.append(g.var)
-                slot = slots[x]
-                deltas[slot] = deltas[slot] + g if slot in deltas else g
-        Lowering(self._operations, builder, values).backward(deltas)
+                lowering.add(deltas, slots[x], g)
+        lowering.backward(deltas)
         sent = [_as_delta(deltas.get(slots[x])) for x in self._graph.parameters]
         read = tuple(x for delta in sent for x in _vars_of(delta))
         return arriving, for_any_rows(assembled(builder.eqns, read)), sent

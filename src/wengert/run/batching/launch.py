@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Final
 
 from wengert.arrays import Value
-from wengert.errors import combine
+from wengert.errors import combine, raise_all
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.operation import Signature
@@ -29,8 +29,7 @@ from wengert.run.batching.rules import (
     result_kinds,
 )
 from wengert.run.batching.workspace import Workspace
-from wengert.run.loops import Failure, Values, backward, forward
-from wengert.run.notes import raise_all
+from wengert.run.loops import Failure, Values, accumulate, backward, forward
 
 _MOST_GRAPHS: Final = 8  # one for each number of rows met lately
 _MOST_WORKSPACES: Final = 2  # kept for later runs
@@ -125,7 +124,7 @@ class Launch:
         sent: Values = {}
         for x, delta in zip(graph.results, deltas, strict=True):
             if delta is not None:
-                sent[x] = sent[x] + delta if x in sent else delta
+                accumulate(sent, x, delta)
         failures: list[Exception] = []
         backward(graph.nodes, values, sent, failures)
         raise_all(failures)

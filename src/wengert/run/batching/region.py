@@ -93,8 +93,7 @@ def _form_of(signature: Signature) -> GroupForm:
         sends = tuple(trains and signature.kinds[i].trainable for i in rows)
     else:
         source, results = RowSource.OPERATION, (signature.kind,)
-        pulled = {i for i, _ in signature.pulls}
-        sends = tuple(i in pulled for i in rows)
+        sends = tuple(i in signature.sends for i in rows)
     operands = [k for k in signature.kinds if k.role is not Role.LITERAL]
     literals = [signature.kinds[i] for i in at[Role.LITERAL]]
     if (

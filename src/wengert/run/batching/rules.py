@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 from wengert.arrays import FLOAT32, FLOAT64, Value, host_array, is_array, namespace_of
-from wengert.errors import ShapeError, combine
+from wengert.errors import ShapeError, combine, raise_all
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, kind
@@ -25,7 +25,6 @@ from wengert.graph.template import PARAMETER, PART, CellSignature, Parts
 from wengert.lazy import dense
 from wengert.ops.batching import repeated
 from wengert.run.loops import Failure, Values, backward, forward
-from wengert.run.notes import raise_all
 
 _NUMBERS: Final = frozenset({Column.NUMBER, Column.DOUBLE, Column.FLOAT})
 _PARAMETER: Final = PARAMETER.signature((NUMBER,), ())

@@ -52,7 +52,7 @@ from wengert.run.batching.region import (
     merged_signatures,
 )
 from wengert.run.batching.rules import result_kinds
-from wengert.run.templates import is_open
+from wengert.run.cell import is_open
 
 _APART: Final = 1 << 40  # numbers from here on stand for the last nodes of subgraphs
 _SLACK: Final = 1000  # nodes that subgraphs may have in common besides

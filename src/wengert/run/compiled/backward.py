@@ -20,7 +20,7 @@ from wengert.run.compiled.cache import Cache, Item
 from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.segment import SegmentRun
 from wengert.run.evaluation import Evaluation
-from wengert.run.received import OwnTape, nowhere
+from wengert.run.tapes import OwnTape, nowhere
 
 _traced_path = later("wengert.run.compiled.compiler", "traced_path")
 _MOST_STEPS: Final = 256  # segments and binds; a longer way seldom comes back

@@ -29,7 +29,7 @@ from wengert.run.compiled.cache import Item
 from wengert.run.compiled.interrupted import Interrupted, settle
 from wengert.run.compiled.lowered import LoweredLoss, Updating
 from wengert.run.compiled.program import PlanProgram
-from wengert.run.received import handed_over
+from wengert.run.tapes import handed_over
 
 Bind = Binder | Generator[None, None, Binder]  # at once, or in steps
 Changed = tuple[

@@ -20,10 +20,20 @@ from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.template import CellSignature
 from wengert.lazy import dense
 from wengert.run.evaluation import Evaluation
-from wengert.run.loops import Ends, Failure, Loops, Values, arguments_of, backward, forward, left
-from wengert.run.notes import noted
+from wengert.run.loops import (
+    Ends,
+    Failure,
+    Loops,
+    Values,
+    arguments_of,
+    backward,
+    forward,
+    left,
+    noted,
+    operand_deltas,
+)
 from wengert.run.own import Hold
-from wengert.run.received import OwnTape, checked_delta, nowhere
+from wengert.run.tapes import OwnTape, checked_delta, nowhere
 from wengert.run.threads.pool import ThreadPool
 from wengert.run.threads.schedule import TaskSchedule, schedule
 
@@ -240,10 +250,10 @@ def _send(
             sums.send(x, place, dense(delta) if x in targets else delta)
         return
     arguments = arguments_of(node, signature, values)
-    for index, pull in signature.pulls:
+    for index, computed in operand_deltas(signature.pulls, g, values[node], arguments):
         x = node.operands[index]
         if targets.get(x, x) is not None:
-            sums.send(x, place, pull(g, values[node], *arguments))
+            sums.send(x, place, computed())
 
 
 class Deltas:

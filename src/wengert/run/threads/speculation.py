@@ -27,10 +27,9 @@ from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below, below_all
 from wengert.run.evaluation import Evaluation, Rest
 from wengert.run.fibers import Fiber, Fork, Joined, Turn, Wait, drop
-from wengert.run.loops import Loops, forward
-from wengert.run.notes import noted
+from wengert.run.loops import Loops, forward, noted
 from wengert.run.own import RunsOwn
-from wengert.run.received import checked, received
+from wengert.run.tapes import checked, received
 from wengert.run.threads.autotune import SpeculationTuner, functions_of
 from wengert.run.threads.loops import backward_on, is_foreign, several_foreign
 from wengert.run.threads.pool import Spawned, ThreadPool

@@ -1,22 +1,26 @@
-"""Runs in which operations mean something else: another rule, or the functions of another array library.
+"""Runs that go node by node: with other rules or the functions of another array library, and watched ones.
 
 Knows: that a node's signature stands for its meaning, so that another meaning is another signature, made once; that
-fast loops and plans know the usual one only, so such runs go node by node.
-Refuses to know: who wants the change, and what it is.
+fast loops and plans know the usual one only, and tell nobody.
+Refuses to know: who wants the change, and what a watcher does with what it is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from wengert.arrays import HOST, Namespace
+from wengert.arrays import HOST, Namespace, Value
+from wengert.control import Context, Run, Steps
 from wengert.errors import ArgumentError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import shown
 from wengert.graph.operation import CELL, OPERATIONS, Case, Operation, Rules, Signature
-from wengert.run.loops import Ends, Failure, Loops, Values
+from wengert.graph.watchers import Watcher, watchers_of
+from wengert.graph.weights import Weight
+from wengert.run.evaluation import Evaluation
+from wengert.run.loops import Ends, Failure, Loops, Values, arguments_of, located
 from wengert.site import user_position
 
 Changes: TypeAlias = Mapping[
@@ -33,7 +37,7 @@ _FUNCTIONS = [
 
 
 class Changed(Loops):
-    """Leaves every node to the careful part of an evaluation, which asks for its meaning."""
+    """Loops with other rules: every node is left to the careful part of an evaluation, which asks for its meaning."""
 
     def __init__(self, rules: Changes | None, arrays: Namespace | None) -> None:
         if rules is not None and not isinstance(rules, Mapping):
@@ -94,3 +98,47 @@ def _operation_of(public: object) -> Operation:
     if not isinstance(found, Operation):
         raise ArgumentError(f"`rules` has operations as keys, as in {{wg.relu: rule}}; got {shown(public)}")
     return found
+
+
+class Watched(Evaluation):
+    """An evaluation that tells each node."""
+
+    # a class with room for attributes, so that the evaluation of a run can be one of both kinds
+    watchers: Sequence[Watcher] = ()  # of the weights that have been met
+
+    def __exit__(self, *failure: object) -> None:
+        super().__exit__(*failure)
+        if self.trains and len(failure) == 3 and failure[1] is None:
+            self.tell_updated()
+
+    def tell_updated(self) -> None:
+        """Tell of each weight that a commit has changed."""
+        for weight in [x for x in self.deltas if isinstance(x, Weight)]:
+            for watcher in watchers_of([weight]):
+                watcher.updated(weight)
+
+    def begin(self, root: Expression) -> list[Node]:
+        nodes = super().begin(root)
+        self.watchers = watchers_of(x for x in self.values if isinstance(x, Weight))
+        return nodes
+
+    def advance(self, nodes: list[Node], run: Run, whole: bool = False, ends: Ends | None = None) -> int:
+        run.check()
+        return 0  # each is told by itself
+
+    def backward(self, context: Context) -> Steps[None]:
+        return self._backward_carefully(context)
+
+    def _compute(self, node: Node, signature: Signature) -> None:
+        super()._compute(node, signature)
+        self._tell("forward", node)
+
+    def _pull(self, node: Node, g: Value) -> None:
+        super()._pull(node, g)
+        self._tell("backward", node)
+
+    def _tell(self, direction: str, node: Node) -> None:
+        signature = self.resolved.get(node) or node.signature
+        what = located(node, arguments_of(node, signature, self.values))
+        for watcher in self.watchers:
+            watcher.operation(direction, what)
