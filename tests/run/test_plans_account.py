@@ -182,6 +182,18 @@ def test_savings_pay_for_more_plans_until_all_have_one(scene: Callable[..., Scen
     assert one.now < 0.95 * one.interpreted * one.runs
 
 
+def test_one_of_hundreds_earns_its_plan_first(scene: Callable[..., Scene]) -> None:
+    """What the account begins with is for the structures of which there are few."""
+    made = {}
+    for structures in (40, 240):
+        one = scene(making=0.005)
+        for _ in range(WORTH + 2):
+            for _ in range(structures):
+                one.ask(3 + one.runs % structures)
+        made[structures] = len(one.made) * one.making / one.now
+    assert made[240] < SHARE / 2 < made[40]
+
+
 def test_what_never_pays_gets_none(scene: Callable[..., Scene]) -> None:
     one = scene(making=0.02)
     for _ in range(30):

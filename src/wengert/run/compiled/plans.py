@@ -38,6 +38,7 @@ WORTH: Final = (
 )
 _FREE: Final = 0.5  # seconds that the first plans may take: most models have their plan after `WORTH` runs
 _SHARE: Final = 0.02  # of the interpreter's time; looking for plans takes 0.02 to 0.03 more
+_RARE: Final = 0.01  # of the interpreter's time: a structure with less earns its plan before it is made
 _CREDIT: Final = 1.0  # of its own time, for the plan of a structure that more than half of all time went into
 _REUSED: Final = 0.6  # of the time that plans save goes into others
 _FIXED: Final = 2e-3  # seconds that making a plan takes, whatever it is of,
@@ -85,12 +86,14 @@ class Account:
     A run by the interpreter earns `_SHARE` of its time, one by a plan `_REUSED` of what it saves, so that all runs and
     makings together hardly take longer than the interpreter would have, at any time. The price of a plan, learnt from
     the makings before it, is paid when it is begun, lest many be begun and none be finished. What runs most of the time
-    has its plan on credit: a large network that is trained need not wait for its savings.
+    has its plan on credit: a large network that is trained need not wait for its savings. `_FREE` is for the structures
+    of which there are few: spent on one of hundreds it would come back late.
     """
 
     def __init__(self, clock: Callable[[], float] = thread_time, free: float = _FREE) -> None:
         self.clock = clock  # the work of this thread, whatever else the machine does
         self.seconds = 0.0  # that the interpreter took
+        self.free = free
         self.balance = free  # two threads that add at once may lose one of the two: it is an estimate
         self._scale = 1.0  # of what makings cost, over what `_FIXED`, `_EACH` and `_RUNS` say
 
@@ -98,7 +101,8 @@ class Account:
         """Pay for the plan of a structure, if the balance is enough."""
         price = self._scale * (_FIXED + _EACH * operations + _RUNS * structure.usual)
         own = structure.runs * structure.usual
-        if price > self.balance and (own < self.seconds / 2 or price > _CREDIT * own):
+        balance = self.balance if own >= _RARE * self.seconds else self.balance - self.free
+        if price > balance and (own < self.seconds / 2 or price > _CREDIT * own):
             return False
         structure.price, structure.spent = price, 0.0
         self.balance -= price
