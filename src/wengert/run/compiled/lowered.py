@@ -136,9 +136,10 @@ def lowered_in_steps(
     made.value = lowering.values[slots[root]]
     made.also = [lowering.values[slots[x]] for x in also]
     if back:
-        yield
-        deltas = {slots[root]: seed_of(made.value, root)}
-        lowering.backward(deltas)
+        deltas, half = {slots[root]: seed_of(made.value, root)}, len(operations.ops) // 2
+        for part in (operations.ops[half:], operations.ops[:half]):
+            yield
+            lowering.backward(deltas, part)
         made.arrived(deltas, {slots[w]: w for w in weights})
         sent = deltas | lowering.taken
         if targets is not None:
