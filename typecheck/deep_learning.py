@@ -10,6 +10,7 @@ from typing import Any, TypeVar, assert_type
 import numpy as np
 
 import wengert as wg
+from wengert.extend import kinds
 
 X = TypeVar("X")
 Data = TypeVar("Data")
@@ -175,3 +176,46 @@ def case_lift() -> None:  # T15
     assert_type(wg.lift(np.float32(1.0)), wg.FloatLayer)
     assert_type(wg.lift(wg.lift(1.0)), wg.DoubleLayer)
     assert_type(wg.lift(np.zeros(3)), wg.ArrayLayer[Any, np.float64, wg.Cpu])
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Data with operators of Python's."""
+
+    angle: float
+
+    def __mul__(self, other: Turn, /) -> Turn: ...  # type: ignore[empty-body] # never called
+    def __rmul__(self, other: float, /) -> Turn: ...  # type: ignore[empty-body] # never called
+    def __matmul__(self, other: Turn, /) -> float: ...  # type: ignore[empty-body] # never called
+
+
+def _halved(case: object, x: Turn) -> Turn:
+    return Turn(x.angle / 2.0)
+
+
+def _sine(case: object, x: Turn) -> float:
+    return x.angle
+
+
+halved = wg.sqrt.rule(Turn, infer=kinds.of(Turn), value=_halved)
+sine = wg.sin.rule(Turn, infer=kinds.of(float), value=_sine)
+
+
+def case_layers_have_the_operators_of_their_data(
+    a: wg.Layer[Turn, complex], w: wg.DoubleWeight, other: wg.Layer[list[float], Sparse]
+) -> None:
+    assert_type(a * a, wg.Layer[Turn, complex])
+    assert_type(2.0 * a, wg.Layer[Turn, complex])
+    assert_type(w * a, wg.Layer[Turn, complex])
+    assert_type(a @ a, wg.DoubleLayer)
+    a / a  # E[operator]: Unsupported operand types for /
+    a * other  # E[operator]: Unsupported operand types for *
+    a * 2.0  # E[operator]: Unsupported operand types for *
+    assert_type(-a, Any)  # E[misc]: Invalid self argument
+
+
+def case_a_rule_gives_the_function_for_its_operands(a: wg.Layer[Turn, complex], w: wg.DoubleWeight) -> None:
+    assert_type(halved(a), wg.Layer[Turn, complex])
+    assert_type(sine(a), wg.DoubleLayer)
+    halved(w)  # E[arg-type]: incompatible type "DoubleWeight"
+    wg.sqrt(a)  # E[arg-type]: "__call__" of "Elementwise" has incompatible type

@@ -32,6 +32,7 @@ from wengert.ops.families import (
     operation,
     reduced_by,
     reduction,
+    rule_for,
     spread,
 )
 from wengert.plugins.inject import provide
@@ -88,6 +89,7 @@ __all__ = [
     "reduced_by",
     "reduction",
     "rowwise",
+    "rule_for",
     "scaled",
     "specification",
     "spread",

@@ -45,6 +45,19 @@ from wengert.graph.binding import at as bound_to
 from wengert.graph.index import index_of
 from wengert.graph.kinds import CLASSES, Column, Role, kind
 from wengert.graph.node import Expression, Node, asked
+from wengert.graph.operable import (
+    Adds,
+    Contracts,
+    Divides,
+    HasAbs,
+    IsAdded,
+    IsMultiplied,
+    IsSubtracted,
+    Multiplies,
+    Negates,
+    Raises,
+    Subtracts,
+)
 from wengert.graph.operand import made_from
 from wengert.graph.operators import ABS, ADD, DIVIDE, GETITEM, MATMUL, MULTIPLY, NEGATIVE, POW, SUBTRACT
 from wengert.graph.products import with_also
@@ -59,6 +72,8 @@ Z = TypeVar("Z")
 P = TypeVar("P", covariant=True)
 D = TypeVar("D")
 E = TypeVar("E")
+O = TypeVar("O")
+Y = TypeVar("Y")
 # Any, as defaults: where only the element type matters, `ScalarOperand[T]` is enough
 N = TypeVar("N", bound=Floating)
 X = TypeVar("X", default=Any)
@@ -66,6 +81,9 @@ L = TypeVar("L", default=Any)
 
 DoubleExpression: TypeAlias = Differentiable[float, float] | float
 FloatExpression: TypeAlias = Differentiable[Float32, Float32] | Float32
+
+
+Operand: TypeAlias = Differentiable[O, Any] | O  # Any: an operand's Delta does not matter to the result
 
 
 class Predictable(Protocol[P]):
@@ -451,7 +469,11 @@ class Mask(Node, Generic[S, Dv]):
 
 
 class Layer(Node, Generic[D, E]):
-    """Data of a registered type that is neither a scalar nor an array of the table."""
+    """Data of a registered type that is neither a scalar nor an array of the table.
+
+    A type checker takes the operators that the Data have, by their methods: `a * b` is a layer of what these give, with
+    the Delta of `a`. The rule is found where the node is built: NotDifferentiableError where nobody has added one.
+    """
 
     __slots__ = ()
 
@@ -460,6 +482,53 @@ class Layer(Node, Generic[D, E]):
         @property
         def _layer(self) -> Layer[E, E]: ...
         def _delta(self) -> E: ...
+
+    if TYPE_CHECKING:  # the operators that the Data have; Any: typed by the overloads
+
+        def __neg__(self: Differentiable[Negates[Y], E]) -> Layer[Y, E]: ...
+        def __abs__(self: Differentiable[HasAbs[Y], E]) -> Layer[Y, E]: ...
+        @overload
+        def __add__(self: Differentiable[Adds[O, float], E], other: Operand[O], /) -> DoubleLayer: ...  # type: ignore[overload-overlap] # narrow first: the second takes what this one leaves
+        @overload
+        def __add__(self: Differentiable[Adds[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
+        def __add__(self, other: Any, /) -> Any: ...
+        @overload
+        def __sub__(self: Differentiable[Subtracts[O, float], E], other: Operand[O], /) -> DoubleLayer: ...  # type: ignore[overload-overlap] # narrow first: the second takes what this one leaves
+        @overload
+        def __sub__(self: Differentiable[Subtracts[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
+        def __sub__(self, other: Any, /) -> Any: ...
+        @overload
+        def __mul__(self: Differentiable[Multiplies[O, float], E], other: Operand[O], /) -> DoubleLayer: ...  # type: ignore[overload-overlap] # narrow first: the second takes what this one leaves
+        @overload
+        def __mul__(self: Differentiable[Multiplies[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
+        def __mul__(self, other: Any, /) -> Any: ...
+        @overload
+        def __truediv__(self: Differentiable[Divides[O, float], E], other: Operand[O], /) -> DoubleLayer: ...  # type: ignore[overload-overlap] # narrow first: the second takes what this one leaves
+        @overload
+        def __truediv__(self: Differentiable[Divides[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
+        def __truediv__(self, other: Any, /) -> Any: ...
+        @overload
+        def __pow__(self: Differentiable[Raises[O, float], E], other: Operand[O], /) -> DoubleLayer: ...  # type: ignore[overload-overlap] # narrow first: the second takes what this one leaves
+        @overload
+        def __pow__(self: Differentiable[Raises[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
+        def __pow__(self, other: Any, /) -> Any: ...
+        @overload
+        def __matmul__(self: Differentiable[Contracts[O, float], E], other: Operand[O], /) -> DoubleLayer: ...  # type: ignore[overload-overlap] # narrow first: the second takes what this one leaves
+        @overload
+        def __matmul__(self: Differentiable[Contracts[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
+        def __matmul__(self, other: Any, /) -> Any: ...
+        def __radd__(self: Differentiable[IsAdded[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
+        def __rsub__(self: Differentiable[IsSubtracted[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
+        def __rmul__(self: Differentiable[IsMultiplied[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
+
+    else:
+        __neg__, __abs__ = of_one(NEGATIVE), of_one(ABS)
+        __add__, __radd__ = methods(ADD)
+        __sub__, __rsub__ = methods(SUBTRACT)
+        __mul__, __rmul__ = methods(MULTIPLY)
+        __truediv__, __rtruediv__ = methods(DIVIDE)
+        __pow__, __rpow__ = methods(POW)
+        __matmul__, __rmatmul__ = methods(MATMUL)
 
     @property
     def forward(self) -> Do[Tape[D, E]]:

@@ -287,7 +287,7 @@ class Signature:
     def adds(self) -> bool:
         """Whether it is Python's own sum of two values, so that any number of them may be one."""
         rules = None if self.operation.rules is None else self.operation.rules_for(self.kinds)
-        return rules is not None and rules.value is operator.add
+        return rules is not None and rules.value is operator.add and self.kind.column is not Column.OTHER
 
     def bound_to(self, case: Case, lazily: bool = True) -> tuple[Rule, tuple[tuple[int, Rule], ...]]:
         """The value rule and the derivative rules by operand, with `case` and the attributes filled in.

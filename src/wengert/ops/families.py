@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 
 from wengert.arrays import Axis, Dv, S, T
+from wengert.differentiable import Differentiable
+from wengert.errors import ArgumentError
 from wengert.graph.apply import apply, of_one, of_two, unary
 from wengert.graph.batch import rowwise
 from wengert.graph.expressions import (
@@ -22,19 +25,70 @@ from wengert.graph.expressions import (
     DoubleLayer,
     FloatExpression,
     FloatLayer,
+    Layer,
     Mask,
+    Operand,
     ScalarOperand,
 )
+from wengert.graph.operand import shown
 from wengert.graph.operation import OPERATIONS, Attributes, Infer, Operation, Rule, Rules
 from wengert.ops import kinds
 from wengert.ops.batching import aligned, reduced
+from wengert.site import user_position
 
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+E = TypeVar("E")
 P = ParamSpec("P")
 R = TypeVar("R")
+Derivatives = tuple[Rule | None, ...]
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
-class Elementwise(Protocol):
+class Ruled(Protocol):
+    """An operation of the library, which takes rules for a user's Data."""
+
+    @overload
+    def rule(  # type: ignore[overload-overlap] # narrow first: the last takes what the others leave
+        self, a: type[A], /, *, infer: Infer, value: Callable[..., float], derivatives: Derivatives = ()
+    ) -> Callable[[Operand[A]], DoubleLayer]: ...
+    @overload
+    def rule(
+        self, a: type[A], /, *, infer: Infer, value: Callable[..., C], derivatives: Derivatives = ()
+    ) -> Callable[[Differentiable[A, E]], Layer[C, E]]: ...
+    @overload
+    def rule(  # type: ignore[overload-overlap] # narrow first: the last takes what the others leave
+        self,
+        a: type[A],
+        b: type[B],
+        /,
+        *,
+        infer: Infer,
+        value: Callable[..., float],
+        derivatives: Derivatives = (),
+    ) -> Callable[[Operand[A], Operand[B]], DoubleLayer]: ...
+    @overload
+    def rule(
+        self,
+        a: type[A],
+        b: type[B],
+        /,
+        *,
+        infer: Infer,
+        value: Callable[..., C],
+        derivatives: Derivatives = (),
+    ) -> Callable[[Differentiable[A, E], Operand[B]], Layer[C, E]]: ...
+    def rule(
+        self, *classes: Any, infer: Any, value: Any, derivatives: Any = ()
+    ) -> Any:  # Any: typed by the overloads
+        """Add a rule for operands whose Data are of these classes, or derive from them, as `extend.rule_for` does.
+
+        The answer is this function once more, as a type checker may use it for such operands.
+        """
+
+
+class Elementwise(Ruled, Protocol):
     """One operand, result of the same shape."""
 
     @overload
@@ -45,7 +99,7 @@ class Elementwise(Protocol):
     def __call__(self, x: FloatExpression, /) -> FloatLayer: ...
 
 
-class Broadcasting(Protocol):
+class Broadcasting(Ruled, Protocol):
     """Two operands of one dtype that broadcast."""
 
     @overload
@@ -64,7 +118,7 @@ class Broadcasting(Protocol):
     def __call__(self, a: float, b: FloatExpression, /) -> FloatLayer: ...
 
 
-class Comparison(Protocol):
+class Comparison(Ruled, Protocol):
     """Two operands of one dtype that broadcast, to a mask."""
 
     @overload
@@ -83,7 +137,7 @@ class Comparison(Protocol):
     def __call__(self, a: float, b: FloatExpression, /) -> Mask[tuple[()]]: ...
 
 
-class Reduction(Protocol):
+class Reduction(Ruled, Protocol):
     """One operand, reduced over `axis` (all axes if None); reduced axes stay as size 1 with `keepdims`."""
 
     @overload
@@ -118,6 +172,56 @@ def dressed(public: Callable[..., Any], rule: Rule, operation: Operation) -> Any
     functools.update_wrapper(public, rule, assigned=("__module__", "__doc__"), updated=())
     public.__name__ = public.__qualname__ = operation.name
     del public.__wrapped__  # type: ignore[attr-defined] # the rule's own signature is not the public one
+    public.rule = partial(rule_for, public)  # type: ignore[attr-defined] # as `Ruled` says
+    return public
+
+
+def operation_of(public: object) -> Operation | None:
+    """The operation behind a public function of Wengert's, or one made by `extend.operation`; None of anything else."""
+    found = getattr(public, "operation", None)
+    if found is None and getattr(public, "__module__", "").startswith("wengert."):
+        found = OPERATIONS.get(getattr(public, "__name__", ""))
+    return found if isinstance(found, Operation) else None
+
+
+F = TypeVar("F", bound=Callable[..., Any])  # Any: operations of every type
+
+
+def rule_for(public: F, /, *classes: type, infer: Infer, value: Rule, derivatives: Derivatives = ()) -> F:
+    """Add a rule to any operation for operands whose Data are of `classes`, one class an operand, or derive from them.
+
+    `wg.multiply.rule(...)` is the same of an operation that numbers have. `infer` is as in `extend.operation`, mostly
+    `kinds.of(cls)`; `value` takes (case, *operands), a derivative (case, g, y, *operands), None where there is none.
+    The most specific classes win. Raises ArgumentError for what is no operation of the library, no class, or has more
+    derivatives than operands.
+
+    >>> import operator
+    >>> import wengert as wg
+    >>> class Money(float): ...
+    >>> @wg.register(Money)
+    ... def money(x: Money) -> wg.Do[wg.Tape[Money, float]]:
+    ...     return wg.Do.now(wg.Tape(x, lambda delta: wg.UnitContinuation.now(None)))
+    >>> matmul = rule_for(wg.matmul, Money, Money, infer=kinds.of(float), value=operator.mul, derivatives=(None, None))
+    >>> (money(Money(2)) @ money(Money(3))).predict().run()
+    6.0
+    """
+    of = operation_of(public)
+    wrong = (
+        f"{shown(public)} is no operation; write rule_for(wg.matmul, Data, ...)"
+        if of is None
+        else next(
+            (
+                f"expected the class of an operand's Data, got {shown(x)}"
+                for x in classes
+                if not isinstance(x, type)
+            ),
+            "",
+        )
+        or f"{len(derivatives)} derivatives for {len(classes)} operands" * (len(derivatives) > len(classes))
+    )
+    if of is None or wrong:
+        raise ArgumentError(f"rule: {wrong}\n  at {user_position()}")
+    of.add(classes, Rules(infer, value, derivatives))
     return public
 
 
@@ -218,11 +322,9 @@ class Custom(Generic[P, R]):
     def __call__(self, *operands: P.args, **attributes: P.kwargs) -> R:
         return cast(R, apply(self.operation, operands, tuple(sorted(attributes.items()))))
 
-    def rule(
-        self, *classes: type, infer: Infer, value: Rule, derivatives: tuple[Rule | None, ...] = ()
-    ) -> None:
-        """Add rules for operands whose Data are of `classes`, one class an operand."""
-        self.operation.add(classes, Rules(infer, value, derivatives))
+    def rule(self, *classes: type, infer: Infer, value: Rule, derivatives: Derivatives = ()) -> None:
+        """Add rules for operands whose Data are of `classes`, one class an operand, as `extend.rule_for` does."""
+        rule_for(self, *classes, infer=infer, value=value, derivatives=derivatives)
 
 
 def operation(

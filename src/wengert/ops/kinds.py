@@ -8,14 +8,25 @@ Refuses to know: which operation asks.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.arrays import FLOAT64, MASK, Axis, is_integer, shape_of
 from wengert.errors import ArgumentError, DeviceError, DTypeError, NotDifferentiableError, ShapeError
-from wengert.graph.kinds import Column, Kind, Shape, kind
+from wengert.graph.declared import kind_from_data
+from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operand import shown
 from wengert.site import user_position
+
+
+def of(data: object) -> Callable[..., Kind]:
+    """The shape rule of results whose Data are of this class, whatever the operands; arrays as `HostArray[S, T]`.
+
+    >>> of(float)(())
+    Kind(double () float64 literal)
+    """
+    made = kind_from_data(data, Role.LITERAL)
+    return lambda kinds, **attributes: made
 
 
 def common(kinds: Sequence[Kind]) -> tuple[Column, Any, Any]:  # Any: dtype and device, as kinds keep them
@@ -30,7 +41,7 @@ def common(kinds: Sequence[Kind]) -> tuple[Column, Any, Any]:  # Any: dtype and 
             raise NotDifferentiableError(
                 "the Data of an operand is of a registered type, or not stated, and this operation has no rule for "
                 "it; annotate what makes it, an async def as `-> ArrayLayer[...]` and a forward as "
-                "`-> Do[Tape[Data, Delta]]`, or write a rule with extend.operation"
+                "`-> Do[Tape[Data, Delta]]`, or add one with extend.rule_for"
             )
     dtypes = {k.dtype for k in strong if k.dtype is not None}
     if len(dtypes) > 1:

@@ -16,9 +16,10 @@ from wengert.control import Context, Run, Steps
 from wengert.errors import ArgumentError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import shown
-from wengert.graph.operation import CELL, OPERATIONS, Case, Operation, Rules, Signature
+from wengert.graph.operation import CELL, Case, Operation, Rules, Signature
 from wengert.graph.watchers import Watcher, watchers_of
 from wengert.graph.weights import Weight
+from wengert.ops.families import operation_of
 from wengert.run.evaluation import Evaluation
 from wengert.run.loops import Ends, Failure, Loops, Values, arguments_of, located
 from wengert.site import user_position
@@ -91,11 +92,8 @@ class Changed(Loops):
 
 
 def _operation_of(public: object) -> Operation:
-    """The operation behind a public function of Wengert's, or one made by `extend.operation`."""
-    found = getattr(public, "operation", None)
-    if found is None and getattr(public, "__module__", "").startswith("wengert."):
-        found = OPERATIONS.get(getattr(public, "__name__", ""))
-    if not isinstance(found, Operation):
+    found = operation_of(public)
+    if found is None:
         raise ArgumentError(f"`rules` has operations as keys, as in {{wg.relu: rule}}; got {shown(public)}")
     return found
 
