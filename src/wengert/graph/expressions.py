@@ -45,7 +45,17 @@ from wengert.graph.binding import at as bound_to
 from wengert.graph.index import index_of
 from wengert.graph.kinds import CLASSES, Column, Role, kind
 from wengert.graph.node import Expression, Node, asked
-from wengert.graph.operable import (
+from wengert.graph.operand import made_from
+from wengert.graph.operators import (
+    ABS,
+    ADD,
+    DIVIDE,
+    GETITEM,
+    MATMUL,
+    MULTIPLY,
+    NEGATIVE,
+    POW,
+    SUBTRACT,
     Adds,
     Contracts,
     Divides,
@@ -58,8 +68,6 @@ from wengert.graph.operable import (
     Raises,
     Subtracts,
 )
-from wengert.graph.operand import made_from
-from wengert.graph.operators import ABS, ADD, DIVIDE, GETITEM, MATMUL, MULTIPLY, NEGATIVE, POW, SUBTRACT
 from wengert.graph.products import with_also
 
 if TYPE_CHECKING:
