@@ -11,8 +11,7 @@ import pytest
 import wengert as wg
 from wengert.arrays import all_quiet
 from wengert.plugins import SGD
-from wengert.run.batching.launch import Launch
-from wengert.run.batching.rules import Rowwise
+from wengert.run.batching.launch import Launch, Rowwise
 
 from .batching.agreement import near
 

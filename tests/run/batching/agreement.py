@@ -15,8 +15,7 @@ from wengert.arrays import all_quiet
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.operation import Signature
 from wengert.lazy import dense
-from wengert.run.batching.launch import Launch, launch_of
-from wengert.run.batching.rules import Rowwise
+from wengert.run.batching.launch import Launch, Rowwise, launch_of
 
 ROWS = (1, 2, 7)
 TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}

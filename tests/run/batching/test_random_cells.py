@@ -12,8 +12,7 @@ from tests.run.drawn import MAKERS, Draw, small
 from wengert.arrays import all_quiet
 from wengert.lazy import dense
 from wengert.plugins import SGD
-from wengert.run.batching.launch import Launch
-from wengert.run.batching.rules import Rowwise
+from wengert.run.batching.launch import Launch, Rowwise
 from wengert.run.batching.workspace import Workspace
 
 SHAPES = ((3,), (2, 3), (3, 3), (), (4, 1, 3))

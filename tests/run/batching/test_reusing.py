@@ -19,9 +19,8 @@ from wengert.plugins import SGD
 from wengert.run.batching import schedule as scheduling
 from wengert.run.batching.cache import ScheduleCache
 from wengert.run.batching.execution import BoundSchedule
-from wengert.run.batching.liveness import FreeRows, Liveness
 from wengert.run.batching.region import RegionGraph
-from wengert.run.batching.schedule import Read, Schedule
+from wengert.run.batching.schedule import FreeRows, Liveness, Read, Schedule
 
 
 def scheduled(root: Any, back: bool) -> tuple[RegionGraph, Schedule]:  # Any: an expression of any data

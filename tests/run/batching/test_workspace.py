@@ -15,8 +15,7 @@ import wengert as wg
 from wengert.arrays import all_quiet
 from wengert.graph.operation import Signature
 from wengert.lazy import LazyDelta, Product, Rows, dense
-from wengert.run.batching.launch import Launch, launch_of
-from wengert.run.batching.rules import Rowwise
+from wengert.run.batching.launch import Launch, Rowwise, launch_of
 from wengert.run.batching.workspace import Workspace, joined
 
 from .agreement import near

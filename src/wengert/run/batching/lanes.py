@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from wengert.arrays.pools import called_on_one_blas_thread
 from wengert.graph.operation import Signature
+from wengert.run.batching.launch import Each, one_by_one
 from wengert.run.batching.region import RegionGraph, RowSource
-from wengert.run.batching.rules import Each, one_by_one
 from wengert.run.batching.schedule import LaunchStep, Schedule
 from wengert.run.threads.autotune import TERMS, Choice, Terms
 from wengert.run.threads.loops import is_foreign

@@ -2,34 +2,135 @@
 
 Knows: that a launch is made once for a signature and for which operands are shared, and then serves any number of
 rows, always in one way, so that a run has the bits of the next one: by a program; where none is for any number of
-rows, by its graph; or, without a batching rule, row by row.
+rows, by its graph; or, without a batching rule, one row after the other, which is the meaning of every launch.
 Refuses to know: which rows come together, and where their values lie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
-from wengert.arrays import Value
+from wengert.arrays import FLOAT32, Value, host_array, is_array, namespace_of
 from wengert.errors import combine, raise_all
-from wengert.graph.kinds import Column
-from wengert.graph.node import Expression
+from wengert.graph.kinds import Column, Kind
+from wengert.graph.node import Expression, Node, new_node
+from wengert.graph.operand import lift_any
 from wengert.graph.operation import Signature
+from wengert.graph.template import CellSignature, Parts
 from wengert.lazy import LazyDelta, dense
-from wengert.run.batching.kernel import BatchedKernel, NoKernel, Residuals
-from wengert.run.batching.rules import (
+from wengert.run.batching.kernel import (
     BatchedGraph,
-    Each,
+    BatchedKernel,
     NoBatchingRule,
-    Rowwise,
+    NoKernel,
+    Residuals,
     batched,
-    one_by_one,
-    result_kinds,
 )
+from wengert.run.batching.region import result_kinds
 from wengert.run.batching.workspace import Workspace
 from wengert.run.loops import Failure, Values, accumulate, backward, forward
+
+Row = tuple[Node, Values]  # the one node of a row, and what it has computed
+A = TypeVar("A")
+
+
+class Each(Protocol):
+    """Calls a function for each number below `count`, perhaps on several threads."""
+
+    def __call__(self, call: Callable[[int], A], count: int, /) -> list[A]: ...
+
+
+def one_by_one(call: Callable[[int], A], count: int) -> list[A]:
+    """One call after the other."""
+    return [call(i) for i in range(count)]
+
+
+def row_of(x: Value, i: int, of: Kind) -> Value:
+    """Row `i` of an array of rows, as the data of a node by itself."""
+    if of.column in (Column.NUMBER, Column.DOUBLE):
+        return float(x[i])
+    if of.column is Column.FLOAT:
+        return FLOAT32.type(x[i])
+    return x[i, ...] if of.shape == () else x[i]
+
+
+def rows_of(found: Sequence[Value]) -> Value:
+    """The data of all rows as one array; a list where they are no numbers and no arrays."""
+    if is_array(found[0]):
+        return namespace_of(found[0]).stack(found, axis=0)
+    return host_array(found) if isinstance(found[0], (float, FLOAT32.type, bool)) else found
+
+
+class Rowwise:
+    """One operation or cell, for one row after the other."""
+
+    def __init__(self, signature: Signature, shared: tuple[bool, ...]) -> None:
+        self.signature = signature
+        self.shared = shared
+        self.kinds = result_kinds(signature)
+        self.several = isinstance(signature, CellSignature) and not signature.template.single
+        # stand for those operands that are nodes
+        self.places: dict[int, Expression] = {i: lift_any(0.0) for i in signature.nodes}
+
+    def forward(
+        self, rows: int, operands: Sequence[Value], each: Each = one_by_one
+    ) -> tuple[tuple[Value, ...], list[Row]]:
+        """The results of all rows, and what backward needs."""
+        done = each(lambda i: self._row(i, operands), rows)
+        found = [values[node] if self.several else (values[node],) for node, values in done]
+        return tuple(map(rows_of, zip(*found, strict=True))), done
+
+    def _row(self, i: int, operands: Sequence[Value]) -> Row:
+        signature = self.signature
+        own = [
+            x if one else row_of(x, i, k)
+            for x, k, one in zip(operands, signature.kinds, self.shared, strict=True)
+        ]
+        values: Values = {x: own[at] for at, x in self.places.items()}
+        given = tuple(self.places.get(at, x) for at, x in enumerate(own))
+        node = new_node(signature.cls, signature.kind, signature, given, "one of many rows", 0)
+        failed: dict[Expression, Failure] = {}
+        if not forward([node], values, failed):
+            raise combine(next(iter(failed.values())))
+        return node, values
+
+    def backward(
+        self, done: list[Row], deltas: Sequence[Value | None], each: Each = one_by_one
+    ) -> list[Value | None]:
+        """The deltas of all operands: stacked, or summed over the rows where an operand is shared."""
+        sent = each(lambda i: self._sent(*done[i], i, deltas), len(done))
+        return [
+            self._joined(i, [] if x is None else [found.get(x) for found in sent])
+            for i, x in enumerate(map(self.places.get, range(len(self.shared))))
+        ]
+
+    def _sent(self, node: Node, values: Values, i: int, deltas: Sequence[Value | None]) -> Values:
+        parts = {
+            at: row_of(delta, i, k)
+            for at, (delta, k) in enumerate(zip(deltas, self.kinds, strict=True))
+            if delta is not None
+        }
+        if not parts:
+            return {}
+        sent: Values = {node: Parts(parts) if self.several else parts[0]}
+        failures: list[Exception] = []
+        backward([node], values, sent, failures)
+        raise_all(failures)
+        return sent
+
+    def _joined(self, index: int, found: Sequence[Value | None]) -> Value | None:
+        present = [d for d in found if d is not None]
+        if not present:
+            return None
+        if not self.shared[index]:
+            return rows_of(list(map(dense, present)))
+        total = present[0]
+        for d in present[1:]:
+            total = total + d
+        return total
+
 
 _MOST_GRAPHS: Final = 8  # one for each number of rows met lately
 _MOST_WORKSPACES: Final = 2  # kept for later runs

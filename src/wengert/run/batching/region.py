@@ -80,19 +80,26 @@ def form_of(signature: Signature) -> GroupForm:
     return found
 
 
+def result_kinds(signature: Signature) -> tuple[Kind, ...]:
+    """The kinds of what one row gives: several for a cell that returns a tuple."""
+    if isinstance(signature, CellSignature):
+        return tuple(x.kind for x in signature.template.results)
+    return (signature.kind,)
+
+
 def _form_of(signature: Signature) -> GroupForm:
     roles = [k.role for k in signature.kinds]
     at = {role: tuple(i for i, r in enumerate(roles) if r is role) for role in Role}
     rows = tuple(i for i, r in enumerate(roles) if r in (Role.CONSTANT, Role.LAYER))
-    weights = at[Role.WEIGHT]
+    weights, results = at[Role.WEIGHT], result_kinds(signature)
     if isinstance(signature, CellSignature):
         template = signature.template
-        source, results = RowSource.CELL, tuple(x.kind for x in template.results)
+        source = RowSource.CELL
         weights = tuple(i for i in weights if i < len(template.parameters))
         trains = any(k.trainable for k in results)
         sends = tuple(trains and signature.kinds[i].trainable for i in rows)
     else:
-        source, results = RowSource.OPERATION, (signature.kind,)
+        source = RowSource.OPERATION
         sends = tuple(i in signature.sends for i in rows)
     operands = [k for k in signature.kinds if k.role is not Role.LITERAL]
     literals = [signature.kinds[i] for i in at[Role.LITERAL]]

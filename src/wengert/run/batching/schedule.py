@@ -1,19 +1,19 @@
 """Schedules: tables of rows in the order of launches, and how each launch gathers its operands and scatters deltas.
 
 Knows: that a schedule is numbers only, so all of its structure may share it; that rows which are read together share
-a table, neighbours are read as a view, and a row which all rows of a launch read is read once; that the last reader of
-a row is the first to send it a delta, and may put it there where all others add; that rows which a gather repeats are
-summed first; that literals among values of nodes get no deltas.
+a table, neighbours are read as a view, and a row which all rows of a launch read is read once; that where no delta
+comes back a row is free once its last reader has run, beside others that are free from then on, because the rows of a
+launch stand in the order of their last readers; that the last reader of a row is the first to send it a delta, and may
+put it there where all others add; that rows which a gather repeats are summed first.
 Refuses to know: which nodes run together, values, and what a launch computes.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import islice
 from typing import TypeAlias
 
 from wengert.arrays.places import (
@@ -42,7 +42,6 @@ from wengert.arrays.places import (
 )
 from wengert.arrays.rows import taken
 from wengert.graph.kinds import Kind
-from wengert.run.batching.liveness import AppendedRows, Liveness, ReusedRows
 from wengert.run.batching.region import BITS, MASK, Group, GroupForm, RegionGraph, RowSource, stackable
 
 Place: TypeAlias = tuple[int, int]  # of a row: its table, and where in that
@@ -85,11 +84,11 @@ class LaunchStep:
     start: int
     stop: int
     alone: bool  # row by row, by the ordinary rules
-    reads: list[Read]
-    writes: list[Place]  # of each result, its table and first row
+    dead: bool  # no delta comes from the roots
     counts: Places | None = None  # of sums: how many rows of the read belong to each
     starts: Places | None = None  # and where those of each begin
-    dead: bool = False  # no delta comes from the roots
+    reads: list[Read] = field(default_factory=list)
+    writes: list[Place] = field(default_factory=list)  # of each result, its table and first row
     drops: Sequence[int] = ()  # tables that nobody reads after it
 
     @property
@@ -170,10 +169,11 @@ def scheduled(graph: RegionGraph, launch_of: Places, kept: Iterable[int] | None 
     row_of = first[output_of] + spread(within, counts)
     gathers.lie(table_of_result, row_of)
     firsts = [*zip(table_of.tolist(), first.tolist(), strict=True)]
-    reads = [*_reads(launches, gathers, firsts)]
+    _lie(launches, gathers, firsts, rows.dropped())
+    steps = [launch.step for launch in launches]
     if live is None:
+        reads = [read for step in steps for read in step.reads]
         _plan_scatters(gathers, reads, trainable, firsts, tables)
-    steps = [*_steps(launches, reads, firsts, rows.dropped())]
     starts: list[list[int]] = [[] for _ in tables]
     dead: set[Place] = set()
     for step in steps:
@@ -204,14 +204,10 @@ class _Launch:
     """One launch while its rows are looked for; `turn`: its place in the order of launches."""
 
     turn: int
-    group: int
     form: GroupForm
-    start: int
     results: Places  # of each member, its first
     operands: list[Places]  # of each, the results that are read
-    counts: Places | None
-    alone: bool
-    dead: bool
+    step: LaunchStep
     output: int = 0  # the number of its first output
 
 
@@ -236,17 +232,11 @@ def _launches(
     for turn, start, width in zip(turns[starts].tolist(), starts.tolist(), widths.tolist(), strict=True):
         stop = start + width
         read = slice(start, stop) if bounds is None else slice(int(bounds[start]), int(bounds[stop]))
-        yield _Launch(
-            turn,
-            number,
-            form,
-            start,
-            first[start:stop],
-            [operand[read] for operand in matrix],
-            None if counts is None else counts[start:stop],
-            _goes_alone(form, width),
-            group.dead,
-        )
+        step = LaunchStep(number, start, stop, _goes_alone(form, width), group.dead)
+        if counts is not None:
+            step.counts = counts[start:stop]
+            step.starts = cumulated(step.counts)[:-1]
+        yield _Launch(turn, form, first[start:stop], [operand[read] for operand in matrix], step)
 
 
 def _goes_alone(form: GroupForm, width: int) -> bool:
@@ -276,9 +266,9 @@ class _Gathers:
 
     def __init__(self, launches: Sequence[_Launch], output_of: Places, outputs: int) -> None:
         operands = [operand for launch in launches for operand in launch.operands]
-        self.sends = [sends and not launch.alone for launch in launches for sends in launch.form.sends]
-        self.alone = truths([launch.alone for launch in launches for _ in launch.operands])
-        self.dead = truths([launch.dead for launch in launches for _ in launch.operands])
+        self.sends = [sends and not launch.step.alone for launch in launches for sends in launch.form.sends]
+        self.alone = truths([launch.step.alone for launch in launches for _ in launch.operands])
+        self.dead = truths([launch.step.dead for launch in launches for _ in launch.operands])
         self.results = concatenate(operands)
         self.lengths = places([len(operand) for operand in operands])
         self.bounds = cumulated(self.lengths)
@@ -328,7 +318,7 @@ def _together(launches: Iterable[_Launch], gathers: _Gathers, outputs: int) -> l
     for launch in launches:
         for _ in launch.operands:
             several = next(read)
-            if launch.alone or len(several) == 1:
+            if launch.step.alone or len(several) == 1:
                 continue
             first = top(several[0])
             for output in several:
@@ -352,9 +342,9 @@ def _tables(
             if name not in of:
                 of[name] = len(tables)
                 lone = sizes[name] == 1
-                loose = not stackable(kind) or (lone and launch.alone and len(launch.results) == 1)
+                loose = not stackable(kind) or (lone and launch.step.alone and len(launch.results) == 1)
                 own = (
-                    lone and not launch.alone and not rows.reused
+                    lone and not launch.step.alone and not rows.reused
                 )  # or it might show rows that are used again
                 tables.append(Table(kind, own, loose))
             number = of[name]
@@ -367,41 +357,28 @@ def _tables(
     return tables, places(table_of), places(first), places(trainable)
 
 
-def _reads(launches: Iterable[_Launch], gathers: _Gathers, firsts: Sequence[Place]) -> Iterator[Read]:
-    """The reads of all launches, operand by operand."""
-    gather = 0
-    for launch in launches:
-        for _ in launch.operands:
-            if launch.alone:
-                here = gathers.slice_of(gather)
-                yield Read(-1, gathers.rows[here], tables=gathers.tables[here])
-            else:
-                one = gathers.one(gather) if launch.counts is None else None
-                table, _ = firsts[gathers.read[gather][0]]
-                yield Read(table, gathers.at(gather)) if one is None else Read(table, one, Scatter.ONE)
-            gather += 1
-
-
-def _steps(
+def _lie(
     launches: Iterable[_Launch],
-    reads: Iterable[Read],
+    gathers: _Gathers,
     firsts: Sequence[Place],
     drops: Mapping[int, list[int]],
-) -> Iterator[LaunchStep]:
-    read = iter(reads)
+) -> None:
+    """Write into the steps what they read, operand by operand, and where their results lie."""
+    gather = 0
     for launch in launches:
-        yield LaunchStep(
-            launch.group,
-            launch.start,
-            launch.start + len(launch.results),
-            launch.alone,
-            [*islice(read, len(launch.operands))],
-            [*firsts[launch.output : launch.output + len(launch.form.results)]],
-            launch.counts,
-            None if launch.counts is None else cumulated(launch.counts)[:-1],
-            launch.dead,
-            drops.get(launch.turn, ()),
-        )
+        step = launch.step
+        for _ in launch.operands:
+            if step.alone:
+                here = gathers.slice_of(gather)
+                read = Read(-1, gathers.rows[here], tables=gathers.tables[here])
+            else:
+                one = gathers.one(gather) if step.counts is None else None
+                table, _ = firsts[gathers.read[gather][0]]
+                read = Read(table, gathers.at(gather)) if one is None else Read(table, one, Scatter.ONE)
+            step.reads.append(read)
+            gather += 1
+        step.writes += firsts[launch.output : launch.output + len(launch.form.results)]
+        step.drops = drops.get(launch.turn, ())
 
 
 # -- deltas -----------------------------------------------------------------------------------------
@@ -466,3 +443,140 @@ def _put(
             read.scatter = Scatter.PUT
             put[first[read.table] : first[read.table + 1]][read.to] = True
     return put
+
+
+# -- rows that are free again -------------------------------------------------------------------------
+
+
+class Liveness:
+    """The last launch that reads, or brings, each result; those at the codes `kept` are read after all.
+
+    `base`: of each node, its first result.
+    """
+
+    def __init__(self, graph: RegionGraph, launch_of: Places, base: Places, kept: Iterable[int]) -> None:
+        self.end = int(launch_of.max()) + 1  # no launch
+        codes = concatenate([*[group.refs.reshape(-1) for group in graph.groups], places(kept)])
+        read = base[codes >> BITS] + (codes & MASK)
+        _, readers = graph.edges()
+        at = flags(len(read), self.end)
+        at[: len(readers)] = launch_of[readers]
+        order = argsort(at)
+        self.last = spread(launch_of, base[1:] - base[:-1])
+        self.last[read[order]] = at[order]  # of several the greatest, which comes last
+        alone = flags(graph.size)
+        widths = counted(launch_of[launch_of >= 0], self.end)
+        for group in graph.groups:
+            if group.form.source is RowSource.ALONE:
+                alone[group.members] = True
+            elif group.form.source is RowSource.OPERATION:
+                alone[group.members] = widths[launch_of[group.members]] == 1
+        self.free = self.last.copy()  # the last launch before others may write there
+        self.free[read[: len(readers)][alone[readers]]] = self.end
+        self.lost = self.last < self.end  # whether its value is not there in the end
+        total = cumulated(self.free)
+        turns = total[base[1:]] - total[base[:-1]]
+        # of each node, where it stands: launch by launch, and in one those first whose rows are free first
+        self.turns = launch_of * (int(turns.max()) + 1) + turns
+
+
+class FreeRows:
+    """The rows of one table, given out and taken back.
+
+    >>> free = FreeRows()
+    >>> [free.take(count) for count in (4, 2)]
+    [0, 4]
+    >>> free.give(0, 1), free.give(2, 2), free.give(1, 1)
+    (None, None, None)
+    >>> free.take(3), free.take(2), free.rows
+    (0, 6, 8)
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._free: list[tuple[int, int]] = []  # from where to where, ascending, with something between them
+
+    def take(self, count: int) -> int:
+        """Take so many neighbours that are free; the first of them."""
+        fitting = [(stop - start, at) for at, (start, stop) in enumerate(self._free) if stop - start >= count]
+        if fitting:
+            _, at = min(fitting)
+            start, stop = self._free[at]
+            self._free[at : at + 1] = [(start + count, stop)] if start + count < stop else []
+            return start
+        start = self.rows
+        if self._free and self._free[-1][1] == self.rows:
+            start, _ = self._free.pop()
+        self.rows = start + count
+        return start
+
+    def give(self, start: int, count: int) -> None:
+        """Take rows back: they are free from now on."""
+        stop = start + count
+        at = bisect_left(self._free, (start, stop))
+        if at < len(self._free) and self._free[at][0] == stop:
+            _, stop = self._free.pop(at)
+        if at and self._free[at - 1][1] == start:
+            at -= 1
+            start, _ = self._free.pop(at)
+        self._free.insert(at, (start, stop))
+
+
+class AppendedRows:
+    """Rows for the results of launches, each behind all others of its table."""
+
+    reused = False
+
+    def __init__(self) -> None:
+        self.sizes: dict[int, int] = {}  # rows of each table, by number
+
+    def first(self, table: int, loose: bool, launch: int, results: Places) -> int:
+        """The first of the rows in a table for the results of a launch; `loose`: the table is a list."""
+        first = self.sizes.get(table, 0)
+        self.sizes[table] = first + len(results)
+        return first
+
+    def dropped(self) -> dict[int, list[int]]:
+        """By launch the tables that nobody reads after it."""
+        return {}
+
+
+class ReusedRows(AppendedRows):
+    """Rows that nobody reads any more; asked for in the order of launches."""
+
+    reused = True
+
+    def __init__(self, live: Liveness) -> None:
+        super().__init__()
+        self._live = live
+        self._free: dict[int, FreeRows] = {}  # of each table
+        self._due: list[list[tuple[int, int, int]]] = [
+            [] for _ in range(live.end + 1)
+        ]  # rows free after each
+        self._begun = 0
+        self._last: dict[int, int] = {}  # reader of each table
+
+    def first(self, table: int, loose: bool, launch: int, results: Places) -> int:
+        """The first of the rows; results stand in the order in which their rows become free, as far as that is one."""
+        self._last[table] = max(self._last.get(table, 0), int(self._live.last[results].max()))
+        if loose:
+            return super().first(table, loose, launch, results)
+        while self._begun < launch:
+            for number, start, count in self._due[self._begun]:
+                self._free[number].give(start, count)
+            self._begun += 1
+        rows = self._free.setdefault(table, FreeRows())
+        first = rows.take(len(results))
+        self.sizes[table] = rows.rows
+        free = self._live.free[results]
+        starts = starts_of_runs(free)
+        counts = lengths(starts, len(free))
+        for after, start, count in zip(free[starts].tolist(), starts.tolist(), counts.tolist(), strict=True):
+            self._due[after].append((table, first + start, count))
+        return first
+
+    def dropped(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for table, launch in self._last.items():
+            found.setdefault(launch, []).append(table)
+        return found

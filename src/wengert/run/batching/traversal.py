@@ -50,8 +50,8 @@ from wengert.run.batching.region import (
     form_of,
     given_form,
     merged_signatures,
+    result_kinds,
 )
-from wengert.run.batching.rules import result_kinds
 from wengert.run.cell import is_open
 
 _APART: Final = 1 << 40  # numbers from here on stand for the last nodes of subgraphs
