@@ -13,7 +13,7 @@ from argparse import REMAINDER, ArgumentParser, Namespace
 from pathlib import Path
 from typing import Final
 
-from wengert import doctor
+from wengert import check, doctor
 from wengert.profiling.measuring import profile
 
 
@@ -79,6 +79,7 @@ def _run(options: Namespace) -> None:
 
 
 COMMANDS: Final = {
+    "check": (check.main, "call a model on inputs whose sizes have names; show shapes and what is wrong"),
     "doctor": (doctor.main, "show what is installed here, and what of it is wrong"),
     "profile": (_profiled, "run a program and show where the time of its runs goes"),
 }
