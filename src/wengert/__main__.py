@@ -10,11 +10,15 @@ from __future__ import annotations
 import runpy
 import sys
 from argparse import REMAINDER, ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from wengert import check, doctor
 from wengert.profiling.measuring import profile
+from wengert.profiling.programs import ProgramTimes
+
+_MOST_PAGES: Final = 5
 
 
 def _profiled(arguments: list[str]) -> int:
@@ -33,10 +37,12 @@ def _profiled(arguments: list[str]) -> int:
                 f"python -m wengert profile: cannot write {options.trace}: {error.strerror}", file=sys.stderr
             )
             return 2
-    with profile(compiled=options.compiled) as measured:
+    with profile(compiled=options.compiled, program=options.pages) as measured:
         try:
             _run(options)
         finally:
+            if options.pages:
+                print(_pages(measured.programs), file=sys.stderr)
             print(measured.table(options.rows), file=sys.stderr)
             if options.trace is not None:
                 measured.trace(options.trace)
@@ -47,10 +53,18 @@ def _profiled(arguments: list[str]) -> int:
     return 0
 
 
+def _pages(programs: Sequence[ProgramTimes]) -> str:
+    """The programs that took longest, each as a page."""
+    pages = [f"{page}\n" for page in programs[:_MOST_PAGES]]
+    if len(programs) > _MOST_PAGES:
+        pages.append(f"... and {len(programs) - _MOST_PAGES} programs that took less time\n")
+    return "\n".join(pages) or "No structure came back often enough to have a program.\n"
+
+
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="python -m wengert profile",
-        usage="%(prog)s [--trace FILE] [--compiled] [--rows N] SCRIPT|-m MODULE [ARGS ...]",
+        usage="%(prog)s [--trace FILE] [--compiled] [--program] [--rows N] SCRIPT|-m MODULE [ARGS ...]",
         description="Run a program; then show on the standard error where the time of its runs went, by operation and "
         "line. What follows SCRIPT or MODULE is the program's.",
     )
@@ -58,6 +72,12 @@ def _parser() -> ArgumentParser:
         "--trace", type=Path, metavar="FILE", help="write a trace for chrome://tracing or Perfetto"
     )
     parser.add_argument("--compiled", action="store_true", help="let plans run, and show each as one row")
+    parser.add_argument(
+        "--program",
+        dest="pages",
+        action="store_true",
+        help="show the programs of structures that came back, with the time of each equation",
+    )
     parser.add_argument(
         "--rows", type=int, default=30, metavar="N", help="how many rows to show; 30 by itself"
     )

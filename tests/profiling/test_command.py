@@ -60,6 +60,20 @@ def test_a_module_can_be_run_and_plans_can_be_left_on(tmp_path: Path) -> None:
     assert "ran by their plans" in done.stderr
 
 
+def test_programs_are_pages_before_the_table(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    path.write_text(path.read_text().replace(" - chosen(wg.sin(w))", ""))  # a bind, which no plan has
+    command = [sys.executable, "-m", "wengert", "profile", "--program", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    page, _, table = done.stderr.partition("\n\n")
+    assert page.startswith("train at program.py:16: 10 runs of ")
+    (tanh,) = [line for line in page.splitlines() if "tanh(" in line]
+    assert tanh.split()[-2:] == ["tanh", "program.py:9"]
+    assert "plan of train" in table
+    assert "No structure came back" in profiled(tmp_path, "--program", "program.py").stderr
+
+
 def test_what_cannot_be_done_is_said_before_the_script_runs(tmp_path: Path) -> None:
     done = profiled(tmp_path, "--trace", "nowhere/trace.json", "program.py")
     assert (done.returncode, done.stdout) == (2, "")

@@ -205,6 +205,7 @@ def test_a_training_is_well_formed(name: str) -> None:
     check(p)
     assert p.targets is not None
     assert not any(e.opaque for e in p.eqns)
+    assert all(e.source for e in (*simplified(p).eqns, *p.effects))  # the operation and the line of each
 
 
 def data_of(low: LoweredLoss) -> list[Any]:
@@ -273,9 +274,10 @@ def test_what_lies_on_a_device_is_computed_by_its_rules_as_they_are() -> None:
     with gpu_over(stand_in):
         of = kind(Column.ARRAY, (3, 3), np.dtype(np.float32), "a device", Role.LAYER)
         signature = OPERATIONS["tanh"].signature((of,), ())
+        node = below(wg.tanh(1.0), ())[0][0]
         operations = Operations()
         x = operations.slot()
-        operations.ops.append(Op(signature, (x,), y := operations.slot(), None))  # type: ignore[arg-type]
+        operations.ops.append(Op(signature, (x,), y := operations.slot(), node))
         builder = Builder()
         given = builder.input(Aval((3, 3), np.dtype(np.float32), "other", "other"))
         low = Lowering(operations, builder, {x: given})

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 
 from wengert.control import replace_executors
 from wengert.graph.operation import CELL
+from wengert.profiling.programs import ProgramTimes, near
 from wengert.profiling.record import Event, ProfileRecord, Thread, plain
 from wengert.profiling.rows import Column, Row, rows_of
 from wengert.profiling.timed import Replacing
@@ -53,6 +54,12 @@ class Profile:
         return _table(
             self.rows, self.seconds, len(self._record.threads), self.missed, self._replacing.compiled, most
         )
+
+    @property
+    def programs(self) -> tuple[ProgramTimes, ...]:
+        """The programs that ran, with `program=True`: the one that took longest first; `str` of one is its page."""
+        found = [x.times() for x in tuple(self._record.programs) if x.runs]
+        return tuple(sorted(found, key=_seconds, reverse=True))
 
     def trace(self, path: str | PathLike[str]) -> None:
         """Write the events as JSON that chrome://tracing and https://ui.perfetto.dev open.
@@ -98,7 +105,7 @@ def _line(operation: str, row: Row, columns: Sequence[Column], total: float) -> 
         cost = row.costs[column]
         numbers += [f"{cost.calls:,}", f"{cost.seconds * 1e3:,.3f}"] if cost.calls else ["", ""]
     share = row.seconds / total if total else 0.0
-    return [operation, _near(row.line), *numbers, f"{row.seconds * 1e3:,.3f}", f"{share:.1%}"]
+    return [operation, near(row.line), *numbers, f"{row.seconds * 1e3:,.3f}", f"{share:.1%}"]
 
 
 def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
@@ -107,12 +114,6 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
         for i, (word, width) in enumerate(zip(line, widths, strict=True))
     ]
     return "  ".join(words).rstrip()
-
-
-def _near(line: str) -> str:
-    """Name a `file:line` as seen from the present folder where the file is in it."""
-    here = os.getcwd() + os.sep
-    return line.removeprefix(here)
 
 
 def _notes(
@@ -136,14 +137,17 @@ def _notes(
 
 
 @contextmanager
-def profile(*, compiled: bool = False, most_events: int = _MOST_EVENTS) -> Iterator[Profile]:
+def profile(
+    *, compiled: bool = False, program: bool = False, most_events: int = _MOST_EVENTS
+) -> Iterator[Profile]:
     """Time every run that begins in the block, in all threads; the profile can be read while it goes on and after.
 
     Runs go node by node on one thread each, whatever executor they name: a structure that comes back would else run
     by a plan, which is faster and knows no operations any more. `compiled=True` leaves it to plans, and a call of one
-    is one row. `Batched`, which runs many nodes as one, and executors of others go on as they are and are not timed;
-    the table says how many runs these were. Of profiles in each other the inner one records. The first `most_events`
-    events are kept for a trace.
+    is one row. With `program=True` a structure that comes back has a program from the third run on, whether that pays
+    or not, and `programs` has the time of each of its equations. `Batched`, which runs many nodes as one, and executors
+    of others go on as they are and are not timed; the table says how many runs these were. Of profiles in each other
+    the inner one records. The first `most_events` events are kept for a trace.
 
     >>> import wengert as wg
     >>> from wengert.plugins import SGD
@@ -155,7 +159,7 @@ def profile(*, compiled: bool = False, most_events: int = _MOST_EVENTS) -> Itera
     (3, 3, 0)
     """
     record = ProfileRecord(most_events)
-    replacing = Replacing(record, compiled)
+    replacing = Replacing(record, compiled, program)
     before = replace_executors(replacing)
     try:
         yield Profile(record, replacing)
@@ -166,7 +170,7 @@ def profile(*, compiled: bool = False, most_events: int = _MOST_EVENTS) -> Itera
 
 _Json: TypeAlias = dict[str, object]
 _Arguments: TypeAlias = dict[tuple[int, int, int], _Json]  # of the events with one signature and origin
-_start = attrgetter("start")
+_start, _seconds = attrgetter("start"), attrgetter("seconds")
 
 
 def _write(record: ProfileRecord, path: str | os.PathLike[str]) -> None:

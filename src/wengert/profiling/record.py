@@ -7,6 +7,7 @@ Refuses to know: what is measured, and how it is shown.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import count
 from threading import Lock, current_thread, local
@@ -16,6 +17,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from wengert.graph.node import Expression
 from wengert.graph.operation import Signature
+from wengert.profiling.programs import MeasuredProgram
+from wengert.program.program import Program
 from wengert.site import position
 
 Part: TypeAlias = Literal["forward", "backward", "bind", "step", "change", "plan", "commit", "loop", "run"]
@@ -60,6 +63,8 @@ class Thread:
         self.number = number
         self.name = name
         self.inner = 0  # nanoseconds of the spans in the present one that have ended
+        self.program: MeasuredProgram | None = None  # that has just run
+        self.finding = 0  # nanoseconds in which the latest plan was looked for
         self.sums: dict[_Key, TimeSum] = {}
         self.events: list[Event] = []
 
@@ -76,9 +81,11 @@ class Thread:
 class ProfileRecord:
     """All threads of one profile."""
 
-    def __init__(self, most_events: int) -> None:
+    def __init__(self, most_events: int, clock: Callable[[], int] = perf_counter_ns) -> None:
+        self.clock = clock  # of nanoseconds
         self.threads: list[Thread] = []
-        self.began = perf_counter_ns()
+        self.programs: list[MeasuredProgram] = []
+        self.began = clock()
         self.ended: int | None = None
         self.dropped = 0  # events beyond the number that is kept
         self._room = most_events
@@ -99,12 +106,17 @@ class ProfileRecord:
 
     def end(self) -> None:
         """The profile is over; what still runs goes on being told."""
-        self.ended = perf_counter_ns()
+        self.ended = self.clock()
 
     @property
     def elapsed(self) -> int:
         """Nanoseconds from the beginning to the end, or to now."""
-        return (perf_counter_ns() if self.ended is None else self.ended) - self.began
+        return (self.clock() if self.ended is None else self.ended) - self.began
+
+    def program(self, p: Program) -> MeasuredProgram:
+        """A new program that is timed."""
+        self.programs.append(made := MeasuredProgram(self.clock, p))
+        return made
 
     def keep(self, thread: Thread, event: Event) -> None:
         """One more event, while there is room."""
@@ -151,10 +163,10 @@ class _Span:
         self.thread = thread = self.record.thread
         self.outer = thread.inner
         thread.inner = 0
-        self.start = perf_counter_ns()
+        self.start = self.record.clock()
 
     def __exit__(self, *failure: Any) -> None:  # Any: what every `__exit__` is told
-        elapsed = perf_counter_ns() - self.start
+        elapsed = self.record.clock() - self.start
         thread = self.thread
         thread.count(self.part, self.name, self.origin, elapsed - thread.inner)
         thread.inner = self.outer + elapsed
@@ -175,12 +187,12 @@ class _Waiting:
 
     def __enter__(self) -> None:
         self.thread = self.record.thread
-        self.start = perf_counter_ns()
+        self.start = self.record.clock()
 
     def __exit__(
         self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
     ) -> None:
-        elapsed = perf_counter_ns() - self.start
+        elapsed = self.record.clock() - self.start
         self.thread.count(self.part, self.name, self.origin, 0)
         start = self.start - self.record.began
         self.record.keep(

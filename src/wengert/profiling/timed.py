@@ -8,10 +8,10 @@ Refuses to know: what the record does with a span, and who asks for a profile.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from wengert.arrays import Value
@@ -21,6 +21,7 @@ from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED
 from wengert.graph.weights import Update, Weight
+from wengert.profiling.programs import MeasuredProgram
 from wengert.profiling.record import NOWHERE, Part, ProfileRecord, origin_of
 from wengert.run import Parallel, Sequential, loops
 from wengert.run.careful import Changed
@@ -29,6 +30,8 @@ from wengert.run.compiled.plan import Bound
 from wengert.run.compiled.plans import Making, Mode, Plans
 from wengert.run.evaluation import Evaluation
 from wengert.run.sequential import Engine, Interpreter
+
+_WORTH: Final = 2  # runs of a structure until it has a program that is timed
 
 
 class TimedLoops(loops.Loops):
@@ -113,7 +116,9 @@ class TimedPlans(Plans):
         self._usual = usual
 
     def find(self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()) -> Bound | None:
+        begun = self._record.clock()
         found = self._usual.find(root, mode, targets)
+        self._record.thread.finding = self._record.clock() - begun
         return None if found is None else _TimedBound(self._record, found, root)
 
     def answer(
@@ -125,7 +130,9 @@ class TimedPlans(Plans):
         making: Making | None = None,
     ) -> Bound | None:
         span = making or partial(self._record.span, "plan", "making a plan", origin_of(nodes[-1]))
+        begun = self._record.clock()
         found = self._usual.answer(evaluation, nodes, mode, targets, span)
+        self._record.thread.finding += self._record.clock() - begun
         evaluation.segments.in_parts = False  # node by node, as all that is timed
         return None if found is None else _TimedBound(self._record, found, nodes[-1])
 
@@ -133,43 +140,64 @@ class TimedPlans(Plans):
 class _TimedBound(Bound):
     """A plan for one expression, as it is and timed."""
 
-    __slots__ = ("_record", "_root", "_usual")
+    __slots__ = ("_inside", "_record", "_root", "_usual")
 
     def __init__(self, record: ProfileRecord, usual: Bound, root: Expression) -> None:
         self._record = record
         self._usual = usual
         self._root = root
+        self._inside = 0  # nanoseconds of this run
         self.weights = usual.weights
 
     def at(self, refs: Refs, snapshot: int) -> _TimedBound:
         return _TimedBound(self._record, self._usual.at(refs, snapshot), self._root)
 
     def predict(self, root: Expression, snapshot: int) -> Value:
-        with self._span("predict"):
-            return self._usual.predict(root, snapshot)
+        with self._timed("plan of predict"):
+            value = self._usual.predict(root, snapshot)
+        self._ran("predict")
+        return value
 
     def gradients(self, snapshot: int) -> tuple[Value, ...]:
-        with self._span("gradients"):
-            return self._usual.gradients(snapshot)
+        with self._timed("plan of gradients"):
+            deltas = self._usual.gradients(snapshot)
+        self._ran("gradients")
+        return deltas
 
     def trained(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
-        with self._span("train"):
+        with self._timed("plan of train"):
             value, change = self._usual.trained(root, run, snapshot)
         return value, partial(self._changed, change)
 
     def _changed(self, change: Callable[[], Value]) -> Value:
-        with self._record.span("plan", "changes of a plan", origin_of(self._root)):
-            return change()
+        with self._timed("changes of a plan"):
+            value = change()
+        self._ran("train")
+        return value
 
-    def _span(self, mode: Mode) -> AbstractContextManager[object]:
-        return self._record.span("plan", f"plan of {mode}", origin_of(self._root))
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        begun = self._record.clock()
+        with self._record.span("plan", what, origin_of(self._root)):
+            yield
+        self._inside += self._record.clock() - begun
+
+    def _ran(self, mode: Mode) -> None:
+        """Tell the program of a run."""
+        program = self._usual.plan.program
+        if isinstance(program, MeasuredProgram):
+            thread = self._record.thread
+            program.ran(mode, self._root.site, thread.finding, self._inside)
+            thread.program = program
 
 
 class Profiled(Interpreter):
-    """One thread, node by node, in place of an executor; with its plans if `compiled`."""
+    """One thread, node by node, in place of an executor; with its plans if `compiled`, or with such that are timed."""
 
-    def __init__(self, record: ProfileRecord, usual: Interpreter, compiled: bool) -> None:
-        plans = usual.engine.plans if compiled else None
+    def __init__(self, record: ProfileRecord, usual: Interpreter, compiled: bool, program: bool) -> None:
+        plans = usual.engine.plans if compiled or program else None
+        if plans is not None and program:
+            plans = plans.alike(_WORTH, record.program)
         timed = None if plans is None else TimedPlans(record, plans)
         loops = TimedLoops(record, usual.engine.loops)
         super().__init__(Engine(timed, loops=loops, of_run=usual.engine.of_run))
@@ -190,16 +218,22 @@ class Profiled(Interpreter):
         return self._recorded("gradients", loss, super().gradients(loss, wrt, context))
 
     def _recorded(self, question: Mode, x: object, steps: Steps[Any]) -> Steps[Any]:
-        at = origin_of(x) if isinstance(x, Expression) else NOWHERE
-        with self._record.waiting("run", question, at):
-            return (yield from steps)
+        record, at = self._record, origin_of(x) if isinstance(x, Expression) else NOWHERE
+        begun = record.clock()
+        with record.waiting("run", question, at):
+            answer = yield from steps
+        program, record.thread.program = record.thread.program, None
+        if program is not None:
+            program.total += record.clock() - begun
+        return answer
 
 
 class Replacing:
     """Gives for each executor one that records; those whose runs have no nodes to be timed are left alone, counted."""
 
-    def __init__(self, record: ProfileRecord, compiled: bool) -> None:
-        self.compiled = compiled
+    def __init__(self, record: ProfileRecord, compiled: bool, program: bool = False) -> None:
+        self.compiled = compiled or program
+        self._program = program
         self.missed: Counter[str] = Counter()  # runs by the class of their executor
         self._record = record
         self._made: WeakKeyDictionary[Executor, Executor] = WeakKeyDictionary()
@@ -214,7 +248,7 @@ class Replacing:
             return executor
         found = self._made.get(executor)
         if found is None:
-            timed = Profiled(self._record, usual, self.compiled)
+            timed = Profiled(self._record, usual, self.compiled, self._program)
             # `Parallel` keeps BLAS to one thread around it
             around = executor.around(timed) if isinstance(executor, Parallel) else timed
             found = self._made.setdefault(executor, around)

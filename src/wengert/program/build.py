@@ -19,7 +19,7 @@ from wengert.arrays.infer import infer
 from wengert.arrays.kernels import EFFECTS, transposed
 from wengert.arrays.pieces import PIECES, REWRITES
 from wengert.lazy import LazyDelta
-from wengert.program.program import Argument, Eqn, Function, Var, effect, mapped, mentions_rows
+from wengert.program.program import Argument, Eqn, Function, Source, Var, effect, mapped, mentions_rows
 
 __all__ = ["Builder", "RecordingNamespace", "Tracer", "bare"]
 
@@ -31,6 +31,7 @@ class Builder:
         self.eqns: list[Eqn] = []
         self.effects: list[Eqn] = []
         self.made_by: dict[Var, Eqn] = {}
+        self.source: Source | None = None  # of the equations that come now
         self._known: dict[object, Argument] = {}  # results, by what was called
         self._avals: dict[object, Aval] = {}
 
@@ -78,7 +79,7 @@ class Builder:
     ) -> list[Change]:  # Any: as in `call`
         """Write down changes of the first argument; none are made now."""
         named = {name: bare(x) for name, x in options.items()}
-        self.effects.append(effect(function, tuple(map(bare, arguments)), named))
+        self.effects.append(effect(function, tuple(map(bare, arguments)), named, self.source))
         return []
 
     def _called(self, function: Function, given: tuple[Argument, ...], options: dict[str, Any]) -> Argument:
@@ -90,6 +91,7 @@ class Builder:
         return self._written(made)
 
     def _written(self, eqn: Eqn) -> Var:
+        eqn.source = self.source
         self.eqns.append(eqn)
         self.made_by[eqn.result] = eqn
         return eqn.result

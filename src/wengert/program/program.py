@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from types import CodeType
+from typing import Any, Final, Literal, NamedTuple
 
 from wengert.arrays.abstract import UNKNOWN, Aval, RowCount, Sizes
 from wengert.arrays.changes import carry_out
@@ -54,6 +55,15 @@ class Var:
         return first.times if isinstance(first, RowCount) else None
 
 
+class Source(NamedTuple):
+    """The operation that an equation is part of, and the instruction with which the user built it."""
+
+    part: Literal["forward", "backward", "update"]
+    operation: str
+    code: CodeType | str = ""  # as an expression has it; empty for what nobody wrote
+    offset: int = 0
+
+
 @dataclass(slots=True, eq=False)
 class Eqn:
     """`result = function(*arguments, **options)`. Not `pure`: it may keep and change what it is given."""
@@ -63,6 +73,7 @@ class Eqn:
     options: Mapping[str, Argument]
     result: Var
     pure: bool = True
+    source: Source | None = None
     reads: tuple[Var, ...] = field(init=False)  # the variables among its arguments
 
     def __post_init__(self) -> None:
@@ -90,9 +101,14 @@ class Eqn:
         return not self.pure and not self.effect
 
 
-def effect(function: Function, arguments: Sequence[Argument], options: Mapping[str, Argument]) -> Eqn:
+def effect(
+    function: Function,
+    arguments: Sequence[Argument],
+    options: Mapping[str, Argument],
+    source: Source | None = None,
+) -> Eqn:
     """The equation of an effect."""
-    return Eqn(function, tuple(arguments), options, Var(UNKNOWN), pure=False)
+    return Eqn(function, tuple(arguments), options, Var(UNKNOWN), False, source)
 
 
 @dataclass(slots=True, eq=False)
@@ -110,11 +126,11 @@ class Program:
     effects: Sequence[Eqn] = ()
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join(line for _, line in printed_lines(self))
 
 
-def _lines(p: Program) -> Iterator[str]:
-    """A line for each input, equation and output."""
+def printed_lines(p: Program) -> Iterator[tuple[Eqn | None, str]]:
+    """The lines of a program: one for each input, equation and output; those of equations with these."""
     names: dict[Var, str] = {}
 
     def text(x: Argument) -> str:
@@ -130,7 +146,7 @@ def _lines(p: Program) -> Iterator[str]:
         return name_of(x) if callable(x) else repr(x)
 
     for x in p.inputs:
-        yield f"in  {text(x)}: {x.aval}"
+        yield None, f"in  {text(x)}: {x.aval}"
 
     def called(e: Eqn) -> str:
         options = [f"{name}={text(value)}" for name, value in e.options.items()]
@@ -138,14 +154,14 @@ def _lines(p: Program) -> Iterator[str]:
 
     for i, e in enumerate(p.eqns):
         if i == p.forward:
-            yield "    --"
+            yield None, "    --"
         given = called(e)
-        yield f"    {text(e.result)}: {e.result.aval} = {given}"
-    yield f"out {', '.join(map(text, p.outputs))}"
+        yield e, f"    {text(e.result)}: {e.result.aval} = {given}"
+    yield None, f"out {', '.join(map(text, p.outputs))}"
     for x in p.targets or ():
-        yield f"at  {text(x)}: {x.aval}"
+        yield None, f"at  {text(x)}: {x.aval}"
     for e in p.effects:
-        yield f"    {called(e)}"
+        yield e, f"    {called(e)}"
 
 
 def name_of(function: Function) -> str:

@@ -402,6 +402,7 @@ class _Stacking:
         """One call for all branches, those that bring its operands together, and those that hand out results."""
         builder, call = self.builder, group.calls[0]
         begin, effects = len(builder.eqns), len(builder.effects)
+        builder.source = call.source
         operands = [self._operand(group, column) for column in group.columns]
         shape = sizes_for(call.result.shape, 0)
         case = Case(call.function, operands, call.options, shape, len(group.calls))
@@ -411,7 +412,7 @@ class _Stacking:
         if isinstance(result, Tracer):
             self.stacks[group] = result
             made += [
-                Eqn(branch, (result.var, i), {}, x)
+                Eqn(branch, (result.var, i), {}, x, source=call.source)
                 for i, x in enumerate(group.results)
                 if x in self.chosen.alone
             ]
@@ -470,7 +471,8 @@ class _Stacking:
                 and adds_in_turn(len(g.calls), sizes_for(stack.shape[1:], 0), stack.dtype)
             ):
                 at = left[id(chain[-1])][0]
-                self.sums.append((at, Eqn(total, (stack.var,), {}, chain[-1].result)))
+                last = chain[-1]
+                self.sums.append((at, Eqn(total, (stack.var,), {}, last.result, source=last.source)))
                 for call in chain:
                     del left[id(call)]
         return set(left)

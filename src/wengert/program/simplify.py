@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -36,14 +37,15 @@ def spelled(eqns: Sequence[Eqn]) -> list[Eqn]:
     """The equations, each as short as it can be for its shapes and element types."""
     made: list[Eqn] = []
 
-    def flat(x: Argument) -> Argument:
+    def flat(of: Eqn, x: Argument) -> Argument:
         if not isinstance(x, Var):
             return x.reshape(-1)
-        made.append(seen := Eqn(HOST.reshape, (x, (-1,)), {}, Var(infer(HOST.reshape, (x.aval, (-1,)), {}))))
-        return seen.result
+        seen = Var(infer(HOST.reshape, (x.aval, (-1,)), {}))
+        made.append(Eqn(HOST.reshape, (x, (-1,)), {}, seen, source=of.source))
+        return seen
 
     for e in eqns:
-        found = SPELLED[e.function](flat, *e.arguments) if e.function in SPELLED else None
+        found = SPELLED[e.function](partial(flat, e), *e.arguments) if e.function in SPELLED else None
         made.append(e if found is None else replace(e, function=found[0], arguments=found[1]))
     return made
 
@@ -82,7 +84,8 @@ def assembled(eqns: Sequence[Eqn], outputs: Argument) -> list[Eqn]:
         pieces = _pieces(leaves)
         if pieces is not None:
             replaced |= dict.fromkeys(inner)
-            replaced[e] = Eqn(pieces, tuple(leaf.arguments[3] for leaf in leaves), {}, e.result)
+            values = tuple(leaf.arguments[3] for leaf in leaves)
+            replaced[e] = Eqn(pieces, values, {}, e.result, source=e.source)
     return [found for e in eqns if (found := replaced.get(e, e)) is not None]
 
 

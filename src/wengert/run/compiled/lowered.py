@@ -27,7 +27,7 @@ from wengert.program.build import Builder, Tracer, bare
 from wengert.program.capture import Slot, capture
 from wengert.program.derive import Lowering, aval_of_kind, leaving
 from wengert.program.memory import Roots, aliases
-from wengert.program.program import Program, Var, vars_in
+from wengert.program.program import Program, Source, Var, vars_in
 
 NUMBERS: Final = (float, int, Float32)
 
@@ -64,6 +64,7 @@ class LoweredLoss:
 
     def dense(self, value: Any, delta: Any) -> Any:  # Any: as in `deltas`; None: the loss does not depend
         """The delta of a target with this value."""
+        self.builder.source = Source("backward", "delta of a target")
         if delta is None:
             return self.builder.opaque(zero_of, UNKNOWN, value)
         if isinstance(delta, Tracer) and delta.var.aval.form == "other":  # it may be lazy
@@ -91,6 +92,7 @@ class LoweredLoss:
         made = Updating(self)
         steps, inputs = [], len(self.inputs)
         for weight, delta in self.deltas.items():
+            self.builder.source = _update_of(weight)
             step = made.step(weight, delta)
             if step is None:
                 del self.inputs[inputs:], self.given[inputs:]
@@ -102,11 +104,16 @@ class LoweredLoss:
     def outputs(self, updating: Updating | None) -> list[Any]:  # Any: tracers and constants
         """The results of the program."""
         if updating is not None:
+            self.builder.source = Source("update", "result")
             seen = map(updating.apart, [self.value, *self.also])
             return [*seen, *updating.scalars, *updating.states]
         if self.asked is not None:
             return self.asked
-        return [self.value, *self.also, *(leaving(self.builder, d) for d in self.deltas.values())]
+        return [self.value, *self.also, *(self._leaving(w, d) for w, d in self.deltas.items())]
+
+    def _leaving(self, weight: Weight, delta: Any) -> Any:  # Any: as in `deltas`
+        self.builder.source = Source("backward", "delta of a weight", weight.code, weight.offset)
+        return leaving(self.builder, delta)
 
     def program(self, updating: Updating | None) -> Program:
         """The program of all that has been written down."""
@@ -239,6 +246,7 @@ class Updating:
         self._roots = aliases(builder.eqns)
         for weight, step in zip(self.weights, [self.apart(step) for step in steps], strict=True):
             data = self._of.data[weight]
+            builder.source = _update_of(weight)
             if weight.kind.column is not Column.ARRAY:
                 self.scalars.append(_as(data.var.aval, data - step))
                 continue
@@ -248,6 +256,12 @@ class Updating:
                 step.changes(target)
             else:
                 builder.effect(subtract_into, target, step)
+
+
+def _update_of(weight: Weight) -> Source:
+    return Source(
+        "update", f"update by {type(weight.optimizer.settings).__name__}", weight.code, weight.offset
+    )
 
 
 def _state(weight: Weight, name: str) -> Value:

@@ -26,6 +26,7 @@ from wengert.run.compiled.length import MOST, has_cells, is_light, operations
 from wengert.run.evaluation import Evaluation
 
 if TYPE_CHECKING:
+    from wengert.program.program import Program
     from wengert.run.compiled.plan import Bound, Plan
     from wengert.run.compiled.program import PlanProgram
 
@@ -167,6 +168,10 @@ class Plans:
         self._latest = 0  # serial of the root that was looked for before
         self._built = 0  # expressions since then: those of one structure, if nothing else is built
         self._plans: Cache[int, Plan] = Cache(_ALIKE)
+
+    def alike(self, worth: int, program: Callable[[Program], PlanProgram]) -> Plans:
+        """Plans of the same kind that are made after so many runs, with programs of this sort."""
+        return Plans(worth, program, self._stacked)
 
     def find(self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()) -> Bound | None:
         """The plan of `root`, where nothing has to be known of its structure: it ran before, or one like it did."""

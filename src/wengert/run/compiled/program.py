@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
 from math import prod
+from time import perf_counter
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -90,6 +92,32 @@ class PlanProgram:
     def size(self) -> int:
         """Bytes of its code, and of the frames that it keeps between runs, one at least."""
         return LINE * self.source.count("\n") + self._body.bytes * max(1, len(self._body.free))
+
+
+class TimedProgram(PlanProgram):
+    """The same lines, with a clock that is read after each.
+
+    `note` is given what it showed in a run: at the begin, after each equation, when targets are there, when the changes
+    are known, and after each effect; without targets one after all equations.
+    """
+
+    def __init__(
+        self, p: Program, note: Callable[[list[Any]], None], clock: Callable[[], Any] = perf_counter
+    ) -> None:  # Any: a number of the clock's
+        text = text_of(p, buffers_of(p))
+        text.constants.scope |= {"clock": clock, "note": note, "starmap": starmap}
+        lines = [*head(text), "marks = [clock()]"]
+        for e in p.eqns:
+            lines += [text.line(e), "marks.append(clock())"]
+        lines += [asking(text, p), "marks.append(clock())"]
+        effects = map(text.change, p.effects)
+        if p.targets is None:
+            lines.append("note(marks)")
+        look = (
+            "(marks.extend, starmap(clock, ((),)))"  # made of functions written in C, as changes have to be
+        )
+        changed = ", ".join([look, *(f"{line}, {look}" for line in effects), "(note, marks)"])
+        self._compile(text, [*lines, end(text, p, f"[{changed}]")])
 
 
 class _Body:

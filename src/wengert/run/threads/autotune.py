@@ -10,10 +10,10 @@ Refuses to know: the scheduler and the threads; the meaning of calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import chain, pairwise, starmap
+from itertools import chain, pairwise
 from threading import Lock
 from time import perf_counter
 from types import CellType, FunctionType, ModuleType
@@ -29,6 +29,7 @@ from wengert.program.emit import ProgramText
 from wengert.program.program import Eqn, Program, Var, vars_in
 from wengert.run.compiled.program import (
     PlanProgram,
+    TimedProgram,
     asking,
     buffers_of,
     changes,
@@ -231,7 +232,7 @@ class AutotunedProgram(PlanProgram):
         self._straight = PlanProgram(p)
         self._ways: tuple[PlanProgram, ...] = ()  # the straight line and the tasks, if these are worth a try
         self.choice = Choice(terms)
-        self._way: PlanProgram | None = _Timed(p, self._marks.append)  # None: as is chosen
+        self._way: PlanProgram | None = TimedProgram(p, self._marks.append)  # None: as is chosen
         self.source = self._straight.source
 
     def take(self) -> tuple[Any, ...]:  # Any: a program, and buffers of its kind
@@ -307,8 +308,7 @@ class AutotunedProgram(PlanProgram):
         tasks = None
         if sum(costs) > 2 * self._terms.handoff:
             pure = len(p.eqns)
-            changes = costs[pure + 2 :]  # after what it takes to ask for targets, and to find the changes
-            tasks = ScheduledProgram(p, costs[:pure] + changes, self._pool, self._terms.handoff)
+            tasks = ScheduledProgram(p, costs[:pure] + costs[pure + 2 :], self._pool, self._terms.handoff)
         if tasks is not None and tasks.pays and self._terms.tried:
             self._ways, self._way = (self._straight, tasks), None
         else:
@@ -327,26 +327,6 @@ class AutotunedProgram(PlanProgram):
 
 def _differences(marks: Sequence[float]) -> list[float]:
     return [b - a for a, b in pairwise(marks)]
-
-
-class _Timed(PlanProgram):
-    """The straight line, with the clock read after each equation."""
-
-    def __init__(self, p: Program, note: Callable[[Sequence[float]], None]) -> None:
-        text = text_of(p, buffers_of(p))
-        text.constants.scope |= {"clock": perf_counter, "note": note, "starmap": starmap}
-        lines = [*head(text), "marks = [clock()]"]
-        for e in p.eqns:
-            lines += [text.line(e), "marks.append(clock())"]
-        lines += [asking(text, p), "marks.append(clock())"]
-        effects = map(text.change, p.effects)
-        if p.targets is None:
-            lines.append("note(marks)")
-        look = (
-            "(marks.extend, starmap(clock, ((),)))"  # made of functions written in C, as changes have to be
-        )
-        changed = ", ".join([look, *(f"{line}, {look}" for line in effects), "(note, marks)"])
-        self._compile(text, [*lines, end(text, p, f"[{changed}]")])
 
 
 class ScheduledProgram(PlanProgram):
