@@ -19,7 +19,7 @@ from wengert.arrays.infer import infer
 from wengert.arrays.kernels import EFFECTS, transposed
 from wengert.arrays.pieces import PIECES, REWRITES
 from wengert.lazy import LazyDelta
-from wengert.program.program import Argument, Eqn, Function, Source, Var, effect, mapped, mentions_rows
+from wengert.program.program import Argument, Eqn, Function, SourceInfo, Var, effect, mapped, mentions_rows
 
 __all__ = ["Builder", "RecordingNamespace", "Tracer", "bare"]
 
@@ -31,7 +31,7 @@ class Builder:
         self.eqns: list[Eqn] = []
         self.effects: list[Eqn] = []
         self.made_by: dict[Var, Eqn] = {}
-        self.source: Source | None = None  # of the equations that come now
+        self.source: SourceInfo | None = None  # of the equations that come now
         self._known: dict[object, Argument] = {}  # results, by what was called
         self._avals: dict[object, Aval] = {}
 

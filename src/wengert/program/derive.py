@@ -15,7 +15,7 @@ from wengert.graph.operation import Case, Rule, Signature
 from wengert.lazy import LazyDelta, Product, Rows, Term
 from wengert.program.build import Builder, RecordingNamespace, Tracer
 from wengert.program.capture import Op, Operand, Operations, Slot
-from wengert.program.program import Function, Source, at_rows, mentions_rows
+from wengert.program.program import Function, SourceInfo, at_rows, mentions_rows
 
 _MOST_RULES: Final = 64  # one for each number of rows met lately
 Bound = tuple[Rule, tuple[tuple[int, Rule], ...]]
@@ -104,7 +104,9 @@ class Lowering:
             if signature is None:
                 (self.values[op.out],) = inputs
                 continue
-            self.builder.source = Source("forward", signature.operation.name, op.node.code, op.node.offset)
+            self.builder.source = SourceInfo(
+                "forward", signature.operation.name, op.node.code, op.node.offset
+            )
             rules = self._rules_of(signature)
             self.values[op.out] = self._applied(rules and rules[0], signature.value, signature, None, inputs)
 
@@ -143,7 +145,7 @@ class Lowering:
     ) -> Iterator[tuple[Slot, Any]]:  # Any: as in `backward`
         """The deltas of the operands of one operation."""
         name = (op.signature or op.node.signature).operation.name
-        self.builder.source = Source("backward", name, op.node.code, op.node.offset)
+        self.builder.source = SourceInfo("backward", name, op.node.code, op.node.offset)
         if op.signature is None:
             if op.inputs[0] not in unwanted:
                 yield op.inputs[0], g

@@ -55,7 +55,7 @@ class Var:
         return first.times if isinstance(first, RowCount) else None
 
 
-class Source(NamedTuple):
+class SourceInfo(NamedTuple):
     """The operation that an equation is part of, and the instruction with which the user built it."""
 
     part: Literal["forward", "backward", "update"]
@@ -73,7 +73,7 @@ class Eqn:
     options: Mapping[str, Argument]
     result: Var
     pure: bool = True
-    source: Source | None = None
+    source: SourceInfo | None = None
     reads: tuple[Var, ...] = field(init=False)  # the variables among its arguments
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ def effect(
     function: Function,
     arguments: Sequence[Argument],
     options: Mapping[str, Argument],
-    source: Source | None = None,
+    source: SourceInfo | None = None,
 ) -> Eqn:
     """The equation of an effect."""
     return Eqn(function, tuple(arguments), options, Var(UNKNOWN), False, source)

@@ -27,7 +27,7 @@ from wengert.program.build import Builder, Tracer, bare
 from wengert.program.capture import Slot, capture
 from wengert.program.derive import Lowering, aval_of_kind, leaving
 from wengert.program.memory import Roots, aliases
-from wengert.program.program import Program, Source, Var, vars_in
+from wengert.program.program import Program, SourceInfo, Var, vars_in
 
 NUMBERS: Final = (float, int, Float32)
 
@@ -64,7 +64,7 @@ class LoweredLoss:
 
     def dense(self, value: Any, delta: Any) -> Any:  # Any: as in `deltas`; None: the loss does not depend
         """The delta of a target with this value."""
-        self.builder.source = Source("backward", "delta of a target")
+        self.builder.source = SourceInfo("backward", "delta of a target")
         if delta is None:
             return self.builder.opaque(zero_of, UNKNOWN, value)
         if isinstance(delta, Tracer) and delta.var.aval.form == "other":  # it may be lazy
@@ -104,7 +104,7 @@ class LoweredLoss:
     def outputs(self, updating: Updating | None) -> list[Any]:  # Any: tracers and constants
         """The results of the program."""
         if updating is not None:
-            self.builder.source = Source("update", "result")
+            self.builder.source = SourceInfo("update", "result")
             seen = map(updating.apart, [self.value, *self.also])
             return [*seen, *updating.scalars, *updating.states]
         if self.asked is not None:
@@ -112,7 +112,7 @@ class LoweredLoss:
         return [self.value, *self.also, *(self._leaving(w, d) for w, d in self.deltas.items())]
 
     def _leaving(self, weight: Weight, delta: Any) -> Any:  # Any: as in `deltas`
-        self.builder.source = Source("backward", "delta of a weight", weight.code, weight.offset)
+        self.builder.source = SourceInfo("backward", "delta of a weight", weight.code, weight.offset)
         return leaving(self.builder, delta)
 
     def program(self, updating: Updating | None) -> Program:
@@ -258,8 +258,8 @@ class Updating:
                 builder.effect(subtract_into, target, step)
 
 
-def _update_of(weight: Weight) -> Source:
-    return Source(
+def _update_of(weight: Weight) -> SourceInfo:
+    return SourceInfo(
         "update", f"update by {type(weight.optimizer.settings).__name__}", weight.code, weight.offset
     )
 
