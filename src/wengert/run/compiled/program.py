@@ -95,7 +95,7 @@ class PlanProgram:
 
 
 class TimedProgram(PlanProgram):
-    """The same lines, with a clock that is read after each.
+    """A straight line with a clock that is read after each equation.
 
     `note` is given what it showed in a run: at the begin, after each equation, when targets are there, when the changes
     are known, and after each effect; without targets one after all equations.
