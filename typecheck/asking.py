@@ -86,9 +86,9 @@ def case_gradients_of_unknown_shapes(
 def case_gradients_of_lists(
     loss: wg.DoubleLayer, a: wg.ArrayWeight, b: wg.ArrayWeight[tuple[int], np.float32], d: wg.DoubleWeight
 ) -> None:
-    assert_type(wg.gradients(loss, [a, a]).run(), tuple[Delta, ...])
-    assert_type(wg.gradients(loss, [d, d]).run(), tuple[float, ...])
-    assert_type(wg.gradients(loss, [a, a]).layers, tuple[wg.ArrayLayer, ...])
+    assert_type(wg.gradients(loss, [a, a]).run(), list[Delta])
+    assert_type(wg.gradients(loss, [d, d]).run(), list[float])
+    assert_type(wg.gradients(loss, [a, a]).layers, list[wg.ArrayLayer])
     first, _ = wg.gradients(loss, [a, b]).run()
     assert_type(first.dtype, np.dtype[np.float32])
     wg.gradients(loss, [1.0])  # E[arg-type]: incompatible type "list\[float\]"

@@ -99,9 +99,9 @@ def case_gradients_by_position(
 
 
 def case_gradients_of_a_list(loss: wg.DoubleLayer, ws: list[wg.DoubleWeight]) -> None:  # T47
-    assert_type(wg.gradients(loss, ws).run(), tuple[float, ...])
+    assert_type(wg.gradients(loss, ws).run(), list[float])
     assert_type(wg.gradients(loss, ws).map(len), wg.Do[int])
-    assert_type(wg.gradients(loss, ws).layers, tuple[wg.DoubleLayer, ...])
+    assert_type(wg.gradients(loss, ws).layers, list[wg.DoubleLayer])
 
 
 def case_derivatives_as_layers(

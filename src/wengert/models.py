@@ -7,7 +7,6 @@ Refuses to know: what a model computes, and ready-made layers.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias, TypeVar, cast
@@ -18,6 +17,7 @@ from wengert.graph import ArrayWeight, DoubleWeight, Weight
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown, unlifted
 from wengert.graph.order import below
+from wengert.graph.structures import parts_of, with_parts
 from wengert.graph.weights import data_of
 from wengert.ops import permute_dims, stop_gradient
 from wengert.plugins import Plugin
@@ -95,16 +95,6 @@ def _placed(model: object) -> Iterator[tuple[Weight, str, str]]:
 
 def _within(place: str, name: str) -> str:
     return f"{place}.{name}".strip(".") or "weight"
-
-
-def parts_of(x: object) -> Iterator[tuple[str, object]]:
-    """Parts of a model's part, by name; values of other libraries have none."""
-    if isinstance(x, Mapping):
-        yield from ((str(key), part) for key, part in x.items())
-    elif isinstance(x, list | tuple):
-        yield from ((str(i), part) for i, part in enumerate(x))
-    elif not isinstance(x, type) and not callable(getattr(type(x), "__get__", None)):
-        yield from getattr(x, "__dict__", {}).items()
 
 
 def map_weights(
@@ -311,24 +301,6 @@ def _changed(model: M, changes: Mapping[int, object]) -> M:
         stack.pop()
         if key not in made:
             changed = (x for x in inner if made.get(id(unlifted(x)), x) is not unlifted(x))
-            made[key] = part if next(changed, None) is None else _copied(part, made)
+            new = (made.get(id(unlifted(x)), x) for x in inner)
+            made[key] = part if next(changed, None) is None else with_parts(part, new)
     return cast(M, made[id(unlifted(model))])
-
-
-def _copied(part: Any, made: Mapping[int, object]) -> object:  # Any: a model's part of any class
-    def new(x: object) -> Any:  # Any: as above
-        return made.get(id(unlifted(x)), x)
-
-    if isinstance(part, tuple):
-        values = map(new, part)
-        return type(part)(*values) if hasattr(part, "_fields") else type(part)(values)
-    if isinstance(part, list):
-        return type(part)(map(new, part))
-    changed = copy.copy(part)
-    if isinstance(part, Mapping):
-        for name, x in part.items():
-            changed[name] = new(x)
-    else:
-        for name, x in vars(part).items():
-            object.__setattr__(changed, name, new(x))
-    return changed

@@ -23,6 +23,7 @@ INTERNAL = {
     "literal",
     "parameter",
     "part",
+    "variable",
 }  # how values enter a graph and leave a cell, and what is asked for together; not public
 
 

@@ -46,8 +46,8 @@ class TestQuestions:
         w, other = weight(3.0), weight(5.0)
         h = w * 2.0
         assert wg.gradients(h * h, (w, h, other)).run() == (24.0, 12.0, 0.0)
-        assert wg.gradients(h * h, [w, w]).run() == (24.0, 24.0)
-        assert wg.gradients(h * h, wrt=[w]).run() == (24.0,)
+        assert wg.gradients(h * h, [w, w]).run() == [24.0, 24.0]
+        assert wg.gradients(h * h, wrt=[w]).run() == [24.0]
 
     def test_d86_gradients_of_a_layer_that_a_bind_gives(self) -> None:
         @wg.differentiable

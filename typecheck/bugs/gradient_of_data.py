@@ -1,4 +1,4 @@
-"""The gradient with respect to an input is asked for; only weights have one."""
+"""The gradient with respect to an array is asked for; the loss knows it only as an expression of it."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from wengert.plugins import SGD
 
 image = np.ones((3, 3), np.float32)
 w = SGD(learning_rate=0.1).array_weight(np.ones((3, 3), np.float32), 3, 3, name="w")
-# bug: x = wg.literal(image, 3, 3)
-x = SGD(learning_rate=0.0).array_weight(image, 3, 3)
-(dx,) = wg.gradients(wg.sum(x * w), (x,)).run()
+x = wg.literal(image, 3, 3)
+# bug: dx = wg.gradients(wg.sum(x * w), image).run()
+dx = wg.gradients(wg.sum(x * w), x).run()
 print(dx.shape)

@@ -1,4 +1,4 @@
-"""The one weight is given alone, not in a tuple."""
+"""The one weight is given alone, and its derivative is unpacked as from a tuple."""
 
 import wengert as wg
 from wengert.plugins import SGD

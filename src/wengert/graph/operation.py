@@ -104,7 +104,8 @@ class Rules:
     The delta is summed back to the operand's shape afterwards if the operation `broadcasts`.
     `at_weight[i]`, where there is one, gives that delta as a lazy term if operand i is a weight.
     `batch` makes the same for many rows at once, as `Batch` says; without it they go one by one.
-    No delta passes a `detached` result. An `external` node has no rules: a `Do` makes its tape.
+    No delta passes a `detached` result; one arrives at a `variable`, whatever is below it, and goes no further.
+    An `external` node has no rules: a `Do` makes its tape.
 
     Rules that are `pure` promise to write into nothing that they are given, to keep none of it, and to depend on
     nothing else: plans may trace them. All others are given arrays that cannot be written to, and a result that they
@@ -117,6 +118,7 @@ class Rules:
     at_weight: Mapping[int, Rule] = field(default_factory=dict)
     broadcasts: bool = False
     detached: bool = False
+    variable: bool = False
     external: bool = False
     batch: Rule | None = None
     pure: bool = False
@@ -251,7 +253,8 @@ class Signature:
         options = dict(attributes)
         rules = operation.rules_for(kinds)
         result = rules.infer(kinds, **options)
-        trainable = rules.external or (not rules.detached and any(k.trainable for k in kinds))
+        begins = rules.external or rules.variable
+        trainable = begins or (not rules.detached and any(k.trainable for k in kinds))
         self.kind = with_role(result, Role.LAYER if trainable else Role.CONSTANT)
         self.cls = layer_class(result) if operation.listed else CLASSES.get(result.column, CLASSES[None])
         if rules.external:

@@ -52,22 +52,37 @@ def fields_of(cls: type) -> list[str]:
     return [f.name for f in dataclasses.fields(cls) if f.init]
 
 
-def leaves_of(x: object) -> tuple[list[Any], Rebuild]:  # Any: expressions and whatever a user put in a field
-    """All leaves of nested products, left to right, and what puts one of the same nesting together."""
-    if type(x) is tuple and not any(map(is_product, x)):
+Opened = tuple[list[object], Rebuild] | None
+
+
+def _product(x: object) -> Opened:
+    return parts_of(x) if is_product(x) else None
+
+
+def leaves_of(
+    x: object, opened: Callable[[object], Opened] = _product
+) -> tuple[list[Any], Rebuild]:  # Any: expressions and whatever a user put in a field
+    """All leaves of nested products, left to right, and what puts one of the same nesting together.
+
+    `opened` gives the parts of other structures, and None for a leaf; one within itself is a leaf there.
+    """
+    if type(x) is tuple and not any(map(opened, x)):
         return list(x), tuple
     leaves: list[object] = []
     plan: list[
         tuple[int, Rebuild] | None
     ] = []  # in postfix order: None takes a leaf, else n results become one
     todo: list[object] = [x]
+    around: set[int] = set()  # the identities of what is open
     while todo:
         item = todo.pop()
         if isinstance(item, _Rebuilding):
+            around.discard(item.of)
             plan.append((item.count, item.rebuild))
-        elif is_product(item):
-            parts, rebuild = parts_of(item)
-            todo.append(_Rebuilding(len(parts), rebuild))
+        elif id(item) not in around and (found := opened(item)) is not None:
+            parts, rebuild = found
+            around.add(id(item))
+            todo.append(_Rebuilding(len(parts), rebuild, id(item)))
             todo.extend(reversed(parts))
         else:
             leaves.append(item)
@@ -92,6 +107,7 @@ def leaves_of(x: object) -> tuple[list[Any], Rebuild]:  # Any: expressions and w
 class _Rebuilding:
     count: int
     rebuild: Rebuild
+    of: int
 
 
 def zero_of(data: object) -> Any:  # Any: the Delta that belongs to `data`

@@ -13,7 +13,7 @@ from wengert.run.ask import apply, assign, predict, train
 from wengert.run.cell import cell
 from wengert.run.compiled.cache import set_cache_limit
 from wengert.run.direct import differentiable
-from wengert.run.gradient import Gradients, gradients
+from wengert.run.gradient import Deltas, Gradients, gradients
 from wengert.run.sequential import Sequential
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ set_default_executor(Sequential())
 
 __all__ = [
     "Batched",
+    "Deltas",
     "Gradients",
     "Parallel",
     "Sequential",

@@ -30,6 +30,7 @@ from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import PORTION, below, is_bulky, last_readers
 from wengert.graph.store import Ref
 from wengert.graph.template import template_of
+from wengert.graph.variables import Substitution
 from wengert.graph.watchers import WATCHERS, watchers_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, dense
@@ -64,7 +65,7 @@ class Evaluation(Tapes):
 
     __slots__ = (
         *("buffers", "goes_back", "held", "order", "segments", "reach", "refs", "resolved"),
-        *("snapshot", "trains", "update"),
+        *("snapshot", "trains", "update", "variables"),
     )
 
     def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
@@ -76,6 +77,7 @@ class Evaluation(Tapes):
         self.goes_back = True  # else a value that nobody can ask for any more goes
         self.reach: Reach | None = None  # of such an evaluation
         self.refs: Refs = {}  # of weights that have other data in it
+        self.variables: Substitution | None = None  # for constants to which deltas go
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
         self.resolved: dict[Node, Signature] = {}
         self.segments = SegmentRuns(None)

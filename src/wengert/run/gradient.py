@@ -7,17 +7,22 @@ Refuses to know: who answers; the executor of the run does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Generic, Protocol, cast, overload
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, cast, overload
 
 from typing_extensions import TypeVar
 
+from wengert.arrays import is_array
 from wengert.control.do import Question
 from wengert.errors import ArgumentError, NotDifferentiableError
 from wengert.graph.binding import Data
 from wengert.graph.binding import at as bound_to
+from wengert.graph.expressions import Structure, Trainable
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown
+from wengert.graph.products import Rebuild
+from wengert.graph.structures import targets_in
+from wengert.graph.variables import Substitution, by_variables
 from wengert.graph.weights import Weight
 from wengert.run.ask import Loss, checked_loss
 from wengert.site import user_position
@@ -37,6 +42,10 @@ LC = TypeVar("LC")
 LD = TypeVar("LD")
 LE = TypeVar("LE")
 LG = TypeVar("LG", default=Any)  # Any: as `G`
+K = TypeVar("K")
+M = TypeVar("M", bound="Structure | Callable[..., object]")  # a model: a dataclass, or what is called
+N = TypeVar("N", bound="Named")
+M_co = TypeVar("M_co", covariant=True)
 D_co = TypeVar("D_co", covariant=True)
 L_co = TypeVar("L_co", covariant=True)
 
@@ -56,18 +65,59 @@ class Target(Protocol[D_co, L_co]):
     def _delta(self) -> D_co: ...
 
 
+class Named(Protocol):
+    """A NamedTuple."""
+
+    def _asdict(self) -> dict[str, Any]: ...  # Any: as typeshed declares it
+
+
+Mixed: TypeAlias = list[Expression] | list[Trainable] | list[Weight]
+# Any: of a structure in a structure no more is said
+Inner: TypeAlias = (
+    Structure | Callable[..., object] | tuple[Any, ...] | Several[Any] | Mapping[Any, Any] | None
+)
+
+
+if TYPE_CHECKING:
+
+    class Deltas(Generic[M_co]):
+        """A model with derivatives, which are data, in the places of expressions."""
+
+        # Any: the mypy plugin says of which type; an attribute that the model lacks it refuses
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: int) -> Any: ...
+        def __iter__(self) -> Iterator[Any]: ...
+        def __len__(self) -> int: ...
+
+else:
+
+    class Deltas(Generic[M_co]):
+        """A model with derivatives in the places of expressions, for annotations: when it runs it is a model."""
+
+
+class Wanted(NamedTuple):
+    """Targets of a question, the structure of the answer, and what stands for constants in the loss."""
+
+    targets: tuple[Expression, ...]
+    rebuild: Rebuild
+    variables: Substitution | None
+
+
 class Gradients(Question[D_co], Generic[D_co, L_co]):
     """The derivatives of a loss, to be run; `layers` are the same as expressions."""
 
-    __slots__ = ("_at", "_layers", "_loss", "_targets")
+    __slots__ = ("_asked", "_given", "_layers", "_wanted")
 
-    def __init__(self, loss: object, targets: tuple[Expression, ...], at: object = None) -> None:
-        """`at`: the loss with the data that some weights have in this run."""
-        super().__init__("gradients", loss if at is None else at, targets)
-        self._loss = loss
-        self._at = at
-        self._targets = targets
-        self._layers: tuple[Expression, ...] | None = None
+    def __init__(self, loss: object, wrt: object, at: Data | None = None) -> None:
+        """`at`: other data of some weights in this run."""
+        root = lift_any(loss)
+        targets, rebuild = targets_in(wrt)
+        asked, targets, variables = by_variables(root, targets)
+        self._wanted = wanted = Wanted(targets, rebuild, variables)
+        super().__init__("gradients", bound_to("gradients", asked, at), wanted)
+        self._given = root, wrt, at
+        self._asked = asked
+        self._layers: Any = None  # Any: as `L_co`
 
     @property
     def layers(self) -> L_co:
@@ -80,13 +130,18 @@ class Gradients(Question[D_co], Generic[D_co, L_co]):
             # at the top it would take a twentieth of what importing Wengert takes, and few programs ask
             from wengert.run.derivatives import derivatives
 
-            self._layers = derivatives(lift_any(self._loss), self._targets)
+            self._layers = self._wanted.rebuild(derivatives(self._asked, self._wanted.targets))
         return cast(L_co, self._layers)
 
     def __reduce__(self) -> tuple[type[Gradients[Any, Any]], tuple[object, ...]]:  # Any: of every type
-        return Gradients, (self._loss, self._targets, self._at)
+        return Gradients, self._given
 
 
+# No two of these fit one argument but for the last: where a type holds `Any`, mypy answers `Any` to two matches.
+@overload
+def gradients(loss: Loss, /, wrt: Target[A, LA], *, at: Data | None = None) -> Gradients[A, LA]: ...
+@overload
+def gradients(loss: Loss, /, wrt: N, *, at: Data | None = None) -> Gradients[Deltas[N], N]: ...
 @overload
 def gradients(
     loss: Loss, /, wrt: tuple[Target[A, LA]], *, at: Data | None = None
@@ -125,49 +180,80 @@ def gradients(
 @overload
 def gradients(
     loss: Loss, /, wrt: Several[Target[A, LA]], *, at: Data | None = None
-) -> Gradients[tuple[A, ...], tuple[LA, ...]]: ...
+) -> Gradients[list[A], list[LA]]: ...
 @overload  # a list of weights of several classes too; of one class the same as above, or mypy answers Any
 def gradients(
-    loss: Loss, /, wrt: Several[Target[G, LG]] | list[Expression] | list[Weight], *, at: Data | None = None
-) -> Gradients[tuple[G, ...], tuple[LG, ...]]: ...
+    loss: Loss, /, wrt: Several[Target[G, LG]] | Mixed, *, at: Data | None = None
+) -> Gradients[list[G], list[LG]]: ...
+@overload
+def gradients(
+    loss: Loss, /, wrt: Mapping[K, Target[A, LA]], *, at: Data | None = None
+) -> Gradients[dict[K, A], dict[K, LA]]: ...
+@overload  # Any: as in a list
+def gradients(
+    loss: Loss, /, wrt: dict[K, Trainable] | dict[K, Weight], *, at: Data | None = None
+) -> Gradients[dict[K, Any], dict[K, Any]]: ...
+@overload
+def gradients(loss: Loss, /, wrt: M, *, at: Data | None = None) -> Gradients[Deltas[M], M]: ...
+@overload  # Any: a structure within another; annotate what you get
+def gradients(
+    loss: Loss,
+    /,
+    wrt: tuple[Inner, *tuple[object, ...]]
+    | tuple[Target[Any, Any], Inner, *tuple[object, ...]]
+    | Several[Inner]
+    | Mapping[Any, Inner],
+    *,
+    at: Data | None = None,
+) -> Gradients[Any, Any]: ...
 def gradients(
     loss: Loss, /, wrt: Any, *, at: Data | None = None
 ) -> Gradients[Any, Any]:  # Any: typed by the overloads
-    """The derivative of a scalar loss with respect to each of `wrt`, 0 where it does not depend; no update.
+    """The derivative of a scalar loss by each expression of `wrt`, 0 where it does not depend; no update.
 
+    `wrt` is an expression, be it a weight, a layer or a literal, or a structure that holds some: a tuple, a list, a
+    dictionary, a dataclass, a layer of `nn`, in any nesting. The answer has its structure, with data in the places of
+    expressions; None and other parts stay. Shapes and dtypes are those of what is in `wrt`.
     `.layers` of the answer are the same derivatives as expressions, to build on: a penalty on a gradient, a
     product with a Hessian, a derivative of any order.
     `at` are other data for some weights below the loss, in this run only.
-    Raises as `train` for the loss, as `predict` for `at`; at the call ArgumentError where `wrt` is no tuple or list,
-    and NotDifferentiableError for one that no weight is below, to which no delta comes.
+    Raises as `train` for the loss, as `predict` for `at`; at the call ArgumentError where `wrt` holds no expression,
+    and NotDifferentiableError for an array or a mask in it.
     >>> from wengert.plugins import SGD
     >>> w = SGD(learning_rate=0.1).double_weight(3.0)
-    >>> gradients(w * w * w, (w,)).run()
-    (27.0,)
+    >>> gradients(w * w * w, w).run()
+    27.0
+    >>> from wengert import lift
+    >>> x = lift(5.0)
+    >>> gradients(w * x, {"w": w, "x": x}).run()
+    {'w': 5.0, 'x': 3.0}
     >>> (dw,) = gradients(w * w * w, (w,)).layers
     >>> gradients(dw * dw, (w,)).run()
     (972.0,)
     """
     checked_loss("gradients", loss)
-    return Gradients(loss, checked_targets(wrt), None if at is None else bound_to("gradients", loss, at))
+    check_targets("gradients", wrt)
+    return Gradients(loss, wrt, at)
 
 
-def checked_targets(wrt: object) -> tuple[Expression, ...]:
-    """The expressions of `wrt`; refuses each that no delta can reach, where 0 would be a wrong answer."""
-    if not isinstance(wrt, (tuple, list)):
+def check_targets(who: str, wrt: object) -> None:
+    """Refuse what holds no expression, and an item of a tuple or list that is none; nothing at all is nothing."""
+    targets, _ = targets_in(wrt)
+    for x in wrt if isinstance(wrt, (tuple, list)) else (wrt,):
+        if x is None or targets_in(x)[0]:
+            continue
+        if isinstance(x, Expression):
+            raise NotDifferentiableError(
+                f"{who}: {x!r} in `wrt` has no derivative: it is a mask\n  at {user_position()}"
+            )
+        if is_array(x) or isinstance(x, (int, float)):
+            raise NotDifferentiableError(
+                f"{who}: `wrt` has {shown(x)}, which is no expression and so no part of the loss; "
+                f"write x = wengert.lift(...), and use that in both places\n  at {user_position()}"
+            )
+        targets, wrt = (), x
+    if not targets and (wrt or not isinstance(wrt, (tuple, list, dict))):
         raise ArgumentError(
-            f"gradients: `wrt` is a tuple or a list of expressions, as in gradients(loss, (w,)); "
-            f"got {shown(wrt)}\n  at {user_position()}"
+            f"{who}: there is no weight and no other expression in {shown(wrt)}; `wrt` is one, or a tuple, a list, "
+            f"a dictionary, a model or another object that holds some\n  at {user_position()}"
         )
-    for x in wrt:
-        if not isinstance(x, Expression):
-            raise NotDifferentiableError(
-                f"gradients: `wrt` has {shown(x)}, which is no expression and so no part of the loss; "
-                f"make a weight of it and use that in both places\n  at {user_position()}"
-            )
-        if not x.kind.trainable:
-            raise NotDifferentiableError(
-                f"gradients: no weight is below {x!r}, so no delta is computed there; "
-                f"make a weight of it\n  at {user_position()}"
-            )
-    return tuple(wrt)

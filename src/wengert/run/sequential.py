@@ -33,6 +33,7 @@ from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.plans import WORTH, Plans, answer
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns
+from wengert.run.gradient import Wanted
 from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.nonfinite import explain
 from wengert.run.own import (
@@ -111,6 +112,8 @@ class Interpreter:
         """The tape of an expression, alive until the run or the `nested` part around it ends."""
         evaluation = self.engine.evaluation(context)
         x = lift_any(expression)
+        if evaluation.variables is not None:
+            x = evaluation.variables(x)
         if isinstance(evaluation, RunsOwn) and x.kind.trainable:
             evaluation.may_train(context.run)
         value = yield from evaluation.evaluate(x, context)
@@ -162,14 +165,13 @@ class Interpreter:
         return loss, rebuild(values)
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
-        """The deltas of the loss at each expression of the tuple `wrt`; no weight changes."""
+        """The deltas of the loss at each expression that is wanted, in their structure; no weight changes."""
         x, refs = _taken(loss)
-        targets = cast(
-            "tuple[Expression, ...]", wrt
-        )  # `gradients` has checked them; a weight is what it stores
-        if context.whole or refs or not all(isinstance(target, Weight) for target in targets):
-            return self._reading(partial(_gradients, targets), x, context, refs)
-        return part_gradients(self.engine.evaluation(context, goes_back=True), x, targets, context)
+        wanted = cast("Wanted", wrt)  # `gradients` has checked it; a weight is what it stores
+        if context.whole or refs or not all(isinstance(target, Weight) for target in wanted.targets):
+            return _rebuilt(wanted, self._reading(partial(_gradients, wanted), x, context, refs))
+        evaluation = self.engine.evaluation(context, goes_back=True)
+        return _rebuilt(wanted, part_gradients(evaluation, x, wanted.targets, context))
 
     def ahead(self, expression: object, context: Context, bell: Bell, /) -> None:
         """Begin what an expression waits for, as the run waits for something else."""
@@ -286,15 +288,20 @@ def _predict(x: Expression, context: Context, engine: Engine, refs: Refs, snapsh
         return handed_over(evaluation.value(x), x.kind, evaluation.buffers)
 
 
+def _rebuilt(wanted: Wanted, steps: Steps[tuple[Any, ...]]) -> Steps[Any]:
+    """The structure of an answer, from its parts."""
+    return wanted.rebuild((yield from steps))
+
+
 def _gradients(
-    targets: tuple[Expression, ...],
+    wanted: Wanted,
     loss: Expression,
     context: Context,
     engine: Engine,
     refs: Refs,
     snapshot: int,
 ) -> Steps[tuple[Any, ...]]:
-    plans = engine.plans
+    plans, targets = engine.plans, wanted.targets
     bound = None if plans is None else plans.find(loss, "gradients", targets)
     if bound is not None:
         with suppress(Interrupted):
@@ -308,6 +315,7 @@ def _gradients(
         if known is not None:
             with suppress(Interrupted):
                 return _with(known, loss, refs, snapshot).gradients(snapshot)
+        evaluation.variables = wanted.variables
         evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
         if evaluation.wanted:  # the deltas of single nodes
             evaluation.segments = SegmentRuns(None)

@@ -15,7 +15,7 @@ from wengert.arrays import HOST, Value
 from wengert.errors import ArgumentError, CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown, unlifted
-from wengert.models import parts_of
+from wengert.graph.structures import parts_of
 from wengert.nn import (
     Conv2d,
     Embedding,

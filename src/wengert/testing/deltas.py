@@ -39,8 +39,7 @@ def loss_of(result: Any, g: Value) -> Any:  # Any: an expression with data of g'
 
 def deltas_at_weights(result: Expression, weights: Sequence[Expression], g: Value) -> tuple[Value, ...]:
     """The deltas at `weights` when `g` arrives at `result`."""
-    found: tuple[Value, ...] = gradients(loss_of(result, g), list(weights)).run()
-    return found
+    return tuple(gradients(loss_of(result, g), list(weights)).run())
 
 
 def deltas_at_layers(function: Callable[..., Any], values: Sequence[Value], g: Value) -> tuple[Value, ...]:

@@ -1,0 +1,76 @@
+"""Structures that hold expressions: tuples, lists, dictionaries, dataclasses and other objects, in any nesting.
+
+Knows: the parts of a structure, and how one of the same classes is made of other parts, without its constructor.
+Refuses to know: which of its parts somebody is after.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from wengert.graph.kinds import Column
+from wengert.graph.node import Expression
+from wengert.graph.products import Rebuild, leaves_of
+
+_FLOATING: Final = frozenset({Column.DOUBLE, Column.FLOAT, Column.ARRAY, Column.OTHER})
+
+
+def parts_of(x: object) -> Iterator[tuple[str, object]]:
+    """Parts of a model's part, by name; values of other libraries have none."""
+    if isinstance(x, Mapping):
+        yield from ((str(key), part) for key, part in x.items())
+    elif isinstance(x, list | tuple):
+        yield from ((str(i), part) for i, part in enumerate(x))
+    elif not isinstance(x, type) and not callable(getattr(type(x), "__get__", None)):
+        yield from getattr(x, "__dict__", {}).items()
+
+
+def with_parts(x: Any, parts: Iterable[Any]) -> Any:  # Any: a structure of any class
+    """One like `x` with these parts, which are in the order of `parts_of`."""
+    if isinstance(x, tuple):
+        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
+    if isinstance(x, list):
+        return type(x)(parts)
+    changed = copy.copy(x)
+    if isinstance(x, Mapping):
+        changed.update(zip(x, parts, strict=True))
+    else:
+        for name, part in zip(vars(x), parts, strict=True):
+            object.__setattr__(changed, name, part)
+    return changed
+
+
+def targets_in(structure: object) -> tuple[tuple[Expression, ...], Rebuild]:
+    """The expressions of a structure that may have a delta, left to right, and what puts other parts in their places.
+
+    Any other part stays itself.
+    >>> from wengert import lift
+    >>> targets, rebuild = targets_in({"a": 1, "b": [lift(2.0), None]})
+    >>> rebuild(["delta"])
+    {'a': 1, 'b': ['delta', None]}
+    """
+    leaves, rebuild = leaves_of(structure, _opened)
+    places = [i for i, x in enumerate(leaves) if isinstance(x, Expression) and x.kind.column in _FLOATING]
+
+    def filled(values: Iterable[object]) -> Any:  # Any: as in `with_parts`
+        parts = list(leaves)
+        for place, value in zip(places, values, strict=True):
+            parts[place] = value
+        return rebuild(parts)
+
+    return tuple(leaves[i] for i in places), filled
+
+
+def _opened(x: object) -> tuple[list[object], Rebuild] | None:
+    if isinstance(x, Expression):
+        return None
+    parts = [part for _, part in parts_of(x)]
+    return (parts, partial(_rebuilt, x, parts)) if parts else None
+
+
+def _rebuilt(x: object, before: list[object], parts: Iterable[object]) -> object:
+    parts = list(parts)
+    return x if all(a is b for a, b in zip(parts, before, strict=True)) else with_parts(x, parts)

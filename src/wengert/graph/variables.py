@@ -1,0 +1,140 @@
+"""Derivatives by constants: the graph made again with variables in the places of literals, so that deltas reach them.
+
+Knows: that no delta is computed where no weight is below; that what does not depend on a replaced node stays itself,
+so that a graph whose literal has been a variable once is that graph the next time, too.
+Refuses to know: runs, and which derivative is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from wengert.graph.kinds import Kind, Role, with_role
+from wengert.graph.node import Expression, Node, new_node
+from wengert.graph.operation import Operation, Rules, Signature
+from wengert.graph.order import below
+from wengert.graph.template import CellSignature, Template
+
+VARIABLE: Final = Operation(
+    "variable",
+    Rules(
+        lambda kinds: kinds[0],
+        lambda case, x: x,
+        batch=lambda batch, x: batch.again(x),
+        variable=True,
+        pure=True,
+    ),
+)
+_variables: Final[WeakValueDictionary[int, Node]] = (
+    WeakValueDictionary()
+)  # by the identity of what each holds
+_signatures: Final[WeakKeyDictionary[CellSignature, dict[tuple[Kind, ...], CellSignature]]] = (
+    WeakKeyDictionary()
+)
+
+
+class Substitution:
+    """Other expressions in the places of some; a node above one of them is made again, once, where it was written.
+
+    >>> from wengert import lift
+    >>> x = lift(2.0)
+    >>> Substitution({x: lift(5.0)})(x * x + 1.0).predict().run()
+    26.0
+    """
+
+    def __init__(self, changes: Mapping[Node, Expression] | None = None) -> None:
+        self._made: dict[Expression, Expression] = {}
+        for x, new in (changes or {}).items():
+            self._put(x, new)
+
+    def __call__(self, root: Expression) -> Expression:
+        for node in below(root, self._made)[0]:
+            self._made[node] = self._again(node)
+        return self._made.get(root, root)
+
+    def variable(self, x: Expression) -> Expression:
+        """What stands for `x` from now on: itself made again, or a variable of its value where no delta comes."""
+        new = self(x)
+        if not new.kind.trainable:
+            self._put(x, new := _variable(new))
+        return new
+
+    def again(self, node: Node) -> Node:
+        """What stands for a node that is no change itself."""
+        found = self(node)
+        assert isinstance(found, Node), "only what is changed becomes a weight"
+        return found
+
+    def _put(self, x: Expression, new: Expression) -> None:
+        self._made[x] = self._made[new] = new
+
+    def _again(self, node: Node) -> Node:
+        signature, operands = node.signature, list(node.operands)
+        kinds = list(signature.kinds)
+        for i in signature.nodes:
+            operands[i] = new = self._made.get(operands[i], operands[i])
+            if new is not node.operands[i]:
+                kinds[i] = with_role(kinds[i], new.kind.role)
+        if all(x is y for x, y in zip(operands, node.operands, strict=True)):
+            return node
+        signature = _of_kinds(signature, tuple(kinds))
+        kind = with_role(node.kind, signature.kind.role)
+        return new_node(type(node), kind, signature, tuple(operands), node.code, node.offset)
+
+
+def by_variables(
+    loss: Expression, targets: tuple[Expression, ...]
+) -> tuple[Expression, tuple[Expression, ...], Substitution | None]:
+    """A loss and targets that deltas reach, and what has been put in whose place; None if they do by themselves."""
+    if all(x.kind.trainable for x in targets):
+        return loss, targets, None
+    made = Substitution()
+    for x in sorted(
+        targets, key=lambda x: x.serial if isinstance(x, Node) else 0
+    ):  # one may be below another
+        made.variable(x)
+    return made(loss), tuple(map(made, targets)), made
+
+
+def _variable(x: Expression) -> Node:
+    """The variable of a constant, one while it is in use."""
+    made = _variables.get(id(x))
+    if made is None:
+        signature = VARIABLE.signature((x.kind,), ())
+        made = new_node(signature.cls, signature.kind, signature, (x,), x.code, x.offset)
+        made = _variables.setdefault(id(x), made)
+    return made
+
+
+def _of_kinds(signature: Signature, kinds: tuple[Kind, ...]) -> Signature:
+    """A signature for operands that differ in their roles."""
+    if kinds == signature.kinds:
+        return signature
+    if not isinstance(signature, CellSignature):
+        return signature.operation.signature(kinds, signature.attributes)
+    known = _signatures.setdefault(signature, {})
+    if kinds not in known:
+        template = signature.template
+        cls: Callable[..., CellSignature] = type(signature)  # as its base makes it
+        given = kinds[: template.given]
+        known[kinds] = cls(signature.operation, given, _traced_again(template, kinds), signature.attributes)
+    return known[kinds]
+
+
+def _traced_again(template: Template, kinds: tuple[Kind, ...]) -> Template:
+    """The template for operands of other roles; recursion is as deep as cells call each other."""
+    changes: dict[Node, Node] = {}
+    for x, of in zip(template.parameters, kinds, strict=False):
+        role = Role.CONSTANT if of.role is Role.LITERAL else of.role
+        if x.kind.role is not role:
+            changes[x] = new_node(type(x), with_role(x.kind, role), x.signature, x.operands, x.code, x.offset)
+    made = Substitution(changes)
+    return replace(
+        template,
+        parameters=tuple(changes.get(x, x) for x in template.parameters),
+        nodes=[made.again(x) for x in template.nodes],
+        results=tuple(map(made, template.results)),
+    )
