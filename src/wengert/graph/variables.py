@@ -56,14 +56,14 @@ class Substitution:
         return self._made.get(root, root)
 
     def variable(self, x: Expression) -> Expression:
-        """What stands for `x` from now on: itself made again, or a variable of its value where no delta comes."""
+        """Put `x` made again in its own place from now on, or a variable of its value where no delta would come."""
         new = self(x)
         if not new.kind.trainable:
             self._put(x, new := _variable(new))
         return new
 
     def again(self, node: Node) -> Node:
-        """What stands for a node that is no change itself."""
+        """The node in the place of one that no weight replaces."""
         found = self(node)
         assert isinstance(found, Node), "only what is changed becomes a weight"
         return found
