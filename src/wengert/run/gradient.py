@@ -44,7 +44,7 @@ LE = TypeVar("LE")
 LG = TypeVar("LG", default=Any)  # Any: as `G`
 K = TypeVar("K")
 M = TypeVar("M", bound="Structure | Callable[..., object]")  # a model: a dataclass, or what is called
-N = TypeVar("N", bound="Named")
+N = TypeVar("N", bound="NamedFields")
 M_co = TypeVar("M_co", covariant=True)
 D_co = TypeVar("D_co", covariant=True)
 L_co = TypeVar("L_co", covariant=True)
@@ -65,7 +65,7 @@ class Target(Protocol[D_co, L_co]):
     def _delta(self) -> D_co: ...
 
 
-class Named(Protocol):
+class NamedFields(Protocol):
     """A NamedTuple."""
 
     def _asdict(self) -> dict[str, Any]: ...  # Any: as typeshed declares it
