@@ -17,7 +17,7 @@ import wengert as wg
 from tests.optimizers import WithAdam, WithMomentum
 from tests.run.planned import Network, Watched, eager, plain, same, trained
 from wengert.plugins import SGD
-from wengert.run.compiled.interrupted import Interrupted
+from wengert.run.commit import Interrupted
 
 OPTIMIZERS: dict[str, Callable[[], Any]] = {  # Any: settings classes take different keywords
     "SGD": lambda: SGD(learning_rate=0.1),

@@ -16,7 +16,7 @@ from tests.optimizers import WithAdam
 from tests.run.planned import eager, plain, same
 from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
-from wengert.run.compiled import compiler, length, plans, segment
+from wengert.run.compiled import compiler, plans, segment
 from wengert.run.compiled.segment import Segment, SegmentRun
 
 # Any: settings, weights and expressions of every column
@@ -36,10 +36,9 @@ def short(most: int = 40, part: int = 12) -> Iterator[Counter[str]]:
         return call
 
     with (
-        patch.object(length, "MOST", most),
         patch.object(plans, "MOST", most),
         patch.object(segment, "MOST", most),
-        patch.object(length, "_PART", part),
+        patch.object(segment, "_PART", part),
         patch.object(compiler, "traced_segment", counted("made", compiler.traced_segment)),
         patch.object(compiler, "traced_backward", counted("made", compiler.traced_backward)),
         patch.object(Segment, "evaluate", counted("forward", Segment.evaluate)),
@@ -178,9 +177,9 @@ def test_a_failure_in_a_part_changes_nothing_and_says_where() -> None:
 def test_parts_follow_each_other_and_are_as_long_as_said() -> None:
     net = Numbers(SGD(learning_rate=0.0))
     nodes, _ = wg.graph.order.below(net.loss(0), ())
-    with patch.object(length, "_PART", 12):
-        parts = [*length.parts_of(nodes)]
+    with patch.object(segment, "_PART", 12):
+        parts = [*segment.cut(nodes)]
     assert [node for part in parts for node in part] == nodes
     assert len(parts) > 3
-    assert all(length.operations(part) <= 12 for part in parts)
-    assert [len(part) for part in length.parts_of(nodes)] == [len(nodes)]
+    assert all(segment.operations(part) <= 12 for part in parts)
+    assert [len(part) for part in segment.cut(nodes)] == [len(nodes)]

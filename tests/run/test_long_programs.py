@@ -12,8 +12,8 @@ import wengert as wg
 from tests.run.planned import eager, plain
 from wengert.graph.order import below
 from wengert.plugins import SGD
-from wengert.run.compiled import length
 from wengert.run.compiled import plans as plans_module
+from wengert.run.compiled import segment
 
 W = SGD(learning_rate=0.1).array_weight(np.full(3, 0.5, np.float64))
 
@@ -38,8 +38,8 @@ def loss(cells: int) -> Any:
 @pytest.mark.parametrize(("most", "short"), [(1 + 1 + 4 * (1 + 3 + 6), True), (1 + 4 * (1 + 3 + 6), False)])
 def test_a_cell_is_as_long_as_what_it_does(most: int, short: bool) -> None:
     nodes, _ = below(loss(4), ())
-    with patch.object(length, "MOST", most):
-        assert length.is_short(nodes) is short
+    with patch.object(segment, "MOST", most):
+        assert segment.is_short(nodes) is short
 
 
 @pytest.mark.parametrize(("most", "plans"), [(1_000, True), (30, False)])

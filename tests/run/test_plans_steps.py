@@ -19,7 +19,7 @@ from tests.run.planned import Watched, plain, same
 from wengert import run
 from wengert.plugins import SGD
 from wengert.run import Sequential
-from wengert.run.compiled import length, program
+from wengert.run.compiled import program, segment
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import Plans
 
@@ -188,4 +188,4 @@ def test_light_is_told_by_shapes() -> None:
     small, large = (SGD(learning_rate=0.0).array_weight(np.ones((n, n))) for n in (8, 128))
     for w, light in ((small, True), (large, False)):
         nodes, _ = wg.graph.order.below(wg.tanh(w * w), ())
-        assert length.is_light(nodes) is light
+        assert segment.is_light(nodes) is light

@@ -17,7 +17,7 @@ from tests.run.drawn import Draw, Layer, Maker
 from wengert import ArrayLayer, Do, Tape
 from wengert.graph.operand import external
 from wengert.plugins import SGD
-from wengert.run.compiled.compiler import PathProgram
+from wengert.run.compiled.backward import BackwardProgram
 from wengert.run.compiled.segment import Segment, SegmentBackward
 from wengert.run.evaluation import SegmentRuns
 
@@ -42,7 +42,7 @@ def programs_counted() -> Iterator[dict[str, int]]:
     with (
         counting(Segment, "evaluate", "forward"),
         counting(SegmentBackward, "run", "backward"),
-        counting(PathProgram, "back", "way"),
+        counting(BackwardProgram, "back", "way"),
         counting(SegmentRuns, "open", "opened"),
     ):
         yield calls

@@ -27,6 +27,7 @@ from wengert.arrays import (
 )
 from wengert.arrays.changes import Change, all_set
 from wengert.arrays.ownership import ALONE, owners, unshared
+from wengert.control import Run
 from wengert.errors import ShapeError, raise_all
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
@@ -201,3 +202,15 @@ def _densely(step: Value, old: Value, in_place: bool) -> tuple[Value, list[Chang
     return _lazily(
         LazyDelta((), 1.0, step), old, in_place
     )  # never `old - step`: of shape () that is no array
+
+
+class Interrupted(Exception):
+    """A program failed before anything had changed: the interpreter runs the expression, and says why."""
+
+
+def settle(run: Run, value: Value) -> None:
+    """The last moment at which a run can stop with nothing changed: cancelled (D18), or with its loss refused."""
+    try:
+        run.settle(value)
+    except Exception as refusal:
+        raise Interrupted from refusal

@@ -34,9 +34,8 @@ from wengert.graph.variables import Substitution
 from wengert.graph.watchers import WATCHERS, watchers_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, dense
-from wengert.run.compiled.interrupted import Interrupted
-from wengert.run.compiled.length import parts_of
-from wengert.run.compiled.segment import SegmentRun, Segments
+from wengert.run.commit import Interrupted
+from wengert.run.compiled.segment import SegmentRun, Segments, cut
 from wengert.run.loops import (
     ONE_THREAD,
     PASSING,
@@ -142,7 +141,7 @@ class Evaluation(Tapes):
     def _advance_in_parts(self, nodes: list[Node], run: Run, ends: Ends | None) -> int:
         """As `advance`, each part by a program of its own, if it has one."""
         done = 0
-        for part in parts_of(nodes):
+        for part in cut(nodes):
             computed = self._advance(part, run, True, ends)
             done += computed
             if computed < len(part):

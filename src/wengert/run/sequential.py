@@ -28,8 +28,8 @@ from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.careful import Changed, Changes, Watched
+from wengert.run.commit import Interrupted
 from wengert.run.compiled.backward import BackwardPrograms
-from wengert.run.compiled.interrupted import Interrupted
 from wengert.run.compiled.plans import WORTH, Plans, answer
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns

@@ -26,9 +26,8 @@ from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place, Schedule, scheduled
 from wengert.run.batching.traversal import KnownValues, region_of
 from wengert.run.cell import is_open
-from wengert.run.commit import commit
+from wengert.run.commit import Interrupted, commit, settle
 from wengert.run.compiled.cache import Cache, Item
-from wengert.run.compiled.interrupted import Interrupted, settle
 from wengert.run.compiled.plans import Mode, Plans
 from wengert.run.tapes import handed_over
 

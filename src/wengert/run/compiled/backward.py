@@ -7,24 +7,27 @@ Refuses to know: what the program does, and how segments went forward.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from wengert.arrays import Value
 from wengert.control import Run
 from wengert.graph.node import Expression, Node
 from wengert.graph.weights import Weight
 from wengert.later import later
-from wengert.run.compiled.cache import Cache, Item
-from wengert.run.compiled.interrupted import Interrupted
+from wengert.run.commit import Interrupted
+from wengert.run.compiled.cache import Cache, Item, RunCounts
 from wengert.run.compiled.segment import SegmentRun
 from wengert.run.evaluation import Evaluation
 from wengert.run.tapes import OwnTape, nowhere
 
+if TYPE_CHECKING:  # loaded with the first program
+    from wengert.run.compiled.plan import Plan
+
 _traced_path = later("wengert.run.compiled.compiler", "traced_path")
 _MOST_STEPS: Final = 256  # segments and binds; a longer way seldom comes back
-_MOST_COUNTS: Final = 1024
 
 
 class Bind(NamedTuple):
@@ -42,22 +45,46 @@ class Path(NamedTuple):
     steps: list[SegmentRun | Bind]  # last first
     weights: list[Weight]
 
+    def values(self) -> list[Value]:
+        """All that was read and found on the way there, after what nobody reads."""
+        values: list[Value] = [None]
+        for step in reversed(self.steps):
+            if isinstance(step, Bind):
+                values.append(step.value)
+            else:
+                values += step.inputs
+                values += step.computed
+        return values
+
 
 class BackwardProgram(Item):
-    """The program of one path."""
+    """The program of one path: what is left of a training is a plan whose literals are the values on the way."""
+
+    def __init__(self, plan: Plan, sources: Sequence[int], settings: Sequence[object]) -> None:
+        super().__init__()
+        self.plan = plan
+        self.pick: Callable[[Sequence[Value]], tuple[Value, ...]] = itemgetter(0, 0, *sources)
+        self.settings = settings  # they have to live as long as their ids count
+
+    def size(self) -> int:
+        return self.plan.size()
+
+    def let_go(self) -> None:
+        self.plan.let_go()
 
     def back(self, path: Path, snapshot: int, run: Run) -> Callable[[], Value]:
         """Maker of the changes of weights, which are computed here. Raises Interrupted where the program fails."""
-        raise NotImplementedError
+        _, _, *literals = self.pick(path.values())
+        _, change = self.plan.with_leaves(path.weights, literals).computed(run, snapshot)
+        return change
 
 
 class BackwardPrograms:
     """All that one interpreter has."""
 
     def __init__(self, worth: int, program: Any = None) -> None:  # Any: as `Segments`
-        self._worth = worth
+        self._runs = RunCounts(worth)
         self._program = program
-        self._counts: dict[object, tuple[int, int]] = {}  # as in `Segments`
         self._made: Cache[object, BackwardProgram] = Cache()
 
     def back(self, evaluation: Evaluation, loss: Expression, run: Run) -> Callable[[], Value] | None:
@@ -73,21 +100,13 @@ class BackwardPrograms:
             with suppress(Interrupted):
                 return way.back(path, evaluation.snapshot, run)
             return None
-        if self._earned(path.key):
+        if self._runs.earned(path.key):
             made, early = _traced_path(path, loss, self._program)
             if early:
-                self._counts[path.key] = self._worth - 1, self._worth  # the next run may tell
+                self._runs.soon(path.key)
             elif made is not None:
                 self._made.keep(path.key, made)
         return None
-
-    def _earned(self, key: object) -> bool:
-        runs, needed = self._counts.get(key, (0, self._worth))
-        earned = runs + 1 >= needed
-        self._counts[key] = (0, 2 * needed) if earned else (runs + 1, needed)  # as in `Segments`
-        if len(self._counts) > _MOST_COUNTS:
-            self._counts.pop(next(iter(self._counts)), None)
-        return earned
 
 
 def path_of(evaluation: Evaluation, loss: Expression) -> Path | None:

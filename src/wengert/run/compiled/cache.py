@@ -1,7 +1,8 @@
 """The cache of programs and schedules: what all executors of the process keep, within one number of bytes.
 
 Knows: that the least recently used goes first, whichever executor it is of; that a cache dies with its executor, and
-what it kept no longer counts; that what was used last stays, or a model larger than the limit would have no program.
+what it kept no longer counts; that what was used last stays, or a model larger than the limit would have no program;
+that a structure earns a program by coming back.
 Refuses to know: what a key stands for, and what is kept.
 """
 
@@ -23,6 +24,7 @@ LINE: Final = (
 _ROOM: Final = (
     0.875  # of the limit, which is left after letting go: not every new program has to look at all others
 )
+_MOST_COUNTS: Final = 4096  # structures
 clock: Final = count(1).__next__
 _LOCK: Final = RLock()  # the collector may run a destructor, and that an expression, while somebody holds it
 
@@ -168,3 +170,27 @@ def set_cache_limit(limit: int) -> int:
         before, _BUDGET.limit = _BUDGET.limit, limit
         _BUDGET.trim()
     return before
+
+
+class RunCounts:
+    """Runs of the interpreter by structure, and how many make a program worth its while."""
+
+    def __init__(self, worth: int) -> None:
+        self._worth = worth
+        self._counts: dict[object, tuple[int, int]] = {}  # runs, and how many are needed
+
+    def earned(self, key: object) -> bool:
+        """Count a run; whether it should be traced this time.
+
+        Should the programs have to go for others, or be none, it takes twice as many runs until the next ones.
+        """
+        runs, needed = self._counts.get(key, (0, self._worth))
+        earned = runs + 1 >= needed
+        self._counts[key] = (0, 2 * needed) if earned else (runs + 1, needed)
+        if len(self._counts) > _MOST_COUNTS:
+            self._counts.pop(next(iter(self._counts)), None)
+        return earned
+
+    def soon(self, key: object) -> None:
+        """Have the next run traced: this one could not tell."""
+        self._counts[key] = self._worth - 1, self._worth

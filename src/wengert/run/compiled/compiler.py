@@ -12,13 +12,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 from wengert.arrays import Value
 from wengert.arrays.abstract import UNKNOWN
 from wengert.arrays.infer import aval_of
-from wengert.control import Run
 from wengert.graph.kinds import Column, Kind, kind, with_role
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import found_kind
@@ -34,7 +32,7 @@ from wengert.program.program import Program, Var, vars_in
 from wengert.run.compiled.backward import BackwardProgram, Bind, Path
 from wengert.run.compiled.binder import Binder, in_steps
 from wengert.run.compiled.lowered import LoweredLoss, lowered_in_steps, seed_of
-from wengert.run.compiled.plan import Bound, Plan
+from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import Mode
 from wengert.run.compiled.program import PlanProgram, simplified
 from wengert.run.compiled.segment import Segment, SegmentBackward, SegmentRun, form_of, parts_of
@@ -243,34 +241,9 @@ def _together(indices: Sequence[int], *deltas: Value) -> Parts:
 # -- paths back --------------------------------------------------------------------------------------------------
 
 
-class PathProgram(BackwardProgram):
-    """The program of one way."""
-
-    def __init__(self, plan: Plan, sources: Sequence[int], settings: Sequence[object]) -> None:
-        super().__init__()
-        self.plan = plan
-        self.pick: Callable[[Sequence[Value]], tuple[Value, ...]] = itemgetter(0, 0, *sources)
-        self.settings = settings  # they have to live as long as their ids count
-
-    def size(self) -> int:
-        return self.plan.size()
-
-    def let_go(self) -> None:
-        self.plan.let_go()
-
-    def back(self, path: Path, snapshot: int, run: Run) -> Callable[[], Value]:
-        """Maker of the changes of weights, which are computed here. Raises Interrupted where the program fails."""
-        _, _, *literals = self.pick(_values(path))
-        weights = tuple(path.weights)
-        _, change = Bound(self.plan, weights, [w.ref for w in weights], tuple(literals), ()).computed(
-            run, snapshot
-        )
-        return change
-
-
 def traced_path(
     path: Path, loss: Expression, program: Callable[[Program], PlanProgram] | None
-) -> tuple[PathProgram | None, bool]:
+) -> tuple[BackwardProgram | None, bool]:
     """The program of a way that an evaluation has gone, None if there can be none; whether another run may tell."""
     try:
         low = _LoweredPath(path)
@@ -279,7 +252,7 @@ def traced_path(
     except _FAILURES:  # the interpreter meets it, and says whose it is
         return None, True
     plan = Plan(low.done(), _unbound, program or PlanProgram, stacking=False)
-    way = PathProgram(plan, low.sources, [w.settings for w in path.weights])
+    way = BackwardProgram(plan, low.sources, [w.settings for w in path.weights])
     return way if plan.updating and plan.ready else None, plan.early
 
 
@@ -287,20 +260,8 @@ def _unbound(stepped: Sequence[Weight]) -> Binder:
     return lambda root: None
 
 
-def _values(path: Path) -> list[Value]:
-    """All that was read and found on the way there, after what nobody reads."""
-    values: list[Value] = [None]
-    for step in reversed(path.steps):
-        if isinstance(step, Bind):
-            values.append(step.value)
-        else:
-            values += step.inputs
-            values += step.computed
-    return values
-
-
 class _LoweredPath:
-    """All segments of a path as one list of operations; values are inputs, `sources` their places in `_values`."""
+    """All segments of a path as one list of operations; values are inputs, `sources` their places in `Path.values`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

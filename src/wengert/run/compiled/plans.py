@@ -22,7 +22,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.later import later
 from wengert.run.compiled.cache import Cache, clock, grown
-from wengert.run.compiled.length import MOST, has_cells, is_light, operations
+from wengert.run.compiled.segment import MOST, has_cells, is_light, operations
 from wengert.run.evaluation import Evaluation
 
 if TYPE_CHECKING:

@@ -2,14 +2,18 @@
 
 Knows: that whoever comes later may read the value of any node, so that the first program gives all of them; that only
 the run tells which nodes a delta arrives at, so that there is a backward program for each case; that deltas leave one
-by one, in the interpreter's order, to be added to what has arrived from elsewhere.
+by one, in the interpreter's order, to be added to what has arrived from elsewhere; how long a program may be, where a
+cell is as long as what it does and Python takes 0.3 ms and 25 KB to compile an operation, and where nodes that are
+more are cut into parts with programs of their own.
 Refuses to know: who sends and gets deltas, and weights: they are values that a segment reads.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
+from math import prod
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,15 +21,14 @@ from wengert.arrays import ARRAY_CLASS, Value, all_quiet, is_array
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, UNRESOLVED, Signature
-from wengert.graph.template import Parts, Template, template_of
+from wengert.graph.template import CellSignature, Parts, Template, template_of
 from wengert.later import later
+from wengert.run.commit import Interrupted
 from wengert.run.compiled.binder import matcher
-from wengert.run.compiled.cache import Cache, Item, grown
-from wengert.run.compiled.interrupted import Interrupted
-from wengert.run.compiled.length import MOST, is_short
+from wengert.run.compiled.cache import Cache, Item, RunCounts, grown
 from wengert.run.loops import Inside, Values, arguments_of
 
-if TYPE_CHECKING:  # loaded with the first program
+if TYPE_CHECKING:
     from wengert.run.compiled.program import PlanProgram
 
 Form = tuple[object, ...]
@@ -248,7 +251,6 @@ def _entered(
 Alike = tuple[int, Signature, Signature]
 
 _ALIKE: Final = 8  # of as many nodes, with the same first and last one
-_MOST_COUNTS: Final = 4096
 _signature = attrgetter("signature")
 
 
@@ -261,10 +263,9 @@ class Segments:
         program: Callable[..., PlanProgram] | None = None,
         admits: Callable[[Sequence[Node]], bool] | None = None,
     ) -> None:
-        self._worth = worth
         self._program = program
         self._admits = admits  # what else a segment has to be, if it is anything
-        self._counts: dict[int, tuple[int, int]] = {}  # runs of the interpreter, and how many a program needs
+        self._runs = RunCounts(worth)
         self._made: Cache[Alike, Segment] = Cache(_ALIKE)
 
     def evaluate(
@@ -288,7 +289,8 @@ class Segments:
             if found is not None:
                 self._made.use(key, segment)
                 return found
-        if not (self._earned(nodes) if allowed is None else self._admitted(nodes) and allowed()):
+        earned = self._runs.earned(hash(tuple(map(_signature, nodes)))) if allowed is None else True
+        if not (earned and self._admitted(nodes) and (allowed is None or allowed())):
             return None
         made: Segment | None = _traced_segment(nodes, values, self._program)
         found = None if made is None else made.evaluate(nodes, values)
@@ -296,18 +298,67 @@ class Segments:
             self._made.keep(key, made)
         return found
 
-    def _earned(self, nodes: Sequence[Node]) -> bool:
-        """Count a run; whether it should be traced this time."""
-        key = hash(tuple(map(_signature, nodes)))
-        runs, needed = self._counts.get(key, (0, self._worth))
-        earned = runs + 1 >= needed
-        # should the programs have to go for others, or be none, it takes twice as many runs until the next ones
-        self._counts[key] = (0, 2 * needed) if earned else (runs + 1, needed)
-        if len(self._counts) > _MOST_COUNTS:
-            self._counts.pop(next(iter(self._counts)), None)
-        if not earned:
-            return False
-        return self._admitted(nodes)
-
     def _admitted(self, nodes: Sequence[Node]) -> bool:
         return is_short(nodes) and (self._admits is None or self._admits(nodes))
+
+
+# -- lengths ----------------------------------------------------------------------------------------
+
+MOST: Final = 20_000  # operations
+_LIGHT: Final = (
+    8_192  # elements of a node's operands and result: 32 KB, which an addition goes through in 5 us
+)
+_PART: Final = 5_000  # of them in a part of what is longer: making the program of one takes 0.5 s
+
+
+def operations(nodes: Sequence[Node]) -> int:
+    """The operations in nodes, with what is in those that are cells; more than `MOST` are not all counted."""
+    return _counted(Counter[Signature](map(_signature, nodes)))
+
+
+def is_short(nodes: Sequence[Node]) -> bool:
+    """Whether nodes, with what is in those that are cells, are not too many for a program."""
+    return operations(nodes) <= MOST
+
+
+def is_light(nodes: Sequence[Node]) -> bool:
+    """Whether nodes are small, so that making a plan takes far longer than running them, up to 60 times."""
+    counts = Counter(map(_signature, nodes))
+    elements: int = sum(
+        count * sum(prod(k.shape) for k in (signature.kind, *signature.kinds) if k.shape is not None)
+        for signature, count in counts.items()
+    )
+    return elements < _LIGHT * len(nodes)
+
+
+def has_cells(nodes: Sequence[Node]) -> bool:
+    """Whether one of the nodes is a cell."""
+    return any(isinstance(node.signature, CellSignature) for node in nodes)
+
+
+def cut(nodes: Sequence[Node]) -> Iterator[list[Node]]:
+    """Neighbours that are about 5,000 operations together, or one cell that is longer."""
+    lengths: dict[Signature, int] = {}
+    begin = total = 0
+    for at, node in enumerate(nodes):
+        signature = node.signature
+        length = lengths.get(signature)
+        if length is None:
+            length = lengths[signature] = _counted(Counter[Signature]([signature]))
+        if total and total + length > _PART:
+            yield [*nodes[begin:at]]
+            begin, total = at, 0
+        total += length
+    yield [*nodes[begin:]]
+
+
+def _counted(waiting: Counter[Signature]) -> int:
+    """The operations in so many nodes of each signature; more than `MOST` are not all counted."""
+    found = 0
+    while waiting and found <= MOST:
+        one, times = waiting.popitem()
+        found += times
+        if isinstance(one, CellSignature):
+            for inner, count in Counter[Signature](map(_signature, one.template.nodes)).items():
+                waiting[inner] += count * times
+    return found
