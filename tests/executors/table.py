@@ -622,6 +622,25 @@ def three_cells_of_several_results(w: Weights) -> Graph:
     return graph
 
 
+@program
+def a_cell_that_gets_one_operand_twice(w: Weights) -> Graph:
+    """Three deltas arrive at the operand: the order in which they are added up is told by the last bit."""
+    a, table = w(6, 3), w(5, 3)
+
+    @wg.cell
+    def node(left: Layer, right: Layer) -> Layer:
+        return wg.tanh(wg.concat((left, right), axis=0) @ a) * right - left
+
+    def graph(s: Step) -> Sequence[Layer]:
+        seen = []
+        for i in s.labels(5, 8):
+            x = wg.take(table, int(i))
+            seen.append(node(x, x) * s.array(3) + x * 0.3)
+        return seen
+
+    return graph
+
+
 # -- binds --------------------------------------------------------------------------------------------------
 
 

@@ -103,9 +103,10 @@ def capture(
         )
         if signature.mode == CELL:
             template = template_of(signature)
-            inside = [
-                made.passed(x, node) if signature.kinds[i].trainable else x for i, x in enumerate(inputs)
-            ]
+            inside = list(inputs)
+            for i in reversed(range(len(inputs))):  # way back: the delta of the first operand is sent first
+                if signature.kinds[i].trainable:
+                    inside[i] = made.passed(inputs[i], node)
             frames.append((iter(template.nodes), dict(zip(template.inputs, inside, strict=True)), node))
         elif signature.operation is PART and isinstance(inputs[0], tuple):  # the results of a cell
             table[node] = made.passed(inputs[0][dict(signature.attributes)["index"]], node)
