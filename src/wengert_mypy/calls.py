@@ -6,10 +6,10 @@ Refuses to know: which rule is asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from mypy.nodes import EllipsisExpr, Expression, ListExpr, NameExpr, SliceExpr, StarExpr, TupleExpr
+from mypy.nodes import CallExpr, EllipsisExpr, Expression, ListExpr, NameExpr, SliceExpr, StarExpr, TupleExpr
 from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeVarType, get_proper_type
 
@@ -19,6 +19,7 @@ from wengert_mypy.dimensions import (
     dim_of,
     integer,
     is_number,
+    is_shapeless_array,
     rank_of_array,
     shape_in,
     shape_of,
@@ -35,8 +36,9 @@ Rule: TypeAlias = Callable[["Call"], Shape | TypeVarType]  # the variable where 
 class Call:
     """One call of an operation; positions and names are those of the operation's parameters."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, instead: Mapping[int, Type] | None = None) -> None:
         self.ctx = ctx
+        self._instead = instead or {}  # one item each of arguments whose types are unions
 
     def position(self, of: int | str) -> int:
         """Index of a parameter; Unknown if this signature has none of that name."""
@@ -46,10 +48,16 @@ class Call:
 
     def type(self, of: int | str) -> Type | None:
         """The type of an argument; None where the default stands."""
-        given = self.ctx.arg_types[self.position(of)]
+        position = self.position(of)
+        given = self.ctx.arg_types[position]
         if len(given) > 1:
             raise Unknown
-        return given[0] if given else None
+        if not given:
+            return None
+        if isinstance(self.ctx.args[position][0], CallExpr) and is_shapeless_array(given[0]):
+            # on its own, because what the operation takes, arrays of every shape, would be its shape
+            return self.ctx.api.get_expression_type(self.ctx.args[position][0])
+        return self._instead.get(position, given[0])
 
     def expression(self, of: int | str) -> Expression:
         """An argument as it is written."""
@@ -159,27 +167,22 @@ class Call:
             raise Unknown
         return value
 
-    def sequence(self, of: int | str) -> list[Shape]:
-        """The shapes of the operands in a list or tuple."""
+    def sequence(self, of: int | str) -> tuple[list[Shape | None], bool]:
+        """Shapes of the operands in a list or tuple, None for those unknown; and whether each operand is among them."""
         t = self.type(of)
         known = None if t is None else get_proper_type(t)
+        written = self.expression(of)
         if isinstance(known, TupleType):
-            return [shape_of(item) for item in known.items]
-        written = self.expression(of)
-        if not isinstance(written, ListExpr | TupleExpr) or any(
-            isinstance(x, StarExpr) for x in written.items
-        ):
-            raise Unknown
-        return [shape_of(self.ctx.api.get_expression_type(x)) for x in written.items]
-
-    def alike(self, of: int | str) -> Shape | None:
-        """The shape that each operand in a list has of which nobody knows how long it is; None of other arguments."""
-        written = self.expression(of)
-        # on its own, because as an argument it is a list of all that the operation takes
-        known = get_proper_type(self.ctx.api.get_expression_type(written))
-        if not isinstance(known, Instance) or len(known.args) != 1 or isinstance(written, ListExpr):
-            return None
-        return shape_of(known.args[0])
+            return [_shape_or_none(item) for item in known.items], True
+        if not isinstance(written, ListExpr | TupleExpr):
+            return _elements(self.ctx.api, written)
+        shapes: list[Shape | None] = []
+        listed = True
+        for x in written.items:
+            of_star = _elements(self.ctx.api, x.expr) if isinstance(x, StarExpr) else None
+            shapes += [_shape_or_none(self.ctx.api.get_expression_type(x))] if of_star is None else of_star[0]
+            listed = listed and (of_star is None or of_star[1])
+        return shapes, listed
 
     def array(self, of: int | str) -> Shape | None:
         """Shape of an array of integers, as far as it is known."""
@@ -190,6 +193,23 @@ class Call:
         written = self.expression(of)
         parts = written.items if isinstance(written, TupleExpr) else [written]
         return [part(self.ctx.api, x) for x in parts]
+
+
+def _shape_or_none(t: Type) -> Shape | None:
+    try:
+        return shape_of(t)
+    except Unknown:
+        return None
+
+
+def _elements(api: CheckerPluginInterface, x: Expression) -> tuple[list[Shape | None], bool]:
+    """As `Call.sequence`, of a list or tuple that has a name."""
+    # on its own, because as an argument it is a list of all that the operation takes
+    known = get_proper_type(api.get_expression_type(x))
+    if isinstance(known, TupleType):
+        return [_shape_or_none(item) for item in known.items], True
+    of_one = isinstance(known, Instance) and len(known.args) == 1
+    return [_shape_or_none(known.args[0]) if of_one else None], False
 
 
 def _shapeless(t: Type) -> bool:

@@ -18,6 +18,7 @@ from mypy.maptype import map_instance_to_supertype
 from mypy.messages import format_type
 from mypy.nodes import (
     ARG_POS,
+    ArgKind,
     CallExpr,
     Context,
     Decorator,
@@ -33,7 +34,8 @@ from mypy.nodes import (
     StrExpr,
 )
 from mypy.options import Options
-from mypy.plugin import CheckerPluginInterface
+from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext
+from mypy.plugins.functools import partial_call_callback, partial_new_callback
 from mypy.server.trigger import make_wildcard_trigger
 from mypy.subtypes import is_subtype
 from mypy.typeops import make_simplified_union
@@ -53,17 +55,22 @@ from mypy.types import (
 __all__ = [
     "accepts",
     "as_base",
+    "as_partial",
     "bound",
     "changed",
+    "erased",
+    "expected",
     "formatted",
     "imported",
     "inferred",
     "mentioned",
     "mentions",
+    "noted",
     "opened",
     "outright",
     "replaced",
     "result_of",
+    "result_of_all",
     "shown",
     "tree_of",
     "watched",
@@ -140,6 +147,23 @@ def outright(api: CheckerPluginInterface, where: Context) -> Iterator[None]:
         yield
     finally:
         held.append(trial)
+
+
+def noted(api: CheckerPluginInterface, text: str, where: Context) -> None:
+    """A note, which fails no check."""
+    assert isinstance(api, TypeChecker), "mypy has one checker"
+    api.msg.note(text, where)
+
+
+def expected(api: CheckerPluginInterface) -> Type | None:
+    """The type that the place of an expression asks of it."""
+    assert isinstance(api, TypeChecker), "mypy has one checker"
+    return api.expr_checker.type_context[-1]
+
+
+def erased(t: Type) -> Type:
+    """A type with Any for its type variables."""
+    return erase_typevars(t)
 
 
 def opened(t: Type) -> ProperType | None:
@@ -225,6 +249,26 @@ def result_of(api: CheckerPluginInterface, callee: Type, given: Expression) -> T
     finally:
         api.expr_checker.type_context.pop()
     return result
+
+
+def result_of_all(
+    api: CheckerPluginInterface,
+    callee: Type,
+    given: Sequence[tuple[Expression, ArgKind, str | None]],
+    where: Context,
+    name: str,
+) -> Type:
+    """Result of a call of a function of this full name, hooks and errors included."""
+    assert isinstance(api, TypeChecker), "mypy has one checker"
+    xs, kinds, names = ([x[i] for x in given] for i in range(3))
+    known: dict[str, Any] = {"args": xs, "arg_kinds": kinds, "arg_names": names}  # Any: as zip has them
+    result, _ = api.expr_checker.check_call(callee, context=where, callable_name=name, **known)
+    return result
+
+
+def as_partial(ctx: FunctionContext | MethodContext) -> Type:
+    """What mypy itself makes of a `functools.partial`, or of a call of one."""
+    return partial_call_callback(ctx) if isinstance(ctx, MethodContext) else partial_new_callback(ctx)
 
 
 def _is_never(t: Type) -> bool:

@@ -166,6 +166,12 @@ def is_number(t: Type) -> bool:
     )
 
 
+def is_shapeless_array(t: Type) -> bool:
+    """Whether of a numpy array not even the number of axes is stated."""
+    proper = get_proper_type(t)
+    return isinstance(proper, Instance) and proper.type.has_base(NDARRAY) and rank_of_array(proper) is None
+
+
 def rank_of_array(t: Type) -> Shape | None:
     """The shape of a numpy array as its type states it: at best how many axes there are."""
     t = get_proper_type(t)

@@ -1,7 +1,7 @@
 """The table of hooks: what mypy asks the plugin about, and who answers.
 
 Knows: which question about which name is whose; how mypy keeps the functions and classes that are called; the entries
-`[tool.wengert_mypy] extensions` of pyproject.toml and `[wengert_mypy]` of mypy.ini and setup.cfg.
+`extensions` and `strict_shapes` of `[tool.wengert_mypy]` in pyproject.toml, `[wengert_mypy]` in mypy.ini and setup.cfg.
 Refuses to know: rules, and how types are computed.
 """
 
@@ -30,6 +30,7 @@ from mypy.options import Options
 from mypy.plugin import (
     AnalyzeTypeContext,
     AttributeContext,
+    ClassDefContext,
     FunctionContext,
     FunctionSigContext,
     MethodContext,
@@ -37,7 +38,16 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
-from mypy.types import AnyType, CallableType, FunctionLike, Overloaded, Type, TypeOfAny, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    Overloaded,
+    Type,
+    TypeOfAny,
+    get_proper_type,
+)
 
 from wengert_mypy.advice import (
     EQUALITIES,
@@ -47,20 +57,25 @@ from wengert_mypy.advice import (
     checked_format,
     checked_lazy,
 )
+from wengert_mypy.arithmetic import ROOTS, real
 from wengert_mypy.calls import Context, Rule
-from wengert_mypy.checker import imported
+from wengert_mypy.checker import as_partial, imported
 from wengert_mypy.dimensions import Writer, computed, dim_of, has_computed
 from wengert_mypy.evidence import Registry
+from wengert_mypy.hyperparameters import CHECKS, dropout_layer, ordered, settings_made
+from wengert_mypy.losses import told
 from wengert_mypy.mixing import checked_array
 from wengert_mypy.names import (
     ARRAY_OPERAND,
     COMPUTED,
     CUSTOM,
+    DROPOUT,
     EXPRESSION,
     LIFT,
     MAKER,
     NDARRAY,
     NUMPY_SCALAR,
+    PLUGIN,
     PLUGIN_ACTIVE,
     SCALAR_OPERAND,
     SHAPE,
@@ -68,6 +83,7 @@ from wengert_mypy.names import (
 )
 from wengert_mypy.networks import NETWORKS
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
+from wengert_mypy.partials import PARTIAL, completed, kept, taken
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
 from wengert_mypy.results import called, sharpened, split
 from wengert_mypy.sizes import has_sizes, sized
@@ -84,13 +100,13 @@ class WengertPlugin(Plugin):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self._extensions = extensions(options.config_file)
+        self._extensions, self._strict = configured(options.config_file)
         self._fingerprint = fingerprint()
         self._registry = Registry(self, self._extensions)
 
     def report_config_data(self, ctx: ReportConfigContext) -> list[str]:
         """Dependencies of a cached answer besides the sources."""
-        return [self._fingerprint, *self._extensions]
+        return [self._fingerprint, *self._extensions, f"strict_shapes = {self._strict}"]
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Modules with expressions depend on the configured extensions, as if they imported them."""
@@ -108,6 +124,8 @@ class WengertPlugin(Plugin):
     ) -> Callable[[FunctionSigContext], FunctionLike] | None:
         if fullname.partition(".")[0] in _NO_EXPRESSIONS:
             return None
+        if fullname == PARTIAL:
+            return partial(taken, known=self._is_operation)
         symbol = self.lookup_fully_qualified(fullname)
         callee = type_of(symbol)
         return self._adapting(symbol, callee, lifts=fullname == LIFT, own=fullname in FUNCTION_RULES)
@@ -167,10 +185,14 @@ class WengertPlugin(Plugin):
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         rule = FUNCTION_RULES.get(fullname)
+        if fullname in CHECKS:
+            return partial(self._checked, name=fullname, rule=rule)
         if rule is not None:
             return partial(self._shaped, name=fullname.rpartition(".")[2], rule=rule)
         if fullname in NETWORKS:
-            return partial(NETWORKS[fullname], self)
+            return partial(self._network, name=fullname)
+        if fullname == LIFT:
+            return partial(self._shaped, name="lift", rule=lambda call: call.shape(0))
         if fullname == SPLIT:
             return partial(split, self)
         if fullname in LAZY_FUNCTIONS:
@@ -178,7 +200,17 @@ class WengertPlugin(Plugin):
             return partial(checked_lazy, what=what, advice=advice)
         if fullname == PLUGIN_ACTIVE:
             return canary
-        return self._if_computed(self.lookup_fully_qualified(fullname))
+        if fullname == DROPOUT:
+            return dropout_layer
+        if fullname == PARTIAL:
+            return self._partial
+        callee = self.lookup_fully_qualified(fullname)
+        if callee is not None and isinstance(callee.node, TypeInfo) and callee.node.has_base(PLUGIN):
+            return settings_made
+        return self._if_computed(callee)
+
+    def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        return partial(ordered, base=fullname) if self._is_a(fullname, PLUGIN) else None
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         class_name, _, name = fullname.rpartition(".")
@@ -192,7 +224,11 @@ class WengertPlugin(Plugin):
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         if fullname in NETWORKS:
-            return partial(NETWORKS[fullname], self)
+            return partial(self._network, name=fullname)
+        if fullname == f"{PARTIAL}.__call__":
+            return completed
+        if fullname in ROOTS:
+            return partial(real, self)
         class_name, _, method = fullname.rpartition(".")
         if method == "__call__":
             return self._family(class_name)
@@ -222,10 +258,30 @@ class WengertPlugin(Plugin):
     def _member(self, ctx: MethodContext, rule: Rule) -> Type:
         callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
         fullname = callee.fullname if isinstance(callee, RefExpr) else ""
-        return sharpened(self, ctx, called(ctx, "operation"), MEMBER_RULES.get(fullname, rule))
+        return self._shaped(ctx, called(ctx, "operation"), MEMBER_RULES.get(fullname, rule))
 
     def _shaped(self, ctx: Context, name: str, rule: Rule) -> Type:
-        return sharpened(self, ctx, name, rule)
+        return self._told(ctx, name, sharpened(self, ctx, name, rule))
+
+    def _told(self, ctx: Context, name: str, result: Type) -> Type:
+        if self._strict:
+            told(ctx, name, result, self._is_operation)
+        return result
+
+    def _network(self, ctx: Context, name: str) -> Type:
+        return self._told(ctx, name.removesuffix(".__call__").rpartition(".")[2], NETWORKS[name](self, ctx))
+
+    def _is_operation(self, fullname: str, t: Type) -> bool:
+        t = get_proper_type(t)
+        return fullname in FUNCTION_RULES or (isinstance(t, Instance) and _family_rule(t.type) is not None)
+
+    def _partial(self, ctx: FunctionContext) -> Type:
+        made = kept(self, ctx, self._is_operation)
+        return as_partial(ctx) if made is None else made
+
+    def _checked(self, ctx: FunctionContext, name: str, rule: Rule) -> Type:
+        CHECKS[name](ctx)
+        return self._shaped(ctx, name.rpartition(".")[2], rule)
 
     def _if_computed(self, callee: SymbolTableNode | None) -> Callable[[Context], Type] | None:
         return self._computed if gives_computed(callee) else None
@@ -291,19 +347,23 @@ def fingerprint() -> str:
     return made.hexdigest()[:16]
 
 
-def extensions(config_file: str | None) -> tuple[str, ...]:
-    """The configured extension modules; ValueError where the entry is no list of names."""
+def configured(config_file: str | None) -> tuple[tuple[str, ...], bool]:
+    """The configured extension modules and `strict_shapes`; ValueError where an entry is something else."""
     if not config_file or not Path(config_file).is_file():
-        return ()
+        return (), False
     if config_file.endswith(".toml"):
         with Path(config_file).open("rb") as file:
-            given = tomllib.load(file).get("tool", {}).get(SECTION, {}).get("extensions", [])
+            section = tomllib.load(file).get("tool", {}).get(SECTION, {})
+        given, strict = section.get("extensions", []), section.get("strict_shapes", False)
     else:
         parser = configparser.ConfigParser(interpolation=None)
         parser.read(config_file, encoding="utf-8")
         given = parser.get(SECTION, "extensions", fallback="").replace(",", " ").split()
+        strict = parser.getboolean(SECTION, "strict_shapes", fallback=False)
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise ValueError(
             f'{config_file}: `extensions` of [{SECTION}] is a list of modules, as ["a.b"]; got {given!r}'
         )
-    return tuple(given)
+    if not isinstance(strict, bool):
+        raise ValueError(f"{config_file}: `strict_shapes` of [{SECTION}] is true or false; got {strict!r}")
+    return tuple(given), strict

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from mypy.nodes import CallExpr, Context, MemberExpr, NameExpr, OpExpr
+from mypy.nodes import CallExpr, Context, IndexExpr, MemberExpr, NameExpr, OpExpr
 from mypy.plugin import MethodContext
 from mypy.types import (
     AnyType,
@@ -191,6 +191,8 @@ def named(where: Context) -> str:
     """The name of the operation on the user's line, before a message."""
     if isinstance(where, OpExpr):
         return f"{_OPERATIONS[where.op]}: " if where.op in _OPERATIONS else ""
+    if isinstance(where, IndexExpr):
+        return "getitem: "
     callee = where.callee if isinstance(where, CallExpr) else None
     return f"{callee.name}: " if isinstance(callee, NameExpr | MemberExpr) else ""
 

@@ -33,6 +33,10 @@ PLUGIN_ACTIVE: Final = "wengert.testing.plugin.plugin_active"
 
 FAMILIES: Final = "wengert.ops.families."
 NN: Final = "wengert.nn."
+PLUGINS: Final = "wengert.plugins."
+PLUGIN: Final = f"{PLUGINS}plugin.Plugin"
+RATED: Final = f"{PLUGINS}rate.Rated"
+DROPOUT: Final = f"{NN}dropout.Dropout"
 REDUCTION: Final = f"{FAMILIES}Reduction"
 ALONG_AXIS: Final = "wengert.ops.classification.AlongAxis"
 
@@ -55,3 +59,6 @@ ANY_ARRAY: Final = ErrorCode("any-array", "Arrays of unknown element type in exp
 DTYPE: Final = ErrorCode("dtype", "Element types that do not mix", "Wengert")
 DEVICE: Final = ErrorCode("device", "Arrays on several devices that do not mix", "Wengert")
 LAZY: Final = ErrorCode("lazy", "Layers used as if they had been computed", "Wengert")
+SETTINGS: Final = ErrorCode("settings", "Plugins that cannot be put together as written", "Wengert")
+VALUE: Final = ErrorCode("value", "Numbers that an operation or a plugin cannot take", "Wengert")
+ANY_SHAPE: Final = ErrorCode("any-shape", "Shapes that are not known, with strict_shapes", "Wengert")

@@ -6,7 +6,7 @@ Refuses to know: the rules, and how a call is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mypy.types import TypeVarType
@@ -14,7 +14,7 @@ from mypy.types import TypeVarType
 from wengert_mypy.arguments import operands, pairs_of_axes, several
 from wengert_mypy.arithmetic import dim_at
 from wengert_mypy.calls import Call, Rule
-from wengert_mypy.dimensions import Unknown, rank_of_array
+from wengert_mypy.dimensions import Unknown, rank_of_array, shape_in
 from wengert_mypy.names import ALONG_AXIS, FAMILIES, LITERAL, REDUCTION
 from wengert_shapes import arrangement, contraction, rules, windows
 from wengert_shapes.algebra import ONE, number
@@ -89,19 +89,26 @@ def _broadcast_to(call: Call) -> Shape:
 
 
 def _concat(call: Call) -> Shape:
-    shape, axis = call.alike(0), call.axis("axis", 0)
-    if shape is None:
-        return rules.joined(call.sequence(0), axis)
-    at = rules.axis_in(axis, len(shape), shape)
-    return (*shape[:at], None, *shape[at + 1 :])
+    shapes, listed = call.sequence(0)
+    stated, axis = _known_of(shapes), call.axis("axis", 0)
+    made = rules.joined(stated, axis)
+    at = rules.axis_in(axis, len(made), made)
+    return made if listed and len(stated) == len(shapes) else (*made[:at], None, *made[at + 1 :])
 
 
 def _stack(call: Call) -> Shape:
-    shape, axis = call.alike(0), call.axis("axis", 0)
-    if shape is None:
-        return rules.stacked(call.sequence(0), axis)
-    at = rules.axis_in(axis, len(shape) + 1, shape)
-    return (*shape[:at], None, *shape[at:])
+    shapes, listed = call.sequence(0)
+    axis = call.axis("axis", 0)
+    made = rules.stacked(_known_of(shapes), axis)
+    at = rules.axis_in(axis, len(made), made)
+    return (*made[:at], number(len(shapes)) if listed else None, *made[at + 1 :])
+
+
+def _known_of(shapes: Sequence[Shape | None]) -> list[Shape]:
+    stated = [shape for shape in shapes if shape is not None]
+    if shapes and not stated:
+        raise Unknown
+    return stated
 
 
 def _known(shape: Shape | None) -> Shape:
@@ -170,11 +177,15 @@ def _cross_entropy(call: Call) -> Shape:
 
 def stated(call: Call, of: int | str) -> Shape:
     """The shape that the arguments `*dims` state for an array; Unknown where none is given."""
-    place = call.position(of)
-    if not call.ctx.args[place] or any(kind.is_star() for kind in call.ctx.arg_kinds[place]):
+    ctx, place = call.ctx, call.position(of)
+    if not ctx.args[place] or any(kind.is_star() for kind in ctx.arg_kinds[0]):
         raise Unknown
-    given = zip(call.ctx.args[place], call.ctx.arg_types[place], strict=True)
-    dims = tuple(dim_at(call.ctx.api, x, t) for x, t in given)
+    dims: Shape = ()
+    before = None
+    for x, t, kind in zip(ctx.args[place], ctx.arg_types[place], ctx.arg_kinds[place], strict=True):
+        if x is not before:  # `*shape` comes once for each of its items
+            dims += shape_in(t) if kind.is_star() else (dim_at(ctx.api, x, t),)
+        before = x
     array = call.type(0)
     rules.check_stated(dims, None if array is None else rank_of_array(array))
     return dims

@@ -57,6 +57,17 @@ def wrong_elements(array: Instance, options: Options) -> Refusal | None:
     return None
 
 
+def floats_for_integers(array: Instance, called: str) -> Refusal | None:
+    """An array of floats for a parameter that takes integers; `called` names the operation."""
+    given = element_type(array)
+    if not isinstance(given, Instance) or not given.type.has_base(NUMPY_FLOATING):
+        return None
+    what = "labels" if called.startswith("cross_entropy") else "indices"
+    return Refusal(
+        f"{called}{what} are integers, not {dtype_name(given)}; write x.astype(numpy.int64)", DTYPE
+    )
+
+
 def keeps_floats(api: CheckerPluginInterface, x: Expression) -> bool:
     """Tell whether numpy computes a value element by element from arrays of floats: its stubs forget their type."""
     waiting, found = [x], False

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import TypeAlias
 
-from mypy.nodes import CallExpr, Expression, FloatExpr, IntExpr, OpExpr, StrExpr
+from mypy.nodes import CallExpr, Expression, FloatExpr, IntExpr, OpExpr, SliceExpr, StrExpr, TupleExpr
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import (
     AnyType,
@@ -28,7 +28,7 @@ from mypy.types import (
 from wengert_mypy.checker import accepts, as_base, bound, changed, inferred, mentioned, outright, widened
 from wengert_mypy.dimensions import with_stated_shape
 from wengert_mypy.evidence import Found, Registry
-from wengert_mypy.mixing import agree, mixed
+from wengert_mypy.mixing import agree, mixed, named
 from wengert_mypy.names import (
     ANY_ARRAY,
     ARRAY_LITERAL,
@@ -39,17 +39,25 @@ from wengert_mypy.names import (
     MASK,
     NDARRAY,
 )
-from wengert_mypy.refusals import Refusal, keeps_floats, not_differentiable, wrong_elements
+from wengert_mypy.refusals import (
+    Refusal,
+    floats_for_integers,
+    keeps_floats,
+    not_differentiable,
+    wrong_elements,
+)
 
 SignatureContext: TypeAlias = FunctionSigContext | MethodSigContext
 
 
 def takes_expressions(callee: Type | None) -> bool:
-    """Tell whether some parameter of a function takes whatever is differentiable."""
+    """Tell whether some parameter of a function takes whatever is differentiable, or arrays of integers."""
     t = None if callee is None else get_proper_type(callee)
     if isinstance(t, Overloaded):
         return any(takes_expressions(item) for item in t.items)
-    return isinstance(t, CallableType) and any(_is_expression(formal) for formal in t.arg_types)
+    return isinstance(t, CallableType) and any(
+        _is_expression(formal) or mentioned(formal, INTEGER_ARRAY) is not None for formal in t.arg_types
+    )
 
 
 def _is_expression(formal: Type) -> bool:
@@ -85,6 +93,8 @@ class Signature:
         refused: set[int] = set()
         operands: dict[int, Instance] = {}
         for i, given in enumerate(self._ctx.args):
+            if self._floats_for_integers(i, given):
+                refused.add(i)
             t = self._type(i, given)
             if t is None:
                 continue
@@ -174,6 +184,25 @@ class Signature:
             return None
         t = get_proper_type(self._ctx.api.get_expression_type(given[0]))
         return t if isinstance(t, Instance) else None
+
+    def _floats_for_integers(self, i: int, given: list[Expression]) -> bool:
+        """Tell whether an array of floats stands for one of integers, and say so; mypy's context would hide it."""
+        signature = self._ctx.default_signature
+        formal = signature.arg_types[i]
+        if len(given) != 1 or signature.arg_kinds[i].is_star() or _is_operand(formal):
+            return False
+        if mentioned(formal, INTEGER_ARRAY) is None:
+            return False
+        called = named(self._ctx.context)
+        for x in given[0].items if isinstance(given[0], TupleExpr) else given:
+            if not isinstance(x, IntExpr | SliceExpr):
+                t = get_proper_type(self._ctx.api.get_expression_type(x))
+                array = as_base(t, NDARRAY) if isinstance(t, Instance) else None
+                refusal = None if array is None else floats_for_integers(array, called)
+                if refusal is not None:
+                    self._ctx.api.fail(refusal.text, x, code=refusal.code)
+                    return True
+        return False
 
     def _judged(self, i: int, t: Instance, x: Expression) -> tuple[Type | None, Refusal | None]:
         """The layer that a value is lifted to, or why it is refused, or neither."""

@@ -7,19 +7,34 @@ Refuses to know: which rule is asked.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
+from math import prod
 from typing import Final
 
 from mypy.nodes import CallExpr, MemberExpr, NameExpr
 from mypy.plugin import Plugin
-from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, TypeVarType, get_proper_type
+from mypy.typeops import make_simplified_union
+from mypy.types import (
+    AnyType,
+    Instance,
+    TupleType,
+    Type,
+    TypeOfAny,
+    TypeVarType,
+    UnionType,
+    get_proper_type,
+)
 
 from wengert_mypy.arguments import several
 from wengert_mypy.calls import Call, Context, Rule
 from wengert_mypy.checker import outright
-from wengert_mypy.dimensions import Unknown, Writer, dim_of
+from wengert_mypy.dimensions import Unknown, Writer, dim_of, is_number
 from wengert_mypy.names import ARRAY_OPERAND, MASK, SHAPE
 from wengert_shapes.arrangement import split_at, split_equally
 from wengert_shapes.rules import Misfit, Shape
+
+_MOST: Final = 64  # parts with a type each, a longer tuple is one of any length; or items of unions together
 
 
 def called(ctx: Context, default: str) -> str:
@@ -31,13 +46,29 @@ def called(ctx: Context, default: str) -> str:
 def sharpened(plugin: Plugin, ctx: Context, name: str, rule: Rule) -> Type:
     """The type of the result with the shape that the rule gives, or an error where shapes do not fit."""
     try:
-        return with_shape(plugin, ctx, rule(Call(ctx)))
+        shapes = {rule(Call(ctx, instead)) for instead in _alternatives(ctx)}
     except Misfit as error:
         with outright(ctx.api, ctx.context):
             ctx.api.fail(f"{name}: {error}", ctx.context, code=SHAPE)
-        return with_shape(plugin, ctx, None)
+        return _of_shape(AnyType(TypeOfAny.from_error), ctx.default_return_type)
     except Unknown:
         return ctx.default_return_type
+    return make_simplified_union([with_shape(plugin, ctx, shape) for shape in shapes])
+
+
+def _alternatives(ctx: Context) -> Iterator[dict[int, Type]]:
+    """Arguments of which the type is a union of arrays, an item each; of many unions mypy's answer stands."""
+    unions: dict[int, list[Type]] = {}
+    for i, given in enumerate(ctx.arg_types):
+        t = get_proper_type(given[0]) if len(given) == 1 else None
+        if isinstance(t, UnionType):
+            arrays = [
+                item for item in t.items if not is_number(item)
+            ]  # a number is the start of `sum(layers)`
+            unions[i] = arrays or t.items[:1]
+    if prod(map(len, unions.values())) > _MOST:
+        raise Unknown
+    return (dict(zip(unions, items, strict=True)) for items in product(*unions.values()))
 
 
 def with_shape(plugin: Plugin, ctx: Context, shape: Shape | TypeVarType | None) -> Type:
@@ -64,9 +95,6 @@ def _of_shape(made: Type, t: Type) -> Type:
     if not (result.type.has_base(ARRAY_OPERAND) or result.type.has_base(MASK)):
         return t
     return Instance(result.type, [made, *result.args[1:]])
-
-
-_MOST: Final = 64  # parts with a type each; a longer tuple is one of any length
 
 
 def split(plugin: Plugin, ctx: Context) -> Type:

@@ -7,16 +7,19 @@ import importlib
 import pytest
 
 from wengert_mypy import names
+from wengert_mypy.hyperparameters import FIRST, RATES
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES
 
 LIBRARY = sorted(
     {
         *FAMILY_RULES,
+        *FIRST,
         *FUNCTION_RULES,
         *MEMBER_RULES,
+        *RATES,
         *(value for value in vars(names).values() if isinstance(value, str) and value.startswith("wengert.")),
     }
-    - {names.FAMILIES, names.NN}
+    - {names.FAMILIES, names.NN, names.PLUGINS}
 )
 
 

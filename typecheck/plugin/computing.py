@@ -39,7 +39,8 @@ def case_products_of_names(
     return wg.reshape(x, (b * t, h))
 
 
-def case_a_star_states_nothing(dims: tuple[int, int]) -> None:  # T79
-    assert_type(wg.literal(data, *dims), wg.ArrayLayer[Any])
-    assert_type(wg.literal(data, 2, *dims[1:]), wg.ArrayLayer[Any])
+def case_a_star_states_what_its_tuple_does(dims: tuple[int, int], more: tuple[int, ...]) -> None:  # T79
+    assert_type(wg.literal(data, *dims), wg.ArrayLayer[tuple[Any, Any]])
+    assert_type(wg.literal(data, 2, *dims[1:]), wg.ArrayLayer[tuple[L2, Any]])
+    assert_type(wg.literal(data, *more), wg.ArrayLayer[Any])
     assert_type(wg.reshape(x, dims), wg.ArrayLayer[tuple[Any, Any]])

@@ -28,8 +28,9 @@ def case_concat_of_names() -> None:  # T76
 def case_concat_of_unknowns(many: list[wg.ArrayLayer[tuple[L2, L3]]]) -> None:  # T76, T79
     assert_type(wg.concat([x for _ in range(3)]), wg.ArrayLayer[tuple[Any, L3]])
     assert_type(wg.concat(many), wg.ArrayLayer[tuple[Any, L3]])
-    assert_type(wg.concat([x, *many]), wg.ArrayLayer[Any])
-    assert_type(wg.concat([x, unknown]), wg.ArrayLayer[Any])
+    assert_type(wg.concat([x, *many]), wg.ArrayLayer[tuple[Any, L3]])
+    assert_type(wg.concat([x, unknown]), wg.ArrayLayer[tuple[Any, L3]])
+    assert_type(wg.concat([unknown]), wg.ArrayLayer[Any])
 
 
 def case_concat_refused() -> None:  # T76

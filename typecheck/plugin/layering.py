@@ -102,7 +102,7 @@ def case_embedding(
     assert_type(table(line), wg.ArrayLayer[tuple[Any, L8]])
     assert_type(table([1, 2, 3]), wg.ArrayLayer[tuple[L3, L8]])
     assert_type(table(tokens), wg.ArrayLayer[Any])
-    table(data)  # E[arg-type]: incompatible type "ndarray\[.*"
+    table(data)  # E[dtype]: ^table: indices are integers, not float32
     table(x)  # E[arg-type]: incompatible type "ArrayLayer\[.*"
     nn.Linear.make(settings, 4, 2, seed=0)(table(line))  # E[shape]: last axis 4, got \(\?, 8\)$
 

@@ -86,10 +86,11 @@ else:
 # Any, as a default and as a shape: not known to the checker, which agrees with everything.
 # Covariant, so that a list of layers of several sizes is a list of layers whose size is an `int`; where one variable
 # is bound by two sizes, the mypy plugin refuses it.
-S = TypeVar("S", bound=tuple[int, ...], default=Any, covariant=True)
+# Any, as what the bound's items are: `tuple[Batch, *Others]` is no tuple of int to a checker.
+S = TypeVar("S", bound=tuple[Any, ...], default=Any, covariant=True)
 T = TypeVar("T", bound=np.floating[Any], default=np.float32)  # Any: the number of bits
 Dv = TypeVar("Dv", bound="Cpu | Gpu", default=Cpu)
-S_co = TypeVar("S_co", bound=tuple[int, ...], default=Any, covariant=True)
+S_co = TypeVar("S_co", bound=tuple[Any, ...], default=Any, covariant=True)
 T_co = TypeVar("T_co", bound=np.floating[Any], default=np.float32, covariant=True)  # Any: the number of bits
 Dv_co = TypeVar("Dv_co", bound="Cpu | Gpu", default=Cpu, covariant=True)
 

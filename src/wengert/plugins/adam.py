@@ -14,6 +14,7 @@ from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
+from wengert.plugins.rate import warn_unrated
 from wengert.plugins.schedule import RATES
 
 
@@ -56,3 +57,4 @@ class Adam(Plugin):
         check_number(self, "beta1", below=1.0)
         check_number(self, "beta2", below=1.0)
         check_number(self, "eps")
+        warn_unrated(self, "Adam")

@@ -49,9 +49,10 @@ def _check_hidden(cls: type, root: type, name: str, member: Member) -> None:
 def check_suppliers(cls: type, root: type) -> None:
     """An abstract member must not be supplied by two plugins that do not know each other."""
     for name, owner in abstract_members(cls).items():
-        suppliers = [plugin for plugin in cls.__mro__ if issubclass(plugin, root) and _supplies(plugin, name)]
+        # by __mro__, as `issubclass` would ask `cls` too, which answers as its first base while it is being made
+        suppliers = [plugin for plugin in cls.__mro__ if root in plugin.__mro__ and _supplies(plugin, name)]
         rivals = [
-            one for one in suppliers if not any(issubclass(two, one) for two in suppliers if two is not one)
+            one for one in suppliers if not any(one in two.__mro__ for two in suppliers if two is not one)
         ]
         if len(rivals) > 1:
             names = " and ".join(rival.__name__ for rival in rivals)

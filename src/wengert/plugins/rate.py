@@ -6,6 +6,7 @@ Refuses to know: what stands to its left.
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from wengert.lazy import scaled
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
+from wengert.site import user_frame
 
 
 class Rated(Plugin):
@@ -36,6 +38,28 @@ class Scaled(Optimizer[R], pure=True):
 
     def step(self, delta: Value, weight: Weight) -> Value:
         return super().step(scaled(delta, self.settings.rate), weight)
+
+
+def warn_unrated(settings: Plugin, plugin: str) -> None:
+    """Warn, on the user's line, of settings whose steps nothing scales.
+
+    >>> import warnings
+    >>> from wengert.plugins import Adam
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
+    ...     settings = Adam()
+    >>> print(found[0].message)
+    Adam: a step of Adam is about 1, and no learning rate scales it; write `class Settings(Adam, LearningRate)`
+    """
+    if not isinstance(settings, Rated):
+        frame = user_frame()
+        warnings.warn_explicit(
+            f"{type(settings).__name__}: a step of {plugin} is about 1, and no learning rate scales it; "
+            f"write `class Settings({plugin}, LearningRate)`",
+            UserWarning,
+            frame.f_code.co_filename,
+            frame.f_lineno,
+        )
 
 
 class LearningRate(Rated):

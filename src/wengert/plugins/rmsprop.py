@@ -14,6 +14,7 @@ from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
+from wengert.plugins.rate import warn_unrated
 from wengert.plugins.schedule import RATES
 
 
@@ -48,3 +49,4 @@ class RMSprop(Plugin):
     def __post_init__(self) -> None:
         check_number(self, "rho", below=1.0)
         check_number(self, "eps")
+        warn_unrated(self, "RMSprop")
