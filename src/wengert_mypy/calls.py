@@ -208,8 +208,9 @@ def _elements(api: CheckerPluginInterface, x: Expression) -> tuple[list[Shape | 
     known = get_proper_type(api.get_expression_type(x))
     if isinstance(known, TupleType):
         return [_shape_or_none(item) for item in known.items], True
-    of_one = isinstance(known, Instance) and len(known.args) == 1
-    return [_shape_or_none(known.args[0]) if of_one else None], False
+    if not isinstance(known, Instance) or len(known.args) != 1:
+        return [None], False
+    return [_shape_or_none(known.args[0])], False
 
 
 def _shapeless(t: Type) -> bool:

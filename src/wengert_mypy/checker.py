@@ -12,6 +12,7 @@ from typing import Any
 
 from mypy.checker import TypeChecker
 from mypy.erasetype import erase_typevars
+from mypy.errorcodes import ErrorCode
 from mypy.expandtype import expand_type, expand_type_by_instance, freshen_function_type_vars
 from mypy.infer import infer_function_type_arguments
 from mypy.maptype import map_instance_to_supertype
@@ -149,10 +150,10 @@ def outright(api: CheckerPluginInterface, where: Context) -> Iterator[None]:
         held.append(trial)
 
 
-def noted(api: CheckerPluginInterface, text: str, where: Context) -> None:
+def noted(api: CheckerPluginInterface, text: str, where: Context, code: ErrorCode) -> None:
     """A note, which fails no check."""
     assert isinstance(api, TypeChecker), "mypy has one checker"
-    api.msg.note(text, where)
+    api.msg.note(text, where, code=code)
 
 
 def expected(api: CheckerPluginInterface) -> Type | None:

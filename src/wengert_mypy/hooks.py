@@ -88,6 +88,7 @@ from wengert_mypy.registration import Signature, SignatureContext, takes_express
 from wengert_mypy.results import called, sharpened, split
 from wengert_mypy.sizes import has_sizes, sized
 from wengert_mypy.symbolic import solved, takes_computed
+from wengert_shapes import rules
 
 _NO_EXPRESSIONS: Final = frozenset(
     {"builtins", "typing", "typing_extensions", "numpy", "collections", "wengert_mypy"}
@@ -185,7 +186,7 @@ class WengertPlugin(Plugin):
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         rule = FUNCTION_RULES.get(fullname)
-        if fullname in CHECKS:
+        if rule is not None and fullname in CHECKS:
             return partial(self._checked, name=fullname, rule=rule)
         if rule is not None:
             return partial(self._shaped, name=fullname.rpartition(".")[2], rule=rule)
@@ -340,10 +341,11 @@ SECTION = "wengert_mypy"
 
 
 def fingerprint() -> str:
-    """The plugin's own sources in short: mypy looks at one file of a plugin only, and would keep old answers."""
+    """The plugin's own sources and its rules in short: mypy looks at one file of a plugin only, and keeps answers."""
     made = sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        made.update(path.read_bytes())
+    for home in (Path(__file__).parent, Path(rules.__file__).parent):
+        for path in sorted(home.glob("*.py")):
+            made.update(path.read_bytes())
     return made.hexdigest()[:16]
 
 

@@ -86,11 +86,11 @@ def settings_made(ctx: FunctionContext) -> Type:
         return made
     unscaled = next((t for t in made.type.mro if t.fullname in UNSCALED), None)
     if unscaled is not None and not made.type.has_base(RATED):
-        noted(ctx.api, unrated(made.type.name, unscaled.name), ctx.context)
+        noted(ctx.api, unrated(made.type.name, unscaled.name), ctx.context, SETTINGS)
     ours = [t for t in made.type.mro if t.fullname.startswith(PLUGINS)]
     for name, given in zip(ctx.callee_arg_names, ctx.args, strict=True):
         n = number_at(given[0]) if given else None
-        if n is None or name not in BELOW or not any(name in t.names for t in ours):
+        if n is None or name is None or name not in BELOW or not any(name in t.names for t in ours):
             continue
         least, below = "<" if name in POSITIVE else "<=", BELOW[name]
         if not (n > 0.0 if name in POSITIVE else n >= 0.0) or not n < below:

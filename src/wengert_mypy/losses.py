@@ -42,15 +42,15 @@ def told(ctx: Context, name: str, result: Type, known: Callable[[str, Type], boo
 
 def _operands(ctx: Context) -> Iterator[tuple[Expression | None, Type]]:
     if isinstance(ctx, MethodContext) and _array(ctx.type) is not None:
-        left = ctx.context
-        is_operator = isinstance(left, OpExpr)
-        reflected = is_operator and [left.left] in ctx.args
-        yield (left.right if reflected else left.left) if is_operator else _base(left), ctx.type
+        yield _receiver(ctx), ctx.type
     for xs, types in zip(ctx.args, ctx.arg_types, strict=True):
         yield from zip(xs, types, strict=True)
 
 
-def _base(x: object) -> Expression | None:
+def _receiver(ctx: MethodContext) -> Expression | None:
+    x = ctx.context
+    if isinstance(x, OpExpr):
+        return x.right if [x.left] in ctx.args else x.left
     return x.base if isinstance(x, IndexExpr) else None
 
 

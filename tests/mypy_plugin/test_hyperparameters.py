@@ -60,5 +60,5 @@ def test_mypy_notes_settings_without_a_rate(tmp_path: Path) -> None:
     Settings(learning_rate=0.1)
     Adam()
     """
-    (said,) = project(tmp_path / "unrated", {"main.py": re.sub(r"^ +", "", text, flags=re.M)})
-    assert said == f"main.py:5: note: {unrated('Adam', 'Adam')}"
+    said = project(tmp_path / "unrated", {"main.py": re.sub(r"^ +", "", text, flags=re.M)})
+    assert said == [f"main.py:5: note: {unrated('Adam', 'Adam')}"]

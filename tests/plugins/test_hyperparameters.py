@@ -81,7 +81,7 @@ def test_rho_and_momentum_have_ranges_wherever_they_are(make: Callable[..., Plug
     with pytest.raises(PluginError, match="momentum is -1"):
         make(momentum=-1)
     with pytest.raises(PluginError, match=r"RMSprop: rho is 1\.5; it has to be a number with 0 <= rho < 1"):
-        RMSprop(rho=1.5)
+        RMSprop(rho=1.5)  # type: ignore[settings, value] # refused there too
 
 
 def test_numbers_of_numpy_and_integers_are_numbers() -> None:

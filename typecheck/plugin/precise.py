@@ -32,17 +32,13 @@ Scores = wg.ArrayLayer[tuple[Batch, L2, Time, Time]]
 def case_the_rank_of_numpys_arrays(images: Images) -> None:  # T70
     assert_type(wg.lift(images), wg.ArrayLayer[tuple[Any, Any, Any]])
     layer = Linear.make(settings, 784, 10, seed=0)
-    answer: wg.ArrayLayer[tuple[Batch, Any]] = layer(
-        images
-    )  # E[assignment]: "ArrayLayer\[tuple\[Any, Any, Literal\[10\]\]
+    answer: wg.ArrayLayer[tuple[Batch, Any]] = layer(images)  # E[assignment]: \[Any, Any, Lit
     assert_type(answer, wg.ArrayLayer[tuple[Batch, Any]])
 
 
 def case_a_column_less_a_line(answer: Column, y: Line) -> None:  # T71
     assert_type(wg.squeeze(answer, axis=1) - y, wg.ArrayLayer[tuple[Batch]])
-    (
-        answer - y
-    )  # E[shape]: shapes \(Batch, 1\) and \(\?,\) would broadcast to \(Batch, \?\), a shape of neither
+    (answer - y)  # E[shape]: would broadcast to \(Batch, \?\)
 
 
 def case_lists_of_unknown_length(steps: Sequence, n: int) -> None:  # T76
@@ -65,9 +61,7 @@ def case_unions(
     assert_type(wg.relu(some), wg.ArrayLayer[tuple[L2, L3]] | wg.ArrayLayer[tuple[L3]])
     assert_type(wg.sum(x) + sum(wg.sum(w * w) for w in many), wg.ArrayLayer[tuple[()]])
     assert_type(wg.sum(x) + sum(w * w for w in many), wg.ArrayLayer[tuple[L3]])
-    wg.matmul(
-        named, some
-    )  # E[shape]: cannot multiply \(Batch, 3\) by \(2, 3\): inner dimensions 3 and 2 differ
+    wg.matmul(named, some)  # E[shape]: inner dimensions 3 and 2 differ
 
 
 def case_a_shape_in_the_arguments(noise: npt.NDArray[np.float32]) -> None:  # T70
@@ -126,9 +120,7 @@ def case_any_number_of_axes() -> None:  # T73
 def case_integers(table: wg.ArrayWeight[tuple[L4, L8]], words: npt.NDArray[np.int64], t: Line) -> None:  # T70
     assert_type(wg.take(table, np.zeros(3, np.int64)), wg.ArrayLayer[tuple[Any, L8]])
     assert_type(table[words[:, None]], wg.ArrayLayer)
-    wg.take(
-        table, words.astype(np.float32)
-    )  # E[dtype]: ^take: indices are integers, not float32; write x.astype
+    wg.take(table, words.astype(np.float32))  # E[dtype]: ^take: indices are integers
     wg.take(table, np.zeros(3, np.float64))  # E[dtype]: ^take: indices are integers, not float64
     table[t, 0]  # E[dtype]: ^getitem: indices are integers, not float32
     wg.cross_entropy(x, np.zeros(2))  # E[dtype]: ^cross_entropy: labels are integers, not float64

@@ -21,7 +21,7 @@ def case_plugins_in_order() -> None:
 
     class Late(
         L2Regularization, SGD, Momentum
-    ): ...  # E[settings]: write `class Late\(L2Regularization, Momentum, SGD\)`
+    ): ...  # E[settings]: write `class Late\(L2Reg.*, Momentum, SGD\)`
 
     class Never(Right, Adam): ...  # E[settings]: no order of its bases does that
 
@@ -32,9 +32,7 @@ def case_hyperparameters(rate: float) -> None:
     class Settings(Adam, LearningRate): ...
 
     Settings(learning_rate=rate, beta1=0.5)
-    Settings(
-        learning_rate=0.1, beta1=1.5
-    )  # E[value]: ^Settings: beta1 is 1.5; it has to be a number with 0 <= beta1
+    Settings(learning_rate=0.1, beta1=1.5)  # E[value]: ^Settings: beta1 is 1.5; it has to
     SGD(learning_rate=-0.1)  # E[value]: ^SGD: learning_rate is -0.1; it has to be a finite number
 
 
