@@ -232,6 +232,8 @@ def inferred(
         found = variable.default if value is None and variable.has_default() else value or missing
         if found is None:
             return signature
+        if isinstance(variable, TypeVarType) and not is_subtype(found, erase_typevars(variable.upper_bound)):
+            return signature  # mypy compares with the bound only where it applies what it infers
         values[variable.id] = missing if missing is not None and _is_never(found) else found
     made = expand_type(fresh, values)
     return changed(made, variables=[])
