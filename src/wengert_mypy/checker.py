@@ -270,7 +270,7 @@ def result_of_all(
 
 
 def as_partial(ctx: FunctionContext | MethodContext) -> Type:
-    """What mypy itself makes of a `functools.partial`, or of a call of one."""
+    """mypy's own type of a `functools.partial`, or of a call of one."""
     return partial_call_callback(ctx) if isinstance(ctx, MethodContext) else partial_new_callback(ctx)
 
 
