@@ -22,6 +22,7 @@ from wengert.graph import (
     ArrayExpression,
     ArrayLayer,
     ArrayWeight,
+    Buffer,
     DoubleDeepLearning,
     DoubleExpression,
     DoubleLayer,
@@ -110,7 +111,8 @@ from wengert.ops import (
     var,
     where,
 )
-from wengert.run import apply, assign, cell, differentiable, gradients, predict, train
+from wengert.ops.buffers import with_update
+from wengert.run import apply, assign, cell, differentiable, gradients, predict, train, update
 from wengert.version import __version__ as __version__
 
 __all__ = [
@@ -119,6 +121,7 @@ __all__ = [
     "ArrayExpression",
     "ArrayLayer",
     "ArrayWeight",
+    "Buffer",
     "Cpu",
     "DeepLearning",
     "Differentiable",
@@ -222,6 +225,8 @@ __all__ = [
     "tanh",
     "tensordot",
     "train",
+    "update",
     "var",
     "where",
+    "with_update",
 ]

@@ -16,7 +16,7 @@ from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operand import unlifted
 from wengert.graph.operation import Case, Operation, Rule, Rules
 from wengert.graph.weights import Update, Weight, data_of
-from wengert.lazy import LazyDelta, Product, Rows, dense, scaled
+from wengert.lazy import LazyDelta, Product, Replacement, Rows, dense, scaled
 from wengert.ops import batching, kinds, specification, windows
 from wengert.ops.families import (
     Broadcasting,
@@ -61,6 +61,7 @@ __all__ = [
     "Product",
     "Rated",
     "Reduction",
+    "Replacement",
     "Role",
     "Rows",
     "Rule",

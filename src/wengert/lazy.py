@@ -129,16 +129,22 @@ class Replacement:
     """The delta after which the data are `value`, whatever they were: no optimizer is asked, and nothing is added.
 
     `frozen`: nobody can write to `value`, so that it becomes the data as it is.
+    At a `rate` below 1 the data go so much of the way to `value`, and several such terms are one, to their mean.
     """
 
     value: Value
     frozen: bool = False
+    rate: float = 1.0
 
     def arrays(self) -> tuple[Value, ...]:
         return (self.value,)
 
     def read_only(self) -> Replacement:
-        return Replacement(as_readonly(self.value), self.frozen)
+        return Replacement(as_readonly(self.value), self.frozen, self.rate)
+
+    def after(self, data: Value) -> Value:
+        """The data that take the place of these."""
+        return self.value if self.rate == 1.0 else data + self.rate * (self.value - data)
 
     def check(self, shape: tuple[int, ...]) -> None:
         if shape_of(self.value) != shape:
@@ -206,8 +212,14 @@ class LazyDelta:
         return touched(term.key, term.values, term.shape)
 
     def replacement(self) -> Replacement | None:
-        """The value that takes the place of the data, if that is what this is."""
-        return self.first if isinstance(self.first, Replacement) else None
+        """The value that takes the place of the data, if that is what this is; of several the mean."""
+        first = self.first
+        if not isinstance(first, Replacement) or self._count == 1:
+            return first if isinstance(first, Replacement) else None
+        total = first.value
+        for (value,) in [term.arrays() for term in self.terms[1:]]:
+            total = total + value
+        return Replacement(total / self._count, rate=first.rate)
 
     def subtract_from(self, buffer: Value) -> None:
         """`buffer -= self`, in place; an interrupt comes before all of it, or afterwards."""
@@ -263,10 +275,12 @@ class LazyDelta:
     __radd__ = __add__
 
     def _with(self, terms: Sequence[Term], rest: Value) -> LazyDelta:
-        if isinstance(self.first, Replacement) or (terms and isinstance(terms[0], Replacement)):
+        rates = {x.rate if isinstance(x, Replacement) else None for x in (self.first, *terms[:1])}
+        if rates != {None} and (len(rates) > 1 or 1.0 in rates or rest is not None):
             raise ArgumentError(
-                "the data of a weight are set in this run, and set or trained once more in it: of both only one can "
-                "stand; do it in two runs, or add what belongs together"
+                "the data of a weight or buffer are set in this run, and set or trained once more in it: of both only "
+                "one can stand; do it in two runs, or add what belongs together (updates of a buffer at one rate "
+                "below 1 do add up)"
             )
         own = self._terms if self._count == len(self._terms) else self.terms
         own.extend(terms)

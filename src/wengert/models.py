@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from wengert.arrays import is_array
 from wengert.errors import ArgumentError, DTypeError, ShapeError
-from wengert.graph import ArrayWeight, DoubleWeight, Weight
+from wengert.graph import ArrayWeight, Buffer, DoubleWeight, Weight
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown, unlifted
 from wengert.graph.order import below
@@ -30,7 +30,7 @@ Where: TypeAlias = str | Callable[[Any], object]  # Any: the model
 
 
 def weights(model: object) -> Found:
-    """The weights of a model by their place in it, each once, in the order in which they are written.
+    """The weights of a model by their place in it, each once, in the order in which they are written; no buffers.
 
     Raises ArgumentError where two have one place, as in `{"a.b": w, "a": {"b": v}}`.
 
@@ -44,9 +44,26 @@ def weights(model: object) -> Found:
     >>> list(weights({"start": lift(SGD(learning_rate=0.1).double_weight(0.0))}))
     ['start']
     """
-    found: Found = {}
-    for each, place, written in _placed(model):
-        weight = cast(ArrayWeight[Any, Any, Any], each)  # Any: as in `Found`
+    found = weights_and_buffers(model)
+    return cast(Found, {place: x for place, x in found.items() if not isinstance(x, Buffer)})
+
+
+def buffers(model: object) -> dict[str, Buffer[Any, Any, Any]]:  # Any: as in `Found`
+    """The buffers of a model, as `weights` gives its weights.
+
+    >>> from wengert.nn import BatchNorm
+    >>> from wengert.plugins import SGD
+    >>> list(buffers({"norm": BatchNorm.make(SGD(learning_rate=0.1), 3)}))
+    ['norm.mean', 'norm.variance']
+    """
+    found = weights_and_buffers(model)
+    return {place: x for place, x in found.items() if isinstance(x, Buffer)}
+
+
+def weights_and_buffers(model: object) -> dict[str, Weight]:
+    """All that a file has of a model."""
+    found: dict[str, Weight] = {}
+    for weight, place, written in _placed(model):
         other = found.setdefault(place, weight)
         if other is not weight and place != written:
             other = found.setdefault(written, weight)
@@ -116,6 +133,8 @@ def map_weights(
 
 def freeze(model: M, where: Where | None = None) -> M:
     """The model, or its part `where`, with weights that no training reaches; they are saved and loaded as before.
+
+    Buffers stay as they are: a frozen layer that trains goes on counting.
 
     Raises ArgumentError for a part whose weights are all frozen, and one without weights.
     >>> import numpy as np
@@ -229,7 +248,7 @@ def _all_weights(who: str, model: object) -> Mapping[str, Weight]:
 def _free(model: object) -> Iterator[Weight]:
     """The weights that stand in a model by themselves, under no expression."""
     for _, part in _walk(model):
-        if isinstance(part, Weight):
+        if isinstance(part, Weight) and not isinstance(part, Buffer):
             yield part
 
 

@@ -244,7 +244,7 @@ class WengertPlugin(Plugin):
             return partial(checked_equality, advice=EQUALITIES[method])
         if fullname == "builtins.str.format":
             return checked_format
-        if method == "array_weight" and self._is_a(class_name, MAKER):
+        if method in ("array_weight", "buffer") and self._is_a(class_name, MAKER):
             return partial(self._shaped, name=method, rule=lambda call: stated(call, "dims"))
         info = self._class(class_name)
         return self._if_computed(None if info is None else info.get(method))

@@ -76,6 +76,13 @@ def _layer_norm(call: Call) -> Shape:
     return (*_last_axis(shape, width), width if shape[-1] is None else shape[-1])
 
 
+def _batch_norm(call: Call) -> Shape:
+    shape, width = call.shape(0), _sizes(call)[0]
+    if len(shape) < 2 or differ(shape[1], width):
+        raise Misfit(f"expected axis 1 of size {size_text(width)}, got {text(shape)}")
+    return (shape[0], width if shape[1] is None else shape[1], *shape[2:])
+
+
 def _conv2d(call: Call) -> Shape:
     inputs, outputs, kernel, stride, padding, *_ = _sizes(call)
     weight = (outputs, inputs, kernel, kernel)
@@ -279,6 +286,8 @@ NETWORKS: Final[Mapping[str, Answer]] = {
     f"{NN}embedding.Embedding.make": _making("Embedding", _stated(2)),
     f"{NN}linear.Linear.__call__": _called("Linear", _linear),
     f"{NN}linear.Linear.make": _making("Linear", _stated(2)),
+    f"{NN}normalization.BatchNorm.__call__": _called("BatchNorm", _batch_norm),
+    f"{NN}normalization.BatchNorm.make": _making("BatchNorm", _stated(1)),
     f"{NN}normalization.LayerNorm.__call__": _called("LayerNorm", _layer_norm),
     f"{NN}normalization.LayerNorm.make": _making("LayerNorm", _stated(1)),
     f"{NN}recurrent.GRUCell.__call__": _called("GRUCell", _gru),

@@ -66,6 +66,9 @@ class Weights:
     def given(self, data: Any) -> Layer:  # Any: an array of any shape
         return self._kept(self.settings.array_weight(np.asarray(data)))
 
+    def buffer(self, *shape: int) -> Layer:
+        return self.settings.buffer(np.zeros(shape, self.dtype))
+
     def number(self) -> Layer:
         """A weight that is a number of the network's element type."""
         make = self.settings.double_weight if self.dtype is np.float64 else self.settings.float_weight
@@ -414,6 +417,24 @@ def infinities(w: Weights) -> Graph:
 
 
 # -- weights ------------------------------------------------------------------------------------------------
+
+
+@program
+def averages_that_are_buffers(w: Weights) -> Graph:
+    """Of what two uses of a weight find, as one step; of a weight; and one that no loss depends on."""
+    a, seen, followed, silent = w(3, 2), w.buffer(2), w.buffer(3, 2), w.buffer(2)
+
+    def normal(x: Layer) -> Layer:
+        h = x @ a
+        average = wg.mean(h, axis=0)
+        return wg.with_update(wg.tanh(h - average) + seen, seen, average, rate=0.25)
+
+    def graph(s: Step) -> Sequence[Layer]:
+        y = normal(s.array(4, 3)) - normal(s.array(4, 3))
+        stopped = wg.stop_gradient(wg.with_update(y, silent, wg.mean(y, axis=0)))
+        return [wg.with_update(y, followed, a), wg.sum(followed), y + stopped, y - silent]
+
+    return graph
 
 
 @program

@@ -23,8 +23,9 @@ INTERNAL = {
     "literal",
     "parameter",
     "part",
+    "update",
     "variable",
-}  # how values enter a graph and leave a cell, and what is asked for together; not public
+}  # how values enter a graph and leave a cell, what is asked for together, state; not public under these names
 
 
 @pytest.mark.slow

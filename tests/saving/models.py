@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert import nn, sum, tanh
 from wengert.arrays import stored
+from wengert.graph import Weight
 from wengert.plugins import Adam, LearningRate, Plugin
 
 
@@ -37,7 +38,8 @@ def step(model: nn.Sequential[Any, Any, Any], seed: int = 0) -> None:
 def told(weights: object) -> str:
     """A hash of all that can be saved, and of its types."""
     whole = hashlib.sha256()
-    for name, weight in nn.weights(weights).items():
+    found: list[tuple[str, Weight]] = [*nn.weights(weights).items(), *nn.buffers(weights).items()]
+    for name, weight in found:
         for key, value in {"": weight.ref.data, **weight.optimizer.kept()}.items():
             whole.update(f"{name} {key} {type(value)} {stored(value) or value}".encode())
     return whole.hexdigest()

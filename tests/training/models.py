@@ -1,4 +1,4 @@
-"""A small network with dropout, an optimizer with state, and points that it learns to tell apart."""
+"""A small network with dropout and a norm, an optimizer with state, and points that it learns to tell apart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.data import Rows
-from wengert.nn import Dropout, Linear, Seeds, Sequential
+from wengert.nn import BatchNorm, Dropout, Linear, Seeds, Sequential
 from wengert.plugins import Adam, LearningRate
 
 
@@ -35,6 +35,7 @@ class Model:
         settings, chance = Settings(learning_rate=rate), np.random.default_rng(seed)
         self.net: Sequential[Any, Any, Any] = Sequential(
             Linear.make(settings, 4, 16, seed=chance),
+            BatchNorm.make(settings, 16),
             wg.relu,
             Dropout(drop),
             Linear.make(settings, 16, 2, seed=chance),

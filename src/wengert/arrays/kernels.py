@@ -29,6 +29,7 @@ __all__ = [
     "constant_beside",
     "kernel_of",
     "new_buffer",
+    "put_into",
     "subtract_into",
 ]
 
@@ -188,9 +189,14 @@ def subtract_into(w: Value, d: Value, /) -> list[Change]:
     return [(np.subtract, w, d, w)]
 
 
+def put_into(w: Value, x: Value, /) -> list[Change]:
+    """The change that gives `w` the elements of `x`."""
+    return [(operator.setitem, w, ..., x)]
+
+
 # functions that give the changes of their first argument
 EFFECTS: Final[frozenset[Function]] = frozenset(
-    {host.fused_update, host.scaled_update, host.subtract_at, subtract_into}
+    {host.fused_update, host.scaled_update, host.subtract_at, put_into, subtract_into}
 )
 
 

@@ -29,7 +29,7 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.literals import literal
 from wengert.graph.products import is_product
-from wengert.graph.weights import ArrayWeight, DoubleWeight, FloatWeight, Weight
+from wengert.graph.weights import ArrayWeight, Buffer, DoubleWeight, FloatWeight, Weight
 
 __all__ = [
     "ArrayDeepLearning",
@@ -37,6 +37,7 @@ __all__ = [
     "ArrayLayer",
     "ArrayOperand",
     "ArrayWeight",
+    "Buffer",
     "Bundle",
     "DoubleDeepLearning",
     "DoubleExpression",

@@ -39,6 +39,7 @@ class Role(IntEnum):
     LAYER = 2
     WEIGHT = 3
     OWN = 4  # a weight of a class with a `forward` of its own: an operand is the layer which that gives
+    BUFFER = 5  # data that runs change and no optimizer does: a constant to every rule but that of an update
 
 
 class Kind:
@@ -63,7 +64,7 @@ class Kind:
         self.dtype = dtype
         self.device = device
         self.role = role
-        self.trainable = role >= Role.LAYER
+        self.trainable = Role.LAYER <= role <= Role.OWN
         self.known = column is Column.NUMBER or (
             dtype is not None and (shape is not None or column is Column.OTHER)
         )

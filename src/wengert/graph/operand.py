@@ -264,7 +264,8 @@ def tape_of(node: Node) -> Do[Tape[Any, Any]]:
 def describe(x: object, of: Kind) -> str:
     """One operand in a message: what it is, its name or where it was built, shape and dtype."""
     if of.role >= Role.WEIGHT:
-        return f"weight {getattr(x, 'name', '')!r:.200} {of.text()}"
+        word = "buffer" if of.role is Role.BUFFER else "weight"
+        return f"{word} {getattr(x, 'name', '')!r:.200} {of.text()}"
     if isinstance(x, Node):
         return f"layer {x.signature.operation.name} {of.text()}, built at {x.site}"
     return of.text() if of.column is Column.NUMBER else f"literal {of.text()}"

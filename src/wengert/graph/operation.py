@@ -103,6 +103,7 @@ class Rules:
     them and gets the index first.
     The delta is summed back to the operand's shape afterwards if the operation `broadcasts`.
     `at_weight[i]`, where there is one, gives that delta as a lazy term if operand i is a weight.
+    `updates[i]` gives what replaces the data of operand i, a buffer, when a delta goes through the operation.
     `batch` makes the same for many rows at once, as `Batch` says; without it they go one by one.
     No delta passes a `detached` result; one arrives at a `variable`, whatever is below it, and goes no further.
     An `external` node has no rules: a `Do` makes its tape.
@@ -122,6 +123,7 @@ class Rules:
     external: bool = False
     batch: Rule | None = None
     pure: bool = False
+    updates: Mapping[int, Rule] = field(default_factory=dict)
 
     def derivative(self, index: int) -> Rule | None:
         """The rule for operand `index`."""
@@ -253,7 +255,7 @@ class Signature:
         options = dict(attributes)
         rules = operation.rules_for(kinds)
         result = rules.infer(kinds, **options)
-        begins = rules.external or rules.variable
+        begins = rules.external or rules.variable or bool(rules.updates)
         trainable = begins or (not rules.detached and any(k.trainable for k in kinds))
         self.kind = with_role(result, Role.LAYER if trainable else Role.CONSTANT)
         self.cls = layer_class(result) if operation.listed else CLASSES.get(result.column, CLASSES[None])
@@ -306,6 +308,9 @@ class Signature:
         self, rules: Rules, case: Case, options: dict[str, Any], lazily: bool, given: Callable[..., Rule]
     ) -> Iterator[tuple[int, Rule]]:
         for index, k in enumerate(self.kinds):
+            if lazily and index in rules.updates:
+                yield index, given(rules.updates[index], case, options)
+                continue
             rule = rules.derivative(index) if k.trainable else None
             if rule is None:
                 continue

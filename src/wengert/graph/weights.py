@@ -189,9 +189,13 @@ class _Data:
     if TYPE_CHECKING:
 
         @overload
-        def __get__(self, weight: ArrayWeight[S, T, Cpu], cls: object) -> HostArray[S, T]: ...
+        def __get__(
+            self, weight: ArrayWeight[S, T, Cpu] | Buffer[S, T, Cpu], cls: object
+        ) -> HostArray[S, T]: ...
         @overload
-        def __get__(self, weight: ArrayWeight[S, T, Gpu], cls: object) -> GpuArray[S, T]: ...
+        def __get__(
+            self, weight: ArrayWeight[S, T, Gpu] | Buffer[S, T, Gpu], cls: object
+        ) -> GpuArray[S, T]: ...
 
     def __get__(self, weight: Any, cls: object) -> Any:  # Any: typed by the overloads
         return self if weight is None else exposed(weight.ref)
@@ -208,4 +212,20 @@ class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
     ) -> None:
         data = checked_array("array_weight", data, dims)
         self.kind = array_kind(data, Role.WEIGHT)
+        self._begin(own_copy(data), optimizer, name)
+
+
+class Buffer(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
+    """An array that runs compute and commit: every operation reads it as a constant, and no optimizer changes it."""
+
+    __slots__ = ()
+    data = _Data()
+    if TYPE_CHECKING:
+        _delta: None  # type: ignore[assignment] # what is never differentiated is no target of `gradients`
+
+    def __init__(
+        self, data: Value, dims: tuple[Dimension, ...], optimizer: Updates, name: str | None = None
+    ) -> None:
+        data = checked_array("buffer", data, dims)
+        self.kind = array_kind(data, Role.BUFFER)
         self._begin(own_copy(data), optimizer, name)

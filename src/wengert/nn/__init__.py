@@ -6,13 +6,13 @@ Refuses to know: interpreters' insides. Layers are made of public operations and
 
 from __future__ import annotations
 
-from wengert.models import freeze, map_weights, replace, tie, weights, with_settings
+from wengert.models import buffers, freeze, map_weights, replace, tie, weights, with_settings
 from wengert.nn.attention import MultiHeadAttention
 from wengert.nn.convolution import Conv2d
 from wengert.nn.dropout import Dropout
 from wengert.nn.embedding import Embedding
 from wengert.nn.linear import Linear
-from wengert.nn.normalization import LayerNorm
+from wengert.nn.normalization import BatchNorm, LayerNorm
 from wengert.nn.recurrent import GRUCell, LSTMCell
 from wengert.nn.seeded import Seeded, Seeds
 from wengert.nn.sequential import Sequential
@@ -20,6 +20,7 @@ from wengert.nn.summary import summary
 from wengert.nn.tree import TreeLSTM
 
 __all__ = [
+    "BatchNorm",
     "Conv2d",
     "Dropout",
     "Embedding",
@@ -32,6 +33,7 @@ __all__ = [
     "Seeds",
     "Sequential",
     "TreeLSTM",
+    "buffers",
     "freeze",
     "map_weights",
     "replace",

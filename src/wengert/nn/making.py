@@ -13,7 +13,7 @@ from typing import Any, Generic
 from wengert.arrays import FLOAT32, FLOATS, HOST, Cpu, DType, Floating, Shape, dtype_from, is_integer
 from wengert.arrays.draws import Generator, generator, normal, uniform
 from wengert.errors import ArgumentError, DTypeError
-from wengert.graph import ArrayWeight
+from wengert.graph import ArrayWeight, Buffer
 from wengert.nn.dims import N
 from wengert.plugins import Plugin
 from wengert.site import user_position
@@ -64,6 +64,12 @@ class Beginning(Generic[N]):
         """A vector of runs of equal numbers, each given as (number, how often)."""
         runs = [HOST.full((count,), value, self._dtype) for value, count in values]
         return self._weight(part, HOST.concat(runs))
+
+    def buffer(self, part: str, value: float, size: int) -> Buffer[Any, N, Cpu]:
+        """A vector of equal numbers that runs compute."""
+        data: Any = HOST.full((size,), value, self._dtype)  # Any: as in `_weight`
+        buffer: Buffer[Any, N, Cpu] = self._settings.buffer(data, name=self.name_of(part))
+        return buffer
 
     def _weight(self, part: str, data: Any) -> ArrayWeight[Any, N, Cpu]:  # Any: as arrays come from `draws`
         weight: ArrayWeight[Any, N, Cpu] = self._settings.array_weight(data, name=self.name_of(part))

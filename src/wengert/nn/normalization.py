@@ -1,21 +1,24 @@
-"""`LayerNorm`: each vector shifted and scaled to mean 0 and variance 1, then to learnt ones.
+"""`LayerNorm`, `BatchNorm`: features shifted and scaled to mean 0 and variance 1, then to learnt ones.
 
-Knows: its formula, its weights and how they begin.
-Refuses to know: other elements of a batch.
+Knows: their formulas, their weights and buffers and how these begin.
+Refuses to know: when buffers change.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Generic, final
 
 from wengert.arrays import Dv, S, T
-from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
+from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight, Buffer
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import check_weight, with_last_axis
+from wengert.nn.checks import as_layer, check_weight, misfit, shape_of, with_last_axis
 from wengert.nn.dims import N, Width
 from wengert.nn.making import Beginning
-from wengert.ops import mean, sqrt, square
+from wengert.nn.seeded import Seeded, Seeds
+from wengert.ops import mean, reshape, sqrt, square, var
+from wengert.ops.buffers import with_update
 from wengert.plugins import Plugin
 
 
@@ -77,4 +80,111 @@ class LayerNorm(Generic[Width, T, Dv]):
         centred = layer - mean(layer, axis=-1, keepdims=True)
         variance = mean(square(centred), axis=-1, keepdims=True)
         y: ArrayLayer[S, T, Dv] = centred / sqrt(variance + self.eps) * self.scale + self.offset
+        return y
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class BatchNorm(Seeded, Generic[Width, T, Dv]):
+    """Normalization of each of `Width` features over a batch: `norm(x, seed=step)` trains, `norm(x)` evaluates.
+
+    y = (x - m) / sqrt(v + eps) * scale + offset. With a seed m and v are mean and variance over the batch (divided by
+    its size n) and over all axes behind the features; a training whose derivative goes through y moves the buffers
+    `mean` and `variance` by `rate` of the way to m and to v n / (n - 1), in its commit. Without a seed m and v are the
+    buffers. Which seed it is does not matter. Where the layer is called several times in one run, as in a siamese
+    network, the buffers make one step, to the mean over the calls; in PyTorch they make one a call.
+    Shapes: (B, Width) and (B, Width, ...), kept. Raises ShapeError for another axis 1, and in training for n = 1.
+    >>> import numpy as np
+    >>> from wengert import mean
+    >>> from wengert.plugins import SGD
+    >>> norm = BatchNorm.make(SGD(learning_rate=0.0), 1, dtype=np.float64, rate=0.5)
+    >>> x = np.array([[1.0], [3.0]])
+    >>> norm(x, seed=0).predict().run().round(3).tolist(), norm(x).predict().run().round(3).tolist()
+    ([[-1.0], [1.0]], [[1.0], [3.0]])
+    >>> mean(norm(x, seed=0)).train().run().item(), norm.mean.data.tolist(), norm.variance.data.tolist()
+    (0.0, [1.0], [1.5])
+
+    Source: Ioffe and Szegedy 2015, "Batch Normalization"; buffers and defaults as in PyTorch.
+    """
+
+    scale: ArrayWeight[tuple[Width], T, Dv]
+    offset: ArrayWeight[tuple[Width], T, Dv]
+    mean: Buffer[tuple[Width], T, Dv]
+    variance: Buffer[tuple[Width], T, Dv]
+    eps: float = 1e-5
+    rate: float = 0.1
+
+    def __init__(
+        self,
+        scale: ArrayOperand[tuple[Width], T, Dv],
+        offset: ArrayOperand[tuple[Width], T, Dv],
+        mean: Buffer[tuple[Width], T, Dv],
+        variance: Buffer[tuple[Width], T, Dv],
+        eps: float = 1e-5,
+        rate: float = 0.1,
+    ) -> None:
+        # an expression in the place of a weight: see `wengert.nn.replace`
+        object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "offset", offset)
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "variance", variance)
+        object.__setattr__(self, "eps", eps)
+        object.__setattr__(self, "rate", rate)
+        for what, x in (("an offset", offset), ("a mean", mean), ("a variance", variance)):
+            check_weight("BatchNorm", what, x.shape, scale.shape)
+
+    # Any, as the size: the mypy plugin puts the stated one there
+    @staticmethod
+    def make(
+        settings: Plugin,
+        width: int,
+        /,
+        *,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        eps: float = 1e-5,
+        rate: float = 0.1,
+    ) -> BatchNorm[Any, N]:
+        """A layer of scale 1, offset 0, mean 0 and variance 1. Raises ArgumentError for a size below 1."""
+        begin = Beginning("BatchNorm", settings, 0, name, dtype)
+        size = begin.size("width", width)
+        return BatchNorm(
+            begin.constant("scale", (1.0, size)),
+            begin.constant("offset", (0.0, size)),
+            begin.buffer("mean", 0.0, size),
+            begin.buffer("variance", 1.0, size),
+            eps,
+            rate,
+        )
+
+    def __call__(self, x: ArrayExpression[S, T, Dv], /, *, seed: Seeds | None = None) -> ArrayLayer[S, T, Dv]:
+        layer, (width,) = as_layer(x), self.scale.shape
+        shape = shape_of(layer)
+        if shape is None or len(shape) < 2 or shape[1] != width:
+            text = "a shape that only the run tells" if shape is None else shape
+            raise misfit("BatchNorm", f"expected axis 1 of size {width}, got {text}")
+        if seed is None:
+            return self._normal(layer, self.mean, self.variance)
+        count = math.prod(shape) // width
+        if count < 2:
+            raise misfit("BatchNorm", f"one value of each feature has no variance to train with, got {shape}")
+        axes = 0 if len(shape) == 2 else (0, *range(2, len(shape)))
+        average, variance = mean(layer, axis=axes), var(layer, axis=axes)
+        y = self._normal(layer, average, variance)
+        y = with_update(y, self.mean, average, rate=self.rate)
+        return with_update(y, self.variance, variance * (count / (count - 1)), rate=self.rate)
+
+    def _normal(
+        self,
+        x: ArrayLayer[S, T, Dv],
+        average: ArrayOperand[Any, T, Dv],  # Any in both: (Width,)
+        variance: ArrayOperand[Any, T, Dv],
+    ) -> ArrayLayer[S, T, Dv]:
+        ones = (1,) * (len(x.shape) - 2)
+
+        def aligned(of: ArrayOperand[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
+            return reshape(of, (-1, *ones)) if ones else reshape(of, (-1,))
+
+        factor = self.scale / sqrt(variance + self.eps)
+        y: ArrayLayer[S, T, Dv] = (x - aligned(average)) * aligned(factor) + aligned(self.offset)
         return y

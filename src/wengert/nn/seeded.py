@@ -1,4 +1,4 @@
-"""Base of layers that draw random numbers: a call with a seed trains, one without evaluates.
+"""Base of layers that do something else in training: a call with a seed trains, one without evaluates.
 
 Knows: how one seed becomes many, so that no two layers of a network draw alike.
 Refuses to know: what is drawn.
@@ -15,7 +15,7 @@ Seeds: TypeAlias = int | tuple[int, ...]
 
 
 class Seeded(ABC):
-    """A layer that acts at random where it is given a seed; a `Sequential` passes its own on to such layers."""
+    """A layer that trains where it is given a seed, random or not; a `Sequential` passes its own on to such layers."""
 
     @abstractmethod
     def __call__(

@@ -17,7 +17,7 @@ from wengert.errors import PluginError
 from wengert.graph.kinds import Role, with_role
 from wengert.graph.node import Expression, asked
 from wengert.graph.operand import stored
-from wengert.graph.weights import ArrayWeight, DoubleWeight, FloatWeight, Updates, Weight
+from wengert.graph.weights import ArrayWeight, Buffer, DoubleWeight, FloatWeight, Updates, Weight
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.parts import merged_part
 from wengert.site import user_position
@@ -149,6 +149,18 @@ class Maker:
         weight: ArrayWeight[Any, T, Dv] = made
         return weight
 
+    # Any, as the shape: as above
+    def buffer(
+        self, data: ArrayLiteral[T, Dv], /, *dims: Dimension, name: str | None = None
+    ) -> Buffer[Any, T, Dv]:
+        """An array that runs compute and commit, and no optimizer changes: a copy of `data`, checked against `dims`.
+
+        `wengert.update` and `wengert.with_update` give it new data.
+        """
+        made: Any = Buffer(data, dims, Optimizer(cast(Any, _NO_SETTINGS)), name)  # Any: as above
+        buffer: Buffer[Any, T, Dv] = made
+        return buffer
+
     def _make(
         self, base: type[W], arguments: tuple[object, ...], name: str | None, members: dict[str, object]
     ) -> W:
@@ -163,6 +175,9 @@ class Maker:
         elif members:
             _refuse(cls, {}, members)
         return weight
+
+
+_NO_SETTINGS: Final = Maker()  # of what no optimizer steps
 
 
 def weight_class(settings: type, base: type[W]) -> type[W]:

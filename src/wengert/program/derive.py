@@ -12,7 +12,7 @@ from typing import Any, Final
 from wengert.arrays.abstract import UNKNOWN, Aval
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operation import Case, Rule, Signature
-from wengert.lazy import LazyDelta, Product, Rows, Term
+from wengert.lazy import LazyDelta, Product, Replacement, Rows, Term
 from wengert.program.build import Builder, RecordingNamespace, Tracer
 from wengert.program.capture import Op, Operand, Operations, Slot
 from wengert.program.program import Function, SourceInfo, at_rows, mentions_rows
@@ -235,5 +235,7 @@ def parts_of_term(term: Term) -> tuple[Any, ...]:  # Any: tracers, variables and
     """The arguments that make a term."""
     if isinstance(term, Product):
         return term.left, term.right
-    assert isinstance(term, Rows), "the rules of operations make these two"
+    if isinstance(term, Replacement):
+        return term.value, term.frozen, term.rate
+    assert isinstance(term, Rows), "the rules of operations make these three"
     return term.key, term.values, term.shape

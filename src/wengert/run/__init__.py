@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wengert.control import set_default_executor, without_collector
-from wengert.run.ask import apply, assign, predict, train
+from wengert.run.ask import apply, assign, predict, train, update
 from wengert.run.cell import cell
 from wengert.run.compiled.cache import set_cache_limit
 from wengert.run.direct import differentiable
@@ -52,5 +52,6 @@ __all__ = [
     "predict",
     "set_cache_limit",
     "train",
+    "update",
     "without_collector",
 ]

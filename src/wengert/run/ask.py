@@ -1,13 +1,15 @@
-"""The questions that a person asks of expressions, `predict` and `train`, and of weights, `assign` and `apply`.
+"""The questions that a person asks of expressions, `predict` and `train`; `assign` and `apply` of weights; `update`.
 
 Knows: their types; that only scalar losses are trained; which values and deltas a weight can take, and that an
-assignment is a delta which replaces, so that both add to what else a run commits.
+assignment is a delta which replaces, so that both add to what else a run commits; that an update of a buffer is an
+assignment of what the run computes.
 Refuses to know: who answers, and when the commit is; the executor of the run does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeAlias, overload
 
 from typing_extensions import TypeVar
@@ -15,11 +17,13 @@ from typing_extensions import TypeVar
 from wengert.arrays import (
     ArrayLiteral,
     Cpu,
+    Dv,
     Float32,
     Gpu,
     GpuArray,
     Host,
     HostArray,
+    S,
     T,
     Value,
     freeze,
@@ -28,10 +32,11 @@ from wengert.arrays import (
 from wengert.control import Do
 from wengert.control.do import Question
 from wengert.differentiable import Differentiable
-from wengert.errors import NotDifferentiableError, ShapeError
+from wengert.errors import ArgumentError, NotDifferentiableError, ShapeError
 from wengert.graph.binding import Data, Numbers, by_weight, checked_data
 from wengert.graph.binding import at as bound_to
 from wengert.graph.expressions import (
+    ArrayExpression,
     ArrayOperand,
     DoubleExpression,
     FloatExpression,
@@ -43,8 +48,9 @@ from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Foreign, asked, check_scalar_loss
 from wengert.graph.operand import lift_any
 from wengert.graph.products import is_product, with_also
-from wengert.graph.weights import Weight
+from wengert.graph.weights import Buffer, Weight
 from wengert.lazy import LazyDelta, Replacement, read_only
+from wengert.ops.buffers import with_update
 from wengert.site import user_position
 
 A = TypeVar("A")
@@ -246,7 +252,7 @@ def apply(deltas: Mapping[Any, Any], /) -> Do[None]:  # Any: typed by the overlo
     """Take one step with deltas that were computed elsewhere, each through its weight's optimizer, all in one commit.
 
     In a run that trains, too, they are added to what that finds. A `LazyDelta` of rows stays one. Arrays are copied.
-    Raises at the call as `assign`; a delta has its weight's shape, dtype and device.
+    Raises at the call as `assign`, and ArgumentError for a buffer; a delta has its weight's shape, dtype and device.
     >>> from wengert.plugins import SGD
     >>> w = SGD(learning_rate=0.5).double_weight(2.0)
     >>> apply({w: 3.0}).run()
@@ -254,6 +260,36 @@ def apply(deltas: Mapping[Any, Any], /) -> Do[None]:  # Any: typed by the overlo
     0.5
     """
     return Question("apply", {w: _sent(w, d) for w, d in by_weight("apply", deltas)})
+
+
+def update(buffer: Buffer[S, T, Dv], value: ArrayExpression[S, T, Dv], /, *, rate: float = 1.0) -> Do[None]:
+    """Give a buffer the value of an expression; at a `rate` below 1, data + rate (value - data).
+
+    What a `gather` has beside it, trainings too, is one transaction with it: the value is of the same forward pass, and
+    read from weights and buffers as they were before. Several updates of a buffer in one run, and errors, as for
+    `with_update`, which is the same as part of a loss.
+    >>> import numpy as np
+    >>> from wengert import gather
+    >>> from wengert.plugins import SGD
+    >>> settings = SGD(learning_rate=0.5)
+    >>> w = settings.array_weight(np.array([2.0, 4.0]))
+    >>> average = settings.buffer(w.data)
+    >>> gather((w @ w).train(), update(average, w, rate=0.1)).run()[1]
+    >>> update(average, w, rate=0.1).run()
+    >>> average.data.tolist(), w.data.tolist()
+    ([1.8, 3.6], [0.0, 0.0])
+    """
+    x = with_update(value, buffer, value, rate=rate)  # refuses here what is no update
+    first: Do[None] = Question("apply", {})  # so that the run is alone before anything is read
+    return first.flat_map(partial(_value, x)).flat_map(partial(_updated, buffer, float(rate)))
+
+
+def _value(x: Expression, _: None) -> Do[Value]:
+    return asked("value", x)
+
+
+def _updated(buffer: Weight, rate: float, value: Value) -> Do[None]:
+    return Question("apply", {buffer: LazyDelta([Replacement(value, rate=rate)])})
 
 
 def _frozen(who: str, w: Weight, x: Value) -> Value:
@@ -266,6 +302,10 @@ def _assigned(w: Weight, x: Value) -> LazyDelta:
 
 
 def _sent(w: Weight, delta: Value) -> Value:
+    if isinstance(w, Buffer):
+        raise ArgumentError(
+            f"apply: {w!r} has no optimizer, to which a delta could go; write assign, or update\n  at {user_position()}"
+        )
     if not isinstance(delta, LazyDelta):
         return _frozen("apply", w, delta)
     assert w.kind.shape is not None, "a weight has data"

@@ -193,9 +193,11 @@ def _lazily(step: LazyDelta, old: Value, in_place: bool) -> tuple[Value, list[Ch
 
 
 def _replaced(term: Replacement, old: Value, in_place: bool) -> tuple[Value, list[Change]]:
-    if term.frozen or not is_array(term.value):
+    if term.frozen or not is_array(old):
         return term.value, []
-    return own_copy(term.value), []
+    data = own_copy(old)
+    data[...] = term.after(old)  # of shape () that is no array
+    return data, []
 
 
 def _densely(step: Value, old: Value, in_place: bool) -> tuple[Value, list[Change]]:

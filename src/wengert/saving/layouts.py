@@ -17,6 +17,7 @@ from wengert.graph import Weight
 from wengert.graph.operand import shown, unlifted
 from wengert.graph.structures import parts_of
 from wengert.nn import (
+    BatchNorm,
     Conv2d,
     Embedding,
     GRUCell,
@@ -123,6 +124,12 @@ _PYTORCH: Final[dict[type, Mapping[str, tuple[Recipe, ...]]]] = {
     Conv2d: {"kernel": (Recipe(("weight",), _same),), "bias": (Recipe(("bias",), _same),)},
     Embedding: {"table": (Recipe(("weight",), _same),)},
     LayerNorm: {"scale": (Recipe(("weight",), _same),), "offset": (Recipe(("bias",), _same),)},
+    BatchNorm: {
+        "scale": (Recipe(("weight",), _same),),
+        "offset": (Recipe(("bias",), _same),),
+        "mean": (Recipe(("running_mean",), _same),),
+        "variance": (Recipe(("running_var",), _same),),
+    },
     LSTMCell: _recurrent(
         inputs=Recipe(("weight_ih",), _transposed),
         hidden=Recipe(("weight_hh",), _transposed),
@@ -202,9 +209,15 @@ def fit(
     return Fit(
         parts,
         tuple(name for name in tensors if name in used),
-        tuple(name for name in tensors if name not in used and name not in dropped),
+        tuple(name for name in tensors if name not in used and name not in dropped and not _counts(name, at)),
         tuple(place for place in named if place not in filled),
     )
+
+
+def _counts(name: str, names: Collection[str]) -> bool:
+    """Whether this is the number of steps that PyTorch has beside a running mean, which nothing here needs."""
+    norm, _, last = name.rpartition("num_batches_tracked")
+    return not last and f"{norm}running_mean" in names
 
 
 def _renamed(tensors: Sequence[str], rename: Rename | None) -> tuple[dict[str, str], set[str]]:

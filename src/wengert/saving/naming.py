@@ -12,7 +12,7 @@ from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown
 from wengert.models import former_weights
-from wengert.nn import weights as weights_at
+from wengert.models import weights_and_buffers as weights_at
 from wengert.saving.manifest import STATES, brief
 from wengert.site import user_position
 

@@ -91,7 +91,8 @@ def _form_of(signature: Signature) -> GroupForm:
     roles = [k.role for k in signature.kinds]
     at = {role: tuple(i for i, r in enumerate(roles) if r is role) for role in Role}
     rows = tuple(i for i, r in enumerate(roles) if r in (Role.CONSTANT, Role.LAYER))
-    weights, results = at[Role.WEIGHT], result_kinds(signature)
+    weights = tuple(i for i, r in enumerate(roles) if r in (Role.WEIGHT, Role.BUFFER))
+    results = result_kinds(signature)
     if isinstance(signature, CellSignature):
         template = signature.template
         source = RowSource.CELL
@@ -319,7 +320,7 @@ def _family(signature: Signature) -> object:
 
 
 def _data(of: Kind) -> object:
-    if of.role is Role.WEIGHT or not stackable(of) or of.column is Column.NUMBER:
+    if of.role in (Role.WEIGHT, Role.BUFFER) or not stackable(of) or of.column is Column.NUMBER:
         return of
     return with_role(of, Role.CONSTANT)
 

@@ -16,12 +16,12 @@ from typing import Any, Final
 from wengert.arrays import HOST, Float32, Value, dtype_of, is_array, one_like, shape_of
 from wengert.arrays.abstract import UNKNOWN, Aval, sizes_for
 from wengert.arrays.infer import aval_of
-from wengert.arrays.kernels import subtract_into
+from wengert.arrays.kernels import put_into, subtract_into
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
 from wengert.graph.products import zero_of
 from wengert.graph.store import Ref
-from wengert.graph.weights import Weight
+from wengert.graph.weights import Buffer, Weight
 from wengert.lazy import LazyDelta, dense
 from wengert.program.build import Builder, Tracer, bare
 from wengert.program.capture import Slot, capture
@@ -209,8 +209,13 @@ class Updating:
         self._roots: dict[Var, Roots] = {}
 
     def step(self, weight: Weight, delta: Any) -> Any:  # Any: a tracer, lazy or constant; None: unknown
-        """Array that is subtracted from one weight."""
+        """Array that is subtracted from one weight; the new data of a buffer."""
         optimizer, of = weight.optimizer, self._of
+        if isinstance(weight, Buffer):
+            self.weights.append(weight)
+            self.names.append(())
+            term = delta.replacement()
+            return None if term is None else term.after(of.data[weight])
         state = optimizer.state()
         if state is None or not all(is_array(v) or type(v) in NUMBERS for v in state.values()):
             return None
@@ -255,7 +260,7 @@ class Updating:
             if isinstance(step, LazyDelta):
                 step.changes(target)
             else:
-                builder.effect(subtract_into, target, step)
+                builder.effect(put_into if isinstance(weight, Buffer) else subtract_into, target, step)
 
 
 def _update_of(weight: Weight) -> SourceInfo:
