@@ -72,7 +72,7 @@ def test_what_a_training_does_not_depend_on_changes_nothing(executor: wg.run.Seq
 def test_a_frozen_network_counts(executor: wg.run.Sequential) -> None:
     _, seen = _parts()
     for _ in range(RUNS):
-        wg.sum(wg.with_update(wg.lift(X), seen, np.ones(4), rate=0.5)).train().run(executor)
+        wg.sum(wg.with_update(X, seen, np.ones(4), rate=0.5)).train().run(executor)
     np.testing.assert_allclose(seen.data, 1.0 - 0.5**RUNS)
 
 
@@ -134,6 +134,7 @@ def test_a_refused_step_leaves_it_as_it_was(executor: wg.run.Sequential) -> None
 
     settings = Settings(learning_rate=0.1)
     weight, seen = settings.array_weight(np.zeros(4)), settings.buffer(np.zeros(4))
+    kept = seen.data
     for factor in (1.0,) * RUNS + (np.inf,):
         loss = wg.sum(wg.with_update(weight, seen, weight + 1.0)) * factor
         if factor == 1.0:
