@@ -28,7 +28,7 @@ from wengert.errors import (
 )
 from wengert.graph.kinds import Shape
 from wengert.graph.node import Expression, Node
-from wengert.models import parts_of
+from wengert.graph.structures import parts_of
 from wengert.site import OURS, is_ours
 
 Place: TypeAlias = tuple[str, int]  # file and line
