@@ -14,7 +14,7 @@ from wengert.arrays import HOST, Value, is_array
 from wengert.arrays.abstract import RowCount
 from wengert.arrays.kernels import constant_beside, kernel_of, new_buffer, subtract_into, transposed
 from wengert.program.derive import AtRows
-from wengert.program.memory import Buffer, Placement, placed
+from wengert.program.memory import Allocation, Placement, placed
 from wengert.program.program import Argument, Eqn, Function, Var, mentions_rows, vars_in
 from wengert.program.simplify import Pieces, needed
 from wengert.program.text import SIGNS, Constants, executed
@@ -39,7 +39,7 @@ class Kernel:
         eqns = needed(eqns, (*outputs, *wanted))
         placement = placed(eqns, outputs, wanted, kept)
         text = ProgramText(inputs, eqns, outputs, placement)
-        self.buffers: list[Buffer] = placement.buffers
+        self.buffers: list[Allocation] = placement.buffers
         self.place: Mapping[Var, int] = placement.place
         given = ["rows", *text.inputs, *(f"o{i}" for i in range(len(outputs))), *text.frame]
         run = function_text("run", given, [*text.body(), f"return {text.value(tuple(wanted))}"])
@@ -131,7 +131,7 @@ class ProgramText:
             return _tuple(map(self.given, x))
         return f"{self.value(x)}.copy()" if is_array(x) else self.value(x)
 
-    def _cut(self, buffer: Buffer, name: str) -> str:
+    def _cut(self, buffer: Allocation, name: str) -> str:
         """The line that makes a buffer of its whole; none where the whole is the buffer."""
         size = buffer.shape[0]
         if isinstance(size, RowCount):

@@ -22,7 +22,7 @@ Free = dict[tuple[Sizes, Any], list[int]]  # the numbers of buffers of a shape a
 _BASIC: Final = (int, slice, type(None), type(Ellipsis))
 
 
-class Buffer(NamedTuple):
+class Allocation(NamedTuple):
     """One array. Buffers of one key are one array; without a key it is used again and again."""
 
     shape: Sizes
@@ -34,7 +34,7 @@ class Buffer(NamedTuple):
 class Placement:
     """For each result of a program where it lies; `early` are views of buffers and constants, made with the buffers."""
 
-    buffers: list[Buffer] = field(default_factory=list)
+    buffers: list[Allocation] = field(default_factory=list)
     place: dict[Var, int] = field(default_factory=dict)  # the number of its buffer
     outputs: dict[Var, int] = field(default_factory=dict)  # the number of the array that is given for it
     pieces: dict[Var, tuple[Var, int]] = field(default_factory=dict)  # it is written as a piece of another
@@ -180,7 +180,7 @@ class _Placing:
             found.place[x] = free[form].pop()
             return
         found.place[x] = len(found.buffers)
-        found.buffers.append(Buffer(*form, key))
+        found.buffers.append(Allocation(*form, key))
 
     def _release(self, dying: Iterable[Var], free: Free) -> None:
         wholes = {whole for whole, _ in self.placement.pieces.values()}

@@ -33,7 +33,7 @@ from wengert.program.build import Builder, bare
 from wengert.program.capture import capture
 from wengert.program.derive import Lowering, aval_of_kind, parts_of_term
 from wengert.program.emit import Kernel
-from wengert.program.memory import Buffer, can_be_placed
+from wengert.program.memory import Allocation, can_be_placed
 from wengert.program.program import Argument, Eqn, Var, at_rows, mapped, vars_in
 from wengert.program.simplify import Pieces, assembled, for_any_rows
 from wengert.run.batching.workspace import Workspace
@@ -333,7 +333,7 @@ class ForwardKernel:
         sides = dict.fromkeys(x for pair in _products(deltas) for x in pair)
         apart = [x for x in sides if x in self.made and x not in self.train.place]
         # Of what is to be brought; keys of their own, as what such a value is a view of may have its key in `train`.
-        self.homes = {x: Buffer(x.shape, x.dtype, ("side", i)) for i, x in enumerate(apart)}
+        self.homes = {x: Allocation(x.shape, x.dtype, ("side", i)) for i, x in enumerate(apart)}
 
     @cached_property
     def predict(self) -> Kernel:

@@ -14,7 +14,7 @@ from wengert.arrays.abstract import RowCount, sizes_for
 from wengert.arrays.kernels import new_buffer
 from wengert.lazy import LazyDelta, Product
 from wengert.program.emit import Kernel
-from wengert.program.memory import Buffer
+from wengert.program.memory import Allocation
 
 _MOST_FRAMES: Final = 512
 
@@ -66,25 +66,25 @@ class Workspace:
             found = self._frames[key] = function.frame(start, rows, *wholes)
         return found
 
-    def part(self, home: Buffer, start: int, rows: int) -> Value:
+    def part(self, home: Allocation, start: int, rows: int) -> Value:
         """View of these rows of the array with a key."""
         times = _lines_a_row(home) or 1
         return self._share(home)[start * times : (start + rows) * times]
 
-    def bring(self, home: Buffer, x: Value, start: int, rows: int) -> None:
+    def bring(self, home: Allocation, x: Value, start: int, rows: int) -> None:
         """Have these rows lie there. The values of a single launch stay where they are until the run is over."""
         if rows == self.expected:
             self.lent[home.key] = x
         elif x.base is not self._share(home):
             self.part(home, start, rows)[...] = x
 
-    def _whole(self, buffer: Buffer) -> Value | None:
+    def _whole(self, buffer: Allocation) -> Value | None:
         """Array of which a buffer is a part; None where each launch has its own."""
         if buffer.key is None:
             return new_buffer(sizes_for(buffer.shape, self._widest), buffer.dtype)
         return None if _lines_a_row(buffer) is None else self._share(buffer)
 
-    def _share(self, buffer: Buffer) -> Value:
+    def _share(self, buffer: Allocation) -> Value:
         """Array for all rows of a buffer with a key."""
         found = self.shares.get(buffer.key)
         if found is None:
@@ -130,7 +130,7 @@ def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _lines_a_row(buffer: Buffer) -> int | None:
+def _lines_a_row(buffer: Allocation) -> int | None:
     """The lines of a buffer that belong to a row; None where its first axis is not of rows."""
     size = buffer.shape[0]
     return size.times if isinstance(size, RowCount) else None
