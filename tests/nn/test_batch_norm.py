@@ -143,6 +143,16 @@ def test_a_file_has_the_buffers_and_training_goes_on_from_it(tmp_path: Path) -> 
         saving.load(BytesIO(without.getvalue()), first)
 
 
+def test_the_derivative_by_a_network_has_its_buffers_as_they_are() -> None:
+    net = classifier()
+    loss = wg.mean(net(np.ones((4, 4), np.float32), seed=0))
+    found: Any = wg.gradients(loss, net).run()  # Any: arrays in the places of weights
+    norm: Any = net.layers[1]  # Any: as above
+    assert found.layers[1].mean is norm.mean
+    assert found.layers[1].scale.shape == (8,)
+    assert not norm.mean.data.any()
+
+
 def test_surgery_leaves_buffers_as_they_are() -> None:
     net = classifier()
     assert [*nn.buffers(net)] == ["layers.1.mean", "layers.1.variance"]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from wengert.graph.kinds import Column
+from wengert.graph.kinds import Column, Kind, Role
 from wengert.graph.node import Expression
 from wengert.graph.products import Rebuild, leaves_of
 
@@ -46,14 +46,14 @@ def with_parts(x: Any, parts: Iterable[Any]) -> Any:  # Any: a structure of any 
 def targets_in(structure: object) -> tuple[tuple[Expression, ...], Rebuild]:
     """The expressions of a structure that may have a delta, left to right, and what puts other parts in their places.
 
-    Any other part stays itself.
+    Any other part, a buffer too, stays itself.
     >>> from wengert import lift
     >>> targets, rebuild = targets_in({"a": 1, "b": [lift(2.0), None]})
     >>> rebuild(["delta"])
     {'a': 1, 'b': ['delta', None]}
     """
     leaves, rebuild = leaves_of(structure, _opened)
-    places = [i for i, x in enumerate(leaves) if isinstance(x, Expression) and x.kind.column in _FLOATING]
+    places = [i for i, x in enumerate(leaves) if isinstance(x, Expression) and _has_delta(x.kind)]
 
     def filled(values: Iterable[object]) -> Any:  # Any: as in `with_parts`
         parts = list(leaves)
@@ -62,6 +62,10 @@ def targets_in(structure: object) -> tuple[tuple[Expression, ...], Rebuild]:
         return rebuild(parts)
 
     return tuple(leaves[i] for i in places), filled
+
+
+def _has_delta(of: Kind) -> bool:
+    return of.column in _FLOATING and of.role is not Role.BUFFER
 
 
 def _opened(x: object) -> tuple[list[object], Rebuild] | None:

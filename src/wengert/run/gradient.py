@@ -23,7 +23,7 @@ from wengert.graph.operand import lift_any, shown
 from wengert.graph.products import Rebuild
 from wengert.graph.structures import targets_in
 from wengert.graph.variables import Substitution, by_variables
-from wengert.graph.weights import Weight
+from wengert.graph.weights import Buffer, Weight
 from wengert.run.ask import Loss, checked_loss
 from wengert.site import user_position
 
@@ -244,7 +244,8 @@ def check_targets(who: str, wrt: object) -> None:
             continue
         if isinstance(x, Expression):
             raise NotDifferentiableError(
-                f"{who}: {x!r} in `wrt` has no derivative: it is a mask\n  at {user_position()}"
+                f"{who}: {x!r} in `wrt` has no derivative: it is a "
+                f"{'buffer' if isinstance(x, Buffer) else 'mask'}\n  at {user_position()}"
             )
         if is_array(x) or isinstance(x, (int, float)):
             raise NotDifferentiableError(
