@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from logging import getLogger
 from typing import Any, Literal, Protocol, assert_type
 
@@ -179,3 +180,37 @@ def case_literal_members() -> None:
 
     Mode(mode="b")
     Mode(mode="c")  # E[arg-type]: incompatible type "Literal\['c'\]"
+
+
+@dataclass(frozen=True)
+class Angle:
+    """A value that a weight can hold."""
+
+    degrees: float
+
+    def zero_delta(self) -> float:
+        return 0.0
+
+    def stepped(self, step: float, /) -> Angle:
+        return Angle(self.degrees - step)
+
+    def to_array(self) -> float:
+        return self.degrees
+
+    def from_array(self, array: float, /) -> Angle:
+        return Angle(array)
+
+    def __mul__(self, other: float, /) -> Angle:
+        return Angle(self.degrees * other)
+
+
+def case_a_weight_of_a_users_type(settings: SGD) -> None:
+    w = settings.data_weight(Angle(10.0), name="w")
+    assert_type(w, wg.DataWeight[Angle, float])
+    assert_type(w.data, Angle)
+    assert_type(w.predict().run(), Angle)
+    assert_type(w * 2.0, wg.Layer[Angle, float])
+    assert_type(wg.gradients(wg.lift(1.0), (w,)).run(), tuple[float])
+    wg.assign({w: Angle(2.0)}).run()
+    settings.data_weight(2.0)  # E[arg-type]: incompatible type "float"
+    settings.data_weight(object())  # E[arg-type]: incompatible type "object"

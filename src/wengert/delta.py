@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import singledispatch
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
-from wengert.arrays import namespace_of
+from typing_extensions import TypeVar
+
+from wengert.arrays import Value, namespace_of
 
 D = TypeVar("D")
+X_co = TypeVar("X_co", covariant=True)
+G = TypeVar("G")
 
 
 @runtime_checkable
@@ -23,10 +27,36 @@ class Additive(Protocol):
     def __add__(self, other: Self, /) -> Self: ...
 
 
+@runtime_checkable
+class Parameter(Protocol[X_co, G]):
+    """Protocol of a value that a weight of a user's type holds: immutable, of a registered class.
+
+    Its deltas are numbers or arrays, all of one shape and dtype, so that every optimizer can step with them; a file has
+    its data as one array. `check_type_laws` checks that a zero step changes nothing, that steps leave shapes alone and
+    that an array gives back the value it was made of.
+    """
+
+    def zero_delta(self) -> G:
+        """The delta that changes nothing."""
+        ...
+
+    def stepped(self, step: G, /) -> X_co:
+        """The value a step further: `step` is what an array would have subtracted. On a manifold, a retraction."""
+        ...
+
+    def to_array(self) -> Value:
+        """A number or an array for a file; its shape is that of all values of one weight."""
+        ...
+
+    def from_array(self, array: Value, /) -> X_co:
+        """The value of such an array; this one may say what the array does not."""
+        ...
+
+
 @singledispatch
 def zero(data: object) -> Any:  # Any: the Delta that belongs to `data` is known to the registration only
     """The delta that changes nothing, for data of a registered type; register your own with `zero.register`."""
-    return namespace_of(data).zeros_like(data)
+    return data.zero_delta() if isinstance(data, Parameter) else namespace_of(data).zeros_like(data)
 
 
 @zero.register

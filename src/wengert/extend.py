@@ -7,7 +7,7 @@ Refuses to know: who extends.
 from __future__ import annotations
 
 from wengert.arrays import HOST, Namespace
-from wengert.delta import Additive, zero
+from wengert.delta import Additive, Parameter, zero
 from wengert.graph import index
 from wengert.graph.apply import apply, binary, indexing, unary
 from wengert.graph.batch import Batch, rowwise
@@ -58,6 +58,7 @@ __all__ = [
     "Namespace",
     "Operation",
     "Optimizer",
+    "Parameter",
     "Product",
     "Rated",
     "Reduction",

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from wengert.arrays import is_array
 from wengert.errors import ArgumentError, DTypeError, ShapeError
-from wengert.graph import ArrayWeight, Buffer, DoubleWeight, Weight
+from wengert.graph import ArrayWeight, Buffer, DataWeight, DoubleWeight, Weight
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown, unlifted
 from wengert.graph.order import below
@@ -230,6 +230,8 @@ def _remade(weight: Weight, settings: Plugin) -> Weight:
         made = settings.array_weight(data, name=name)
     elif isinstance(weight, DoubleWeight):
         made = settings.double_weight(data, name=name)
+    elif isinstance(weight, DataWeight):
+        made = settings.data_weight(data, name=name)
     else:
         made = settings.float_weight(data, name=name)
     for key, value in weight.optimizer.kept().items():

@@ -29,7 +29,7 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.literals import literal
 from wengert.graph.products import is_product
-from wengert.graph.weights import ArrayWeight, Buffer, DoubleWeight, FloatWeight, Weight
+from wengert.graph.weights import ArrayWeight, Buffer, DataWeight, DoubleWeight, FloatWeight, Weight
 
 __all__ = [
     "ArrayDeepLearning",
@@ -39,6 +39,7 @@ __all__ = [
     "ArrayWeight",
     "Buffer",
     "Bundle",
+    "DataWeight",
     "DoubleDeepLearning",
     "DoubleExpression",
     "DoubleLayer",

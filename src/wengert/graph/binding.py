@@ -23,6 +23,7 @@ from wengert.arrays import (
     is_float32,
     shape_of,
 )
+from wengert.delta import Parameter
 from wengert.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from wengert.graph.kinds import Column, Role
 from wengert.graph.node import Expression
@@ -30,7 +31,10 @@ from wengert.graph.operand import shown
 from wengert.graph.store import Ref
 from wengert.site import user_position
 
-Numbers: TypeAlias = ArrayLiteral[Floating, Cpu] | ArrayLiteral[Floating, Gpu] | Float32 | float
+# Any: a value of a user's class
+Numbers: TypeAlias = (
+    ArrayLiteral[Floating, Cpu] | ArrayLiteral[Floating, Gpu] | Float32 | float | Parameter[Any, Any]
+)
 Data: TypeAlias = Mapping[Any, Numbers]  # Any: a dictionary's keys are of one class, which is its own
 Refs: TypeAlias = dict[Expression, Ref]
 
@@ -68,7 +72,11 @@ def by_weight(
 
 
 def checked_data(who: str, w: Expression, x: Value) -> Value:
-    """One number or array for a weight: of its shape, dtype and device."""
+    """One number or array for a weight: of its shape, dtype and device; or a value of a user's class."""
+    if w.kind.column is Column.OTHER:
+        if type(x) is w.kind.dtype:
+            return x
+        raise DTypeError(f"{who}: {w!r} takes a {w.kind.text()}, got {shown(x)}\n  at {user_position()}")
     if w.kind.column is not Column.ARRAY:
         convert: Callable[[Any], Value] = Float32 if w.kind.column is Column.FLOAT else float
         if isinstance(x, (int, float)) or (is_float32(x) and convert is Float32):

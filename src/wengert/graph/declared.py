@@ -30,7 +30,8 @@ def kind_from_data(data: object, role: Role) -> Kind:
     origin = get_origin(data) or data
     if origin is HostArray or getattr(origin, "__name__", "") in ("Array", "ndarray"):
         return array_from(get_args(data), role)
-    return kind(Column.OTHER, None, origin if isinstance(origin, type) else None, "cpu", role)
+    stated = isinstance(origin, type) and origin is not Any
+    return kind(Column.OTHER, None, origin if stated else None, "cpu", role)
 
 
 def array_from(arguments: tuple[Any, ...], role: Role) -> Kind:  # Any: the arguments of a typing alias

@@ -476,8 +476,8 @@ class Mask(Node, Generic[S, Dv]):
         return self.as_do().__await__()
 
 
-class Layer(Node, Generic[D, E]):
-    """Data of a registered type that is neither a scalar nor an array of the table.
+class DataOperand(Expression, Generic[D, E]):
+    """The operators of Data of a registered type that is neither a scalar nor an array of the table.
 
     A type checker takes the operators that the Data have, by their methods: `a * b` is a layer of what these give, with
     the Delta of `a`. The rule is found where the node is built: NotDifferentiableError where nobody has added one.
@@ -553,6 +553,12 @@ class Layer(Node, Generic[D, E]):
 
     def __await__(self) -> Generator[Any, Any, D]:  # Any: what passes between a coroutine and its driver
         return self.as_do().__await__()
+
+
+class Layer(DataOperand[D, E], Node, Generic[D, E]):
+    """Data of a registered type that some operation, or the `forward` of a value, will make."""
+
+    __slots__ = ()
 
 
 CLASSES.update(

@@ -8,7 +8,7 @@ Refuses to know: any optimizer, and when a commit happens.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from wengert.arrays import (
     FLOAT32,
@@ -26,17 +26,24 @@ from wengert.arrays import (
     own_copy,
 )
 from wengert.arrays.changes import Change
+from wengert.delta import Parameter
+from wengert.differentiable import implementation, refusal
 from wengert.dims import Dimension
-from wengert.graph.expressions import ArrayOperand, DoubleOperand, FloatOperand
+from wengert.errors import ArgumentError, NotDifferentiableError
+from wengert.graph.declared import kind_from_data
+from wengert.graph.expressions import ArrayOperand, DataOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
 from wengert.graph.literals import checked_array, checked_name, checked_number
 from wengert.graph.node import Expression
-from wengert.graph.operand import array_kind, as_number
+from wengert.graph.operand import array_kind, as_number, shown
 from wengert.graph.store import Ref, exposed
-from wengert.site import user_frame
+from wengert.site import user_frame, user_position
 
 if TYPE_CHECKING:
     from typing import overload
+
+X = TypeVar("X")
+G = TypeVar("G")
 
 
 class Updates(Protocol):
@@ -97,7 +104,7 @@ class Updates(Protocol):
 
 
 class Weight(Expression):
-    """The base of the three kinds of weights."""
+    """The base of the four kinds of weights."""
 
     __slots__ = ("_name", "optimizer", "ref", "settings")
     ref: Ref
@@ -229,3 +236,49 @@ class Buffer(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
         data = checked_array("buffer", data, dims)
         self.kind = array_kind(data, Role.BUFFER)
         self._begin(own_copy(data), optimizer, name)
+
+
+class DataWeight(DataOperand[X, G], Weight, Generic[X, G]):
+    """A trainable value of a registered class that is a `Parameter`."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Parameter[X, G], optimizer: Updates, name: str | None = None) -> None:
+        cls, found = type(data), implementation(data)
+        if found is None:
+            raise NotDifferentiableError(f"data_weight: {refusal(data)}\n  at {user_position()}")
+        missing = [member for member in _MEMBERS if not callable(getattr(cls, member, None))]
+        if missing:
+            raise ArgumentError(
+                f"data_weight: {shown(data)} has no {', '.join(missing)}; a value that a weight holds has what "
+                f"wengert.extend.Parameter says; numbers and arrays have double_weight, float_weight and array_weight\n"
+                f"  at {user_position()}"
+            )
+        stated = kind_from_data(found.data, Role.WEIGHT)
+        if stated.column is not Column.OTHER or not issubclass(cls, stated.dtype or object):
+            raise ArgumentError(
+                f"data_weight: {cls.__name__} is registered with Data {stated.text()}, and those of a weight are the "
+                f"value that it holds; write -> Do[Tape[{cls.__name__}, Delta]]\n  at {user_position()}"
+            )
+        self.kind = kind(Column.OTHER, None, cls, "cpu", Role.WEIGHT)
+        self._begin(data, optimizer, name)
+
+    @property
+    def data(self) -> X:
+        """The present value."""
+        data: X = self.ref.data
+        return data
+
+
+_MEMBERS: Final = ("zero_delta", "stepped", "to_array", "from_array")
+
+
+def array_of(weight: Weight) -> Value:
+    """The present data as a number or an array: what a file has."""
+    data = data_of(weight)
+    return data.to_array() if weight.kind.column is Column.OTHER else data
+
+
+def made_of(weight: Weight, array: Value) -> Value:
+    """Data for a weight of a number or an array that a file has."""
+    return data_of(weight).from_array(array) if weight.kind.column is Column.OTHER else array

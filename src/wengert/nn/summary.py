@@ -6,9 +6,11 @@ Refuses to know: what a model computes, and where in it weights are.
 
 from __future__ import annotations
 
-import math
+from math import prod
 
-from wengert.graph import Weight
+from wengert.arrays import dtype_of, shape_of
+from wengert.delta import Parameter
+from wengert.graph.weights import data_of
 from wengert.models import weights
 
 
@@ -23,13 +25,12 @@ def summary(model: object) -> str:
     2 weights, 50,240 elements, 200,960 bytes
     """
     found = weights(model)
-    rows = [(place, str(w.kind.shape), str(w.kind.dtype), f"{_count(w):,}") for place, w in found.items()]
+    data = {place: data_of(w) for place, w in found.items()}
+    arrays = {place: x.to_array() if isinstance(x, Parameter) else x for place, x in data.items()}
+    forms = {place: (shape_of(x), dtype_of(x)) for place, x in arrays.items()}
+    rows = [(place, str(shape), str(dtype), f"{prod(shape):,}") for place, (shape, dtype) in forms.items()]
     places, shapes, dtypes, counts = (max((len(row[i]) for row in rows), default=0) for i in range(4))
     lines = [f"{a:{places}}  {b:{shapes}}  {c:{dtypes}}  {d:>{counts}}" for a, b, c, d in rows]
-    size = sum(_count(w) * w.kind.dtype.itemsize for w in found.values())
-    elements = sum(map(_count, found.values()))
+    size = sum(prod(shape) * dtype.itemsize for shape, dtype in forms.values())
+    elements = sum(prod(shape) for shape, _ in forms.values())
     return "\n".join([*lines, f"{len(found)} weights, {elements:,} elements, {size:,} bytes"])
-
-
-def _count(w: Weight) -> int:
-    return math.prod(w.kind.shape or ())

@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from wengert.arrays import ArrayLiteral, Dv, Float32, T, Value
 from wengert.control import Do
+from wengert.delta import Parameter
 from wengert.differentiable import Tape
 from wengert.dims import Dimension
 from wengert.errors import PluginError
 from wengert.graph.kinds import Role, with_role
 from wengert.graph.node import Expression, asked
 from wengert.graph.operand import stored
-from wengert.graph.weights import ArrayWeight, Buffer, DoubleWeight, FloatWeight, Updates, Weight
+from wengert.graph.weights import ArrayWeight, Buffer, DataWeight, DoubleWeight, FloatWeight, Updates, Weight
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.parts import merged_part
 from wengert.site import user_position
 
 W = TypeVar("W", bound=Weight)
+X = TypeVar("X")
+G = TypeVar("G")
 
 _SIDES: Final = ("add", "sub", "mul", "truediv", "pow", "matmul")
 _OTHERS: Final = ("neg", "abs", "getitem", "lt", "le", "gt", "ge", "eq", "ne")
@@ -161,6 +164,18 @@ class Maker:
         buffer: Buffer[Any, T, Dv] = made
         return buffer
 
+    def data_weight(
+        self, value: Parameter[X, G], /, *, name: str | None = None, **members: object
+    ) -> DataWeight[X, G]:
+        """A trainable value of a registered class of your own, which says how it takes a step and what a file has.
+
+        It is stepped by this object's optimizer in the commit of a run, saved and resumed as every weight. Raises
+        NotDifferentiableError for a class that is not registered, ArgumentError for one that is no `extend.Parameter`
+        or has Data of another class. `weight` is what a plugin calls its part of all kinds of weights.
+        """
+        made: DataWeight[X, G] = self._make(DataWeight, (value,), name, members)
+        return made
+
     def _make(
         self, base: type[W], arguments: tuple[object, ...], name: str | None, members: dict[str, object]
     ) -> W:
@@ -168,7 +183,7 @@ class Maker:
         optimizer = merged_part(type(self), "optimizer", Optimizer)(
             cast(Any, self)
         )  # Any: a Plugin, which is a Maker
-        weight: W = cast(Any, cls)(*arguments, optimizer, name)  # Any: the three kinds take different data
+        weight: W = cast(Any, cls)(*arguments, optimizer, name)  # Any: the four kinds take different data
         if isinstance(weight, WeightPart):
             _set_members(weight, members)
             weight.made()

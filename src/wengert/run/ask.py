@@ -28,9 +28,11 @@ from wengert.arrays import (
     Value,
     freeze,
     is_array,
+    shape_of,
 )
 from wengert.control import Do
 from wengert.control.do import Question
+from wengert.delta import zero
 from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError, NotDifferentiableError, ShapeError
 from wengert.graph.binding import Data, Numbers, by_weight, checked_data
@@ -306,6 +308,14 @@ def _sent(w: Weight, delta: Value) -> Value:
         raise ArgumentError(
             f"apply: {w!r} has no optimizer, to which a delta could go; write assign, or update\n  at {user_position()}"
         )
+    if w.kind.column is Column.OTHER:
+        nothing = zero(w.ref.data)
+        if shape_of(delta) != shape_of(nothing):
+            raise ShapeError(
+                f"apply: a delta of shape {shape_of(delta)} for {w!r}, whose deltas have {shape_of(nothing)}\n"
+                f"  at {user_position()}"
+            )
+        return freeze(delta) if is_array(delta) else delta
     if not isinstance(delta, LazyDelta):
         return _frozen("apply", w, delta)
     assert w.kind.shape is not None, "a weight has data"

@@ -28,9 +28,11 @@ from wengert.arrays import (
 from wengert.arrays.changes import Change, all_set
 from wengert.arrays.ownership import ALONE, owners, unshared
 from wengert.control import Run
-from wengert.errors import ShapeError, raise_all
+from wengert.delta import zero
+from wengert.errors import DTypeError, ShapeError, raise_all
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
+from wengert.graph.operand import shown
 from wengert.graph.store import STORE, Ref
 from wengert.graph.weights import Update, Weight, by_settings
 from wengert.lazy import LazyDelta, Replacement, dense, read_only
@@ -151,6 +153,8 @@ def stepped(update: Update, written: set[int]) -> Changing:
     """Change of a weight by a step of its optimizer, where the buffers `written` are going to change."""
     weight, delta, optimizer = update
     step = optimizer.step(delta, weight) if optimizer.pure else _step_apart(update)
+    if weight.kind.column is Column.OTHER:
+        return _moved(weight, dense(step))
     cls = _SCALARS.get(weight.kind.column)
     if cls is not None:
         cls(step)  # fails here, before anything is kept, if the optimizer gave no number
@@ -174,6 +178,21 @@ def _step_apart(update: Update) -> Value:
     weight, delta, optimizer = update
     made = [optimizer.step(delta, weight)]
     return unshared(made) if is_array(made[0]) and made[0] is not delta else made[0]
+
+
+def _moved(weight: Weight, step: Value) -> Changing:
+    """The change of a weight of a user's class, which says how it takes a step."""
+    data, nothing = weight.ref.data, zero(weight.ref.data)
+    if shape_of(step) != shape_of(nothing):
+        raise ShapeError(
+            f"a step of shape {shape_of(step)} for {weight!r}, whose deltas have {shape_of(nothing)}"
+        )
+    if is_array(step) and dtype_of(step) != dtype_of(nothing):
+        step = step.astype(dtype_of(nothing))
+    made = data.stepped(as_readonly(step))
+    if type(made) is not type(data):
+        raise DTypeError(f"a step of {weight!r} gave {shown(made)}, which is of another class")
+    return lambda old, in_place: (made, [])
 
 
 def _scalar(

@@ -22,7 +22,7 @@ from wengert.graph.operand import shown
 from wengert.graph.paths import opened as opened_file
 from wengert.graph.paths import path_of
 from wengert.graph.store import STORE, Ref
-from wengert.graph.weights import Updates, by_settings, data_of
+from wengert.graph.weights import Updates, array_of, by_settings, made_of
 from wengert.saving.container import Container, Entry, encoded
 from wengert.saving.files import remove_partial, replace
 from wengert.saving.layouts import Fit, Layout, Part, Rename, check_differences, fit, sources
@@ -124,7 +124,7 @@ def _taken(
     weights: dict[str, Saved] = {}
     values: dict[str, Stored] = {}
     for name, weight in named.items():
-        values[name] = data = _stored(data_of(weight))
+        values[name] = data = _stored(array_of(weight))
         state: dict[str, StoredForm | Plain] = {}
         for key, value in (state_of(weight, name) if optimizer else {}).items():
             if form_of(value) is None:
@@ -263,7 +263,7 @@ def _check_fit(found: Fit, strict: bool, container: Container, layout: Layout | 
 
 def _agree(manifest: Manifest, named: Mapping[str, Weight], optimizer: bool) -> None:
     """Broken if a file is of another model."""
-    forms = {name: form_of(data_of(weight)) for name, weight in named.items()}
+    forms = {name: form_of(array_of(weight)) for name, weight in named.items()}
     both = [name for name in named if name in manifest.weights]
     differ = [
         f"{brief(name)} is {manifest.weights[name].data!s:.200} there, and {forms[name]} here"
@@ -299,7 +299,7 @@ def _all(
                 for key, x in saved.items()
             }
         )
-        given.append(Given(weight, restored(values[name], device), state))
+        given.append(Given(weight, made_of(weight, restored(values[name], device)), state))
     return given
 
 
@@ -308,7 +308,7 @@ def _some(container: Container, parts: Sequence[Part], optimizer: bool) -> list[
     entries, given, differ = container.entries(), list[Given](), list[str]()
     saved = {} if container.manifest is None else container.manifest.weights
     for place, weight, source in parts:
-        form = form_of(data_of(weight))
+        form = form_of(array_of(weight))
         assert form is not None, "weights hold floats"
         made = source.made([container.value(name, entries[name]) for name in source.names])
         data = None if made is None else as_form(made, form)
@@ -320,7 +320,7 @@ def _some(container: Container, parts: Sequence[Part], optimizer: bool) -> list[
         if optimizer and len(source.names) == 1 and (own := saved.get(source.names[0])) is not None:
             check_state(weight, place, own)
             state = _state_in(container, entries, source.names[0], own, weight)
-        given.append(Given(weight, restored(data, weight.kind.device), state))
+        given.append(Given(weight, made_of(weight, restored(data, weight.kind.device)), state))
     check_differences((), (), differ)
     return given
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from wengert.arrays import StoredForm, Value, form_of
+from wengert.arrays import StoredForm, Value, form_of, shape_of
+from wengert.delta import zero
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
-from wengert.graph.weights import Updates
+from wengert.graph.weights import Updates, data_of
 from wengert.plugins.optimizer import Optimizer
 from wengert.saving.manifest import DIGITS, Broken, Plain, Saved, brief, writable
 
@@ -86,7 +87,7 @@ def _fits(entry: StoredForm | Plain, default: object, weight: Weight) -> bool:
         return type(entry) is int and 0 <= entry < _MOST_STEPS
     if not isinstance(entry, StoredForm) or not entry.dtype.startswith("float"):
         return False
-    return entry.shape in ((), weight.kind.shape)
+    return entry.shape in ((), shape_of(zero(data_of(weight))))
 
 
 def with_state(weight: Weight, state: dict[str, Value]) -> Updates:

@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from wengert.arrays import HOST, Value, is_array, shape_of
+from wengert.arrays import HOST, Value, form_of, is_array, shape_of
 from wengert.control import Do
 from wengert.control.laws import (
     Events,
@@ -29,7 +29,7 @@ from wengert.control.laws import (
     releases,
     right_identity,
 )
-from wengert.delta import check_additive, zero
+from wengert.delta import Parameter, check_additive, zero
 from wengert.differentiable import DeepLearning, Tape
 from wengert.graph.products import is_product, leaves_of
 
@@ -92,6 +92,8 @@ def check_type_laws(
     data; a tape takes a delta; data, deltas and, where cloudpickle is installed, the `Do` survive pickling.
     `deltas` are samples of Delta; without them, data stand in where zero and data are of one type. `same`
     compares two data or two deltas, by default with `==`. Weights in samples are updated by the deltas that they get.
+    Of data that a weight can hold (`extend.Parameter`) a zero step changes nothing, a step leaves the form of array and
+    deltas alone and the data before it as they were, and the array of each gives it back.
     Raises AssertionError that names law and sample.
 
     >>> import wengert as wg
@@ -110,6 +112,8 @@ def check_type_laws(
         _check_addition(nothing, found, agree)
         _check_pickle(data, f"the data of {x!r}", agree)
         _check_do_pickles(evidence, x, data, agree)
+        if isinstance(data, Parameter):
+            _check_parameter(data, [nothing, *deltas], agree)
         for delta in (nothing, *found):
             _check_pickle(delta, f"a delta of {x!r}", agree)
             _check_tape(evidence, x, delta)  # the last: a sample that learns has other data then
@@ -147,6 +151,26 @@ def _check_addition(nothing: Any, deltas: Sequence[Any], same: Same) -> None:  #
     columns = zip(*(leaves_of(delta)[0] for delta in deltas), strict=True) if deltas else ()
     for neutral, leaves in zip(leaves_of(nothing)[0], columns, strict=False):
         check_additive(neutral, list(leaves), same)
+
+
+def _check_parameter(
+    data: Parameter[Any, Any], steps: Sequence[Any], same: Same
+) -> None:  # Any: of every type
+    """The laws of what a weight holds."""
+    still = data.stepped(steps[0])
+    assert same(still, data), f"a step of zero makes {still!r} of {data!r}"
+    for step in steps:
+        before = pickle.dumps(data)
+        made = data.stepped(step)
+        assert pickle.dumps(data) == before, f"a step changes {data!r} in place; give another value"
+        for x in (data, made):
+            forms = [form_of(y) for y in (x.to_array(), data.to_array(), zero(x), zero(data))]
+            assert None not in forms, f"the array or the delta of {x!r} is neither a number nor an array"
+            assert forms[0] == forms[1] and forms[2] == forms[3], (
+                f"a step of {step!r} leads to another form: {x!r}"
+            )
+            back = x.from_array(x.to_array())
+            assert same(x, back), f"{x!r} is {back!r} after to_array and from_array"
 
 
 def _check_tape(evidence: DeepLearning[X, D, E], x: X, delta: E) -> None:

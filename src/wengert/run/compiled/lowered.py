@@ -216,7 +216,7 @@ class Updating:
             self.names.append(())
             term = delta.replacement()
             return None if term is None else term.after(of.data[weight])
-        state = optimizer.state()
+        state = optimizer.state() if weight.kind.column is not Column.OTHER else None
         if state is None or not all(is_array(v) or type(v) in NUMBERS for v in state.values()):
             return None
         staged = optimizer.staged()
