@@ -15,6 +15,7 @@ from wengert import nn
 Shape23 = tuple[Literal[2], Literal[3]]
 Host23 = np.ndarray[Shape23, np.dtype[np.float32]]
 F32 = np.ndarray[Any, np.dtype[np.float32]]
+OnGpu = wg.ArrayLayer[Any, np.float32, wg.Gpu]
 
 
 @dataclass(frozen=True)
@@ -103,3 +104,39 @@ def case_of_models(loss: wg.DoubleLayer, model: Model, pair: Pair, called: Calle
     wg.gradients(loss, {"a": model}).run()
     g(2.0)  # E[operator]: not callable
     wg.gradients(loss, object())  # E[call-overload]: matches argument types
+
+
+def case_along_a_direction(
+    loss: wg.DoubleLayer, d: wg.DoubleWeight, w: wg.ArrayWeight[Shape23], a: wg.ArrayLayer, v: Host23
+) -> None:
+    assert_type(wg.jvp(loss, {d: 1.0}).run(), tuple[float, float])
+    assert_type(wg.jvp(w, {w: v, d: 1.0}).run()[1], Host23)
+    assert_type(wg.jvp(a, {w: a}).layers, tuple[wg.ArrayLayer, wg.ArrayLayer])
+    assert_type(wg.hessian_product(loss, {d: 1.0}).run(), dict[wg.DoubleWeight, float])
+    assert_type(wg.hessian_product(loss, {w: v}).run()[w], Host23)
+    assert_type(wg.hessian_product(loss, {w: w}, at={w: v}).run()[w], Host23)
+    wg.jvp(v, {d: 1.0})  # E[arg-type]: incompatible type
+    wg.jvp(a, {d: "1"})  # E[dict-item]: incompatible type
+    wg.jvp(a, [d])  # E[arg-type]: incompatible type
+    print(wg.hessian_product(loss, {w: v, d: 1.0}).run()[w] * 2.0)
+    wg.hessian_product(w, {w: v})  # E[arg-type]: incompatible type
+    wg.hessian_product(loss, w)  # E[call-overload]: matches argument types
+
+
+def case_of_every_element(
+    loss: wg.DoubleLayer, d: wg.DoubleWeight, w: wg.ArrayWeight[Shape23], a: wg.ArrayLayer, model: Model
+) -> None:
+    assert_type(wg.jacobian(loss, d).run(), float)
+    assert_type(wg.jacobian(loss, w).run(), Host23)
+    assert_type(wg.jacobian(w, d).run(), np.ndarray[Shape23, np.dtype[np.float64]])
+    assert_type(wg.jacobian(a, w).run(), F32)
+    assert_type(wg.jacobian(a, w).layers, wg.ArrayLayer)
+    print(wg.jacobian(a, (w, d)).run()[0] * 2.0, wg.jacobian(a, model).run().head.weight)
+    wg.jacobian(a, 2.0)  # E[call-overload]: matches argument types
+    wg.jacobian(np.ones(3), w)  # E[call-overload]: matches argument types
+    wg.jacobian(a)  # E[call-overload]: matches argument type
+
+
+def case_on_a_gpu(y: OnGpu, w: wg.ArrayWeight[Shape23, np.float32, wg.Gpu]) -> None:
+    assert_type(wg.jacobian(y, w).run(), cupy.ndarray[Any, np.dtype[np.float32]])
+    assert_type(wg.jvp(w, {w: y}).run()[1], cupy.ndarray[Shape23, np.dtype[np.float32]])

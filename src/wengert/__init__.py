@@ -112,8 +112,22 @@ from wengert.ops import (
     var,
     where,
 )
-from wengert.ops.buffers import with_update
-from wengert.run import apply, assign, cell, differentiable, gradients, predict, train, update
+from wengert.run import (
+    apply,
+    assign,
+    buffers,
+    cell,
+    differentiable,
+    gradients,
+    hessian_product,
+    jacobian,
+    jvp,
+    ops,
+    predict,
+    train,
+    update,
+    with_update,
+)
 from wengert.version import __version__ as __version__
 
 __all__ = [
@@ -174,6 +188,9 @@ __all__ = [
     "gradients",
     "greater",
     "greater_equal",
+    "hessian_product",
+    "jacobian",
+    "jvp",
     "less",
     "less_equal",
     "lift",

@@ -113,6 +113,34 @@ def test_second_and_third_derivatives_agree(name: str) -> None:
         assert_allclose(mine, wanted, rtol=1e-9, atol=1e-10 * max(1.0, float(np.abs(wanted).max())))
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_products_and_jacobians_agree(name: str) -> None:
+    call, peer, shapes = CASES[name]
+    values, along = ([RANDOM.normal(size=shape) for shape in shapes] for _ in range(2))
+    xs: list[Any] = [wg.literal(v) for v in values]
+    y = wg.sin(call(*xs))
+    loss = y if y.shape == () else wg.sum(y)
+    directions = dict(zip(xs, along, strict=True))
+    tensors, tangents = (tuple(map(torch.tensor, given)) for given in (values, along))
+    functional = torch.autograd.functional
+
+    def wanted(*operands: Any) -> Any:  # Any: tensors
+        return torch.sin(peer(*operands))
+
+    def total(*operands: Any) -> Any:  # Any: as above
+        return wanted(*operands).sum()
+
+    pairs = [
+        (wg.jvp(y, directions).run(), functional.jvp(wanted, tensors, tangents)),
+        (wg.hessian_product(loss, directions).run().values(), functional.hvp(total, tensors, tangents)[1]),
+        (wg.jacobian(y, xs).run(), functional.jacobian(wanted, tensors)),
+    ]
+    for mine, theirs in pairs:
+        for found, other in zip(mine, theirs, strict=True):
+            size = max(1.0, float(other.abs().max()))
+            assert_allclose(found, other.detach().numpy(), rtol=1e-9, atol=1e-10 * size)
+
+
 def test_training_on_a_gradient_penalty_agrees() -> None:
     """Five steps: a loss, and how steep it is by its inputs (I. Gulrajani et al., 2017)."""
     w1, w2 = (RANDOM.normal(size=shape) / 2.0 for shape in ((4, 8), (8, 1)))

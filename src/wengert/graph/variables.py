@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from wengert.graph.kinds import Kind, Role, with_role
@@ -45,7 +45,8 @@ class Substitution:
     26.0
     """
 
-    def __init__(self, changes: Mapping[Node, Expression] | None = None) -> None:
+    # Any: as a dictionary's key, any class of expressions
+    def __init__(self, changes: Mapping[Any, Expression] | None = None) -> None:
         self._made: dict[Expression, Expression] = {}
         for x, new in (changes or {}).items():
             self._put(x, new)

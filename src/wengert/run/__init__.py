@@ -14,6 +14,7 @@ from wengert.run.cell import cell
 from wengert.run.compiled.cache import set_cache_limit
 from wengert.run.direct import differentiable
 from wengert.run.gradient import Deltas, Gradients, gradients
+from wengert.run.jacobians import hessian_product, jacobian, jvp
 from wengert.run.sequential import Sequential
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ __all__ = [
     "cell",
     "differentiable",
     "gradients",
+    "hessian_product",
+    "jacobian",
+    "jvp",
     "predict",
     "set_cache_limit",
     "train",

@@ -31,14 +31,24 @@ from wengert.symbolic import Symbol, Symbolic, constant, fitted
 Pulls = tuple[tuple[int, Rule], ...]
 
 
-def derivatives(loss: Expression, targets: Sequence[Expression]) -> tuple[Expression, ...]:
+def derivatives(who: str, loss: Expression, targets: Sequence[Expression]) -> tuple[Expression, ...]:
     """The delta of each target for a delta of 1 at `loss`, as an expression; zeros where it does not depend.
 
+    `who` asks, in the words of an error.
     Raises NotDifferentiableError where only a run tells what is between them, and for a rule that needs values.
     """
-    walk = _Walk(loss, targets)
-    walk.backward()
-    return tuple(map(walk.found, targets))
+    try:
+        walk = _Walk(loss, targets)
+        walk.backward()
+        return tuple(map(walk.found, targets))
+    except _Unknown as error:
+        instead = ", or ask `gradients(...).run()`" if who.startswith("gradients") else ""
+        text = f"{who}: {error}{instead}\n  at {user_position()}"
+        raise NotDifferentiableError(text) from error.__cause__
+
+
+class _Unknown(Exception):
+    """What keeps a derivative from being an expression."""
 
 
 class _Walk:
@@ -123,7 +133,7 @@ class _Walk:
         """The deltas of operands that lead to a target."""
         self.before, self.node = _Before(next_serial()), op.node
         if op.out in self.unknown:
-            raise NotDifferentiableError(_too_early(op.node))
+            raise _Unknown(_too_early(op.node))
         if op.signature is None:
             yield op.inputs[0], g
             return
@@ -136,7 +146,7 @@ class _Walk:
                 try:
                     yield op.inputs[index], fitted(delta(), operands[index].kind)
                 except Exception as error:
-                    raise NotDifferentiableError(_needs_values(op.node, error)) from error
+                    raise _Unknown(_needs_values(op.node, error)) from error
 
     def _add(self, deltas: dict[Slot, Symbol], to: Slot, delta: Symbol) -> None:
         accumulate(deltas, to, delta)
@@ -196,26 +206,22 @@ def _symbol(x: Any) -> Any:  # Any: an operand
 
 def _known(x: Expression, what: str) -> Expression:
     if x.kind.shape is None or x.kind.dtype is None:
-        raise NotDifferentiableError(
-            f"gradients(...).layers: the shape of {what}, {x!r}, is known only in the run; state it in the "
-            f"annotation of what makes it, or ask `gradients(...).run()`\n  at {user_position()}"
+        raise _Unknown(
+            f"the shape of {what}, {x!r}, is known only in the run; state it in the annotation of what makes it"
         )
     return x
 
 
 def _too_early(node: Node) -> str:
     return (
-        f"gradients(...).layers: what is behind {node!r} is known only in the run, so no derivative can pass it "
-        f"before; write stop_gradient(...) around it where none has to, else ask `gradients(...).run()`\n"
-        f"  at {user_position()}"
+        f"what is behind {node!r} is known only in the run, so no derivative can pass it before; write "
+        "stop_gradient(...) around it where none has to"
     )
 
 
 def _needs_values(node: Node, error: Exception) -> str:
     name = node.signature.operation.name
     return (
-        f"gradients(...).layers: the derivative of {name} cannot be made an expression: {error}; write its rule "
-        f"with operators and functions of `case.xp`, without asking for values\n"
-        f"  {name} was built at {node.site}\n"
-        f"  at {user_position()}"
+        f"the derivative of {name} cannot be made an expression: {error}; write its rule with operators and "
+        f"functions of `case.xp`, without asking for values; {name} was built at {node.site}"
     )

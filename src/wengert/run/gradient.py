@@ -127,14 +127,21 @@ class Gradients(Question[D_co], Generic[D_co, L_co]):
         Raises NotDifferentiableError where only a run tells what lies between the loss and what is asked for.
         """
         if self._layers is None:
-            # at the top it would take a twentieth of what importing Wengert takes, and few programs ask
-            from wengert.run.derivatives import derivatives
-
-            self._layers = self._wanted.rebuild(derivatives(self._asked, self._wanted.targets))
+            found = as_layers("gradients(...).layers", self._asked, self._wanted.targets)
+            self._layers = self._wanted.rebuild(found)
         return cast(L_co, self._layers)
 
     def __reduce__(self) -> tuple[type[Gradients[Any, Any]], tuple[object, ...]]:  # Any: of every type
         return Gradients, self._given
+
+
+def as_layers(who: str, loss: object, targets: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """The derivatives of a loss as expressions."""
+    # at the top it would take a twentieth of what importing Wengert takes, and few programs ask
+    from wengert.run.derivatives import derivatives
+
+    asked, targets, _ = by_variables(lift_any(loss), targets)
+    return derivatives(who, asked, targets)
 
 
 # No two of these fit one argument but for the last: where a type holds `Any`, mypy answers `Any` to two matches.

@@ -1,0 +1,246 @@
+"""Derivatives that are no gradients: along a direction, of every element, and of a gradient along a direction.
+
+Knows: that the reverse sweep is linear in the delta it begins with, so that its own reverse sweep is forward mode; that
+a row or column is the same graph with another delta in its place.
+Refuses to know: rules, runs, and structures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from itertools import product
+from operator import add
+from typing import Any, Generic, TypeAlias, overload
+
+from typing_extensions import TypeVar
+
+from wengert.arrays import Cpu, Float32, Floating, Gpu, GpuArray, Host, HostArray, S, T, namespace_for
+from wengert.control import Do
+from wengert.control.do import Map
+from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, ShapeError
+from wengert.graph.binding import Data, Numbers, checked_data
+from wengert.graph.binding import at as bound_to
+from wengert.graph.expressions import ArrayLayer, ArrayOperand, ScalarOperand
+from wengert.graph.kinds import Column, Kind
+from wengert.graph.node import Expression, asked
+from wengert.graph.operand import lift_any, shown
+from wengert.graph.structures import targets_in
+from wengert.graph.variables import Substitution
+from wengert.ops import astype, reshape, stack
+from wengert.ops import sum as summed
+from wengert.run.ask import Loss, checked_loss
+from wengert.run.gradient import Gradients, Inner, Target, as_layers, check_targets
+from wengert.site import user_position
+
+A = TypeVar("A")
+LA = TypeVar("LA")
+K = TypeVar("K")
+V = TypeVar("V", bound=Numbers)
+N = TypeVar("N", bound=Floating, default=Any)  # Any: after `S`, which has a default
+D = TypeVar("D")
+L_co = TypeVar("L_co", covariant=True)
+Tangents: TypeAlias = Mapping[Any, Numbers | Target[Any, Any]]  # Any: by expressions of any type
+
+
+class Derived(Map[D], Generic[D, L_co]):
+    """Derivatives, to be run; `layers` are the same as expressions, to build on."""
+
+    __slots__ = ("layers",)
+    layers: L_co
+
+    def __init__(self, who: str, targets: tuple[Expression, ...], rebuild: Any, at: Data | None) -> None:
+        """`rebuild` makes the answer of data, and of layers. Any: structures of these."""
+        made: Do[tuple[Any, ...]] = asked("predict", bound_to(who, lift_any(targets), at))
+        super().__init__(made, rebuild)
+        self.layers = rebuild(targets)
+
+
+def jvp(
+    x: Target[A, LA], tangents: Tangents, /, *, at: Data | None = None
+) -> Derived[tuple[A, A], tuple[LA, LA]]:
+    """The value of an expression, and its derivative along tangents: J v, a product of its Jacobian with a vector.
+
+    For `tangents` {w: v, ...} the second is Σ_w Σ_j ∂x/∂w_j v_j; those are weights, layers or literals below `x`, each
+    with an array or an expression of its shape and dtype. Shapes and dtypes of both answers: those of `x`.
+    `at` are other data for some weights, in this run only. It takes about the time of two more forward passes.
+    Raises at the call as `assign` for arrays that do not fit, ArgumentError for a key that is no expression,
+    NotDifferentiableError as `gradients(...).layers`.
+    >>> import numpy as np
+    >>> from wengert import lift, literal, sin
+    >>> x = literal(np.array([0.0, 1.0]))
+    >>> value, tangent = jvp(x * x * x, {x: np.array([1.0, 2.0])}).run()
+    >>> value.tolist(), tangent.tolist()
+    ([0.0, 1.0], [0.0, 6.0])
+
+    Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2008, section 3.1; by two reverse sweeps as in
+    J. Townsend, "A new trick for calculating Jacobian vector products", 2017.
+    """
+    y, directions = _shaped("jvp", x), _directions("jvp", tangents)
+    delta = _basis(y.kind)
+    pulled = as_layers("jvp", _dot(y, delta), tuple(directions))
+    along = _sum_of_dots(pulled, directions.values())
+    return Derived("jvp", (y, as_layers("jvp", along, (delta,))[0]), tuple, at)
+
+
+@overload
+def jacobian(
+    x: ScalarOperand[Any, Any, Any], /, wrt: Target[A, LA], *, at: Data | None = None
+) -> Derived[A, LA]: ...
+@overload
+def jacobian(
+    x: ArrayOperand[S, Any, Cpu], /, wrt: ScalarOperand[N, Any, Any], *, at: Data | None = None
+) -> Derived[HostArray[S, N], ArrayLayer[S, N, Cpu]]: ...
+@overload
+def jacobian(
+    x: ArrayOperand[Any, Any, Cpu], /, wrt: ArrayOperand[Any, T, Cpu], *, at: Data | None = None
+) -> Derived[Host[T], ArrayLayer[Any, T, Cpu]]: ...
+@overload
+def jacobian(
+    x: ArrayOperand[Any, Any, Gpu], /, wrt: ArrayOperand[Any, T, Gpu], *, at: Data | None = None
+) -> Derived[GpuArray[Any, T], ArrayLayer[Any, T, Gpu]]: ...
+@overload  # Any: a structure of arrays; annotate what you get
+def jacobian(x: Target[Any, Any], /, wrt: Inner, *, at: Data | None = None) -> Derived[Any, Any]: ...
+def jacobian(
+    x: Any, /, wrt: Any, *, at: Data | None = None
+) -> Derived[Any, Any]:  # Any: typed by the overloads
+    """The derivative of every element of an expression by every element of `wrt`: J[i, j] = ∂x[i]/∂w[j].
+
+    `wrt` is an expression or a structure of some, as of `gradients`, and the answer has its structure.
+    Shapes: x.shape + w.shape; dtypes: those of `wrt`. It takes as many backward passes as `x` has elements, or as many
+    forward passes as `w` has where these are fewer. Their nodes are built at the call, and alike: `run.Batched` does
+    them together. `at` are other data for some weights, in this run only.
+    Raises at the call as `gradients` for `wrt`, NotDifferentiableError as `gradients(...).layers`.
+    >>> import numpy as np
+    >>> from wengert import literal
+    >>> x = literal(np.array([1.0, 2.0, 3.0]))
+    >>> jacobian(x[1:] * x[:1], x).run().tolist()
+    [[2.0, 1.0, 0.0], [3.0, 0.0, 1.0]]
+
+    Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2008, section 3.1 and 3.2.
+    """
+    y = _shaped("jacobian", x)
+    check_targets("jacobian", wrt)
+    targets, rebuild = targets_in(wrt)
+    delta = _basis(y.kind)
+    pulled = as_layers("jacobian", _dot(y, delta), targets)
+    found = tuple(_matrix(y, delta, w, row) for w, row in zip(targets, pulled, strict=True))
+    return Derived("jacobian", found, rebuild, at)
+
+
+@overload
+def hessian_product(
+    loss: Loss, tangents: Mapping[K, Target[A, LA]], /, *, at: Data | None = None
+) -> Gradients[dict[K, A], dict[K, LA]]: ...
+@overload
+def hessian_product(
+    loss: Loss, tangents: Mapping[K, V], /, *, at: Data | None = None
+) -> Gradients[dict[K, V], dict[K, Any]]: ...
+@overload  # Any: numbers and arrays in one dictionary
+def hessian_product(
+    loss: Loss, tangents: Mapping[Any, Numbers], /, *, at: Data | None = None
+) -> Gradients[dict[Any, Any], dict[Any, Any]]: ...
+def hessian_product(
+    loss: Loss, tangents: Mapping[Any, Any], /, *, at: Data | None = None
+) -> Gradients[Any, Any]:  # Any: typed by the overloads
+    """The product of a loss's Hessian with a vector, H v, without the Hessian: for {w: v, ...} it is {w: (H v)_w, ...}.
+
+    (H v)_w = Σ_u Σ_j ∂²loss/∂w∂u_j v_u,j over all keys u, which are weights, layers or literals; shapes and dtypes are
+    those of the keys. It takes about the time of two gradients. `.layers` are the same as expressions.
+    Raises at the call as `gradients` for the loss, as `jvp` for `tangents`; NotDifferentiableError as
+    `gradients(...).layers`.
+    >>> from wengert.plugins import SGD
+    >>> w = SGD(learning_rate=0.1).double_weight(2.0)
+    >>> hessian_product(w * w * w, {w: 10.0}).run()[w]
+    120.0
+
+    Source: B. A. Pearlmutter, "Fast exact multiplication by the Hessian", 1994, as the reverse of a reverse sweep.
+    """
+    checked_loss("hessian_product", loss)
+    directions = _directions("hessian_product", tangents)
+    slopes = as_layers("hessian_product", loss, tuple(directions))
+    along = _sum_of_dots(slopes, directions.values())
+    return Gradients(along, {w: w for w in directions}, at)
+
+
+def _shaped(who: str, x: object) -> Expression:
+    """An expression whose elements are counted."""
+    y = lift_any(x, who)
+    if y.kind.column not in (Column.DOUBLE, Column.FLOAT, Column.ARRAY):
+        raise NotDifferentiableError(f"{who}: {y!r} is no array and no number\n  at {user_position()}")
+    if y.kind.shape is None:
+        raise ShapeError(
+            f"{who}: the shape of {y!r} is known only in the run; state it in the annotation of what makes it\n"
+            f"  at {user_position()}"
+        )
+    return y
+
+
+def _directions(who: str, tangents: object) -> dict[Expression, Expression]:
+    """Tangents as expressions, by what they belong to."""
+    if not isinstance(tangents, Mapping) or not tangents:
+        raise ArgumentError(
+            f"{who}: tangents are a dictionary by expression, as in {{w: array}}; got {shown(tangents)}\n"
+            f"  at {user_position()}"
+        )
+    check_targets(who, tuple(tangents))
+    return {w: _direction(who, w, v) for w, v in tangents.items()}
+
+
+def _direction(who: str, w: Expression, v: object) -> Expression:
+    if not isinstance(v, Expression):
+        return lift_any(checked_data(who, w, v))
+    if v.kind.shape != w.kind.shape:
+        raise ShapeError(f"{who}: a tangent of shape {v.kind.shape} for {w!r}\n  at {user_position()}")
+    if v.kind.dtype != w.kind.dtype:
+        raise DTypeError(f"{who}: a tangent of {v.kind.dtype} for {w!r}\n  at {user_position()}")
+    return v
+
+
+def _basis(of: Kind, index: tuple[int, ...] | None = None) -> Expression:
+    """A literal of a kind, all 0 but for a 1 at an index."""
+    assert of.shape is not None, "asked where it is known"
+    value = namespace_for(of.device, True).zeros(of.shape, of.dtype)
+    if index is not None:
+        value[index] = 1.0
+    if of.column is not Column.ARRAY:
+        value = Float32(value) if of.column is Column.FLOAT else float(value)
+    return lift_any(value)
+
+
+def _dot(a: Any, b: Any) -> Any:  # Any: expressions of one kind
+    """The sum of the products of elements."""
+    return a * b if a.kind.column is not Column.ARRAY else summed(a * b)
+
+
+def _sum_of_dots(a: Iterable[Expression], b: Iterable[Expression]) -> Any:  # Any: as above
+    products = [_dot(x, y) for x, y in zip(a, b, strict=True)]
+    return reduce(add, products)
+
+
+def _matrix(y: Expression, delta: Expression, w: Expression, row: Expression) -> Any:  # Any: a layer
+    """The Jacobian of `y` by `w`, where `row` is that of the `delta` at `y`."""
+    if y.kind.shape == ():
+        return Substitution({delta: _basis(y.kind, ())})(row)
+    shape = (*_shape(y), *_shape(w))
+    if not math.prod(shape):
+        return lift_any(namespace_for(w.kind.device, True).zeros(shape, w.kind.dtype))
+    if w.kind.column is Column.ARRAY and math.prod(_shape(w)) >= math.prod(_shape(y)):
+        return reshape(stack(_at_each(row, delta)), shape)
+    tangent = _basis(w.kind)
+    (along,) = as_layers("jacobian", _dot(row, tangent), (delta,))
+    columns = stack(_at_each(along, tangent), axis=-1)
+    return reshape(columns if y.kind.dtype == w.kind.dtype else astype(columns, w.kind.dtype), shape)
+
+
+def _at_each(made: Expression, place: Expression) -> list[Any]:  # Any: layers of one kind
+    """Copies of a graph with a literal at `place`, each with a 1 at another index of that."""
+    indices = product(*map(range, _shape(place)))
+    return [Substitution({place: _basis(place.kind, index)})(made) for index in indices]
+
+
+def _shape(x: Expression) -> tuple[int, ...]:
+    shape = x.kind.shape
+    assert shape is not None, "asked where it is known"
+    return shape
