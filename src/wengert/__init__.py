@@ -112,21 +112,19 @@ from wengert.ops import (
     var,
     where,
 )
+from wengert.ops.buffers import with_update
 from wengert.run import (
     apply,
     assign,
-    buffers,
     cell,
     differentiable,
     gradients,
     hessian_product,
     jacobian,
     jvp,
-    ops,
     predict,
     train,
     update,
-    with_update,
 )
 from wengert.version import __version__ as __version__
 
