@@ -48,7 +48,7 @@ def derivatives(who: str, loss: Expression, targets: Sequence[Expression]) -> tu
 
 
 class _Unknown(Exception):
-    """What keeps a derivative from being an expression."""
+    """A reason for which a derivative is no expression."""
 
 
 class _Walk:
