@@ -42,6 +42,13 @@ def eager(worth: int = 1) -> tuple[Sequential, Watched]:
     return executor, plans
 
 
+def untimed(executor: Any) -> Any:  # Any: `Sequential`, or `Parallel`, which has one inside
+    """An executor as users have it, but for the clock: its plans come after eight runs, and none goes for its time."""
+    plans = getattr(executor, "inner", executor).engine.plans
+    plans.account = None
+    return executor
+
+
 def plain() -> Sequential:
     """The definition."""
     return Sequential(compiled=False)

@@ -19,8 +19,16 @@ from tests.run.planned import eager, plain, same
 from wengert.errors import NonFiniteError
 from wengert.graph.store import STORE
 from wengert.plugins import SGD, FailOnNonFinite
+from wengert.program.program import Program
+from wengert.run import Sequential
+from wengert.run.compiled.backward import BackwardPrograms
+from wengert.run.compiled.plans import Plans
+from wengert.run.compiled.program import PlanProgram
+from wengert.run.compiled.segment import Segments
+from wengert.run.sequential import Engine
 
 Once = Callable[[], None]
+Vector = wg.ArrayLayer[Any, np.float64]
 SETTLE = "= yield"
 
 
@@ -33,7 +41,7 @@ class Scene:
         self.table = settings.array_weight(np.ones((4, 3)))
         self.bias = settings.double_weight(0.5)
         self.executor, self.plans = eager(worth=2)
-        for _ in range(2):
+        for _ in range(3):  # the last by the plan: one that fails in its first run goes
             self.step(self.executor)
         (self.plan,) = self.plans._plans.items()
         self.source, self.run = self.plan.program.source, self.plan.program.run
@@ -80,6 +88,85 @@ def raising(kind: type[BaseException], times: int = 1) -> tuple[Once, list[int]]
             raise kind("stopped")
 
     return stop, calls
+
+
+class Failing(PlanProgram):
+    """A program of which every run fails."""
+
+    runs = 0
+
+    def __init__(self, p: Program) -> None:
+        super().__init__(p)
+        self.run = self.refused
+
+    def refused(self, inputs: object, frame: object) -> Any:
+        Failing.runs += 1
+        raise Boom("always")
+
+
+ASKED: dict[str, Callable[[Any, Any], Any]] = {
+    "predict": lambda loss, w: loss.predict(),
+    "train": lambda loss, w: loss.train(),
+    "gradients": lambda loss, w: wg.gradients(loss, (w,)),
+}
+
+
+@pytest.mark.parametrize("once", [True, False], ids=["one expression", "built anew"])
+@pytest.mark.parametrize("question", ASKED)
+def test_a_plan_that_fails_in_its_first_run_goes(question: str, once: bool) -> None:
+    """It is made again after twice as many runs each time: of 40 runs six meet one, and not each as before."""
+    Failing.runs, plans, executor = 0, Plans(1, Failing), Sequential()
+    executor.engine = Engine(plans)
+    found = []
+    for by in (executor, plain()):
+        w = SGD(learning_rate=0.1).array_weight(np.linspace(-1, 1, 6).reshape(2, 3))
+        loss = wg.sum(wg.tanh(w))
+        asked = [ASKED[question](loss if once else wg.sum(wg.tanh(w)), w).run(by) for _ in range(40)]
+        found.append(np.array(asked).tobytes())
+    assert found[0] == found[1]
+    assert 1 <= Failing.runs <= 6
+    assert len(plans._plans.items()) <= 1  # the last one, which has not run yet
+
+
+def test_programs_between_binds_that_fail_in_their_first_run_go() -> None:
+    Failing.runs, executor = 0, Sequential()
+    segments = Segments(1)
+    executor.engine = Engine(Plans(1), segments, backward=BackwardPrograms(1, Failing))
+
+    @wg.differentiable
+    async def gated(x: Vector) -> Vector:
+        return x * 2.0 if (await wg.sum(x)) > 0 else -x
+
+    found = []
+    for by in (executor, plain()):
+        w = SGD(learning_rate=0.1).array_weight(np.ones((2, 3)))
+        found.append(np.array([wg.sum(gated(wg.tanh(w))).train().run(by) for _ in range(40)]).tobytes())
+    assert found[0] == found[1]
+    assert 1 <= Failing.runs <= 12  # two ways, as the branch changes
+
+
+def test_a_way_back_of_a_segment_that_fails_in_its_first_run_goes() -> None:
+    """The segment keeps its program forward."""
+    Failing.runs, executor = 0, Sequential()
+    segments = Segments(1)
+    executor.engine = Engine(Plans(1), segments)
+
+    @wg.differentiable
+    async def gated(x: Vector) -> Vector:
+        return x * 2.0 if (await wg.sum(x)) > 0 else -x
+
+    found = []
+    for by in (executor, plain()):
+        w = SGD(learning_rate=0.1).array_weight(np.ones((2, 3)))
+        losses = []
+        for i in range(40):
+            losses.append(wg.sum(gated(wg.tanh(w))).train().run(by))
+            for segment in segments._made.items() if i == 0 else ():
+                segment.make = Failing
+                segment.back.clear()
+        found.append(np.array(losses).tobytes())
+    assert found[0] == found[1]
+    assert 1 <= Failing.runs <= 2 * len(segments._made.items())
 
 
 def everybody_may_train() -> bool:

@@ -13,7 +13,7 @@ import pytest
 import wengert as wg
 from tests.run.attacked import alike, none_interrupted
 from tests.run.counting import registry_kept, unregistered
-from tests.run.planned import eager, plain, same, trained
+from tests.run.planned import eager, plain, same, trained, untimed
 from wengert.extend import Elementwise
 from wengert.plugins import SGD
 from wengert.run import Sequential
@@ -179,7 +179,7 @@ def test_registered_types_are_left_to_the_interpreter() -> None:
 
 def test_the_definition_makes_no_plan() -> None:
     assert plain().engine.plans is None
-    executor = Sequential()
+    executor = untimed(Sequential())
     w = SGD(learning_rate=0.0).double_weight(1.0)
     with none_interrupted():
         assert [(w * 2.0).train().run(executor) for _ in range(20)] == [2.0] * 20

@@ -13,7 +13,7 @@ import wengert as wg
 from tests.often import few
 from tests.run.attacked import OPTIMIZERS, none_interrupted
 from tests.run.branches import Heads, heads, repeated, single, stacks
-from tests.run.planned import Watched, eager, plain, same, trained
+from tests.run.planned import Watched, eager, plain, same, trained, untimed
 from wengert.plugins import SGD, Adam, LearningRate, Momentum
 from wengert.program import siblings
 from wengert.run import Parallel, Sequential
@@ -71,7 +71,7 @@ def test_large_branches_stay_single() -> None:
 def test_not_stacked_where_it_is_switched_off() -> None:
     network = heads()
     executors: list[Any] = [Sequential(stacked=False), Parallel(threads=2, stacked=False)]
-    for off in executors:
+    for off in map(untimed, executors):
         inner = getattr(off, "inner", off)
         trained(network, off, steps=12)
         plans = inner.engine.plans._plans.items()
@@ -85,7 +85,7 @@ def test_not_stacked_where_it_is_switched_off() -> None:
 @pytest.mark.parametrize("executor", [Sequential(), Parallel(threads=2)])
 def test_stacked_as_users_run_it(executor: Any) -> None:
     network = heads(branches=8)
-    found = trained(network, executor, steps=30)
+    found = trained(network, untimed(executor), steps=30)
     plans = getattr(executor, "inner", executor).engine.plans._plans.items()
     assert len(plans[0].homes) == 3
     same(found, trained(network, plain(), steps=30))

@@ -99,6 +99,8 @@ class BackwardPrograms:
             self._made.use(path.key, way)
             with suppress(Interrupted):
                 return way.back(path, evaluation.snapshot, run)
+            if way.plan.failed:  # in its first run
+                self._made.drop(path.key, way)
             return None
         if self._runs.earned(path.key):
             made, early = _traced_path(path, loss, self._program)

@@ -50,7 +50,8 @@ class Plan(Item):
         self.updating = False  # whether it makes the steps of optimizers, too
         self.early = False  # made of a weight's first step, so of no later run
         self.also = 0  # values that a training gives with that of the root
-        self.failed = False  # no program can be made of the structure
+        self.failed = False  # there is no program of the structure, or it failed in its first run
+        self.worked = False  # in some run
         self.places: list[int] = []  # of the weights that have deltas, among all
         self.arrays: list[int] = []  # of those that are changed in place
         self.numbers: list[int] = []
@@ -148,10 +149,16 @@ class Plan(Item):
         return self._steps is None and not self.failed
 
     def size(self) -> int:
-        return self.program.size() if self.usable else _MAKING
+        return self.program.size() if self.ready else _MAKING
 
     def let_go(self) -> None:
         if self.usable:
+            self.program.forget()
+
+    def fail(self) -> None:
+        """Note that the program has failed in a run: one that never worked is not used again."""
+        if not self.worked:
+            self.failed = self.gone = True
             self.program.forget()
 
     def bound(self, root: Node) -> Bound | None:
@@ -218,7 +225,9 @@ class Bound:
             with all_quiet():
                 outputs: tuple[Value, ...] = program.run(inputs, buffers)
         except Exception as failure:
+            self.plan.fail()
             raise Interrupted from failure
+        self.plan.worked = True
         program.give(buffers)
         return outputs
 
@@ -283,7 +292,9 @@ class Bound:
         except Exception as failure:
             if run.cancelled:
                 raise
+            plan.fail()
             raise Interrupted from failure
+        plan.worked = True
         return value, partial(self._change, changing, buffers, snapshot, version, moved)
 
     def _change(

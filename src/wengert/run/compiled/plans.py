@@ -279,6 +279,9 @@ class Plans:
         self, structure: Statistics, root: Node, mode: Mode, targets: Sequence[Expression]
     ) -> Bound | None:
         for plan in self._plans.of(structure.key):
+            if plan.gone:  # it failed in its first run
+                self._plans.drop(structure.key, plan)
+                continue
             bound = plan.bound(root)
             if bound is not None and _same(bound.targets, targets):
                 self._plans.use(structure.key, plan)

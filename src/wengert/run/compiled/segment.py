@@ -175,7 +175,16 @@ class SegmentRun:
             back[key] = made = _traced_backward(self, deltas, unwanted, joined or {})
             grown(0 if made is None else made.program.size())
         found = back[key]
-        return None if found is None else found.run(self, deltas, joined or {})
+        if found is None:
+            return None
+        try:
+            sent = found.run(self, deltas, joined or {})
+        except Interrupted:
+            if not found.worked:
+                back[key] = None
+            raise
+        found.worked = True
+        return sent
 
 
 Sent = list[tuple[Expression, Value]]
@@ -189,6 +198,7 @@ class SegmentBackward:
         # of the inputs and values of a segment_run, and the deltas that have arrived, the ones it needs
         self.reads: Callable[[Sequence[Value]], Sequence[Value]] = itemgetter(0, 0, *reads)
         self.leaves = leaves  # where each output goes
+        self.worked = False  # in some run
 
     def run(
         self, segment_run: SegmentRun, deltas: Mapping[int, Value], joined: Mapping[Expression, Value]
