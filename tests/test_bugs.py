@@ -12,14 +12,17 @@ from benchmarks.bugs import JUDGES, PLAIN, PLUGIN, PYREFLY, RUN, Verdict, judged
 from benchmarks.judges import Finding
 from benchmarks.twins import FOLDER, Twin, all_in, read
 
-# what types do not say: which axis or function is meant, what an input of unknown shape holds, and that a
-# condition on `X | None` is meant as `is not None`
+# what types do not say: which axis or function is meant, what an input of unknown shape holds, what numpy's stubs call
+# Any, and that a condition on `X | None` is meant as `is not None`
 NOT_FOUND = {
+    "default_state_by_or",
     "gradient_of_data",
     "layers_behind_an_input_without_a_shape",
     "loss_in_a_condition",
+    "loss_of_an_argmax",
     "softmax_before_cross_entropy",
     "softmax_over_the_batch",
+    "softmax_over_the_queries",
     "statement_and_array_differ",
 }
 
@@ -47,7 +50,7 @@ def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_right_programs_pass_and_mistakes_are_found(caches: Path) -> None:
     verdicts = judged(all_in(FOLDER), caches)
-    assert len(verdicts) >= 64
+    assert len(verdicts) >= 220
     assert passed(verdicts), report(verdicts)
     assert {v.twin.name for v in verdicts if v.found[PLUGIN] is None} == NOT_FOUND
     plain = sum(v.found[PLAIN] is not None for v in verdicts)

@@ -13,5 +13,5 @@ def fraction(x: Fraction) -> wg.Do[wg.Tape[float, float]]:
     return wg.Do.now(wg.Tape(float(x), lambda delta: wg.UnitContinuation.now(None)))
 
 
-halved = fraction(Fraction(1, 2)) * 1.0  # shows
-print(halved.predict().run(), np.float32(0.5))
+grown = wg.exp(fraction(Fraction(1, 2)))  # shows
+print(grown.predict().run(), np.float32(0.5))
