@@ -16,7 +16,6 @@ from benchmarks.twins import FOLDER, Twin, all_in, read
 # Any, and that a condition on `X | None` is meant as `is not None`
 NOT_FOUND = {
     "default_state_by_or",
-    "gradient_of_data",
     "layers_behind_an_input_without_a_shape",
     "loss_in_a_condition",
     "loss_of_an_argmax",
