@@ -7,30 +7,32 @@ Refuses to know: mypy, and how a specification is found in a program.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from string import ascii_letters
 from typing import Final
 
 from wengert_shapes.algebra import ONE
 from wengert_shapes.rules import Misfit, Shape, Size, axes_in, broadcast, differ, size_text, text
 
-_DOTS: Final = "…"  # one character for "..."
+DOTS: Final = "…"  # one character for "..."
 
 
-def _parsed(spec: str, count: int) -> tuple[list[str], str]:
+@lru_cache(maxsize=1024)
+def parsed(spec: str, count: int) -> tuple[tuple[str, ...], str]:
     """The terms of the operands and that of the result, which is worked out if `spec` has no arrow."""
-    left, arrow, out = spec.replace(" ", "").replace("...", _DOTS).partition("->")
-    terms = left.split(",")
+    left, arrow, out = spec.replace(" ", "").replace("...", DOTS).partition("->")
+    terms = tuple(left.split(","))
     for letter in left.replace(",", "") + out:
-        if letter not in ascii_letters and letter != _DOTS:
+        if letter not in ascii_letters and letter != DOTS:
             raise Misfit(f'"{spec}" has {letter!r}; indices are letters, as in "ij,jk->ik"')
-    if any(term.count(_DOTS) > 1 for term in (*terms, out)):
+    if any(term.count(DOTS) > 1 for term in (*terms, out)):
         raise Misfit(f'"{spec}" has "..." twice in one term')
     if len(terms) != count:
         raise Misfit(f'"{spec}" has {len(terms)} terms, and there are {count} operands')
     if not arrow:
         once = sorted(letter for letter in set(left) & set(ascii_letters) if left.count(letter) == 1)
-        return terms, "".join([_DOTS] * (_DOTS in left) + once)
-    for letter in out.replace(_DOTS, ""):
+        return terms, "".join([DOTS] * (DOTS in left) + once)
+    for letter in out.replace(DOTS, ""):
         if letter not in left:
             raise Misfit(f'index "{letter}" of the result is in no operand')
         if out.count(letter) > 1:
@@ -42,12 +44,12 @@ def einsum(spec: str, shapes: Sequence[Shape | None]) -> Shape | None:
     """The shape of a sum of products; None where an operand of unknown rank has axes under "..."."""
     if not shapes:
         raise Misfit("expected at least one array")
-    terms, out = _parsed(spec, len(shapes))
+    terms, out = parsed(spec, len(shapes))
     parts = [_taken_apart(term, shape) for term, shape in zip(terms, shapes, strict=True)]
     dots = [stretched for _, stretched in parts if stretched is not None]
     rank = max(map(len, dots), default=0)
     joint = broadcast(*((ONE,) * (rank - len(s)) + s for s in dots))
-    if joint and _DOTS not in out:
+    if joint and DOTS not in out:
         raise Misfit(f'"..." stands for axes of sizes {text(joint)}, and the result has no "..."')
     sizes: dict[str, Size] = {}
     for named, _ in parts:
@@ -56,11 +58,11 @@ def einsum(spec: str, shapes: Sequence[Shape | None]) -> Shape | None:
             if differ(known, size):
                 raise Misfit(f'index "{letter}" is both {size_text(known)} and {size_text(size)}')
             sizes[letter] = size if known is None else known
-    if any(shape is None and _DOTS in term for term, shape in zip(terms, shapes, strict=True)):
+    if any(shape is None and DOTS in term for term, shape in zip(terms, shapes, strict=True)):
         return None
     result: list[Size] = []
     for letter in out:
-        result += joint if letter == _DOTS else (sizes.get(letter),)
+        result += joint if letter == DOTS else (sizes.get(letter),)
     return tuple(result)
 
 
@@ -68,10 +70,10 @@ def _taken_apart(term: str, shape: Shape | None) -> tuple[list[tuple[str, Size]]
     """The axes of one operand that letters name, and those that "..." stands for."""
     if shape is None:
         return [], None
-    before, dots, after = term.partition(_DOTS)
+    before, dots, after = term.partition(DOTS)
     letters = len(before) + len(after)
     if len(shape) < letters or (not dots and len(shape) > letters):
-        shown = term.replace(_DOTS, "...")
+        shown = term.replace(DOTS, "...")
         raise Misfit(f'term "{shown}" has {letters} indices, shape {text(shape)} has {len(shape)} axes')
     end = len(shape) - len(after)
     named = [*zip(before, shape, strict=False), *zip(after, shape[end:], strict=True)]

@@ -139,7 +139,7 @@ def check_stated(dims: Shape, array: Shape | None) -> None:
 def permuted(shape: Shape, axes: Sequence[int]) -> Shape:
     """The axes in another order."""
     places = [axis_in(a, len(shape), shape) for a in axes] if len(axes) == len(shape) else []
-    if sorted(places) != list(range(len(shape))):
+    if len(axes) != len(shape) or sorted(places) != list(range(len(shape))):
         raise Misfit(f"axes {tuple(axes)} are not a permutation of {len(shape)} axes")
     return tuple(shape[a] for a in axes)
 

@@ -21,9 +21,10 @@ from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.batching import all_stacked, along, shaped
-from wengert.ops.kinds import along_axis, array_of
+from wengert.ops.kinds import along_axis, array_of, ruled
 from wengert.ops.reduction import mean, sum
 from wengert.site import user_position
+from wengert_shapes import rules
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 
@@ -102,12 +103,7 @@ def _infer_loss(kinds: Sequence[Kind], *, reduction: str) -> Kind:
     if labels.column is not Column.INDEX:
         raise DTypeError(f"labels are integers (class numbers), not {labels.text()}")
     if shape is not None and labels.shape is not None:
-        if not shape:
-            raise ShapeError("logits of shape () have no axis of classes")
-        if labels.shape != shape[:-1]:
-            raise ShapeError(
-                f"logits of shape {shape} need labels of shape {shape[:-1]}, one a line; got {labels.shape}"
-            )
+        ruled(rules.loss_lines, [shape, labels.shape])
     result = () if reduction != "none" else (None if shape is None else shape[:-1])
     return kind(Column.ARRAY, result, dtype, device)
 

@@ -12,15 +12,16 @@ from string import ascii_letters
 from typing import Any, Final
 
 from wengert.arrays import Dv, T, is_integer
-from wengert.errors import ArgumentError, ShapeError
+from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
-from wengert.ops.kinds import arrays_of, axes_in, integers
+from wengert.ops.kinds import arrays_of, axes_in, integers, ruled
 from wengert.ops.specification import DOTS, Contraction, contraction, parsed
 from wengert.site import user_position
+from wengert_shapes import contraction as rules
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 Axes = int | tuple[tuple[int, ...], tuple[int, ...]]
@@ -109,25 +110,16 @@ def einsum(spec: str, /, *xs: ArrayExpression[Any, T, Dv]) -> ArrayLayer[Any, T,
 
 def _pairs(a: Shape, b: Shape, axes: Axes) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes of a and of b that are summed over together."""
+    ruled(rules.tensordot, [a, b], axes)
     if isinstance(axes, int):
-        if not 0 <= axes <= min(len(a), len(b)):
-            raise ShapeError(f"cannot sum over {axes} axes of shapes {a} and {b}")
         return tuple(range(len(a) - axes, len(a))), tuple(range(axes))
-    left, right = axes_in(axes[0], a), axes_in(axes[1], b)
-    if len(left) != len(right):
-        raise ShapeError(f"axes {axes[0]} and {axes[1]} are not as many in both operands")
-    return left, right
+    return axes_in(axes[0], a), axes_in(axes[1], b)
 
 
 @lru_cache(maxsize=1024)
 def _spec(a: Shape, b: Shape, axes: Axes) -> str:
     """The specification of a `tensordot`."""
     summed, with_ = _pairs(a, b, axes)
-    for i, j in zip(summed, with_, strict=True):
-        if a[i] != b[j]:
-            raise ShapeError(
-                f"cannot sum over axis {i} of shape {a} and axis {j} of shape {b}: {a[i]} and {b[j]} differ"
-            )
     left, free = ascii_letters[: len(a)], ascii_letters[len(a) :]
     right = "".join(left[summed[with_.index(j)]] if j in with_ else free[j] for j in range(len(b)))
     out = [letter for letter in left + right if (letter in left) != (letter in right)]

@@ -20,7 +20,7 @@ from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.contraction import einsum
 from wengert.ops.indexing import getitem
-from wengert.ops.kinds import common
+from wengert.ops.kinds import common, ruled
 from wengert.ops.padding import pad
 from wengert.ops.windows import (
     IntOrPair,
@@ -28,12 +28,11 @@ from wengert.ops.windows import (
     Value,
     around,
     check_at_least,
-    check_images,
-    counts_of,
     merged,
     pair_of,
     unseen,
 )
+from wengert_shapes import windows
 
 
 def _infer_conv2d(kinds: Sequence[Kind], *, stride: Pair, padding: Pair, dilation: Pair) -> Kind:
@@ -46,17 +45,7 @@ def _infer_conv2d(kinds: Sequence[Kind], *, stride: Pair, padding: Pair, dilatio
     x, kernel = (k.shape for k in kinds)
     if x is None or kernel is None:
         return kind(Column.ARRAY, None, dtype, device)
-    check_images(x)
-    if len(kernel) != 4:
-        raise ShapeError(f"kernel of shape {kernel} is not (output channels, input channels, height, width)")
-    if x[1] != kernel[1]:
-        raise ShapeError(
-            f"cannot convolve {x} with {kernel}: input has {x[1]} channels, kernel expects {kernel[1]}"
-        )
-    size = (kernel[2], kernel[3])
-    check_at_least(1, size=size)
-    counts = counts_of(x, size, stride, padding, dilation)
-    return kind(Column.ARRAY, (x[0], kernel[0], *counts), dtype, device)
+    return kind(Column.ARRAY, ruled(windows.convolved, [x, kernel, stride, padding, dilation]), dtype, device)
 
 
 @dataclass(slots=True)

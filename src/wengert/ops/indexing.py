@@ -15,12 +15,13 @@ from wengert.graph.apply import apply, indexing
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
 from wengert.graph.index import Part, index_of, key_of
-from wengert.graph.kinds import Column, Kind, Shape, kind
+from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import batched_getitem, batched_take, shaped
-from wengert.ops.kinds import array_of, axis_in
+from wengert.ops.kinds import array_of, axis_in, ruled
+from wengert_shapes import arrangement
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 
@@ -133,22 +134,9 @@ def _infer_along(kinds: Sequence[Kind], *, axis: int) -> Kind:
         raise DTypeError(f"indices are integers, not {kinds[1].text()}")
     if shape is None or kinds[1].shape is None:
         return kind(Column.ARRAY, None, dtype, device)
-    return kind(Column.ARRAY, _shape_along(shape, kinds[1].shape, axis), dtype, device)
-
-
-def _shape_along(shape: Shape, indices: Shape, axis: int) -> Shape:
-    at = axis_in(axis, len(shape), shape)
-    if len(indices) != len(shape):
-        raise ShapeError(
-            f"the indices have {len(indices)} axes, and the array of shape {shape} has {len(shape)}"
-        )
-    for i, (n, m) in enumerate(zip(shape, indices, strict=True)):
-        if i != at and 1 not in (n, m) and n != m:
-            raise ShapeError(
-                f"indices of shape {indices} do not fit shape {shape} along axis {at}: "
-                f"{n} and {m} differ on axis {i}"
-            )
-    return tuple(m if i == at or n == 1 else n for i, (n, m) in enumerate(zip(shape, indices, strict=True)))
+    axis_in(axis, len(shape), shape)
+    made = ruled(lambda x, at: arrangement.along(x, at, axis), [shape, kinds[1].shape])
+    return kind(Column.ARRAY, made, dtype, device)
 
 
 def _key_along(c: Value, indices: Value, axis: int) -> Value:

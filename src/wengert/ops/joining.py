@@ -21,8 +21,9 @@ from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Case, Operation, Rules
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, along
-from wengert.ops.kinds import array_of, arrays_of, axis_in, integers
+from wengert.ops.kinds import array_of, arrays_of, axis_in, integers, ruled
 from wengert.site import user_position
+from wengert_shapes import arrangement, rules
 
 _MOST: Final = 128  # operands of one node
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -32,16 +33,8 @@ def _infer_concat(kinds: Sequence[Kind], *, axis: int) -> Kind:
     shapes, dtype, device = arrays_of(kinds)
     if len(shapes) < len(kinds):
         return kind(Column.ARRAY, None, dtype, device)
-    first = shapes[0]
-    at = axis_in(axis, len(first), first)
-    for shape in shapes[1:]:
-        if len(shape) != len(first):
-            raise ShapeError(f"shapes {first} and {shape} differ in rank")
-        for i, (n, m) in enumerate(zip(first, shape, strict=True)):
-            if i != at and n != m:
-                raise ShapeError(f"shapes {first} and {shape} differ on axis {i}, not only on axis {at}")
-    total = sum(shape[at] for shape in shapes)
-    return kind(Column.ARRAY, (*first[:at], total, *first[at + 1 :]), dtype, device)
+    axis_in(axis, len(shapes[0]), shapes[0])
+    return kind(Column.ARRAY, ruled(lambda *xs: rules.joined(xs, axis), shapes), dtype, device)
 
 
 def _concat_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:
@@ -114,12 +107,8 @@ def _infer_stack(kinds: Sequence[Kind], *, axis: int) -> Kind:
     shapes, dtype, device = arrays_of(kinds)
     if len(shapes) < len(kinds):
         return kind(Column.ARRAY, None, dtype, device)
-    first = shapes[0]
-    for shape in shapes[1:]:
-        if shape != first:
-            raise ShapeError(f"shapes {first} and {shape} differ")
-    at = axis_in(axis, len(first) + 1, first)
-    return kind(Column.ARRAY, (*first[:at], len(shapes), *first[at:]), dtype, device)
+    axis_in(axis, len(shapes[0]) + 1, shapes[0])
+    return kind(Column.ARRAY, ruled(lambda *xs: rules.stacked(xs, axis), shapes), dtype, device)
 
 
 def _stack_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:
@@ -172,11 +161,9 @@ def _infer_split(kinds: Sequence[Kind], *, axis: int, sections: Sections, part: 
     if shape is None:
         return kind(Column.ARRAY, None, dtype, device)
     at = axis_in(axis, len(shape), shape)
-    if isinstance(sections, int) and shape[at] % sections:
-        raise ShapeError(
-            f"cannot split axis {at} of shape {shape} into {sections} equal parts: "
-            f"{shape[at]} is no multiple of {sections}"
-        )
+    if isinstance(sections, int):
+        made = ruled(lambda x, n: arrangement.split_equally(x, n[0], axis), [shape, (sections,)])
+        return kind(Column.ARRAY, made, dtype, device)
     place = _cut(shape, axis, sections, part)[-1]
     size = len(range(*place.indices(shape[at])))
     return kind(Column.ARRAY, (*shape[:at], size, *shape[at + 1 :]), dtype, device)

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from wengert.arrays import FLOAT64, MASK, Axis, is_integer, shape_of
+from wengert.arrays.abstract import RowCount
 from wengert.errors import ArgumentError, DeviceError, DTypeError, NotDifferentiableError, ShapeError
 from wengert.graph.declared import kind_from_data
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operand import shown
 from wengert.site import user_position
+from wengert_shapes import rules
+from wengert_shapes.algebra import Atom, Dim, atom, number
 
 
 def of(data: object) -> Callable[..., Kind]:
@@ -65,47 +69,47 @@ def common_device(kinds: Sequence[Kind]) -> Any:  # Any: "cpu" or cupy's device
     return next(iter(devices.values()), "cpu")
 
 
+_ROWS: Final = atom(Atom("rows", "n"))  # a number of rows that only the run knows
+
+
+@lru_cache(maxsize=4096)
+def _dims(shape: Shape) -> tuple[Dim, ...]:
+    """A shape as the rules of shapes take it."""
+    return tuple(number(n.times) * _ROWS if isinstance(n, RowCount) else number(int(n)) for n in shape)
+
+
+def _size(dim: Dim | None) -> Any:  # Any: an int, or a number of rows
+    assert dim is not None, "every size is known"
+    if dim.value is not None:
+        return dim.value
+    ((_, times),) = dim.terms
+    return RowCount(times)
+
+
+def ruled(rule: Callable[..., rules.Shape | None], shapes: Sequence[Shape], *arguments: object) -> Shape:
+    """The shape that a rule of `wengert_shapes` gives for operands of such shapes; `ShapeError` where they do not fit.
+
+    >>> ruled(rules.matmul, [(2, 3), (3, 4)])
+    (2, 4)
+    """
+    try:
+        made = rule(*map(_dims, shapes), *arguments)
+    except rules.Misfit as misfit:
+        raise ShapeError(str(misfit)) from None
+    assert made is not None, "every shape is known"
+    return tuple(map(_size, made))
+
+
 def broadcast(*shapes: Shape) -> Shape:
     """The broadcast shape; `ShapeError` where it does not exist, or makes n times n elements of (n, 1) and (n,)."""
-    rank = max(map(len, shapes), default=0)
-    padded = [(1,) * (rank - len(s)) + s for s in shapes]
-    result = []
-    for sizes in zip(*padded, strict=True):
-        wanted = {n for n in sizes if n != 1}
-        if len(wanted) > 1:
-            raise ShapeError(f"shapes {_listed(shapes)} do not broadcast: {_sizes(sizes)}")
-        result.append(wanted.pop() if wanted else 1)
-    made = tuple(result)
-    if made not in shapes and _squares(shapes):
-        raise ShapeError(
-            f"shapes {_listed(shapes)} would broadcast to {made}, a shape of neither, with ranks that differ;"
-            f" say which axes you mean with expand_dims or broadcast_to"
-        )
-    return made
-
-
-def _squares(shapes: Sequence[Shape]) -> bool:
-    """Whether a column of n rows meets a vector of n: predictions of shape (n, 1), targets of shape (n,)."""
-    return any(
-        len(column) > 1 and column[-1] == 1 != vector[0] == column[-2]
-        for vector in shapes
-        if len(vector) == 1
-        for column in shapes
-    )
+    first = shapes[0] if shapes else ()
+    return first if all(shape == first for shape in shapes) else ruled(rules.broadcast, shapes)
 
 
 def broadcast_batch(*shapes: Shape) -> Shape:
     """The common batch shape; here ranks may differ freely, as the standard has it."""
     rank = max(map(len, shapes), default=0)
     return broadcast(*((1,) * (rank - len(s)) + s for s in shapes))
-
-
-def _listed(shapes: Sequence[Shape]) -> str:
-    return " and ".join(map(str, shapes))
-
-
-def _sizes(sizes: Sequence[int]) -> str:
-    return " and ".join(str(n) for n in sizes if n != 1) + " differ"
 
 
 def elementwise(kinds: Sequence[Kind]) -> Kind:
@@ -175,10 +179,10 @@ def axis_in(axis: int, rank: int, shape: Shape) -> int:
     """A non-negative axis; `ShapeError` for one out of range."""
     if not is_integer(axis):
         raise ArgumentError(f"an axis is an integer; got {axis!r:.60}")
-    at = int(axis)
-    if not -rank <= at < rank:
-        raise ShapeError(f"axis {at} is out of range for shape {shape}")
-    return at % rank
+    try:
+        return rules.axis_in(int(axis), rank, _dims(shape))
+    except rules.Misfit as misfit:
+        raise ShapeError(str(misfit)) from None
 
 
 def axes_in(axis: int | tuple[int, ...] | None, shape: Shape) -> tuple[int, ...]:
@@ -199,12 +203,9 @@ def count(axis: Axis, shape: Shape) -> int:
 
 def reduced_shape(shape: Shape, axis: Axis, keepdims: bool) -> Shape:
     """The shape that a reduction over `axis` leaves."""
-    axes = axes_in(axis, shape)
     if not isinstance(keepdims, bool):
         raise ArgumentError(f"keepdims is True or False; got {keepdims!r:.60}")
-    if keepdims:
-        return tuple(1 if i in axes else n for i, n in enumerate(shape))
-    return tuple(n for i, n in enumerate(shape) if i not in axes)
+    return ruled(rules.reduced, [shape], axes_in(axis, shape), keepdims)
 
 
 def reduction(kinds: Sequence[Kind], *, axis: Axis = None, keepdims: bool = False) -> Kind:

@@ -22,8 +22,9 @@ from wengert.graph.operators import MATMUL
 from wengert.lazy import LazyDelta, Product
 from wengert.ops.arithmetic import multiply
 from wengert.ops.batching import shaped
-from wengert.ops.kinds import broadcast_batch, common
+from wengert.ops.kinds import common, ruled
 from wengert.ops.reduction import sum
+from wengert_shapes import rules
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 
@@ -34,19 +35,8 @@ def _infer(kinds: Sequence[Kind]) -> Kind:
         if k.column is not Column.ARRAY:
             raise ShapeError(f"cannot multiply matrices with {k.text()}, which is a scalar; use multiply")
     a, b = (k.shape for k in kinds)
-    shape = None if a is None or b is None else _product_shape(a, b)
+    shape = None if a is None or b is None else ruled(rules.matmul, [a, b])
     return kind(Column.ARRAY, shape, dtype, device)
-
-
-def _product_shape(a: Shape, b: Shape) -> Shape:
-    if not a or not b:
-        raise ShapeError(f"cannot multiply {a} by {b}: an array of shape () is no matrix; use multiply")
-    inner = b[-2] if len(b) > 1 else b[0]
-    if a[-1] != inner:
-        raise ShapeError(f"cannot multiply {a} by {b}: inner dimensions {a[-1]} and {inner} differ")
-    rows = a[-2:-1]
-    columns = b[-1:] if len(b) > 1 else ()
-    return broadcast_batch(a[:-2], b[:-2]) + rows + columns
 
 
 def _left(c: Value, g: Value, y: Value, a: Value, b: Value) -> Value:

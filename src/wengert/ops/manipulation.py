@@ -6,7 +6,6 @@ Refuses to know: whether a view or a copy is made.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -18,25 +17,17 @@ from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.batching import deepened, reshaped
-from wengert.ops.kinds import array_of, axes_in, axis_in, integers
+from wengert.ops.kinds import array_of, integers, ruled
+from wengert_shapes import arrangement, rules
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _infer_reshape(kinds: Sequence[Kind], *, shape: Shape) -> Kind:
     old, dtype, device = array_of(kinds)
-    return kind(Column.ARRAY, None if old is None else _solved(old, shape), dtype, device)
-
-
-def _solved(old: Shape, shape: Shape) -> Shape:
-    size, known = math.prod(old), math.prod(n for n in shape if n != -1)
-    if shape.count(-1) > 1 or any(n < -1 for n in shape):
-        raise ShapeError(f"cannot reshape {old} into {shape}: at most one dimension may be -1")
-    if -1 in shape and known and size % known == 0:
-        return tuple(size // known if n == -1 else n for n in shape)
-    if -1 in shape or size != known:
-        raise ShapeError(f"cannot reshape {old} ({size} elements) into {shape} ({known} elements)")
-    return shape
+    return kind(
+        Column.ARRAY, None if old is None else ruled(arrangement.reshaped, [old, shape]), dtype, device
+    )
 
 
 RESHAPE: Final = Operation(
@@ -68,9 +59,7 @@ def reshape(x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...]) -> ArrayL
 
 def _infer_permute(kinds: Sequence[Kind], *, axes: tuple[int, ...]) -> Kind:
     old, dtype, device = array_of(kinds)
-    if old is not None and sorted(a + len(old) if a < 0 else a for a in axes) != list(range(len(old))):
-        raise ShapeError(f"axes {axes} are not a permutation of {len(old)} axes")
-    return kind(Column.ARRAY, None if old is None else tuple(old[a] for a in axes), dtype, device)
+    return kind(Column.ARRAY, None if old is None else ruled(rules.permuted, [old], axes), dtype, device)
 
 
 def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -111,14 +100,7 @@ def permute_dims(x: ArrayExpression[Any, T, Dv], /, axes: tuple[int, ...]) -> Ar
 
 def _infer_expand(kinds: Sequence[Kind], *, axis: tuple[int, ...]) -> Kind:
     old, dtype, device = array_of(kinds)
-    if old is None:
-        return kind(Column.ARRAY, None, dtype, device)
-    rank = len(old) + len(axis)
-    places = {axis_in(a, rank, old) for a in axis}
-    if len(places) != len(axis):
-        raise ShapeError(f"axes {axis} name one place of the result twice")
-    sizes = iter(old)
-    return kind(Column.ARRAY, tuple(1 if i in places else next(sizes) for i in range(rank)), dtype, device)
+    return kind(Column.ARRAY, None if old is None else ruled(rules.expanded, [old], axis), dtype, device)
 
 
 EXPAND_DIMS: Final = Operation(
@@ -150,13 +132,7 @@ def expand_dims(x: ArrayExpression[Any, T, Dv], /, axis: int | tuple[int, ...]) 
 
 def _infer_squeeze(kinds: Sequence[Kind], *, axis: tuple[int, ...]) -> Kind:
     old, dtype, device = array_of(kinds)
-    if old is None:
-        return kind(Column.ARRAY, None, dtype, device)
-    axes = axes_in(axis, old)
-    for a in axes:
-        if old[a] != 1:
-            raise ShapeError(f"axis {a} of shape {old} has size {old[a]}, not 1")
-    return kind(Column.ARRAY, tuple(n for i, n in enumerate(old) if i not in axes), dtype, device)
+    return kind(Column.ARRAY, None if old is None else ruled(rules.squeezed, [old], axis), dtype, device)
 
 
 SQUEEZE: Final = Operation(
@@ -190,12 +166,7 @@ def _infer_broadcast_to(kinds: Sequence[Kind], *, shape: Shape) -> Kind:
     old, dtype, device = array_of(kinds)
     if any(n < 0 for n in shape):
         raise ShapeError(f"cannot broadcast to {shape}: a dimension is negative")
-    padded = None if old is None else (1,) * (len(shape) - len(old)) + old
-    if padded is not None and (
-        len(padded) != len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True))
-    ):
-        raise ShapeError(f"cannot broadcast {old} to {shape}")
-    return kind(Column.ARRAY, shape, dtype, device)
+    return kind(Column.ARRAY, shape if old is None else ruled(rules.stretched, [old, shape]), dtype, device)
 
 
 def _batched_broadcast(b: Batch, x: Value, *, shape: Shape) -> Value:

@@ -11,13 +11,14 @@ from numbers import Real
 from typing import Any, Final
 
 from wengert.arrays import Dv, T, is_integer, is_number
-from wengert.errors import ArgumentError, ShapeError
+from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
-from wengert.ops.kinds import array_of
+from wengert.ops.kinds import array_of, ruled
+from wengert_shapes import windows
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 Widths = tuple[tuple[int, int], ...]
@@ -31,17 +32,9 @@ def _infer(kinds: Sequence[Kind], *, widths: Widths, value: float) -> Kind:
         raise ArgumentError(f"widths are one pair (before, after) of ints an axis; got {widths!r:.60}")
     if not isinstance(value, Real) or (isinstance(value, int) and not is_number(int(value))):
         raise ArgumentError(f"the value around an array is a number; got {shown(value)}")
-    for pair in widths:
-        if min(pair) < 0:
-            raise ShapeError(f"widths {pair}: each has to be at least 0")
-    if shape is None:
-        return kind(Column.ARRAY, None, dtype, device)
-    if len(widths) != len(shape):
-        raise ShapeError(
-            f"shape {shape} has {len(shape)} axes, widths {widths} are for {len(widths)}; give one pair an axis"
-        )
-    padded = tuple(before + n + after for n, (before, after) in zip(shape, widths, strict=True))
-    return kind(Column.ARRAY, padded, dtype, device)
+    if shape is not None:
+        shape = ruled(lambda x, *pairs: windows.padded(x, pairs), [shape, *widths])
+    return kind(Column.ARRAY, shape, dtype, device)
 
 
 def _delta(c: Value, g: Value, y: Value, x: Value, *, widths: Widths, value: float) -> Value:

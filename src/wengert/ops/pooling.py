@@ -11,37 +11,31 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from wengert.arrays import Dv, T
-from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
-from wengert.ops.kinds import array_of
+from wengert.ops.kinds import array_of, ruled
 from wengert.ops.windows import (
     IntOrPair,
     Pair,
     Value,
     check_at_least,
-    check_images,
-    counts_of,
     merged,
     pair_of,
     seen,
     unseen,
 )
+from wengert_shapes import windows
 
 
 def _infer_pool(kinds: Sequence[Kind], *, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Kind:
     check_at_least(1, size=size, stride=stride, dilation=dilation)
     check_at_least(0, padding=padding)
-    if any(p > k // 2 for p, k in zip(padding, size, strict=True)):
-        raise ShapeError(f"padding {padding} is more than half of size {size}")
     shape, dtype, device = array_of(kinds)
-    if shape is None:
-        return kind(Column.ARRAY, None, dtype, device)
-    check_images(shape)
-    counts = counts_of(shape, size, stride, padding, dilation)
-    return kind(Column.ARRAY, (*shape[:2], *counts), dtype, device)
+    if shape is not None:
+        shape = ruled(windows.pooled, [shape, size, stride, padding, dilation])
+    return kind(Column.ARRAY, shape, dtype, device)
 
 
 def _max_pool2d(c: Value, x: Value, **places: Pair) -> Value:

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from wengert.arrays import Dv, S, T
-from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.batching import behind, shaped
-from wengert.ops.kinds import array_of, axes_in, integers
+from wengert.ops.kinds import array_of, axes_in, integers, ruled
+from wengert_shapes import arrangement
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 Axes = tuple[int, ...] | None
@@ -62,11 +62,10 @@ def flip(
 
 
 def _infer_roll(kinds: Sequence[Kind], *, axis: Axes, shift: tuple[int, ...]) -> Kind:
-    wanted = 1 if axis is None else len(axis)
-    if len(shift) != wanted:
-        why = "there is no axis" if axis is None else f"there are axes {axis}"
-        raise ShapeError(f"shift {shift} has {len(shift)} numbers, not {wanted}: {why}")
-    return _infer_flip(kinds, axis=axis)
+    shape, dtype, device = array_of(kinds)
+    if shape is not None:
+        shape = ruled(arrangement.rolled, [shape], shift, axis)
+    return kind(Column.ARRAY, shape, dtype, device)
 
 
 def _rolled(xp: Value, x: Value, shift: tuple[int, ...], axis: Axes) -> Value:

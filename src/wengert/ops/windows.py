@@ -12,7 +12,6 @@ from typing import Any
 from wengert.arrays import is_integer
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.batch import Batch
-from wengert.graph.kinds import Shape
 from wengert.graph.operand import shown
 from wengert.ops.batching import shaped
 
@@ -37,24 +36,6 @@ def check_at_least(least: int, **pairs: Pair) -> None:
             raise ShapeError(f"{name} {pair}: each has to be at least {least}")
         if max(pair) > maxsize:
             raise ShapeError(f"{name} {shown(pair)}: no axis is that long")
-
-
-def check_images(shape: Shape) -> None:
-    """ShapeError for what are no images."""
-    if len(shape) != 4:
-        raise ShapeError(f"input of shape {shape} is not (batch, channels, height, width)")
-
-
-def counts_of(shape: Shape, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Pair:
-    """The number of windows along each of the last two axes."""
-    found = []
-    for axis, n, k, s, p, d in zip((2, 3), shape[2:], size, stride, padding, dilation, strict=True):
-        covers = d * (k - 1) + 1
-        if covers > n + 2 * p:
-            made = f", which padding makes {n + 2 * p}" if p else ""
-            raise ShapeError(f"a window of {covers} does not fit axis {axis} of shape {shape}{made}")
-        found.append((n + 2 * p - covers) // s + 1)
-    return found[0], found[1]
 
 
 def around(padding: Pair) -> tuple[Pair, ...]:
