@@ -16,8 +16,7 @@ from wengert.graph.order import below
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta
 from wengert.program.build import Builder, bare
-from wengert.program.capture import capture
-from wengert.program.derive import Lowering, leaving
+from wengert.program.derive import Lowering, capture, leaving
 from wengert.program.program import Program, Var, mapped, vars_in
 
 

@@ -20,8 +20,7 @@ from wengert.graph.operation import OPERATIONS
 from wengert.graph.order import below
 from wengert.plugins import SGD
 from wengert.program.build import Builder
-from wengert.program.capture import Op, Operations, Slot
-from wengert.program.derive import Lowering
+from wengert.program.derive import Lowering, Op, Operations, Slot
 from wengert.program.memory import placed
 from wengert.program.program import Program, Values, called, check, evaluate
 from wengert.run.compiled.lowered import LoweredLoss, lowered

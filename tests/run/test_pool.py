@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from wengert.errors import Failures
-from wengert.run.threads.pool import Job, Spawned, ThreadPool
-from wengert.run.threads.schedule import TaskSchedule, schedule
+from wengert.run.threads.pool import Job, Spawned, TaskSchedule, ThreadPool, schedule
 
 ONE = TaskSchedule(((0,),), (0,), ((),), (0,), 0.0)
 FORK = TaskSchedule(((0,), (1,), (2,)), (0, 0, 2), ((2,), (2,), ()), (0, 1, 0), 0.0)

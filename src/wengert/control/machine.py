@@ -142,6 +142,22 @@ class Machine:
             else:
                 return
 
+    def advance_to(
+        self, stops: Callable[[Instruction], bool], current: Instruction | None
+    ) -> Instruction | None:
+        """Run the loop up to an instruction that `stops` tells, which is given; None at the end."""
+        run, frames = self.run, self.frames
+        while not run.cancelled:
+            if current is not None:
+                if stops(current):
+                    return current
+                current = current._begin(self)
+            elif frames:
+                current = frames.pop().resume(self)
+            else:
+                return None
+        raise RunCancelled
+
     def unwind(self) -> Instruction | None:
         """Hand `failure` to the frames, topmost first, until one takes it or none is left."""
         frames = self.frames
@@ -391,25 +407,18 @@ class Branch(Machine):
             bell.put(self.go_ahead)
 
     def advance(self, current: Instruction | None) -> None:
-        """As of every machine, up to a stop."""
-        run, frames = self.run, self.frames
-        while not run.cancelled:
-            if current is not None:
-                if current.in_turn or (isinstance(current, Settling) and not current.pending.done):
-                    self.following = current
-                    return
-                current = current._begin(self)
-            elif frames:
-                current = frames.pop().resume(self)
-            else:
-                return
-        raise RunCancelled
+        """As of every machine, up to what has to wait."""
+        self.following = self.advance_to(_waits, current)
 
     def _begin(self, machine: Machine) -> Instruction | None:
         return self.hand_over(machine)
 
     def foresee(self, branch: Branch) -> None:
         """Nothing: this branch has begun."""
+
+
+def _waits(current: Instruction) -> bool:
+    return current.in_turn or (isinstance(current, Settling) and not current.pending.done)
 
 
 class Worker(Branch):

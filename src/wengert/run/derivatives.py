@@ -22,8 +22,7 @@ from wengert.graph.operation import EXTERNAL, UNRESOLVED, Case, Rule, Signature
 from wengert.graph.order import below
 from wengert.graph.template import PARAMETER
 from wengert.graph.weights import Weight
-from wengert.program.capture import Op, Slot, capture
-from wengert.program.derive import reverse
+from wengert.program.derive import Op, Slot, capture, reverse
 from wengert.run.loops import accumulate, operand_deltas
 from wengert.site import user_position
 from wengert.symbolic import Symbol, Symbolic, constant, fitted

@@ -59,20 +59,12 @@ class Fiber(Machine):
 
     def advance(self, current: Instruction | None) -> None:
         """As of every machine, up to a stop."""
-        run, frames, stops = self.run, self.frames, self.stops
-        while not run.cancelled:
-            if current is not None:
-                if current.__class__ in stops and not (
-                    isinstance(current, Settling) and current.pending.done
-                ):
-                    self.asked = current
-                    return
-                current = current._begin(self)
-            elif frames:
-                current = frames.pop().resume(self)
-            else:
-                return
-        raise RunCancelled
+        self.asked = self.advance_to(self._stops, current)
+
+    def _stops(self, current: Instruction) -> bool:
+        return current.__class__ in self.stops and not (
+            isinstance(current, Settling) and current.pending.done
+        )
 
     def wait_for(self, shared: Instruction, cell: SharedValue) -> Instruction:
         return WaitShared(shared, cell)

@@ -12,8 +12,8 @@ from tests.run.drawn import MAKERS, Draw, small
 from wengert.arrays import all_quiet
 from wengert.lazy import dense
 from wengert.plugins import SGD
+from wengert.run.batching.kernel import Workspace
 from wengert.run.batching.launch import Launch, Rowwise
-from wengert.run.batching.workspace import Workspace
 
 SHAPES = ((3,), (2, 3), (3, 3), (), (4, 1, 3))
 WIDTHS = (5, 1, 6)

@@ -15,8 +15,8 @@ import wengert as wg
 from wengert.arrays import all_quiet
 from wengert.graph.operation import Signature
 from wengert.lazy import LazyDelta, Product, Rows, dense
+from wengert.run.batching.kernel import Workspace, joined
 from wengert.run.batching.launch import Launch, Rowwise, launch_of
-from wengert.run.batching.workspace import Workspace, joined
 
 from .agreement import near
 from .test_launch import CELLS, CHANCE, SETTINGS, Layer, layer, signature

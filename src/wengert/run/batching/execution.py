@@ -26,12 +26,12 @@ from wengert.graph.operation import CELL, UNRESOLVED, Signature
 from wengert.graph.template import CellSignature, template_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, Product, Term, dense
+from wengert.run.batching.kernel import Workspace
 from wengert.run.batching.lanes import Lanes, Pass
 from wengert.run.batching.launch import Each, Launch, launch_of, one_by_one, row_of
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import LaunchStep, Place, Read, Scatter, Schedule
-from wengert.run.batching.workspace import Workspace
 from wengert.run.loops import Values, entered, left, operand_deltas
 
 _launched = itemgetter(0)

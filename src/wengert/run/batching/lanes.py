@@ -23,8 +23,7 @@ from wengert.run.batching.region import RegionGraph, RowSource
 from wengert.run.batching.schedule import LaunchStep, Schedule
 from wengert.run.threads.autotune import TERMS, Choice, Terms
 from wengert.run.threads.loops import is_foreign
-from wengert.run.threads.pool import Spawned, ThreadPool
-from wengert.run.threads.schedule import ONE_TASK, TaskSchedule, schedule
+from wengert.run.threads.pool import ONE_TASK, Spawned, TaskSchedule, ThreadPool, schedule
 
 A = TypeVar("A")
 Launching: TypeAlias = Callable[[int], None]  # runs the launch with a number

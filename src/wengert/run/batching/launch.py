@@ -26,10 +26,10 @@ from wengert.run.batching.kernel import (
     NoBatchingRule,
     NoKernel,
     Residuals,
+    Workspace,
     batched,
 )
 from wengert.run.batching.region import result_kinds
-from wengert.run.batching.workspace import Workspace
 from wengert.run.loops import Failure, Values, accumulate, backward, forward
 
 Row = tuple[Node, Values]  # the one node of a row, and what it has computed

@@ -24,8 +24,7 @@ from wengert.run.batching.region import RegionGraph
 from wengert.run.fibers import Fiber, Fork, Joined, Turn, Wait, WaitShared
 from wengert.run.loops import Failure
 from wengert.run.threads.autotune import SpeculationTuner, functions_of
-from wengert.run.threads.pool import Spawned, ThreadPool
-from wengert.run.threads.schedule import ONE_TASK
+from wengert.run.threads.pool import ONE_TASK, Spawned, ThreadPool
 
 STOPS: Final[frozenset[type]] = frozenset({Wait, WaitShared, Fork, Settling})
 EARLY_STOPS: Final = STOPS | {Turn, Shared, Within}

@@ -25,8 +25,7 @@ from wengert.graph.template import PART, Parts, template_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta
 from wengert.program.build import Builder, Tracer, bare
-from wengert.program.capture import Op, Operations, Slot, capture
-from wengert.program.derive import Lowering, leaving
+from wengert.program.derive import Lowering, Op, Operations, Slot, capture, leaving
 from wengert.program.memory import aliases
 from wengert.program.program import Program, Var, vars_in
 from wengert.run.compiled.backward import BackwardProgram, Bind, Path

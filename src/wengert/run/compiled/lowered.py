@@ -24,8 +24,7 @@ from wengert.graph.store import Ref
 from wengert.graph.weights import Buffer, Weight
 from wengert.lazy import LazyDelta, dense
 from wengert.program.build import Builder, Tracer, bare
-from wengert.program.capture import Slot, capture
-from wengert.program.derive import Lowering, aval_of_kind, leaving
+from wengert.program.derive import Lowering, Slot, aval_of_kind, capture, leaving
 from wengert.program.memory import Roots, aliases
 from wengert.program.program import Program, SourceInfo, Var, vars_in
 

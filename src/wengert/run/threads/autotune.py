@@ -40,8 +40,7 @@ from wengert.run.compiled.program import (
 )
 from wengert.run.direct import _forward_of
 from wengert.run.threads.loops import HANDOFF
-from wengert.run.threads.pool import ThreadPool
-from wengert.run.threads.schedule import TaskSchedule, schedule
+from wengert.run.threads.pool import TaskSchedule, ThreadPool, schedule
 
 _SURE: Final = 8  # runs in a row
 _AGAIN: Final = 500  # runs until the question is asked again; twice as many each time the answer is the same

@@ -34,8 +34,7 @@ from wengert.run.loops import (
 )
 from wengert.run.own import Hold
 from wengert.run.tapes import OwnTape, checked_delta, nowhere
-from wengert.run.threads.pool import ThreadPool
-from wengert.run.threads.schedule import TaskSchedule, schedule
+from wengert.run.threads.pool import TaskSchedule, ThreadPool, schedule
 
 HANDOFF: Final = 125e-6  # seconds: a value that changes threads
 _LONG, _ELEMENT, _NODE = 1.0, 2e-9, 2e-6  # seconds: a rule of others, an element of an array, a node

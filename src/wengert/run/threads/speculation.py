@@ -32,8 +32,7 @@ from wengert.run.own import RunsOwn
 from wengert.run.tapes import checked, received
 from wengert.run.threads.autotune import SpeculationTuner, functions_of
 from wengert.run.threads.loops import backward_on, is_foreign, several_foreign
-from wengert.run.threads.pool import Spawned, ThreadPool
-from wengert.run.threads.schedule import ONE_TASK
+from wengert.run.threads.pool import ONE_TASK, Spawned, ThreadPool
 
 
 class Early(Context):
