@@ -83,6 +83,7 @@ def case_of_dictionaries(
 ) -> None:
     assert_type(wg.gradients(loss, {"a": w, "b": w}).run(), dict[str, Host23])
     assert_type(wg.gradients(loss, {d: d}).layers, dict[wg.DoubleWeight, wg.DoubleLayer])
+    print(wg.gradients(loss, {"a": w, "b": model, "c": d}).run()["b"].head)
     by_name = wg.gradients(loss, nn.weights(model)).run()
     assert_type([float(np.sum(g * g)) for g in by_name.values()], list[float])
     wg.apply({weight: by_name[name] for name, weight in nn.weights(model).items()})

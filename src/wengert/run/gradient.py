@@ -213,6 +213,10 @@ def gradients(
     *,
     at: Data | None = None,
 ) -> Gradients[Any, Any]: ...
+@overload  # Any: as above; this one for a dictionary that is written at the call
+def gradients(
+    loss: Loss, /, wrt: dict[str, Inner | Trainable], *, at: Data | None = None
+) -> Gradients[dict[str, Any], dict[str, Any]]: ...
 def gradients(
     loss: Loss, /, wrt: Any, *, at: Data | None = None
 ) -> Gradients[Any, Any]:  # Any: typed by the overloads
