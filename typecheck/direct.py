@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Literal, assert_type
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, assert_type
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def case_wrong_functions_are_refused() -> None:  # T59
     def plain(x: wg.DoubleLayer) -> wg.DoubleLayer:
         return x
 
-    @wg.differentiable  # E[type-var]: cannot be "float"
+    @wg.differentiable  # E[arg-type]: "Callable\[\[DoubleLayer\], Coroutine\[Any, Any, float\]\]"
     async def no_layer(x: wg.DoubleLayer) -> float:
         return await x
 
@@ -98,6 +99,70 @@ def case_wrong_functions_are_refused() -> None:  # T59
 async def case_sleeping_is_accepted(x: wg.DoubleLayer) -> wg.DoubleLayer:  # T60: a limit; refused in the run
     await asyncio.sleep(1)
     return x
+
+
+class Step(NamedTuple):
+    """Results by name."""
+
+    state: wg.FloatLayer
+    output: wg.DoubleLayer
+
+
+@dataclass(frozen=True)
+class Line:
+    """Results of a class of the user's."""
+
+    slope: wg.DoubleLayer
+
+
+@wg.differentiable
+async def stepped(x: wg.DoubleLayer) -> Step:
+    return Step(wg.lift(np.float32(1.0)), x)
+
+
+@wg.differentiable
+async def both(x: wg.DoubleLayer) -> tuple[wg.DoubleLayer, wg.ArrayLayer[Shape23]]:
+    return x, wg.lift(np.zeros((2, 3), np.float32))
+
+
+@wg.differentiable
+async def fitted(x: wg.DoubleLayer) -> Line:
+    return Line(x)
+
+
+@wg.differentiable
+async def positive(x: wg.DoubleLayer) -> wg.DoubleLayer | None:
+    return x if await x > 0.0 else None
+
+
+@wg.differentiable
+async def either(x: wg.DoubleLayer) -> wg.DoubleLayer | wg.FloatLayer:
+    return x
+
+
+async def case_several_results(d: wg.DoubleLayer) -> None:
+    assert_type(stepped(d), Step)
+    assert_type(stepped(d).state * np.float32(2.0), wg.FloatLayer)
+    assert_type(both(d)[0], wg.DoubleLayer)
+    assert_type(both(d)[1], wg.ArrayLayer[Shape23, np.float32, wg.Cpu])
+    assert_type(fitted(d).slope, wg.DoubleLayer)
+    a, b, c = both(d)  # E[misc]: Need more than 2 values
+
+
+async def case_what_only_the_run_tells(d: wg.DoubleLayer) -> None:
+    assert_type(positive(d), wg.Do[wg.DoubleLayer | None])
+    assert_type(either(d), wg.Do[wg.DoubleLayer | wg.FloatLayer])
+    found = await positive(d)
+    if found is not None:
+        assert_type(found * 2.0, wg.DoubleLayer)
+    found * 2.0  # E[operator]: Unsupported operand types for \* \("None" and "float"\)
+    positive(d) * 2.0  # E[operator]: types for \* \("Do\[DoubleLayer \| None\]" and "float"\)
+
+
+def case_numbers_in_a_tuple_are_no_results() -> None:
+    @wg.differentiable  # E[arg-type]: "Callable\[\[DoubleLayer\], Coroutine\[Any, Any, tuple\[float, float\]\]\]"
+    async def data(x: wg.DoubleLayer) -> tuple[float, float]:
+        return await x, 1.0
 
 
 def case_layers_in_asyncio(d: wg.DoubleLayer) -> None:

@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import is_, itemgetter
+from operator import is_
 from typing import Any, Final, TypeAlias, cast
 
 from wengert.arrays.stated import stated_array
-from wengert.control import Do, Executor, UnitContinuation, gather
-from wengert.delta import zero
+from wengert.control import Do, Executor, gather
 from wengert.differentiable import Tape
 from wengert.errors import BlockError, BlockStateError, BlockValueError, WengertError
 from wengert.fold.calls import PLAIN, Calls, Depths, Direct, leaves
@@ -36,9 +35,9 @@ from wengert.fold.types import (
     error_here,
 )
 from wengert.graph.kinds import Column, Kind, Role, kind
-from wengert.graph.node import Expression, Node, new_node
+from wengert.graph.node import Expression
 from wengert.graph.operand import external, shown, tape_do
-from wengert.graph.template import PART, Parts
+from wengert.graph.template import joined, projections
 from wengert.run.ask import predict
 
 Seeds: TypeAlias = int | tuple[int, ...]
@@ -374,7 +373,7 @@ def made(plan: BlockPlan, x: Value, example: Example) -> Value:
     if len(kinds) == 1:
         return assembler(of)(iter([external(source.flat_map(partial(_tape, of)), kinds[0])]))
     whole = external(source.flat_map(partial(_tapes, of)), kind(Column.OTHER, None, tuple, "cpu", Role.LAYER))
-    return assembler(of)(iter(_projections(whole, kinds)))
+    return assembler(of)(iter(projections(whole, kinds)))
 
 
 async def waited(root: Use, x: Value, example: Example) -> Value:
@@ -443,44 +442,12 @@ def _kind(of: TensorType) -> Kind:
     return kind(Column.ARRAY, of.shape, stated_array(0, of.dtype).dtype, "cpu", Role.LAYER)
 
 
-def _projections(whole: Node, kinds: list[Kind]) -> list[Node]:
-    """A node for each part of one whose data are a tuple."""
-    found = []
-    for index, of in enumerate(kinds):
-        signature = PART.signature((whole.kind,), (("index", index), ("of", of)))
-        found.append(new_node(signature.cls, of, signature, (whole,), whole.code, whole.offset))
-    return found
-
-
 def _tape(of: ResultType, x: Value) -> Do[Tape[Any, Any]]:
     return tape_do(of.flatten(x)[0])
 
 
 def _tapes(of: ResultType, x: Value) -> Do[Tape[Any, Any]]:
-    return gather(*map(tape_do, of.flatten(x))).map(_joined)
-
-
-def _joined(tapes: tuple[Tape[Any, Any], ...]) -> Tape[Any, Any]:
-    """One tape of all: its data are a tuple, its delta is what has arrived at some parts of that."""
-
-    def backward(delta: Do[Parts]) -> UnitContinuation[None]:
-        def all_parts(parts: Parts) -> list[Any]:  # Any: deltas of every type
-            return [parts.arrived.get(i, zero(tape.data)) for i, tape in enumerate(tapes)]
-
-        shared = delta.map(all_parts).shared()
-        sent = UnitContinuation.now(None)
-        for index, tape in enumerate(tapes):
-            send: Callable[[None], UnitContinuation[None]] = partial(
-                _send, tape, shared.map(itemgetter(index))
-            )
-            sent = sent.flat_map(send)
-        return sent
-
-    return Tape(tuple(tape.data for tape in tapes), backward)
-
-
-def _send(tape: Tape[Any, Any], delta: Do[Any], before: None) -> UnitContinuation[None]:
-    return tape.backward(delta)
+    return gather(*map(tape_do, of.flatten(x))).map(joined)
 
 
 def _replaced(x: Value, data: dict[int, Value]) -> Value:

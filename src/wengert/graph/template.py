@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any, Final, NoReturn
 
-from wengert.control import Do
+from wengert.control import Do, UnitContinuation
+from wengert.delta import zero
+from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, LazyError, WengertError
 from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, kind, layer_class, with_role
 from wengert.graph.node import Expression, Node, new_node
@@ -51,6 +54,35 @@ PART: Final = Operation(
         pure=True,
     ),
 )
+
+
+def projections(whole: Node, kinds: Sequence[Kind]) -> list[Node]:
+    """A node for each part of one whose data are a tuple."""
+    found = []
+    for index, of in enumerate(kinds):
+        signature = PART.signature((whole.kind,), (("index", index), ("of", of)))
+        found.append(new_node(signature.cls, signature.kind, signature, (whole,), whole.code, whole.offset))
+    return found
+
+
+def joined(tapes: tuple[Tape[Any, Any], ...]) -> Tape[Any, Any]:  # Any: of expressions of every type
+    """One tape of several: its data are a tuple, its delta is what has arrived at some parts of that."""
+
+    def backward(delta: Do[Parts]) -> UnitContinuation[None]:
+        def all_parts(parts: Parts) -> list[Any]:  # Any: deltas of every type
+            return [parts.arrived.get(i, zero(tape.data)) for i, tape in enumerate(tapes)]
+
+        shared = delta.map(all_parts).shared()
+        sent = UnitContinuation.now(None)
+        for index, tape in enumerate(tapes):
+            sent = sent.flat_map(partial(_send, tape, shared.map(itemgetter(index))))
+        return sent
+
+    return Tape(tuple(tape.data for tape in tapes), backward)
+
+
+def _send(tape: Tape[Any, Any], delta: Do[Any], before: None) -> UnitContinuation[None]:
+    return tape.backward(delta)
 
 
 def _no_value() -> NoReturn:

@@ -1,7 +1,7 @@
 """Direct style: `@differentiable async def f(...) -> Layer` is a function that gives a layer.
 
 Knows: that each run calls the function anew, that its `await`s are the run's own, and that its annotation is
-the layer's kind.
+the layer's kind, or says that there are several layers, or that only the run tells what there is.
 Refuses to know: what the function does.
 """
 
@@ -9,30 +9,72 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine
-from typing import Any, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
+import re
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from dataclasses import is_dataclass
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Final,
+    NamedTuple,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
-from wengert.arrays import FLOAT32, FLOAT64
-from wengert.control import Do
+from wengert.arrays import FLOAT32, FLOAT64, Dv, S, T
+from wengert.control import Do, gather
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.declared import array_from
-from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer
+from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer, Structure
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.node import Expression
 from wengert.graph.operand import describe, external, shown, tape_do
+from wengert.graph.products import fields_of, leaves_of
+from wengert.graph.template import joined, projections
 from wengert.run.tapes import check_stated
 from wengert.site import user_position
 
 P = ParamSpec("P")
-L = TypeVar("L", bound="DoubleLayer | FloatLayer | ArrayLayer[Any, Any, Any] | Layer[Any, Any]")
+D = TypeVar("D")
+E = TypeVar("E")
+Result: TypeAlias = DoubleLayer | FloatLayer | ArrayLayer[Any, Any, Any] | Layer[Any, Any]  # Any: every layer
+# Any: a checker sees one level of what is in a product; the run sees the rest
+Several: TypeAlias = tuple["Result | tuple[Any, ...] | Structure", ...] | Structure
+L = TypeVar("L", bound=Several)
+U = TypeVar("U", bound=Result | Several | None)
 
 
-def differentiable(function: Callable[P, Coroutine[Any, Any, L]]) -> Callable[P, L]:
+# Any, in all: what passes between a coroutine and its driver
+@overload
+def differentiable(function: Callable[P, Coroutine[Any, Any, DoubleLayer]]) -> Callable[P, DoubleLayer]: ...  # type: ignore[overload-overlap] # narrow first: the last takes what these leave
+@overload
+def differentiable(function: Callable[P, Coroutine[Any, Any, FloatLayer]]) -> Callable[P, FloatLayer]: ...  # type: ignore[overload-overlap] # narrow first: the last takes what these leave
+@overload
+def differentiable(
+    function: Callable[P, Coroutine[Any, Any, ArrayLayer[S, T, Dv]]],
+) -> Callable[P, ArrayLayer[S, T, Dv]]: ...
+@overload
+def differentiable(function: Callable[P, Coroutine[Any, Any, Layer[D, E]]]) -> Callable[P, Layer[D, E]]: ...
+@overload
+def differentiable(function: Callable[P, Coroutine[Any, Any, L]]) -> Callable[P, L]: ...  # type: ignore[overload-overlap] # narrow first: the last takes what these leave
+@overload
+def differentiable(function: Callable[P, Coroutine[Any, Any, U]]) -> Callable[P, Do[U]]: ...
+def differentiable(function: Any) -> Any:  # Any: typed by the overloads
     """A network that depends on values: inside, `await layer` is its data, and `if` and `for` are Python's.
 
     An awaited value is plain data: it is not differentiated and not computed again in the run. The result's
-    kind is what the annotation states; the run checks it. Raises ArgumentError for what is no `async def`.
+    kind is what the annotation states; the run checks it. Of a tuple, NamedTuple or frozen dataclass of layers the
+    same product comes back, and its layers are made by one call. Which it is of `A | None` or `A | B`, only a run
+    tells: such a function gives a `Do`, and `await` inside another gives the layer that was chosen, or None.
+
+    Raises ArgumentError for what is no `async def`, and for a tuple of unknown length.
     >>> from wengert import lift
     >>> @differentiable
     ... async def larger(a: DoubleLayer, b: DoubleLayer) -> DoubleLayer:
@@ -45,18 +87,43 @@ def differentiable(function: Callable[P, Coroutine[Any, Any, L]]) -> Callable[P,
             f"@differentiable takes an `async def`; {getattr(function, '__qualname__', function)} is none\n"
             f"  at {user_position()}"
         )
-    stated: list[Kind] = []
+    stated: list[_Stated | None] = []
 
     @functools.wraps(function)
-    def build(*args: P.args, **kwargs: P.kwargs) -> L:
+    def build(*args: Any, **kwargs: Any) -> Any:  # Any: as the function states
         if not stated:
-            stated.append(result_kind(function))
-        source = Do.coroutine(functools.partial(function, *args, **kwargs)).flat_map(
-            functools.partial(_forward_of, function, stated[0])
-        )
-        return cast(L, external(source, stated[0]))  # the kind decides the class, as the annotation states
+            stated.append(_stated(function, _returned(function)))
+        source, of = Do.coroutine(functools.partial(function, *args, **kwargs)), stated[0]
+        if of is None:
+            return source.shared()
+        if of.cls is None:
+            return external(
+                source.flat_map(functools.partial(_forward_of, function, of.kinds[0])), of.kinds[0]
+            )
+        together = kind(Column.OTHER, None, tuple, "cpu", Role.LAYER)
+        whole = external(source.flat_map(functools.partial(_forwards_of, function, of)), together)
+        return of.make(iter(projections(whole, of.kinds)))
 
     return build
+
+
+class _Stated(NamedTuple):
+    """A return annotation: the kinds of its layers, and the product that they make; of one layer there is no class."""
+
+    kinds: list[Kind]
+    make: Callable[[Iterator[Any]], Any]  # Any: layers, and a product of these
+    cls: type | None
+
+
+def _forwards_of(function: Callable[..., object], of: _Stated, result: object) -> Do[Tape[Any, Any]]:
+    leaves = leaves_of(result)[0] if type(result) is of.cls else []
+    if len(leaves) != len(of.kinds):
+        raise ArgumentError(
+            f"{function.__qualname__} returned {shown(result)}, which is not as its annotation states: a "
+            f"{of.cls.__name__ if of.cls else 'layer'} of {len(of.kinds)} layers\n  {_written(function)}"
+        )
+    parts = zip(of.kinds, leaves, strict=True)
+    return gather(*(_forward_of(function, stated, leaf) for stated, leaf in parts)).map(joined)
 
 
 def _forward_of(function: Callable[..., object], stated: Kind, result: object) -> Do[Tape[Any, Any]]:
@@ -80,18 +147,61 @@ def _written(function: Callable[..., object]) -> str:
     return f"{function.__qualname__} is written at {code.co_filename}:{code.co_firstlineno}"
 
 
-def _head(annotation: object) -> object:
-    """The layer class at the head of an annotation; what its parameters would state, the run decides."""
-    name = str(annotation).strip("'\"").partition("[")[0].rpartition(".")[2]
-    return {cls.__name__: cls for cls in (DoubleLayer, FloatLayer, ArrayLayer)}.get(name)
+_INSIDE: Final = re.compile(r"\[[^\[\]]*\]")
 
 
-def result_kind(function: Callable[..., object]) -> Kind:
-    """The kind that the return annotation states; what it leaves open, the run decides."""
+def _returned(function: Callable[..., object]) -> object:
+    """The return annotation; of one with names that only a checker sees, what can be told from its text."""
     try:
-        hint = get_type_hints(function).get("return")
+        return get_type_hints(function).get("return")
     except (NameError, TypeError):  # of a union of aliases with default parameters, on Python 3.13.0
-        hint = _head(function.__annotations__.get("return"))  # it has names that only a checker sees
+        text = str(function.__annotations__.get("return")).strip("'\"")
+        while text != (text := _INSIDE.sub("", text)):
+            pass  # a level of brackets each
+        name = text.rpartition(".")[2]
+        if "|" in text or name in ("Optional", "Union"):
+            return DoubleLayer | None
+        return {cls.__name__: cls for cls in (DoubleLayer, FloatLayer, ArrayLayer)}.get(name)
+
+
+def _stated(function: Callable[..., object], hint: object) -> _Stated | None:
+    """The result that an annotation states, recursive over it; None of a union."""
+    origin = get_origin(hint) or hint
+    if origin in (Union, UnionType, NoneType):
+        return None
+    if origin is tuple:
+        if Ellipsis in get_args(hint):
+            raise ArgumentError(
+                f"{function.__qualname__}: a tuple of unknown length is no result; write each layer, as in "
+                f"tuple[DoubleLayer, DoubleLayer]\n  {_written(function)}"
+            )
+        return _product(function, tuple, tuple, get_args(hint))
+    if isinstance(origin, type) and (hasattr(origin, "_make") or is_dataclass(origin)):
+        fields = get_type_hints(origin)
+        names: list[str] = list(getattr(origin, "_fields", ())) or fields_of(origin)
+        given = dict(zip(getattr(origin, "__parameters__", ()), get_args(hint), strict=False))
+        parts = [given.get(fields[name], fields[name]) for name in names]
+        make = getattr(origin, "_make", lambda layers: origin(**dict(zip(names, layers, strict=True))))
+        return _product(function, origin, make, parts)
+    return _Stated([_layer_kind(hint)], next, None)
+
+
+def _product(
+    function: Callable[..., object], cls: type, make: Callable[[Iterable[Any]], Any], hints: Sequence[object]
+) -> _Stated:
+    parts = [_stated(function, hint) for hint in hints]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        raise ArgumentError(
+            f"{function.__qualname__}: one of several results cannot be a union or None; return one union of all\n"
+            f"  {_written(function)}"
+        )
+    kinds = [of for part in known for of in part.kinds]
+    return _Stated(kinds, lambda layers: make([part.make(layers) for part in known]), cls)
+
+
+def _layer_kind(hint: object) -> Kind:
+    """The kind that the annotation of one layer states; what it leaves open, the run decides."""
     origin = get_origin(hint) or hint
     if origin is DoubleLayer:
         return kind(Column.DOUBLE, (), FLOAT64, "cpu", Role.LAYER)
