@@ -160,6 +160,25 @@ def test_backward_by_hand_equals_train() -> None:  # D6, D120
     assert found == [(6.0, 2.0 - 0.1 * 3.0)] * 3
 
 
+def test_the_siamese_network_learns_and_its_norms_count() -> None:
+    module = example("siamese")
+    before, after = module.main(steps=120)
+    assert before < 0.6 < 0.65 < after
+
+
+def test_one_step_of_a_siamese_network_is_one_step_of_its_norms() -> None:
+    module = example("siamese")
+    network, train = module.Network(), module.digits()
+    left, right, same = module.pairs(train, 16, 0)
+    norm = network.blocks[0].norm
+    means = []
+    for images in (left, right):
+        x = network.stem(images.reshape(-1, 1, 8, 8))
+        means.append(network.blocks[0].first(x).predict().run().mean((0, 2, 3)))
+    network.loss((left, right, same), seed=0).train().run()
+    np.testing.assert_allclose(norm.mean.data, 0.1 * (means[0] + means[1]) / 2, rtol=1e-4, atol=1e-6)
+
+
 def test_adapters_learn_while_the_network_stays(capsys: Quiet) -> None:
     first, before, after = example("lora").main()
     assert first > 0.85 and after > before + 0.2

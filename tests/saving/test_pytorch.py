@@ -54,6 +54,52 @@ def test_an_mlp(tmp_path: Path) -> None:
     same(tmp_path, module, model, lambda: model(x), lambda: module(torch.tensor(x)))
 
 
+def test_a_cnn_with_batch_norms_in_evaluation_and_in_training(tmp_path: Path) -> None:
+    """Outputs, losses, weights and running statistics, for some steps of SGD, in float64."""
+    module = torch.nn.Sequential(
+        torch.nn.Conv2d(2, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Flatten(),
+        torch.nn.Linear(64, 6), torch.nn.BatchNorm1d(6, momentum=0.3), torch.nn.Tanh(), torch.nn.Linear(6, 3),
+    ).double()  # fmt: skip
+    for norm in (module[1], module[5]):
+        torch.nn.init.normal_(norm.weight), torch.nn.init.normal_(norm.bias)
+        torch.nn.init.normal_(norm.running_mean), torch.nn.init.uniform_(norm.running_var, 0.5, 2.0)
+    model: Layer = nn.Sequential(
+        nn.Conv2d.make(SETTINGS, 2, 4, 3, seed=1, dtype=np.float64),
+        nn.BatchNorm.make(SETTINGS, 4, dtype=np.float64),
+        wg.relu,
+        lambda h: wg.reshape(h, (-1, 64)),
+        nn.Linear.make(SETTINGS, 64, 6, seed=2, dtype=np.float64),
+        nn.BatchNorm.make(SETTINGS, 6, rate=0.3, dtype=np.float64),
+        wg.tanh,
+        nn.Linear.make(SETTINGS, 6, 3, seed=3, dtype=np.float64),
+    )
+    x, labels = data(8, 2, 6, 6).astype(np.float64), np.arange(8) % 3
+    write(module.state_dict(), tmp_path / "state.safetensors")
+    found = saving.load(tmp_path / "state.safetensors", model, layout="pytorch")
+    assert not found.unused and not found.missing
+    assert {*module.state_dict()} - {*found.used} == {f"{i}.num_batches_tracked" for i in (1, 5)}
+    given, target = torch.tensor(x), torch.tensor(labels)
+    with torch.no_grad():
+        assert_allclose(model(x).predict().run(), module.eval()(given).numpy(), rtol=1e-9)
+    optimizer = torch.optim.SGD(module.train().parameters(), lr=0.1)
+    for step in range(10):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(module(given + step), target)
+        loss.backward()
+        optimizer.step()
+        ours = wg.cross_entropy(model(x + step, seed=step), labels).train().run()
+        assert float(ours) == pytest.approx(loss.item(), rel=1e-9)
+    for of, by in ((model.layers[1], module[1]), (model.layers[5], module[5])):
+        for mine, theirs in (
+            (of.mean, by.running_mean),
+            (of.variance, by.running_var),
+            (of.scale, by.weight),
+        ):
+            assert_allclose(mine.data, theirs.detach().numpy(), rtol=1e-9)
+    with torch.no_grad():
+        assert_allclose(model(x).predict().run(), module.eval()(given).numpy(), rtol=1e-9)
+
+
 def test_a_cnn(tmp_path: Path) -> None:
     class Net(torch.nn.Module):  # type: ignore[misc]  # a class without types here
         def __init__(self) -> None:

@@ -73,6 +73,21 @@ def case_a_model_of_layers() -> None:  # T77
     Classifier(model.head, model.norm, model.head)  # E[arg-type]: Linear\[Literal\[784\]
 
 
+def case_norms_over_a_batch(x: wg.ArrayLayer[tuple[B, I]], norm: nn.BatchNorm[O]) -> None:
+    layer = nn.BatchNorm.make(settings, 3)
+    assert_type(layer, nn.BatchNorm[Literal[3]])
+    images = wg.literal(data, Batch, 3, 28, 28)
+    assert_type(layer(images, seed=1), wg.ArrayLayer[tuple[Batch, Literal[3], Literal[28], Literal[28]]])
+    assert_type(layer(wg.literal(data, Batch, 3)), wg.ArrayLayer[tuple[Batch, Literal[3]]])
+    layer(wg.literal(data, Batch, 4))  # E[shape]: ^BatchNorm: expected axis 1 of size 3, got \(Batch, 4\)$
+    layer(wg.literal(data, 3))  # E[shape]: ^BatchNorm: expected axis 1 of size 3, got \(3,\)$
+    norm(x)  # E[shape]: ^BatchNorm: expected axis 1 of size O, got \(B, I\)$
+    h = wg.literal(data, Batch, 3)
+    assert_type(wg.with_update(h, layer.mean, wg.mean(h, axis=0)), wg.ArrayLayer[tuple[Batch, Literal[3]]])
+    wg.with_update(h, layer.mean, h)  # E[shape]: ^with_update: BufferShape is both \(3,\) and \(Batch, 3\)$
+    wg.update(settings.buffer(data, 4), wg.mean(h, axis=0))  # E[shape]: ^update: S is both 4 and 3$
+
+
 def residual(layer: nn.Linear[I, I], x: wg.ArrayLayer[tuple[B, I]]) -> wg.ArrayLayer[tuple[B, I]]:
     return x + wg.relu(layer(x))
 
