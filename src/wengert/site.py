@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
+from opcode import opmap
 from types import CodeType, FrameType
 from typing import Final
 
 _PACKAGE: Final = os.path.dirname(os.path.realpath(__file__)) + os.sep
+_CALLS: Final = {opmap[name] for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX") if name in opmap}
 _MOST_FILES: Final = 4096  # beyond it the table starts afresh: each cell of a notebook is a file
 
 
@@ -37,6 +39,22 @@ def position(code: CodeType | str, offset: int) -> str:
         if start <= offset < end and number is not None:
             line = number
     return f"{code.co_filename}:{line}"
+
+
+def column(code: CodeType | str, offset: int) -> str:
+    """`:column` of a call where its line has others beside it, so that the two have different places; else empty."""
+    if isinstance(code, str):
+        return ""
+    places = [*code.co_positions()]
+    line, end, left, right = places[offset // 2]
+    if left is None or right is None or line != end:
+        return ""
+    for operation, (first, last, start, stop) in zip(code.co_code[::2], places, strict=True):
+        if operation not in _CALLS or not first == last == line or start is None or stop is None:
+            continue
+        if stop <= left or right <= start:
+            return f":{left + 1}"
+    return ""
 
 
 def is_ours(frame: FrameType) -> bool:

@@ -189,11 +189,13 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "await of a tuple": (
         lambda: awaits(lambda: (d, d)).train().run(),
         "TypeError: object tuple can't be used in 'await' expression\n"
+        "+ write await gather(a, b)\n"
         "+ in forward, the Do behind DoubleLayer () float64, built at here",
     ),
     "await of an int": (
         lambda: awaits(lambda: 3).train().run(),
         "TypeError: object int can't be used in 'await' expression\n"
+        "+ await a layer, a Do or a gather of these; wrap other work in Do.delay(function)\n"
         "+ in forward, the Do behind DoubleLayer () float64, built at here",
     ),
     "await of something else's await": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,7 @@ import wengert as wg
 from wengert import Do, Tape, UnitContinuation
 from wengert.control import Executor
 from wengert.extend import LazyDelta, Rows, kinds, operation
-from wengert.plugins import SGD, Names
+from wengert.plugins import SGD, LearningRate, Momentum, Names
 from wengert.run import Batched, Parallel, Sequential
 
 SETTINGS = SGD(learning_rate=1.0)
@@ -165,6 +167,60 @@ def test_d66_weights_made_on_one_line_are_told_apart() -> None:
     settings = Settings(learning_rate=1.0)
     weights = [settings.double_weight(float(i)) for i in range(3)]
     assert all(found is made for found, made in zip(settings.weights.values(), weights, strict=True))
+
+
+def test_d66_a_weight_without_a_name_has_the_file_without_its_folder() -> None:
+    one = SETTINGS.array_weight(np.ones(3))
+    left, right = SETTINGS.double_weight(1.0), SETTINGS.double_weight(2.0)
+    line = int(one.site.rpartition(":")[2])
+    assert one.name == f"test_edges.py:{line}" and one.site == f"{__file__}:{line}"
+    assert (left.name, right.name) == (f"test_edges.py:{line + 1}:19", f"test_edges.py:{line + 1}:48")
+    assert pickle.loads(pickle.dumps(right)).name == right.name
+
+
+def test_a_copy_of_a_weight_has_data_and_state_of_its_own() -> None:
+    class Settings(Names, Momentum, LearningRate): ...
+
+    w = Settings(learning_rate=1.0).array_weight(np.ones(2), name="w")
+    wg.sum(w).train().run()
+    twin = copy.copy(w)
+    assert type(twin) is type(w) and twin.settings is w.settings and twin.name == "w"
+    wg.sum(w).train().run()
+    assert w.data.tolist() == [-1.9, -1.9] and twin.data.tolist() == [0.0, 0.0]
+    wg.sum(twin).train().run()
+    assert twin.data.tolist() == w.data.tolist(), "the velocity went along"
+
+
+def test_unary_plus_is_the_expression() -> None:
+    w, x = SETTINGS.double_weight(2.0), SETTINGS.array_weight(np.ones(3))
+    assert (+w).predict().run() == 2.0 and (+wg.exp(x)).shape == (3,)
+    assert wg.gradients(wg.sum(+x) * +w, (w, x)).run()[0] == 3.0
+
+
+@pytest.mark.parametrize("cls", [Any, object])
+def test_every_class_is_none_to_register(cls: Any) -> None:  # Any: the misuse that is tested
+    with pytest.raises(wg.errors.ArgumentError, match=r"is every class, and evidence is for one"):
+        wg.register(cls)
+
+
+@pytest.mark.parametrize("executor", [Sequential(), Parallel(2), Batched()])
+@pytest.mark.parametrize("question", ["predict", "train"])
+def test_c3_what_is_predicted_inside_a_run_is_computed_once(executor: Executor, question: str) -> None:
+    calls: list[float] = []
+
+    @wg.extend.elementwise(lambda case, g, y, x: g)
+    def counted(case: wg.extend.Case, x: Any) -> Any:  # Any: a number
+        calls.append(x)
+        return x
+
+    @wg.differentiable
+    async def network(x: wg.DoubleExpression) -> wg.DoubleLayer:
+        y, z = counted(x), counted(wg.multiply(x, 2.0))
+        left, right = await wg.gather(y.predict(), wg.predict(z))
+        return y * left + z * right
+
+    getattr(network(SETTINGS.double_weight(1.0)), question)().run(executor)
+    assert sorted(calls) == [1.0, 2.0]
 
 
 def test_an_attribute_of_another_type_is_another_signature() -> None:

@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from wengert.control.context import Context, Run
-from wengert.control.notation import as_do, driving, lacks_event_loop, not_awaitable, running_event_loop
+from wengert.control.notation import as_do, driving, explain_await, not_awaitable, running_event_loop
 from wengert.control.resources import Finalizer, RunCancelled, SharedValue, join, release
 from wengert.control.waiting import Pending
 from wengert.errors import combine
@@ -567,9 +567,8 @@ class Awaiting(Asking):
         try:
             driving.event_loop = running_event_loop()
             return Asking.step(self, machine, move, argument)
-        except RuntimeError as failure:
-            if lacks_event_loop(failure):
-                raise not_awaitable(None) from failure
+        except (RuntimeError, TypeError) as failure:
+            explain_await(failure)
             raise
         finally:
             driving.event_loop = before

@@ -6,6 +6,7 @@ Refuses to know: how either of them goes on.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from threading import local
@@ -61,9 +62,15 @@ def not_awaitable(it: object, subject: str = "what was awaited is") -> NotAwaita
     return NotAwaitableError(f"{subject} {described(it)}, not a Do; {ADVICE}")
 
 
-def lacks_event_loop(failure: RuntimeError) -> bool:
-    """Whether a coroutine failed because something of asyncio's in it found no event loop."""
-    return str(failure) == "no running event loop"
+def explain_await(failure: Exception) -> None:
+    """Say what to write to Python's own errors: nothing awaits a tuple, and something of asyncio's lacks its loop."""
+    if str(failure) == "no running event loop":
+        raise not_awaitable(None) from failure
+    found = re.match(
+        r"(?:object )?'?(\w+)'? .*can't be (?:used in 'await' expression|awaited)$", str(failure)
+    )
+    if found is not None:
+        failure.add_note("write await gather(a, b)" if found[1] in ("tuple", "list") else ADVICE)
 
 
 def as_do(asked: object) -> Any:  # Any: a Do of every type

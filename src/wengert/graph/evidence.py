@@ -31,6 +31,7 @@ from wengert.graph.node import Node
 from wengert.graph.operand import BUILT_IN, LITERAL, external, lift_any, shown
 from wengert.site import user_position
 
+ANYTHING: object = Any  # a class since Python 3.11, of which nothing is an instance
 X = TypeVar("X")
 D = TypeVar("D")
 E = TypeVar("E")
@@ -84,6 +85,11 @@ def register(cls: type[X]) -> Callable[[Callable[[X], Do[Tape[D, E]]]], Instance
         raise ArgumentError(
             f"register: expected a class, got {shown(cls)}; write @register(type(x)) for the class of a value\n"
             f"  at {user_position()}"
+        )
+    if cls is object or cls is ANYTHING:
+        raise ArgumentError(
+            f"register: {shown(cls)} is every class, and evidence is for one; write @register(type(x)) for that of a "
+            f"value\n  at {user_position()}"
         )
     if cls in BUILT_IN:
         raise ArgumentError(

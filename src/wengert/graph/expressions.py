@@ -45,7 +45,7 @@ from wengert.graph.binding import at as bound_to
 from wengert.graph.index import index_of
 from wengert.graph.kinds import CLASSES, Column, Role, kind
 from wengert.graph.node import Expression, Node, asked
-from wengert.graph.operand import made_from
+from wengert.graph.operand import LITERAL, made_from
 from wengert.graph.operators import (
     ABS,
     ADD,
@@ -204,6 +204,7 @@ class ScalarOperand(Trainable, Generic[N, X, L]):
 
     if TYPE_CHECKING:  # Any: typed by the overloads
 
+        def __pos__(self) -> L: ...
         def __neg__(self) -> L: ...
         def __abs__(self) -> L: ...
         @overload
@@ -258,7 +259,7 @@ class ScalarOperand(Trainable, Generic[N, X, L]):
         def __rpow__(self, other: Any, /) -> Any: ...
 
     else:  # functions of `apply`, one frame a node
-        __neg__, __abs__ = of_one(NEGATIVE), of_one(ABS)
+        __pos__, __neg__, __abs__ = of_one(LITERAL), of_one(NEGATIVE), of_one(ABS)
         __add__, __radd__ = methods(ADD)
         __sub__, __rsub__ = methods(SUBTRACT)
         __mul__, __rmul__ = methods(MULTIPLY)
@@ -365,6 +366,7 @@ class ArrayOperand(Trainable, Generic[S, T, Dv]):
 
     if TYPE_CHECKING:
 
+        def __pos__(self) -> ArrayLayer[S, T, Dv]: ...
         def __neg__(self) -> ArrayLayer[S, T, Dv]: ...
         def __abs__(self) -> ArrayLayer[S, T, Dv]: ...
         def __add__(
@@ -401,7 +403,7 @@ class ArrayOperand(Trainable, Generic[S, T, Dv]):
         def __rmatmul__(self, other: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]: ...
 
     else:  # functions of `apply`, one frame a node
-        __neg__, __abs__ = of_one(NEGATIVE), of_one(ABS)
+        __pos__, __neg__, __abs__ = of_one(LITERAL), of_one(NEGATIVE), of_one(ABS)
         __add__, __radd__ = methods(ADD)
         __sub__, __rsub__ = methods(SUBTRACT)
         __mul__, __rmul__ = methods(MULTIPLY)
@@ -493,6 +495,7 @@ class DataOperand(Expression, Generic[D, E]):
 
     if TYPE_CHECKING:  # the operators that the Data have; Any: typed by the overloads
 
+        def __pos__(self) -> Layer[D, E]: ...
         def __neg__(self: Differentiable[Negates[Y], E]) -> Layer[Y, E]: ...
         def __abs__(self: Differentiable[HasAbs[Y], E]) -> Layer[Y, E]: ...
         @overload
@@ -530,7 +533,7 @@ class DataOperand(Expression, Generic[D, E]):
         def __rmul__(self: Differentiable[IsMultiplied[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
 
     else:
-        __neg__, __abs__ = of_one(NEGATIVE), of_one(ABS)
+        __pos__, __neg__, __abs__ = of_one(LITERAL), of_one(NEGATIVE), of_one(ABS)
         __add__, __radd__ = methods(ADD)
         __sub__, __rsub__ = methods(SUBTRACT)
         __mul__, __rmul__ = methods(MULTIPLY)

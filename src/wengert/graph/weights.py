@@ -8,6 +8,8 @@ Refuses to know: any optimizer, and when a commit happens.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from os.path import basename
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from wengert.arrays import (
@@ -37,7 +39,7 @@ from wengert.graph.literals import checked_array, checked_name, checked_number
 from wengert.graph.node import Expression
 from wengert.graph.operand import array_kind, as_number, shown
 from wengert.graph.store import Ref, exposed
-from wengert.site import user_frame, user_position
+from wengert.site import column, user_frame, user_position
 
 if TYPE_CHECKING:
     from typing import overload
@@ -121,8 +123,12 @@ class Weight(Expression):
 
     @property
     def name(self) -> str:
-        """The name it was given, else `file:line` where it was made."""
-        return self._name or self.site
+        """The name it was given, else `file:line` where it was made, with a column where that line makes several."""
+        return self._name or basename(self._place)
+
+    @property
+    def _place(self) -> str:
+        return self.site + column(self.code, self.offset)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r:.200} {self.kind.text()}>"
@@ -131,7 +137,17 @@ class Weight(Expression):
         """The state of a pickle, with the site as text: a code object is of one process."""
         state: Any = super().__getstate__()  # Any: typeshed says object
         own, slots = state
-        return own, {**slots, "code": self.site, "offset": 0}
+        return own, {**slots, "code": self._place, "offset": 0}
+
+    def __copy__(self) -> Self:
+        """Another weight with data and state of its own, which begin as these are, and the same settings."""
+        own, slots = self.__getstate__()
+        twin = object.__new__(type(self))
+        for name, value in {**slots, "ref": deepcopy(self.ref), "optimizer": self.optimizer.staged()}.items():
+            setattr(twin, name, value)
+        if isinstance(own, dict):
+            vars(twin).update(own)
+        return twin
 
 
 class Update(NamedTuple):

@@ -28,7 +28,7 @@ X = TypeVar("X")
 G = TypeVar("G")
 
 _SIDES: Final = ("add", "sub", "mul", "truediv", "pow", "matmul")
-_OTHERS: Final = ("neg", "abs", "getitem", "lt", "le", "gt", "ge", "eq", "ne")
+_OTHERS: Final = ("pos", "neg", "abs", "getitem", "lt", "le", "gt", "ge", "eq", "ne")
 _INSTEAD: Final = "override `forward`, whose tape every run and every operation reads"
 _REFUSED: Final = {  # what has a second way to be asked, which would not obey: what to write instead
     **dict.fromkeys(

@@ -28,7 +28,7 @@ class Named(WeightPart):
 
 
 class Names(Plugin):
-    """Weights by name: `name=` where a weight is made, else `file:line`; two of one name are refused.
+    """Weights by name: `name=` where a weight is made, else by `file:line`; two of one name are refused.
 
     >>> from wengert.plugins import SGD
     >>> class Settings(Names, SGD): ...
