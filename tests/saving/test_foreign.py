@@ -190,6 +190,27 @@ def test_names_are_the_users_and_files_with_private_names_still_load() -> None: 
     assert told(other) == told(built)
 
 
+def test_files_from_before_the_keywords_of_blocks_were_renamed_still_load() -> None:  # F C12
+    def block() -> Any:  # Any: as above
+        step = td.Concat() >> td.FC(2, name="a", settings=SETTINGS)
+        return td.Map(td.Vector(3) >> td.FC(2, name="b", settings=SETTINGS)) >> td.Fold(step, td.Zeros(2))
+
+    built, other, third = block(), block(), block()
+    for made in (built, other, third):
+        td.Compiler.create(made)
+    before = {"elem_block": "element", "combine_block": "step"}
+    old = {}
+    for name, weight in former_weights(built).items():
+        old[".".join(before.get(part, part) for part in name.split("."))] = weight
+    assert any(".element." in name for name in old) and any(".step." in name for name in old)
+    file = BytesIO()
+    saving.save(file, old)
+    saving.load(BytesIO(file.getvalue()), other)
+    found = saving.load(BytesIO(file.getvalue()), third, strict=False)
+    assert (found.missing, found.unused) == ((), ())
+    assert told(third) == told(other) == told(built)
+
+
 def test_private_attributes_of_a_user_are_his_names() -> None:
     class Own:
         def __init__(self) -> None:

@@ -177,12 +177,12 @@ def load(
 
     Source: as for `save`.
     """
-    named, former = weights_by_name(weights), former_names(weights)
+    named = weights_by_name(weights)
     place, opening = _opened("load", path)
     with opening as file:
         try:
             container = Container(file, len(named))
-            manifest = container.manifest
+            manifest, former = container.manifest, former_names(weights, container.weights())
             if manifest is not None and strict and rename is None and layout is None:
                 named = former if former.keys() == manifest.weights.keys() else named
                 _agree(manifest, named, optimizer)

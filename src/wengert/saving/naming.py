@@ -6,7 +6,9 @@ Refuses to know: files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
@@ -15,6 +17,17 @@ from wengert.models import former_weights
 from wengert.models import weights_and_buffers as weights_at
 from wengert.saving.manifest import STATES, brief
 from wengert.site import user_position
+
+_KEYWORDS: Final = {
+    "cases": "case_blocks",
+    "some": "some_case",
+    "children": "named_children",
+    "element": "elem_block",
+    "step": "combine_block",
+    "function": "combine_block",
+    "start": "start_block",
+}
+_KEYWORD: Final = re.compile(rf"(?<=\b_arguments\.)({'|'.join(_KEYWORDS)})(?=\.|$)")
 
 
 def weights_by_name(given: object) -> dict[str, Weight]:
@@ -34,13 +47,17 @@ def weights_by_name(given: object) -> dict[str, Weight]:
     return dict(found)
 
 
-def former_names(given: object) -> dict[str, Weight]:
-    """As `weights_by_name`, by the names in files of earlier versions; none where they are the names of today."""
+def former_names(given: object, names: Iterable[str]) -> dict[str, Weight]:
+    """As `weights_by_name`, by the names in files of earlier versions; none where they are the names of today.
+
+    `names` are those of a file, which may be from before some keywords of `wengert.fold` got their present names.
+    """
     if isinstance(given, Iterable) and not isinstance(given, Mapping | str | Weight):
         given = [*given]
         if _are_weights(given):
             return {}
-    return former_weights(given)
+    then = {_KEYWORD.sub(lambda found: _KEYWORDS[found[0]], name): name for name in names}
+    return {then.get(place, place): weight for place, weight in former_weights(given).items()}
 
 
 def _are_weights(members: list[object]) -> bool:
