@@ -29,8 +29,7 @@ from wengert.plugins import SGD
 from wengert.program import emit, memory
 from wengert.program.memory import Placement, Roots, aliases, placed
 from wengert.program.program import Eqn, Program, Var, check
-from wengert.run.batching.kernel import BatchedKernel
-from wengert.run.batching.workspace import Workspace
+from wengert.run.batching.kernel import BatchedKernel, Workspace
 from wengert.run.compiled.lowered import LoweredLoss
 from wengert.run.compiled.program import PlanProgram, buffers_of, lines_of, text_of
 
