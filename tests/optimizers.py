@@ -7,6 +7,7 @@ Refuses to know: their numbers, which each test says.
 from __future__ import annotations
 
 from wengert.plugins import (
+    Adadelta,
     Adagrad,
     Adam,
     AdamW,
@@ -22,6 +23,9 @@ class WithMomentum(Momentum, LearningRate): ...
 
 
 class WithNesterov(Nesterov, LearningRate): ...
+
+
+class WithAdadelta(Adadelta, LearningRate): ...
 
 
 class WithAdagrad(Adagrad, LearningRate): ...

@@ -22,13 +22,12 @@ from wengert_mypy.names import PLUGINS, RATED, SETTINGS, VALUE
 FIRST: Final = frozenset(
     f"{PLUGINS}{name}"
     for name in (
+        "adadelta.Adadelta",
         "adagrad.Adagrad",
         "adam.Adam",
         "clip.ClipByGlobalNorm",
         "l1.L1Regularization",
         "l2.L2Regularization",
-        "momentum.Momentum",
-        "nesterov.Nesterov",
         "rmsprop.RMSprop",
     )
 )

@@ -16,6 +16,7 @@ from wengert.errors import PluginError
 from wengert.extend import Optimizer, Rated
 from wengert.plugins import (
     SGD,
+    Adadelta,
     Adagrad,
     Adam,
     AdamW,
@@ -102,12 +103,11 @@ def test_missing_and_unknown_ones_are_one_error() -> None:
 
 
 FIRST = [
+    Adadelta,
     Adagrad,
     RMSprop,
     Adam,
     AdamW,
-    Momentum,
-    Nesterov,
     L1Regularization,
     L2Regularization,
     ClipByGlobalNorm,

@@ -14,7 +14,16 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.optimizers import WithAdagrad, WithAdam, WithAdamW, WithL1, WithMomentum, WithNesterov, WithRMSprop
+from tests.optimizers import (
+    WithAdadelta,
+    WithAdagrad,
+    WithAdam,
+    WithAdamW,
+    WithL1,
+    WithMomentum,
+    WithNesterov,
+    WithRMSprop,
+)
 from wengert.plugins import (
     SGD,
     Adam,
@@ -24,6 +33,7 @@ from wengert.plugins import (
     LearningRate,
     LearningRateSchedule,
     Momentum,
+    Nesterov,
     Plugin,
     WeightDecay,
 )
@@ -44,6 +54,12 @@ class WithSchedule(AdamW, LearningRateSchedule): ...
 
 
 class WithDecay(WeightDecay, Momentum, LearningRateSchedule): ...
+
+
+class RateThenMomentum(LearningRateSchedule, Momentum): ...
+
+
+class RateThenNesterov(LearningRateSchedule, Nesterov): ...
 
 
 class WithClip(ClipByGlobalNorm, Adam, LearningRate): ...
@@ -67,6 +83,24 @@ def adagrad(d: F64, w: F64, s: State, t: int) -> F64:
 def rmsprop(d: F64, w: F64, s: State, t: int) -> F64:
     s["c"] = 0.95 * s.get("c", np.zeros_like(w)) + 0.05 * d**2
     return 0.01 * d / (np.sqrt(s["c"]) + 1e-6)
+
+
+def adadelta(d: F64, w: F64, s: State, t: int) -> F64:
+    s["c"] = 0.8 * s.get("c", np.zeros_like(w)) + 0.2 * d**2
+    u = s.get("u", np.zeros_like(w))
+    step = d * np.sqrt(u + 1e-4) / np.sqrt(s["c"] + 1e-4)
+    s["u"] = 0.8 * u + 0.2 * step**2
+    return 0.5 * step
+
+
+def rated_momentum(d: F64, w: F64, s: State, t: int) -> F64:
+    s["v"] = 0.9 * s.get("v", np.zeros_like(w)) + rate(t) * d
+    return s["v"]
+
+
+def rated_nesterov(d: F64, w: F64, s: State, t: int) -> F64:
+    s["v"] = 0.9 * s.get("v", np.zeros_like(w)) + rate(t) * d
+    return rate(t) * d + 0.9 * s["v"]
 
 
 def adam(d: F64, w: F64, s: State, t: int) -> F64:
@@ -110,6 +144,7 @@ CASES: dict[str, tuple[Callable[[], Plugin], Recurrence]] = {
     "Momentum": (lambda: WithMomentum(learning_rate=0.05), momentum),
     "Nesterov": (lambda: WithNesterov(learning_rate=0.05, momentum=0.8), nesterov),
     "Adagrad": (lambda: WithAdagrad(learning_rate=0.1, eps=1e-6), adagrad),
+    "Adadelta": (lambda: WithAdadelta(learning_rate=0.5, rho=0.8, eps=1e-4), adadelta),
     "RMSprop": (lambda: WithRMSprop(learning_rate=0.01, rho=0.95, eps=1e-6), rmsprop),
     "Adam": (lambda: WithAdam(**BETAS), adam),
     "AdamW": (lambda: WithAdamW(weight_decay=0.1, **BETAS), adamw),
@@ -118,6 +153,8 @@ CASES: dict[str, tuple[Callable[[], Plugin], Recurrence]] = {
     "L2 and Adam": (lambda: WithAdamAndL2(l2=0.1, **BETAS), adam_l2),
     "Schedule": (lambda: LearningRateSchedule(schedule=rate), lambda d, w, s, t: rate(t) * d),
     "AdamW and a schedule": (lambda: WithSchedule(weight_decay=0.1, schedule=rate, **MOMENTS), scheduled),
+    "a rate left of Momentum": (lambda: RateThenMomentum(schedule=rate), rated_momentum),
+    "a rate left of Nesterov": (lambda: RateThenNesterov(schedule=rate), rated_nesterov),
     "WeightDecay, Momentum and a schedule": (
         lambda: WithDecay(weight_decay=0.1, schedule=rate),
         decay,
@@ -183,6 +220,7 @@ def peers(torch: Any) -> dict[str, Callable[[Any], Any]]:  # Any: torch may be a
         "Momentum": lambda p: optim.SGD(p, lr=0.05, momentum=0.9),
         "Nesterov": lambda p: optim.SGD(p, lr=0.05, momentum=0.8, nesterov=True),
         "Adagrad": lambda p: optim.Adagrad(p, lr=0.1, eps=1e-6),
+        "Adadelta": lambda p: optim.Adadelta(p, lr=0.5, rho=0.8, eps=1e-4),
         "RMSprop": lambda p: optim.RMSprop(p, lr=0.01, alpha=0.95, eps=1e-6),
         "Adam": lambda p: optim.Adam(p, **betas),
         "AdamW": lambda p: optim.AdamW(p, weight_decay=0.1, **betas),
@@ -194,7 +232,7 @@ def peers(torch: Any) -> dict[str, Callable[[Any], Any]]:  # Any: torch may be a
     }
 
 
-PEERS = [name for name in CASES if name not in ("WeightDecay, Momentum and a schedule",)]  # torch has none
+PEERS = [name for name in CASES if "WeightDecay" not in name and "left of" not in name]  # torch has none
 
 
 def by_torch(torch: Any, make: Callable[[Any], Any], name: str) -> list[list[F64]]:  # Any: as above

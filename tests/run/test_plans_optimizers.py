@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.optimizers import WithAdagrad, WithAdamW, WithL1, WithNesterov, WithRMSprop
+from tests.optimizers import WithAdadelta, WithAdagrad, WithAdamW, WithL1, WithNesterov, WithRMSprop
 from tests.run.planned import eager, plain, same, trained
 from tests.run.test_plans import NETWORKS
 from wengert.plugins import (
@@ -46,6 +46,7 @@ PLANNED: dict[str, Any] = {  # Any: settings classes take different keywords
     "WeightDecay": lambda: WithDecay(learning_rate=0.05, weight_decay=0.1),
     "Nesterov": lambda: WithNesterov(learning_rate=0.02),
     "Adagrad": lambda: WithAdagrad(learning_rate=0.1),
+    "Adadelta": lambda: WithAdadelta(learning_rate=1.0),
     "RMSprop": lambda: WithRMSprop(learning_rate=0.01),
     "AdamW": lambda: WithAdamW(learning_rate=0.01, weight_decay=0.1),
     "Logging": lambda: Logged(learning_rate=0.01, weight_decay=0.1),

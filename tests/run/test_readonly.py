@@ -24,6 +24,7 @@ from wengert.extend import HOST, Optimizer, Product, data_of, dense, kinds, oper
 from wengert.graph.operation import OPERATIONS
 from wengert.plugins import (
     SGD,
+    Adadelta,
     Adagrad,
     Adam,
     AdamW,
@@ -526,7 +527,18 @@ class TestPromises:
 
 @pytest.mark.parametrize(
     "parts",
-    [Momentum, Nesterov, Adagrad, RMSprop, Adam, AdamW, L1Regularization, L2Regularization, WeightDecay],
+    [
+        Momentum,
+        Nesterov,
+        Adadelta,
+        Adagrad,
+        RMSprop,
+        Adam,
+        AdamW,
+        L1Regularization,
+        L2Regularization,
+        WeightDecay,
+    ],
 )
 def test_optimizers_keep_their_promise(parts: Any) -> None:
     """Beside a part that has promised nothing they are given arrays that cannot be written to, and step as ever."""

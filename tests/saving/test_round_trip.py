@@ -37,6 +37,7 @@ OPTIMIZERS: dict[str, Callable[[], Plugin]] = {
     "Momentum": lambda: joined(plugins.Momentum, LearningRate)(**RATE),
     "Nesterov": lambda: joined(plugins.Nesterov, LearningRate)(**RATE),
     "Adagrad": lambda: joined(plugins.Adagrad, LearningRate)(**RATE),
+    "Adadelta": lambda: plugins.Adadelta(),
     "RMSprop": lambda: joined(plugins.RMSprop, LearningRate)(**RATE),
     "Adam": lambda: joined(plugins.Adam, LearningRate)(**RATE),
     "AdamW": lambda: joined(plugins.AdamW, LearningRate)(weight_decay=0.1, **RATE),

@@ -6,6 +6,7 @@ Refuses to know: operations' formulas.
 
 from __future__ import annotations
 
+from wengert.plugins.adadelta import Adadelta
 from wengert.plugins.adagrad import Adagrad
 from wengert.plugins.adam import Adam
 from wengert.plugins.adamw import AdamW
@@ -28,6 +29,7 @@ from wengert.plugins.schedule import LearningRateSchedule
 
 __all__ = [
     "SGD",
+    "Adadelta",
     "Adagrad",
     "Adam",
     "AdamW",

@@ -1,6 +1,6 @@
 """Momentum: a step that remembers the steps before it.
 
-Knows: its formula, and that a rate to its left would be remembered with the steps of its time.
+Knows: its formula; a rate to its left is remembered with the steps of its time, one to its right scales them all.
 Refuses to know: the learning rate.
 """
 
@@ -14,7 +14,6 @@ from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
-from wengert.plugins.schedule import RATES
 
 
 class Remembering(Optimizer["Momentum"], pure=True):
@@ -36,12 +35,13 @@ class Momentum(Plugin):
     >>> [(w * d).train().run() for d in (1.0, 2.0)], round(w.data, 6)
     ([1.0, 0.0], -2.9)
 
+    With a rate to the left, `(LearningRateSchedule, Momentum)`, each delta is remembered at the rate of its own step.
+
     Source: B. Polyak, "Some methods of speeding up the convergence of iteration methods", 1964.
     """
 
     momentum: float = 0.9
     optimizer: ClassVar[type[Optimizer]] = Remembering
-    acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
         check_number(self, "momentum")

@@ -1,6 +1,6 @@
 """Nesterov's momentum: a step that looks ahead along the velocity.
 
-Knows: its formula, and that a rate to its left would be remembered with the steps of its time.
+Knows: its formula; a rate to its left is remembered with the steps of its time, one to its right scales them all.
 Refuses to know: the learning rate.
 """
 
@@ -14,7 +14,6 @@ from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
-from wengert.plugins.schedule import RATES
 
 
 class LookingAhead(Optimizer["Nesterov"], pure=True):
@@ -37,12 +36,13 @@ class Nesterov(Plugin):
     >>> [(w * d).train().run() for d in (1.0, 2.0)][0], round(w.data, 6)
     (1.0, -5.51)
 
+    With a rate to the left each delta is remembered at the rate of its own step, as there.
+
     Source: I. Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013.
     """
 
     momentum: float = 0.9
     optimizer: ClassVar[type[Optimizer]] = LookingAhead
-    acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
         check_number(self, "momentum")
