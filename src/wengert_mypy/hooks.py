@@ -72,8 +72,10 @@ from wengert_mypy.names import (
     DROPOUT,
     EXPRESSION,
     LIFT,
+    LOSSES,
     MAKER,
     NDARRAY,
+    NN,
     NUMPY_SCALAR,
     PLUGIN,
     PLUGIN_ACTIVE,
@@ -88,6 +90,7 @@ from wengert_mypy.registration import Signature, SignatureContext, takes_express
 from wengert_mypy.results import called, sharpened, split
 from wengert_mypy.sizes import has_sizes, sized
 from wengert_mypy.symbolic import solved, takes_computed
+from wengert_mypy.wording import of_scalars, of_weights
 from wengert_shapes import rules
 
 _NO_EXPRESSIONS: Final = frozenset(
@@ -129,6 +132,13 @@ class WengertPlugin(Plugin):
             return partial(taken, known=self._is_operation)
         symbol = self.lookup_fully_qualified(fullname)
         callee = type_of(symbol)
+        if fullname in LOSSES:
+            return partial(self._losing, callee=callee)
+        if fullname.startswith(NN) and symbol is not None and isinstance(symbol.node, TypeInfo):
+            made = "make" in symbol.node.names
+            return partial(
+                self._made, adapting=self._adapting(symbol, callee, lifts=False, own=False), made=made
+            )
         return self._adapting(symbol, callee, lifts=fullname == LIFT, own=fullname in FUNCTION_RULES)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
@@ -156,6 +166,21 @@ class WengertPlugin(Plugin):
             variables = [*variables, *callee.variables]
         wanted = takes_computed(callee) or (not own and has_sizes(variables))
         return partial(self._sized, adapted=None) if wanted else None
+
+    def _made(
+        self,
+        ctx: SignatureContext,
+        adapting: Callable[[SignatureContext], FunctionLike] | None,
+        made: bool,
+    ) -> FunctionLike:
+        signature = of_weights(ctx) if made else ctx.default_signature
+        return signature if adapting is None or signature is not ctx.default_signature else adapting(ctx)
+
+    def _losing(self, ctx: SignatureContext, callee: Type | None) -> FunctionLike:
+        signature = of_scalars(ctx)
+        if signature is not ctx.default_signature:
+            return signature
+        return self._adapter(callee, lifts=False, own=False)(ctx)
 
     def _adapter(
         self, callee: Type | None, lifts: bool, own: bool

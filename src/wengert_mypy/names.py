@@ -25,6 +25,7 @@ MAKER: Final = "wengert.plugins.making.Maker"
 LITERAL: Final = "wengert.graph.literals.literal"
 DIFFERENTIABLE: Final = "wengert.differentiable.Differentiable"
 EVIDENCE: Final = "wengert.graph.evidence.Instance"
+LOSSES: Final = frozenset({"wengert.run.ask.train"})
 LIFT: Final = "wengert.graph.evidence.lift"
 CUSTOM: Final = "wengert.ops.families.Custom"
 REGISTER: Final = "wengert.graph.evidence.register"

@@ -46,6 +46,7 @@ from wengert_mypy.refusals import (
     not_differentiable,
     wrong_elements,
 )
+from wengert_mypy.wording import reworded
 
 SignatureContext: TypeAlias = FunctionSigContext | MethodSigContext
 
@@ -88,6 +89,9 @@ class Signature:
 
     def adapted(self) -> CallableType:
         """With raw values where evidence is visible, and with Any where the reason of a refusal has been given."""
+        meant = reworded(self._ctx)
+        if meant is not None:
+            return meant
         signature = self._worded(self._ctx.default_signature)
         raw: dict[int, tuple[Instance, Type]] = {}
         refused: set[int] = set()

@@ -63,6 +63,11 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "  operand 1: weight 'top.weight' (3, 2) float32\n"
         "  at here",
     ),
+    "a layer of sizes": (
+        lambda: nn.Linear(3, 2),  # type: ignore[arg-type] # refused there too
+        "ArgumentError: Linear is put together from weights, got 3; write Linear.make(settings, inputs, outputs, "
+        "seed=0)\n  at here",
+    ),
     "no size": (
         lambda: make(sgd, 0, 2, seed=0),
         "ArgumentError: Linear: inputs is a positive integer; got 0\n  at here",

@@ -12,6 +12,7 @@ from typing import Any, Generic, final
 from wengert.arrays import Dv, Integers, T
 from wengert.graph import ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
+from wengert.nn.checks import check_made
 from wengert.nn.dims import N, Rows, Width
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import take
@@ -36,6 +37,7 @@ class Embedding(Generic[Rows, Width, T, Dv]):
     table: ArrayWeight[tuple[Rows, Width], T, Dv]
 
     def __init__(self, table: ArrayOperand[tuple[Rows, Width], T, Dv]) -> None:
+        check_made("Embedding", table, "rows, width")
         # an expression in the place of a weight: see `wengert.nn.replace`
         object.__setattr__(self, "table", table)
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, final
 from wengert.arrays import Dv, T
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import check_weight, shape_of, with_last_axis
+from wengert.nn.checks import check_made, check_weight, shape_of, with_last_axis
 from wengert.nn.dims import In, N, Out
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import matmul, reshape
@@ -41,6 +41,7 @@ class Linear(Generic[In, Out, T, Dv]):
     def __init__(
         self, weight: ArrayOperand[tuple[In, Out], T, Dv], bias: ArrayOperand[tuple[Out], T, Dv] | None = None
     ) -> None:
+        check_made("Linear", weight, "inputs, outputs")
         # an expression in the place of a weight: see `wengert.nn.replace`
         object.__setattr__(self, "weight", weight)
         object.__setattr__(self, "bias", bias)

@@ -42,7 +42,7 @@ RESHAPE: Final = Operation(
 )
 
 
-def reshape(x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
+def reshape(x: ArrayExpression[Any, T, Dv], /, shape: int | tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
     """The elements of x, row by row, in another shape; one dimension may be -1 and is worked out.
 
     Derivative: g in the old shape.

@@ -1,0 +1,102 @@
+"""Calls as other libraries have them, refused in one line that says what to write here.
+
+Knows: `dim=`, a comparison where a mask is wanted, a layer made of sizes, and a loss that is no scalar.
+Refuses to know: what the calls mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from mypy.errorcodes import ARG_TYPE, CALL_ARG
+from mypy.nodes import ARG_NAMED_OPT, ARG_STAR, ARG_STAR2, CallExpr, ComparisonExpr, IntExpr
+from mypy.types import AnyType, CallableType, FunctionLike, Instance, TypeOfAny, get_proper_type
+
+from wengert_mypy.checker import as_base, changed
+from wengert_mypy.dimensions import Unknown, shape_in
+from wengert_mypy.mixing import named
+from wengert_mypy.names import ARRAY_OPERAND, EXPRESSION, SHAPE
+from wengert_mypy.symbolic import SignatureContext
+from wengert_shapes.rules import text
+
+_KEYWORDS: Final[Mapping[str, str]] = {"dim": "axis", "keepdim": "keepdims", "dims": "axes"}
+_COMPARISONS: Final[Mapping[str, str]] = {
+    ">": "greater",
+    ">=": "greater_equal",
+    "<": "less",
+    "<=": "less_equal",
+}
+_ANYTHING: Final = AnyType(TypeOfAny.from_error)
+
+
+def reworded(ctx: SignatureContext) -> CallableType | None:
+    """The signature after such a refusal, which takes what is given; None where there is none."""
+    signature = _renamed(ctx)
+    return _compared(ctx) if signature is None else signature
+
+
+def _renamed(ctx: SignatureContext) -> CallableType | None:
+    """With the keyword of another library for that of this one."""
+    signature = ctx.default_signature
+    for name in ctx.context.arg_names if isinstance(ctx.context, CallExpr) else ():
+        meant = _KEYWORDS.get(name or "")
+        if meant is None or name in signature.arg_names or meant not in signature.arg_names:
+            continue
+        ctx.api.fail(
+            f"{named(ctx.context)}the keyword is `{meant}`, not `{name}`", ctx.context, code=CALL_ARG
+        )
+        return changed(
+            signature,
+            arg_types=[*signature.arg_types, _ANYTHING],
+            arg_kinds=[*signature.arg_kinds, ARG_NAMED_OPT],
+            arg_names=[*signature.arg_names, name],
+            ret_type=_ANYTHING,
+        )
+    return None
+
+
+def _compared(ctx: SignatureContext) -> CallableType | None:
+    """With a comparison of layers for a mask, which mypy has refused before."""
+    x = ctx.args[0][0] if ctx.args and len(ctx.args[0]) == 1 else None
+    if not isinstance(x, ComparisonExpr) or len(x.operators) != 1 or x.operators[0] not in _COMPARISONS:
+        return None
+    types = [get_proper_type(ctx.api.get_expression_type(side)) for side in x.operands]
+    if not any(isinstance(t, Instance) and t.type.has_base(EXPRESSION) for t in types):
+        return None
+    meant = _COMPARISONS[x.operators[0]]
+    why = f"{named(ctx.context)}`{x.operators[0]}` of layers gives no mask; write wengert.{meant}(a, b)"
+    ctx.api.fail(why, x, code=ARG_TYPE)
+    others = ctx.default_signature.arg_types[1:]
+    return changed(ctx.default_signature, arg_types=[_ANYTHING, *others])
+
+
+def of_weights(ctx: SignatureContext) -> FunctionLike:
+    """Refuse `Linear(8, 16)`: a layer is put together from weights, and made by `make`."""
+    signature = ctx.default_signature
+    given = ctx.context.args if isinstance(ctx.context, CallExpr) else []
+    if not given or not isinstance(given[0], IntExpr):
+        return signature
+    name = named(ctx.context).removesuffix(": ")
+    sizes = ", ".join(str(x.value) for x in given if isinstance(x, IntExpr))
+    why = f"{name} is put together from weights; write {name}.make(settings, {sizes}, seed=0)"
+    ctx.api.fail(why, ctx.context, code=ARG_TYPE)
+    kinds = [ARG_STAR, ARG_STAR2]
+    return changed(signature, arg_types=[_ANYTHING] * 2, arg_kinds=kinds, arg_names=[None] * 2)
+
+
+def of_scalars(ctx: SignatureContext) -> CallableType:
+    """Refuse `train` of a vector, for which each of the overloads of `train` would have a reason of its own."""
+    signature = ctx.default_signature
+    x = ctx.args[0][0] if ctx.args and len(ctx.args[0]) == 1 else None
+    t = None if x is None else get_proper_type(ctx.api.get_expression_type(x))
+    operand = as_base(t, ARRAY_OPERAND) if isinstance(t, Instance) else None
+    try:
+        shape = () if operand is None else shape_in(operand.args[0])
+    except Unknown:
+        return signature
+    if not shape:
+        return signature
+    why = f"a loss is a scalar, this one has shape {text(shape)}; reduce it first, as in train(mean(loss))"
+    ctx.api.fail(f"{named(ctx.context)}{why}", ctx.context, code=SHAPE)
+    return changed(signature, arg_types=[_ANYTHING, *signature.arg_types[1:]], ret_type=_ANYTHING)
