@@ -183,3 +183,35 @@ def test_adapters_learn_while_the_network_stays(capsys: Quiet) -> None:
     first, before, after = example("lora").main()
     assert first > 0.85 and after > before + 0.2
     assert "the network is as it was; 4 weights, 152 elements" in capsys.readouterr().out
+
+
+def test_the_tied_model_of_words_learns(capsys: Quiet) -> None:
+    module = example("words")
+    net, perplexities = module.main(epochs=10)
+    assert perplexities[0] > 8.0 and perplexities[-1] < 2.5
+    assert "scores.weight" not in wg.nn.weights(net)
+    assert net.scores.weight.shape == net.words.table.shape[::-1]
+
+
+def test_the_state_of_a_window_begins_the_next() -> None:
+    module = example("words")
+    net = module.model(module.Settings(learning_rate=0.0, max_norm=1.0), 5)
+    zero = np.zeros((2, module.WIDTH), np.float32)
+    words = np.arange(12).reshape(2, 6) % 5
+    whole, _ = net(words, ((zero, zero), (zero, zero)))
+    first, ends = net(words[:, :4], ((zero, zero), (zero, zero)))
+    _, state = wg.mean(first).train(also=ends).run()
+    rest, _ = net(words[:, 4:], (state[:2], state[2:]))
+    np.testing.assert_allclose(rest.predict().run(), whole.predict().run()[:, 4:], rtol=1e-5, atol=1e-6)
+
+
+def test_letters_are_learnt_and_their_accuracy_told(capsys: Quiet) -> None:
+    history, text = example("letters").main(epochs=4)
+    told = [epoch.metrics["accuracy"] for epoch in history.epochs]
+    assert told[0] < 0.8 < 0.85 < told[-1]
+    assert text.startswith("peter piper") and len(text) == 71
+
+
+def test_waves_go_on(capsys: Quiet) -> None:
+    before, after, error = example("waves").main(steps=40)
+    assert before > 0.3 and after < 0.02 and error < 0.4

@@ -139,10 +139,21 @@ class Trainable(Expression):
     def train(
         self: ScalarLoss[D],
         *,
+        also: tuple[Predictable[A], Predictable[B], Predictable[C], Predictable[E]],
+    ) -> Do[tuple[D, tuple[A, B, C, E]]]: ...
+    @overload
+    def train(
+        self: ScalarLoss[D],
+        *,
         also: tuple[
-            Predictable[A], Predictable[B], Predictable[C], Predictable[Z], *tuple[Predictable[Z], ...]
+            Predictable[A],
+            Predictable[B],
+            Predictable[C],
+            Predictable[E],
+            Predictable[Z],
+            *tuple[Predictable[Z], ...],
         ],
-    ) -> Do[tuple[D, tuple[A, B, C, Z, *tuple[Z, ...]]]]: ...
+    ) -> Do[tuple[D, tuple[A, B, C, E, Z, *tuple[Z, ...]]]]: ...
     @overload  # Any: the same tuples with data in them; annotate what you get
     def train(
         self: ScalarLoss[D], *, also: tuple[tuple[Any, ...], *tuple[object, ...]]

@@ -60,6 +60,7 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
+Z = TypeVar("Z")
 Loss: TypeAlias = (
     ArrayOperand[tuple[()], Any, Any] | DoubleExpression | FloatExpression
 )  # Any: every dtype, device
@@ -175,8 +176,22 @@ def train(
     loss: ScalarLoss[E],
     /,
     *,
-    also: tuple[Predictable[A], Predictable[B], Predictable[C], Predictable[D], *tuple[Predictable[D], ...]],
-) -> Do[tuple[E, tuple[A, B, C, D, *tuple[D, ...]]]]: ...
+    also: tuple[Predictable[A], Predictable[B], Predictable[C], Predictable[D]],
+) -> Do[tuple[E, tuple[A, B, C, D]]]: ...
+@overload
+def train(
+    loss: ScalarLoss[E],
+    /,
+    *,
+    also: tuple[
+        Predictable[A],
+        Predictable[B],
+        Predictable[C],
+        Predictable[D],
+        Predictable[Z],
+        *tuple[Predictable[Z], ...],
+    ],
+) -> Do[tuple[E, tuple[A, B, C, D, Z, *tuple[Z, ...]]]]: ...
 @overload  # Any: the same tuples with data in them; annotate what you get
 def train(
     loss: ScalarLoss[E], /, *, also: tuple[tuple[Any, ...], *tuple[object, ...]]
