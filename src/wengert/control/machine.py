@@ -9,7 +9,7 @@ A step returns the instruction to go on with, or `None` when `machine.value` or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Container, Coroutine, Generator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from contextvars import copy_context
 from functools import partial
@@ -142,14 +142,14 @@ class Machine:
             else:
                 return
 
-    def advance_to(
-        self, stops: Callable[[Instruction], bool], current: Instruction | None
-    ) -> Instruction | None:
-        """Run the loop up to an instruction that `stops` tells, which is given; None at the end."""
+    def advance_to(self, stops: Container[type] | None, current: Instruction | None) -> Instruction | None:
+        """Run the loop up to what is of a class in `stops` (None: up to what has to be in turn), or has to wait."""
         run, frames = self.run, self.frames
         while not run.cancelled:
             if current is not None:
-                if stops(current):
+                if current.in_turn if stops is None else current.__class__ in stops:
+                    return current
+                if isinstance(current, Settling) and not current.pending.done:
                     return current
                 current = current._begin(self)
             elif frames:
@@ -254,7 +254,9 @@ class Bracket(Frame):
     """A frame that knows how much was open when it began."""
 
     __slots__ = ("mark",)
-    mark: int
+
+    def __init__(self, mark: int) -> None:
+        self.mark = mark
 
 
 class Recovering(Bracket):
@@ -279,9 +281,6 @@ class Nesting(Bracket):
 
     __slots__ = ()
 
-    def __init__(self, mark: int) -> None:
-        self.mark = mark
-
     def resume(self, machine: Machine) -> Instruction | None:
         machine.release(self.mark)
         return None if machine.failure is None else machine.unwind()
@@ -305,10 +304,7 @@ class Sharing(Frame):
 
 
 class Gathering(Bracket):
-    """`gather`, one branch after the other; a failed branch lets go of its own and does not stop the next.
-
-    While the run waits in one branch, the others go ahead.
-    """
+    """`gather`: branches in turn, which go ahead while the run waits in one; a failed one does not stop the next."""
 
     __slots__ = ("ahead", "context", "failures", "parts", "values")
 
@@ -408,17 +404,12 @@ class Branch(Machine):
 
     def advance(self, current: Instruction | None) -> None:
         """As of every machine, up to what has to wait."""
-        self.following = self.advance_to(_waits, current)
+        self.following = self.advance_to(None, current)
 
-    def _begin(self, machine: Machine) -> Instruction | None:
-        return self.hand_over(machine)
+    _begin = Machine.hand_over
 
     def foresee(self, branch: Branch) -> None:
         """Nothing: this branch has begun."""
-
-
-def _waits(current: Instruction) -> bool:
-    return current.in_turn or (isinstance(current, Settling) and not current.pending.done)
 
 
 class Worker(Branch):
@@ -513,8 +504,7 @@ class Scoping(Frame):
     def resume(self, machine: Machine) -> None:
         machine.context = self.before
 
-    def handle(self, machine: Machine) -> None:
-        machine.context = self.before
+    handle = resume
 
 
 class Asking(Bracket):

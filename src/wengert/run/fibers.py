@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from wengert.control import Context, Do, Steps
-from wengert.control.machine import Gathering, Instruction, Machine, Settling
+from wengert.control.machine import Gathering, Instruction, Machine
 from wengert.control.resources import RunCancelled, SharedValue, join
 from wengert.graph.node import Expression
 
@@ -33,7 +33,7 @@ class Speculating(Protocol):
 
 
 class Fiber(Machine):
-    """The machine of one `Do`, up to the next question of a type in `stops`; `asked` is then that question."""
+    """The machine of one `Do`, up to the next question of a type in `stops`, or outcome that is on its way: `asked`."""
 
     __slots__ = ("asked", "home", "left", "log", "parent", "stops")
 
@@ -59,12 +59,7 @@ class Fiber(Machine):
 
     def advance(self, current: Instruction | None) -> None:
         """As of every machine, up to a stop."""
-        self.asked = self.advance_to(self._stops, current)
-
-    def _stops(self, current: Instruction) -> bool:
-        return current.__class__ in self.stops and not (
-            isinstance(current, Settling) and current.pending.done
-        )
+        self.asked = self.advance_to(self.stops, current)
 
     def wait_for(self, shared: Instruction, cell: SharedValue) -> Instruction:
         return WaitShared(shared, cell)
@@ -171,10 +166,24 @@ TURN: Final = Turn()
 
 
 def in_turn(steps: Steps[A]) -> Steps[A]:
-    """Steps that wait for their turn."""
+    """Steps that wait for their turn, at the beginning and after each answer: several would write to one evaluation."""
     yield TURN
-    answer: A = yield from steps
-    return answer
+    try:
+        asked = next(steps)
+        while True:
+            try:
+                answer = yield asked
+            except Exception as failure:
+                yield TURN
+                asked = steps.throw(failure)
+            else:
+                yield TURN
+                asked = steps.send(answer)
+    except StopIteration as end:
+        value: A = end.value
+        return value
+    finally:
+        steps.close()
 
 
 class Fork(Do[tuple[Any, ...]]):

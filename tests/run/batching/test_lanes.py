@@ -21,6 +21,7 @@ from wengert.graph.store import STORE
 from wengert.plugins import SGD, Adam, LearningRate
 from wengert.run import Batched, Sequential
 from wengert.run.batching import lanes
+from wengert.run.fibers import TURN, in_turn
 from wengert.run.threads.autotune import SpeculationTuner, Terms
 
 
@@ -35,6 +36,28 @@ def lanes_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(SpeculationTuner, "pays", lambda self, of: True)
     with switching():
         yield
+
+
+def test_steps_in_turn_wait_for_their_turn_after_each_answer() -> None:
+    """Between two answers trainings write to one evaluation: in a wave on several threads none may go on."""
+    met: list[object] = []
+
+    def training() -> Any:
+        met.append((yield "values"))
+        try:
+            yield "more"
+        except ValueError as failure:
+            met.append(str(failure))
+        return "loss"
+
+    steps: Any = in_turn(training())
+    assert [next(steps), next(steps), steps.send(1)] == [TURN, "values", TURN]
+    assert met == []
+    assert [steps.send(None), met] == ["more", [1]]
+    assert steps.throw(ValueError("refused")) is TURN
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert (end.value.value, met) == ("loss", [1, "refused"])
 
 
 class Ensemble:

@@ -26,8 +26,8 @@ from wengert.run.loops import Failure
 from wengert.run.threads.autotune import SpeculationTuner, functions_of
 from wengert.run.threads.pool import ONE_TASK, Spawned, ThreadPool
 
-STOPS: Final[frozenset[type]] = frozenset({Wait, WaitShared, Fork, Settling})
-EARLY_STOPS: Final = STOPS | {Turn, Shared, Within}
+STOPS: Final[frozenset[type]] = frozenset({Wait, WaitShared, Fork})
+_TURNS: Final[frozenset[type]] = frozenset({Turn, Shared, Within})
 
 
 class Waves:
@@ -43,7 +43,7 @@ class Waves:
         if sources and not self._tuner.pays(of):
             return False
         for fiber in fibers:
-            fiber.stops = EARLY_STOPS
+            fiber.stops = STOPS | _TURNS
         alone = self._pool.run([lambda: Spawned(fiber.go for fiber in fibers)], ONE_TASK, deferred=True)
         for fiber in fibers:
             fiber.stops = STOPS
@@ -169,7 +169,7 @@ class Scheduler:
             self.ready.clear()
             gone = self._together(fibers)
             for fiber in fibers:
-                if not gone or (fiber.asked is not None and fiber.asked.__class__ not in STOPS):
+                if not gone or fiber.asked.__class__ in _TURNS:
                     before, self.current = self.current, fiber
                     try:
                         fiber.go()

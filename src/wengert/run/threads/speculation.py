@@ -19,7 +19,7 @@ from typing import Any, Final
 from wengert.arrays import Value, all_quiet
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Shared, Within
-from wengert.control.machine import Branch, Settling
+from wengert.control.machine import Branch
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
@@ -41,7 +41,7 @@ class Early(Context):
     __slots__ = ()
 
 
-STOPS: Final[frozenset[type]] = frozenset({Turn, Wait, Fork, Shared, Within, Settling})
+STOPS: Final[frozenset[type]] = frozenset({Turn, Wait, Fork, Shared, Within})
 
 
 class Speculation:
