@@ -24,7 +24,7 @@ from wengert.plugins.nesterov import Nesterov
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.rate import SGD, LearningRate
 from wengert.plugins.rmsprop import RMSprop
-from wengert.plugins.rules import merged_rules
+from wengert.plugins.rules import Backend, merged_rules
 from wengert.plugins.schedule import LearningRateSchedule
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Adagrad",
     "Adam",
     "AdamW",
+    "Backend",
     "ClipByGlobalNorm",
     "Factory",
     "FailOnNonFinite",

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 from wengert.arrays import HOST, Namespace, Value
 from wengert.control import Context, Run, Steps
 from wengert.errors import ArgumentError
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import shown
-from wengert.graph.operation import CELL, Case, Operation, Rules, Signature
+from wengert.graph.operation import CELL, EXTERNAL, Case, Operation, Rules, Signature
+from wengert.graph.order import below
 from wengert.graph.watchers import Watcher, watchers_of
 from wengert.graph.weights import Weight
 from wengert.ops.families import operation_of
@@ -55,6 +57,10 @@ class Changed(Loops):
         self._arrays = arrays
         self._made: dict[Signature, Signature] = {}
 
+    def same(self, other: Changed) -> bool:
+        """Whether two mean the same."""
+        return self is other or (self._rules == other._rules and self._arrays is other._arrays)
+
     def forward(
         self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
     ) -> int:
@@ -89,6 +95,32 @@ class Changed(Loops):
             case.xp = self._arrays
             made.value, made.pulls = made.bound_to(case)
         return made
+
+
+BROUGHT: Final[WeakKeyDictionary[object, Changed]] = (
+    WeakKeyDictionary()
+)  # by settings; empty, it costs a run nothing
+
+
+def brought(usual: Loops, x: Expression) -> Loops:
+    """The loops that settings of weights below `x` bring, else the usual ones; those of an executor hold in any case.
+
+    Raises ArgumentError where they differ: a run has one meaning.
+    """
+    if not BROUGHT or (isinstance(usual, Changed) and not any(usual is loops for loops in BROUGHT.values())):
+        return usual
+    nodes, weights = below(x, ())
+    sources = [y for node in nodes if node.signature.mode == EXTERNAL for y in node.operands]
+    met = [*weights, *(y for y in sources if isinstance(y, Weight))]
+    found = {w: BROUGHT[w.settings] for w in met if w.settings in BROUGHT}
+    first = usual if isinstance(usual, Changed) else next(iter(found.values()), None)
+    for w, loops in found.items():
+        if first is not None and not loops.same(first):
+            raise ArgumentError(
+                f"the settings of {w!r} bring other rules or arrays than those which this run has followed before; run "
+                "them apart, or give the run an executor, as in run.Sequential(rules=..., arrays=...)"
+            )
+    return usual if first is None else first
 
 
 def _operation_of(public: object) -> Operation:

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from sys import getrefcount
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 from weakref import getweakrefcount
 
 from wengert.arrays import Value, all_quiet, keep_heap, one_like, shape_of
 from wengert.control import Context, Do, Run, Steps
 from wengert.differentiable import Tape
-from wengert.errors import ShapeError, combine, raise_all
+from wengert.errors import ArgumentError, ShapeError, combine, raise_all
 from wengert.graph.apply import resolve
 from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
@@ -67,6 +67,8 @@ class Evaluation(Tapes):
         *("snapshot", "trains", "update", "variables"),
     )
 
+    in_order: ClassVar[bool] = True  # whether nodes are computed one by one, or several at a time
+
     def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
         super().__init__(loops)
         self.snapshot = snapshot
@@ -81,6 +83,18 @@ class Evaluation(Tapes):
         self.resolved: dict[Node, Signature] = {}
         self.segments = SegmentRuns(None)
         self.update: Callable[[], Value] | None = None  # what is left of a program that goes back and commits
+
+    def following(self, loops: Loops) -> Self:
+        """This evaluation, which goes on by other loops from here on, if others are given."""
+        if loops is not self.loops:
+            if not self.in_order:
+                raise ArgumentError(
+                    "settings of weights that a run has met in a bind, or as one of several questions, bring rules or "
+                    "arrays; give the run Sequential(), or write the weights into the expression itself"
+                )
+            self.loops = loops
+            self.segments.stop()
+        return self
 
     def __enter__(self) -> Self:
         return self
@@ -427,6 +441,10 @@ class SegmentRuns:
     def close(self) -> None:
         """Let go of all; there will be no more."""
         self._last.clear()
+        self.stop()
+
+    def stop(self) -> None:
+        """Begin no more."""
         self._segments = None
 
     def forward(self, nodes: list[Node], evaluation: Evaluation, whole: bool) -> int:

@@ -27,7 +27,7 @@ from wengert.graph.store import STORE
 from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
-from wengert.run.careful import Changed, Changes, Watched
+from wengert.run.careful import Changed, Changes, Watched, brought
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.backward import BackwardPrograms
 from wengert.run.compiled.plans import WORTH, Plans, answer
@@ -74,11 +74,13 @@ class Engine:
     of_run: Callable[[Run, Engine], RunsOwn] = _in_order
     backward: BackwardPrograms | None = None
 
-    def telling(self) -> Engine:
-        """This engine; while somebody watches, one without programs that tells each node."""
-        if not WATCHERS or not any(watcher.detailed for watcher in present()):
+    def telling(self, x: Expression | None = None) -> Engine:
+        """This engine; one without programs where settings below `x` bring rules, or somebody watches each node."""
+        loops = self.loops if x is None else brought(self.loops, x)
+        watched = bool(WATCHERS) and any(watcher.detailed for watcher in present())
+        if loops is self.loops and not watched:
             return self
-        return Engine(loops=self.loops, evaluations=Watched)
+        return Engine(loops=loops, evaluations=Watched if watched else Evaluation)
 
     def begin(self, snapshot: int, goes_back: bool = True) -> Evaluation:
         """A new evaluation."""
@@ -87,17 +89,21 @@ class Engine:
         evaluation.goes_back = goes_back
         return evaluation
 
-    def evaluation(self, context: Context, goes_back: bool = False) -> Evaluation:
+    def evaluation(
+        self, context: Context, goes_back: bool = False, x: Expression | None = None
+    ) -> Evaluation:
         """The evaluation that this part of the run belongs to; the run's own where there is none.
 
+        `x`: what it will evaluate, which may bring rules.
         `goes_back`: one that keeps what deltas need, and that commits those of weights, which a prediction's does not.
         """
         around, made = context.environment, self.of_run
         if isinstance(around, Evaluation):
             if around.trains or isinstance(around, RunsOwn) or not goes_back:
-                return around
+                return around if x is None else around.following(brought(around.loops, x))
             made = _in_order
-        return context.run.local(OWN, partial(made, context.run, self))
+        own = context.run.local(OWN, partial(made, context.run, self))
+        return own if x is None else own.following(brought(own.loops, x))
 
 
 class Interpreter:
@@ -110,8 +116,8 @@ class Interpreter:
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """The tape of an expression, alive until the run or the `nested` part around it ends."""
-        evaluation = self.engine.evaluation(context)
         x = lift_any(expression)
+        evaluation = self.engine.evaluation(context, x=x)
         if evaluation.variables is not None:
             x = evaluation.variables(x)
         if isinstance(evaluation, RunsOwn) and x.kind.trainable:
@@ -129,7 +135,7 @@ class Interpreter:
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """The data of an expression in the present run: what `await` gives."""
         x = lift_any(expression)
-        evaluation = self.engine.evaluation(context)
+        evaluation = self.engine.evaluation(context, x=x)
         value = yield from evaluation.evaluate(x, context)
         return given(value, x.kind, evaluation.buffers)
 
@@ -138,26 +144,26 @@ class Interpreter:
         x, refs = _taken(expression)
         if context.whole or refs:
             return self._reading(_predict, x, context, refs)
-        return part_predicted(self.engine.evaluation(context), x, context)
+        return part_predicted(self.engine.evaluation(context, x=x), x, context)
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """The loss before the update; at the end of the run one commit for every weight that a delta reached."""
         if not isinstance(loss, Also):
             x = lift_any(loss)
             if context.whole:
-                return STORE.training(partial(_train, x, (), context, self.engine.telling()))
-            return part_trained(self.engine.evaluation(context, goes_back=True), x, context)
+                return STORE.training(partial(_train, x, (), context, self.engine.telling(x)))
+            return part_trained(self.engine.evaluation(context, goes_back=True, x=x), x, context)
         return self._train_also(loss, context)
 
     def _train_also(self, asked: Also, context: Context) -> Steps[Any]:
         """The loss, and the values of a structure beside it."""
         also, rebuild = asked.outputs()
         if context.whole and not context.followed:
-            work = partial(_train, asked.root, also, context, self.engine.telling())
+            work = partial(_train, asked.root, also, context, self.engine.telling(asked.root))
             found = yield from STORE.training(work)
             loss, *values = found if also else (found,)
         else:
-            evaluation = self.engine.evaluation(context, goes_back=True)
+            evaluation = self.engine.evaluation(context, goes_back=True, x=asked.root)
             loss = yield from part_trained(evaluation, asked.root, context)
             values = []
             for x in also:
@@ -170,7 +176,7 @@ class Interpreter:
         wanted = cast("Wanted", wrt)  # `gradients` has checked it; a weight is what it stores
         if context.whole or refs or not all(isinstance(target, Weight) for target in wanted.targets):
             return _rebuilt(wanted, self._reading(partial(_gradients, wanted), x, context, refs))
-        evaluation = self.engine.evaluation(context, goes_back=True)
+        evaluation = self.engine.evaluation(context, goes_back=True, x=x)
         return _rebuilt(wanted, part_gradients(evaluation, x, wanted.targets, context))
 
     def ahead(self, expression: object, context: Context, bell: Bell, /) -> None:
@@ -184,7 +190,7 @@ class Interpreter:
         self, question: Callable[..., Steps[A]], x: Expression, context: Context, refs: Refs
     ) -> Steps[A]:
         """The steps of a question that has an evaluation of its own, on the snapshot of the run around it."""
-        engine = self.engine.telling()
+        engine = self.engine.telling(x)
         if context.whole:
             return STORE.reading(partial(question, x, context, engine, refs))
         snapshot = self.engine.evaluation(context).snapshot

@@ -236,6 +236,8 @@ class Batching(Evaluation):
     """The values and deltas of one run, round by round."""
 
     # a class with room for attributes, so that a run without an own evaluation can be one of both kinds
+    in_order = False
+
     def __init__(
         self,
         schedules: ScheduleCache,

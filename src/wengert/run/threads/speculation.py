@@ -241,6 +241,7 @@ class SpeculativeEvaluation(Evaluation):
     # a class with room for attributes, so that a run without an own evaluation can be one of both kinds
     ahead: Speculation | None = None  # now at work
     apart = False  # something has gone ahead in this run
+    in_order = False
     lasts = False  # so that deltas are worth several threads, too
 
     def __init__(self, pool: ThreadPool, tuner: SpeculationTuner, snapshot: int, loops: Loops) -> None:
