@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks import columns, directions, extended, images, lengths, overhead, table_one, treebank, trees
+from benchmarks import (
+    columns,
+    directions,
+    extended,
+    images,
+    lengths,
+    norms,
+    overhead,
+    table_one,
+    treebank,
+    trees,
+)
 from benchmarks.workload import Workload
 
 WORKLOADS: Final[dict[str, Workload]] = {
@@ -17,6 +28,7 @@ WORKLOADS: Final[dict[str, Workload]] = {
         overhead.WORKLOADS,
         lengths.WORKLOADS,
         extended.WORKLOADS,
+        norms.WORKLOADS,
         columns.WORKLOADS,
         images.WORKLOADS,
         trees.WORKLOADS,

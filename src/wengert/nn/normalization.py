@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Generic, final
+from typing import Any, Generic, TypeAlias, final
 
-from wengert.arrays import Dv, S, T
+from wengert.arrays import Dv, S, Shape, T
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight, Buffer
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import as_layer, check_made, check_weight, misfit, shape_of, with_last_axis
 from wengert.nn.dims import N, Width
 from wengert.nn.making import Beginning
 from wengert.nn.seeded import Seeded, Seeds
-from wengert.ops import mean, reshape, sqrt, square, var
+from wengert.ops import mean, reshape, sqrt, square
 from wengert.ops.buffers import with_update
 from wengert.plugins import Plugin
+
+Features: TypeAlias = ArrayOperand[Any, T, Dv]  # Any: (Width,), or that and axes of 1
 
 
 @final
@@ -165,27 +167,23 @@ class BatchNorm(Seeded, Generic[Width, T, Dv]):
             text = "a shape that only the run tells" if shape is None else shape
             raise misfit("BatchNorm", f"expected axis 1 of size {width}, got {text}")
         if seed is None:
-            return self._normal(layer, self.mean, self.variance)
+            return self._scaled(layer - self._aligned(self.mean, shape), self.variance)
         count = math.prod(shape) // width
         if count < 2:
             raise misfit("BatchNorm", f"one value of each feature has no variance to train with, got {shape}")
         axes = 0 if len(shape) == 2 else (0, *range(2, len(shape)))
-        average, variance = mean(layer, axis=axes), var(layer, axis=axes)
-        y = self._normal(layer, average, variance)
-        y = with_update(y, self.mean, average, rate=self.rate)
+        average = mean(layer, axis=axes)
+        centred = layer - self._aligned(average, shape)
+        variance = mean(square(centred), axis=axes)
+        y = with_update(self._scaled(centred, variance), self.mean, average, rate=self.rate)
         return with_update(y, self.variance, variance * (count / (count - 1)), rate=self.rate)
 
-    def _normal(
-        self,
-        x: ArrayLayer[S, T, Dv],
-        average: ArrayOperand[Any, T, Dv],  # Any in both: (Width,)
-        variance: ArrayOperand[Any, T, Dv],
-    ) -> ArrayLayer[S, T, Dv]:
-        ones = (1,) * (len(x.shape) - 2)
-
-        def aligned(of: ArrayOperand[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
-            return reshape(of, (-1, *ones)) if ones else reshape(of, (-1,))
-
-        factor = self.scale / sqrt(variance + self.eps)
-        y: ArrayLayer[S, T, Dv] = (x - aligned(average)) * aligned(factor) + aligned(self.offset)
+    def _scaled(self, centred: ArrayLayer[S, T, Dv], variance: Features[T, Dv]) -> ArrayLayer[S, T, Dv]:
+        factor = self._aligned(self.scale / sqrt(variance + self.eps), centred.shape)
+        y: ArrayLayer[S, T, Dv] = centred * factor + self._aligned(self.offset, centred.shape)
         return y
+
+    @staticmethod
+    def _aligned(of: Features[T, Dv], shape: Shape) -> Features[T, Dv]:
+        """A number for each feature, as an array with the axes of `shape`."""
+        return of if len(shape) == 2 else reshape(of, (-1, *(1,) * (len(shape) - 2)))
