@@ -80,14 +80,9 @@ def closure_multiply(a: Closure, b: Closure) -> Closure:
 # -- 3. Something to do: the result of a push is an effect ---------------------------------------------------
 #
 # The push of a weight could change the weight. Not now, in the middle of somebody's arithmetic, but when it
-# is run: `UnitContinuation[None]` is such an effect. Two effects "add" by happening one after the other.
+# is run: `UnitContinuation[None]` is such an effect. Two effects add: both happen.
 
 Change = Callable[[float], wg.UnitContinuation[None]]
-
-
-def then(first: wg.UnitContinuation[None], second: wg.UnitContinuation[None]) -> wg.UnitContinuation[None]:
-    """Both effects, in turn."""
-    return first.flat_map(lambda _: second)
 
 
 class Effect(NamedTuple):
@@ -99,7 +94,7 @@ class Effect(NamedTuple):
 
 def effect_multiply(a: Effect, b: Effect) -> Effect:
     """As `closure_multiply`, of effects."""
-    return Effect(a.data * b.data, lambda x: then(a.change(b.data * x), b.change(a.data * x)))
+    return Effect(a.data * b.data, lambda x: a.change(b.data * x) + b.change(a.data * x))
 
 
 class Learning:
@@ -136,7 +131,7 @@ def literal(data: float) -> wg.Tape[float, float]:
 
 def tape_add(a: wg.Tape[float, float], b: wg.Tape[float, float]) -> wg.Tape[float, float]:
     """The offer goes to both."""
-    return wg.Tape(a.data + b.data, lambda delta: then(a.backward(delta), b.backward(delta)))
+    return wg.Tape(a.data + b.data, lambda delta: a.backward(delta) + b.backward(delta))
 
 
 def tape_multiply(
@@ -154,8 +149,8 @@ def tape_multiply(
 
     return wg.Tape(
         a.data * b.data,
-        lambda delta: then(
-            a.backward(delta.map(scaled("left", b.data))), b.backward(delta.map(scaled("right", a.data)))
+        lambda delta: (
+            a.backward(delta.map(scaled("left", b.data))) + b.backward(delta.map(scaled("right", a.data)))
         ),
     )
 

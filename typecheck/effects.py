@@ -119,6 +119,9 @@ def case_gather(
 
 def case_continuations(u: wg.UnitContinuation[int]) -> None:
     assert_type(u.map(str), wg.UnitContinuation[str])
+    nothing = wg.UnitContinuation.now(None)
+    assert_type(nothing + nothing, wg.UnitContinuation[None])
+    u + nothing  # E[misc]: Invalid self argument "UnitContinuation\[int\]"
     assert_type(u.flat_map(lambda n: wg.UnitContinuation.now([n])), wg.UnitContinuation[list[int]])
     assert_type(u.run(), int)
     u.flat_map(str)  # E[arg-type]: incompatible type "type\[str\]"

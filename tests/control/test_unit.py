@@ -74,6 +74,38 @@ def test_monad_laws(a: int, b: int) -> None:
     assert m.map(str).run() == m.flat_map(lambda n: now(str(n))).run()
 
 
+def test_effects_are_a_monoid_that_waits_together() -> None:
+    done: list[str] = []
+    resumes: list[Callable[[None], None]] = []
+
+    def effect(name: str) -> UnitContinuation[None]:
+        return UnitContinuation.delay(lambda: done.append(name))
+
+    def until(count: int) -> UnitContinuation[None]:  # the last to begin resumes all
+        def register(resume: Callable[[None], None]) -> None:
+            resumes.append(resume)
+            if len(resumes) == count:
+                for each in resumes:
+                    each(None)
+
+        return UnitContinuation.callback(register)
+
+    a, b, c, zero = effect("a"), effect("b"), effect("c"), now(None)
+    for both in ((a + b) + c, a + (b + c), zero + a + b + c + zero, sum((a, b, c), zero)):
+        done.clear()
+        assert both.run() is None
+        assert sorted(done) == ["a", "b", "c"], "each once"
+    (until(3) + (until(3) + until(3))).run()  # in turn, none would go on
+    deep = zero
+    for _ in range(10_000):
+        deep = deep + a
+    done.clear()
+    deep.run()
+    assert len(done) == 10_000
+    with pytest.raises(TypeError, match="unsupported operand"):
+        a + 1  # type: ignore[operator] # the misuse that is tested
+
+
 @pytest.mark.slow
 def test_s8_a_million_binds() -> None:
     unit = now(0)
