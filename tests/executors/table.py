@@ -421,7 +421,7 @@ def infinities(w: Weights) -> Graph:
 
 @program
 def averages_that_are_buffers(w: Weights) -> Graph:
-    """Of what two uses of a weight find, as one step; of a weight; and one that no loss depends on."""
+    """Of what three uses of a weight find, in cells too, as one step; of a weight; and one that no loss depends on."""
     a, seen, followed, silent = w(3, 2), w.buffer(2), w.buffer(3, 2), w.buffer(2)
 
     def normal(x: Layer) -> Layer:
@@ -429,8 +429,10 @@ def averages_that_are_buffers(w: Weights) -> Graph:
         average = wg.mean(h, axis=0)
         return wg.with_update(wg.tanh(h - average) + seen, seen, average, rate=0.25)
 
+    celled = wg.cell(normal)
+
     def graph(s: Step) -> Sequence[Layer]:
-        y = normal(s.array(4, 3)) - normal(s.array(4, 3))
+        y = normal(s.array(4, 3)) - celled(s.array(4, 3)) * celled(s.array(4, 3))
         stopped = wg.stop_gradient(wg.with_update(y, silent, wg.mean(y, axis=0)))
         return [wg.with_update(y, followed, a), wg.sum(followed), y + stopped, y - silent]
 
