@@ -82,7 +82,7 @@ def agrees(seed: int) -> None:
     assert found.keys() == wanted.keys()
     for i, total in found.items():
         cell.near(total, wanted[i])
-    assert launch.note is None
+    assert launch.reason is None
 
 
 @pytest.mark.parametrize("seed", [*range(12), 37, 48])  # sides of products that are views of others

@@ -44,16 +44,15 @@ def calls(x: Any) -> Iterator[tuple[Signature, list[Any]]]:  # Any: expressions,
             yield node.signature, operands
 
 
-def all_agree(x: Any, *, compiles: bool) -> None:  # Any: expressions
-    """Each launch below an expression, by its program or by its graph."""
+def all_agree(x: Any) -> None:  # Any: expressions
+    """Each launch below an expression."""
     for signature, operands in calls(x):
         for shared in product((True, False), repeat=len(operands)):
-            launch = Launch(signature, shared, compiles=compiles)
+            launch = Launch(signature, shared)
             for rows in ROWS:
                 agrees(signature, operands, shared, rows, launch)
             name = signature.operation.name
             assert launch.reason in (None, f"{name} {LOOPS.get(name)}")
-            assert launch.note is None
 
 
 def drawn(name: str, data: st.DataObject) -> Any:  # Any: expressions
@@ -75,22 +74,15 @@ def drawn_numbers(name: str, data: st.DataObject) -> Any:  # Any: expressions
 @pytest.mark.parametrize("name", EXAMPLES)
 @examples(4)
 @given(data=st.data())
-def test_rows_agree_by_graphs(name: str, data: st.DataObject) -> None:
-    all_agree(drawn(name, data), compiles=False)
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-@examples(3)
-@given(data=st.data())
-def test_rows_agree_by_programs(name: str, data: st.DataObject) -> None:
-    all_agree(drawn(name, data), compiles=True)
+def test_rows_agree(name: str, data: st.DataObject) -> None:
+    all_agree(drawn(name, data))
 
 
 @pytest.mark.parametrize("name", FLOATS)
 @examples(3)
-@given(data=st.data(), compiles=st.booleans())
-def test_rows_of_numbers_agree(name: str, data: st.DataObject, compiles: bool) -> None:
-    all_agree(drawn_numbers(name, data), compiles=compiles)
+@given(data=st.data())
+def test_rows_of_numbers_agree(name: str, data: st.DataObject) -> None:
+    all_agree(drawn_numbers(name, data))
 
 
 @pytest.mark.nightly
@@ -98,7 +90,7 @@ def test_rows_of_numbers_agree(name: str, data: st.DataObject, compiles: bool) -
 @examples(50)
 @given(data=st.data())
 def test_many_rows_agree(name: str, data: st.DataObject) -> None:
-    all_agree(drawn(name, data), compiles=True)
+    all_agree(drawn(name, data))
 
 
 def test_every_operation_of_wengerts_own_has_a_rule() -> None:

@@ -253,7 +253,7 @@ def test_a_launch_dies_with_its_signature() -> None:
             (h, c), kept = launch.forward(5, operands(of, 5), None, Workspace(5))
             launch.backward(5, kept, [h, None])
             launch.backward(5, launch.forward(5, operands(of, 5))[1], [h, c])
-    assert launch.note is None
+    assert launch.reason is None
     launch = None
     gc.collect()
     gc.disable()
@@ -313,7 +313,7 @@ def test_a_cell_of_a_users_operation_with_a_rule_has_a_Launch() -> None:
             (z,), own = definition.forward(rows, (x,))
             near(y, z)
             near(launch.backward(rows, kept, [g])[0], definition.backward(own, [g])[0])
-    assert launch.note is None
+    assert launch.reason is None
 
 
 def test_spans_that_follow_each_other_are_one() -> None:

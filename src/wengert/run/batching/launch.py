@@ -1,8 +1,8 @@
 """Launches: one operation or `@cell` for many rows at once, forward and backward.
 
 Knows: that a launch is made once for a signature and for which operands are shared, and then serves any number of
-rows, always in one way, so that a run has the bits of the next one: by a program; where none is for any number of
-rows, by its graph; or, without a batching rule, one row after the other, which is the meaning of every launch.
+rows, always in one way, so that a run has the bits of the next one: by a program, or, without a batching rule, one
+row after the other, which is the meaning of every launch.
 Refuses to know: which rows come together, and where their values lie.
 """
 
@@ -21,7 +21,6 @@ from wengert.graph.operation import Signature
 from wengert.graph.template import CellSignature, Parts
 from wengert.lazy import LazyDelta, dense
 from wengert.run.batching.kernel import (
-    BatchedGraph,
     BatchedKernel,
     NoBatchingRule,
     NoKernel,
@@ -30,7 +29,7 @@ from wengert.run.batching.kernel import (
     batched,
 )
 from wengert.run.batching.region import result_kinds
-from wengert.run.loops import Failure, Values, accumulate, backward, forward
+from wengert.run.loops import Failure, Values, backward, forward
 
 Row = tuple[Node, Values]  # the one node of a row, and what it has computed
 A = TypeVar("A")
@@ -132,10 +131,8 @@ class Rowwise:
         return total
 
 
-_MOST_GRAPHS: Final = 8  # one for each number of rows met lately
 _MOST_WORKSPACES: Final = 2  # kept for later runs
 _MOST_SPARE: Final = 4  # times as many rows as needed: what a kept workspace may have
-_BEFORE: Final = 0
 
 
 def launch_of(signature: Signature, shared: tuple[bool, ...]) -> Launch:
@@ -155,27 +152,20 @@ def launch_of(signature: Signature, shared: tuple[bool, ...]) -> Launch:
 
 
 class Launch:
-    """One operation or cell for many rows. `reason`: why it goes row by row, if it does.
+    """One operation or cell for many rows. `reason`: why it goes row by row, if it does."""
 
-    `note`: why it has no program, if it has none. It is asked for one unless `compiles` is false.
-    """
-
-    def __init__(self, signature: Signature, shared: tuple[bool, ...], *, compiles: bool = True) -> None:
+    def __init__(self, signature: Signature, shared: tuple[bool, ...]) -> None:
         self.signature = signature
         self.shared = shared
         self.reason: str | None = None
-        self.note: str | None = None
         self._rowwise: Rowwise | None = None
         self._kernel: BatchedKernel | None = None
         self._compiling = Lock()
-        self._graphs: dict[int, BatchedGraph] = {}
         self._workspaces: list[Workspace] = []
         try:
-            self._graph(2)
+            batched(signature, shared, 2)
         except NoBatchingRule as refusal:
-            self.reason = str(refusal)
-            self._rowwise = Rowwise(signature, shared)
-        self._asks = compiles and self._rowwise is None  # until it is known whether there is a program
+            self._without(str(refusal))
 
     def forward(
         self,
@@ -192,19 +182,13 @@ class Launch:
         In a `workspace` the launches of a run lie side by side; without `keep` nothing is left for backward.
         `each` calls rows, where they go one by one.
         """
-        if self._asks:
+        if self._kernel is None and self._rowwise is None:
             self._compile()
         if self._kernel is not None:
             return self._kernel.forward(rows, operands, out, workspace, keep)
-        if self._rowwise is not None:
-            results, kept = self._rowwise.forward(rows, operands, each)
-            return _into(results, out), kept
-        graph = self._graph(rows)
-        values: Values = dict(zip(graph.parameters, map(_dtyped, graph.parameters, operands), strict=True))
-        failed: dict[Expression, Failure] = {}
-        if forward(graph.nodes, values, failed) < len(graph.nodes):
-            raise combine(next(iter(failed.values())))
-        return _into(tuple(values[x] for x in graph.results), out), (graph, values)
+        assert self._rowwise is not None, "it has one of the two"
+        results, kept = self._rowwise.forward(rows, operands, each)
+        return _into(results, out), kept
 
     def backward(
         self, rows: int, kept: object, deltas: Sequence[Value | None], each: Each = one_by_one
@@ -217,22 +201,8 @@ class Launch:
         if isinstance(kept, Residuals):
             assert self._kernel is not None, "it has kept this"
             return self._kernel.backward(rows, kept, deltas)
-        if self._rowwise is not None:
-            assert isinstance(kept, list), "rows one by one have kept this"
-            return self._rowwise.backward(kept, deltas, each)
-        assert isinstance(kept, tuple), "a graph has kept this"
-        graph, values = kept
-        sent: Values = {}
-        for x, delta in zip(graph.results, deltas, strict=True):
-            if delta is not None:
-                accumulate(sent, x, delta)
-        failures: list[Exception] = []
-        backward(graph.nodes, values, sent, failures)
-        raise_all(failures)
-        return [
-            sent.get(x) if one else dense(sent.get(x))
-            for x, one in zip(graph.parameters, self.shared, strict=True)
-        ]
+        assert self._rowwise is not None and isinstance(kept, list), "rows one by one have kept this"
+        return self._rowwise.backward(kept, deltas, each)
 
     def workspace(self, rows: int) -> Workspace:
         """A workspace for so many rows that no other run uses now; `give_back` when the run is over."""
@@ -259,33 +229,21 @@ class Launch:
         )
 
     def _compile(self) -> None:
-        with self._compiling:  # whoever comes meanwhile waits: by its graph the bits might be others
-            if not self._asks:
+        with self._compiling:  # whoever comes meanwhile waits: row by row the bits might be others
+            if self._kernel is not None or self._rowwise is not None:
                 return
             able = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(self.signature))
             try:
                 self._kernel = BatchedKernel(self.signature, self.shared, able)
-                self._graphs.clear()
             except NoKernel as refusal:
-                self.note = str(refusal)
-            except Exception as failure:  # of a rule, on the numbers that a program is made with
-                self.note = f"{type(failure).__name__}: {failure}"
-            self._asks = False
+                self._without(str(refusal))
+            except Exception as failure:  # of a rule, on the symbols that a program is made with
+                self._without(f"{type(failure).__name__}: {failure}")
 
-    def _graph(self, rows: int) -> BatchedGraph:
-        found = self._graphs.get(rows)
-        if found is None:
-            found = batched(self.signature, self.shared, rows)
-            if len(self._graphs) >= _MOST_GRAPHS:
-                self._graphs.pop(next(iter(self._graphs)), None)
-            self._graphs[rows] = found
-        return found
-
-
-def _dtyped(parameter: Expression, x: Value) -> Value:
-    """Rows of Python numbers take on the dtype of what they meet, as each of them does."""
-    dtype = parameter.kind.dtype
-    return x.astype(dtype) if dtype is not None and getattr(x, "dtype", dtype) != dtype else x
+    def _without(self, reason: str) -> None:
+        """Go row by row."""
+        self.reason = reason
+        self._rowwise = Rowwise(self.signature, self.shared)
 
 
 def _into(results: tuple[Value, ...], out: Sequence[Value | None] | None) -> tuple[Value, ...]:
