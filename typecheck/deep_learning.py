@@ -101,6 +101,21 @@ def case_associated_types() -> None:  # T10, D106
     takes_any(Table(), table)
 
 
+def case_evidence_for_what_is_built_in(
+    x: wg.ArrayWeight[tuple[int], np.float32], d: wg.DoubleWeight, f: wg.FloatLayer
+) -> None:
+    assert_type(data_of(2.0, wg.double_evidence), wg.Do[float])
+    assert_type(data_of(d, wg.double_evidence), wg.Do[float])
+    assert_type(takes_double(d * 2.0, wg.double_evidence), wg.Do[float])
+    assert_type(data_of(f, wg.float_evidence), wg.Do[np.float32])
+    assert_type(data_of(np.float32(1.0), wg.float_evidence), wg.Do[np.float32])
+    assert_type(data_of(x, wg.array_evidence), wg.Do[wg.Array[tuple[int], np.float32, wg.Cpu]])
+    takes_array(x, wg.array_evidence)
+    takes_array(Picture(), picture)  # evidence of numpy's arrays, as everybody writes it
+    data_of(f, wg.double_evidence)  # E
+    takes_double("a", wg.double_evidence)  # E
+
+
 def case_a_witness_of_another_column_is_refused() -> None:  # T11
     takes_double(Picture(), picture)  # E[arg-type]: incompatible type "Instance\[Picture, ndarray\[.*"
     takes_double(Table(), table)  # E[arg-type]: incompatible type "Instance\[Table, list\[float\], Sparse\]"

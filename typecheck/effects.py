@@ -106,12 +106,23 @@ def case_tapes_are_values(tape: wg.Tape[float, float]) -> None:  # T5
 
 
 def case_gather(
-    a: wg.Do[int], b: wg.Do[str], c: wg.Do[bool], d: wg.DoubleLayer, w: wg.FloatWeight
+    a: wg.Do[int],
+    b: wg.Do[str],
+    c: wg.Do[bool],
+    d: wg.DoubleLayer,
+    w: wg.FloatWeight,
+    several: list[wg.Do[str]],
 ) -> None:  # T7
     assert_type(wg.gather(a, b), wg.Do[tuple[int, str]])
     assert_type(wg.gather(a, b, c), wg.Do[tuple[int, str, bool]])
     assert_type(wg.gather(d, d), wg.Do[tuple[float, float]])
     assert_type(wg.gather(a, d, w), wg.Do[tuple[int, float, np.float32]])
+    assert_type(wg.gather(a, b, c, d, w, a), wg.Do[tuple[int, str, bool, float, np.float32, int]])
+    assert_type(
+        wg.gather(a, b, c, d, w, a, b, c), wg.Do[tuple[int, str, bool, float, np.float32, int, str, bool]]
+    )
+    assert_type(wg.gather(a, a, a, a, a, a, a, a, a), wg.Do[tuple[int, ...]])
+    assert_type(wg.gather(*several), wg.Do[tuple[str, ...]])
     pair = (a, b)
     assert_type(wg.gather(*pair), wg.Do[tuple[int, str]])
     wg.gather(a, 1)  # E[call-overload]: matches argument types "Do\[int\]", "int"

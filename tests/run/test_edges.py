@@ -191,6 +191,21 @@ def test_a_copy_of_a_weight_has_data_and_state_of_its_own() -> None:
     assert twin.data.tolist() == w.data.tolist(), "the velocity went along"
 
 
+def test_evidence_for_what_is_built_in_gives_the_tape_that_operations_read() -> None:
+    w, f = SETTINGS.double_weight(2.0), SETTINGS.float_weight(3.0)
+    x = SETTINGS.array_weight(np.ones((2, 3)))
+    cases: list[tuple[Any, Any]] = [  # Any: evidence of each column
+        *[(y, wg.double_evidence) for y in (2.0, w, w * 1.0)],
+        *[(y, wg.float_evidence) for y in (np.float32(3.0), f, f * 1.0)],
+        *[(y, wg.array_evidence) for y in (np.ones((2, 3)), x, x * 1.0)],
+    ]
+    for of, witness in cases:
+        assert np.array_equal(witness.forward(of).map(lambda tape: tape.data).run(), wg.predict(of).run())
+    sent = wg.double_evidence.forward(w).map(lambda tape: tape.backward(Do.now(3.0)).run())
+    sent.run()
+    assert w.data == -1.0, "a step"
+
+
 def test_unary_plus_is_the_expression() -> None:
     w, x = SETTINGS.double_weight(2.0), SETTINGS.array_weight(np.ones(3))
     assert (+w).predict().run() == 2.0 and (+wg.exp(x)).shape == (3,)

@@ -22,6 +22,9 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
+F = TypeVar("F")
+G = TypeVar("G")
+H = TypeVar("H")
 
 
 class Gather(Do[A]):
@@ -66,7 +69,27 @@ def gather(a: Awaits[A], b: Awaits[B], c: Awaits[C], d: Awaits[D], /) -> Do[tupl
 def gather(
     a: Awaits[A], b: Awaits[B], c: Awaits[C], d: Awaits[D], e: Awaits[E], /
 ) -> Do[tuple[A, B, C, D, E]]: ...
-# Six at least: with fewer in the signature, a call of two would match this too, and where a type holds `Any`
+@overload
+def gather(
+    a: Awaits[A], b: Awaits[B], c: Awaits[C], d: Awaits[D], e: Awaits[E], f: Awaits[F], /
+) -> Do[tuple[A, B, C, D, E, F]]: ...
+@overload
+def gather(
+    a: Awaits[A], b: Awaits[B], c: Awaits[C], d: Awaits[D], e: Awaits[E], f: Awaits[F], g: Awaits[G], /
+) -> Do[tuple[A, B, C, D, E, F, G]]: ...
+@overload
+def gather(
+    a: Awaits[A],
+    b: Awaits[B],
+    c: Awaits[C],
+    d: Awaits[D],
+    e: Awaits[E],
+    f: Awaits[F],
+    g: Awaits[G],
+    h: Awaits[H],
+    /,
+) -> Do[tuple[A, B, C, D, E, F, G, H]]: ...
+# Nine at least: with fewer in the signature, a call of two would match this too, and where a type holds `Any`
 # mypy answers `Any` to two matches. A list with a star matches it all the same.
 @overload
 def gather(
@@ -76,6 +99,9 @@ def gather(
     d: Awaits[A],
     e: Awaits[A],
     f: Awaits[A],
+    g: Awaits[A],
+    h: Awaits[A],
+    i: Awaits[A],
     /,
     *more: Awaits[A],
 ) -> Do[tuple[A, ...]]: ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar, overload
+from typing import Any, Final, Generic, TypeAlias, TypeVar, overload
 
 from wengert.arrays import Array, Cpu, Dv, Float32, Floating, Host, S, T
 from wengert.control import Do
@@ -28,7 +28,7 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.kinds import Role
 from wengert.graph.node import Node
-from wengert.graph.operand import BUILT_IN, LITERAL, external, lift_any, shown
+from wengert.graph.operand import BUILT_IN, LITERAL, external, lift_any, shown, tape_do
 from wengert.site import user_position
 
 ANYTHING: object = Any  # a class since Python 3.11, of which nothing is an instance
@@ -67,6 +67,35 @@ class Instance(Generic[X, D, E]):
     def __call__(self, x: X, /) -> Any:  # Any: typed by the overloads
         """The layer of one value."""
         return external(x, kind_from_data(self.implementation.data, Role.LAYER))
+
+
+class DoubleEvidence:
+    """Evidence for what a `DoubleExpression` is: floats, weights, layers, and whatever has such a `forward`."""
+
+    def forward(self, x: DoubleExpression, /) -> Do[Tape[float, float]]:
+        """The tape of one value."""
+        return tape_do(x)
+
+
+class FloatEvidence:
+    """Evidence for what a `FloatExpression` is."""
+
+    def forward(self, x: FloatExpression, /) -> Do[Tape[Float32, Float32]]:
+        """The tape of one value."""
+        return tape_do(x)
+
+
+class ArrayEvidence:
+    """Evidence for what an `ArrayExpression` is."""
+
+    def forward(self, x: ArrayExpression[S, T, Dv], /) -> Do[Tape[Array[S, T, Dv], Array[S, T, Dv]]]:
+        """The tape of one value."""
+        return tape_do(x)
+
+
+double_evidence: Final = DoubleEvidence()
+float_evidence: Final = FloatEvidence()
+array_evidence: Final = ArrayEvidence()
 
 
 def register(cls: type[X]) -> Callable[[Callable[[X], Do[Tape[D, E]]]], Instance[X, D, E]]:
