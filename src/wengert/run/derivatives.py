@@ -18,7 +18,7 @@ from wengert.graph.apply import apply
 from wengert.graph.kinds import Role, with_role
 from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import LITERAL, lift_any
-from wengert.graph.operation import EXTERNAL, UNRESOLVED, Case, Rule, Signature
+from wengert.graph.operation import EXTERNAL, UNRESOLVED, Case, Signature
 from wengert.graph.order import below
 from wengert.graph.template import PARAMETER
 from wengert.graph.weights import Weight
@@ -26,8 +26,6 @@ from wengert.program.derive import Op, Slot, capture, reverse
 from wengert.run.loops import accumulate, operand_deltas
 from wengert.site import user_position
 from wengert.symbolic import Symbol, Symbolic, constant, fitted
-
-Pulls = tuple[tuple[int, Rule], ...]
 
 
 def derivatives(who: str, loss: Expression, targets: Sequence[Expression]) -> tuple[Expression, ...]:
@@ -66,7 +64,7 @@ class _Walk:
             self._lead(op)
         self.deltas: dict[Slot, Symbol] = {}
         self.taken: dict[Slot, Symbol] = {}
-        self.pulls: dict[Signature, Pulls] = {}
+        self.bound: dict[Signature, Signature] = {}
         self.node: Node | None = None  # whose turn it is
         self.before = _Before(0)  # the nodes from before its turn
         if slots[loss] in self.wanted:
@@ -140,7 +138,7 @@ class _Walk:
             return
         operands = list(map(self._operand, op.inputs))
         y, arguments = Symbol(self.made[op.out]), list(map(_symbol, operands))
-        for index, delta in operand_deltas(self._pulls_of(op.signature), g, y, arguments):
+        for index, delta in operand_deltas(self._symbolic(op.signature), g, y, arguments):
             if op.inputs[index] in self.wanted:
                 try:
                     yield op.inputs[index], fitted(delta(), operands[index].kind)
@@ -154,13 +152,14 @@ class _Walk:
         for each in made:  # who asks where it was built means the operation whose derivative it is
             each.code, each.offset = node.code, node.offset
 
-    def _pulls_of(self, signature: Signature) -> Pulls:
-        """The derivative rules, bound to the functions of expressions."""
-        found = self.pulls.get(signature)
+    def _symbolic(self, signature: Signature) -> Signature:
+        """The signature whose derivative rules are bound to the functions of expressions."""
+        found = self.bound.get(signature)
         if found is None:
             case = Case(signature.kinds, signature.kind)
             case.xp = Symbolic(signature.kind.device)
-            found = self.pulls[signature] = signature.bound_to(case, lazily=False)[1]
+            found = self.bound[signature] = signature.copy()
+            _, found.pulls = signature.bound_to(case, lazily=False)
         return found
 
     def _arrived(self, target: Expression) -> Symbol | None:

@@ -342,7 +342,7 @@ class Evaluation(Tapes):
                         self.add(x, d)
             return
         arguments = arguments_of(node, signature, self.values)
-        for index, delta in operand_deltas(signature.pulls, g, self.values[node], arguments):
+        for index, delta in operand_deltas(signature, g, self.values[node], arguments):
             x = node.operands[index]
             if x in self.tapes and x not in self.wanted:
                 self.lazy.setdefault(x, []).append(partial(asked_for, delta, node, arguments))

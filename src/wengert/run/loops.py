@@ -8,9 +8,10 @@ Refuses to know: binds, open kinds, who waits; a node that needs such care stops
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any, Final, Literal, NamedTuple
 
 from wengert.arrays import Value, all_quiet, dtype_of, is_array, shape_of
@@ -26,7 +27,6 @@ from wengert.graph.operation import (
     NODE_CONSTANT,
     NODE_NODE,
     UNARY,
-    Rule,
     Signature,
 )
 from wengert.graph.order import PORTION
@@ -167,16 +167,20 @@ def backward(
 
 
 def operand_deltas(
-    pulls: Iterable[tuple[int, Rule]], g: Value, y: Value, arguments: Sequence[Value]
-) -> Iterator[tuple[int, Callable[[], Value]]]:
+    signature: Signature, g: Value, y: Value, arguments: Sequence[Value]
+) -> list[tuple[int, Callable[[], Value]]]:
     """For each operand of a node that gets a delta its index and that delta, computed if it is asked for."""
-    for index, pull in pulls:
-        yield index, partial(pull, g, y, *arguments)
+    return [(index, partial(pull, g, y, *arguments)) for index, pull in signature.pulls]
 
 
 def accumulate(deltas: Values, x: Any, delta: Value) -> None:  # Any: expressions, and places of a program
     """Add to what has arrived at `x`."""
-    deltas[x] = deltas[x] + delta if x in deltas else delta
+    deltas[x] = total(deltas.get(x), delta)
+
+
+def total(arrived: Value | None, delta: Value) -> Value:
+    """The sum of what has arrived, which may be nothing, and one more delta."""
+    return delta if arrived is None else arrived + delta
 
 
 class Inside(NamedTuple):
@@ -213,8 +217,11 @@ def left(
     inner: Values
     template, inner = values[Inside(node)]
     deltas: Values = {}
-    for index, delta in ({0: g} if template.single else g.arrived).items():
-        accumulate(deltas, template.results[index], delta)
+    if template.single:
+        deltas[template.results[0]] = g
+    else:
+        for index, delta in g.arrived.items():
+            accumulate(deltas, template.results[index], delta)
     failures: list[Exception] = []
     loop = backward if inside is None else inside.backward
     loop(template.nodes, inner, deltas, failures)
@@ -297,10 +304,7 @@ def asked_for(delta: Callable[[], Value], node: Node, arguments: tuple[Value, ..
 def summed(thunks: list[Callable[[], Value]]) -> Value:
     """Sum of the deltas of all consumers."""
     with all_quiet():
-        total = thunks[0]()
-        for thunk in thunks[1:]:
-            total = total + thunk()
-    return total
+        return reduce(add, [thunk() for thunk in thunks])
 
 
 # -- notes of failures: which operation, on what operands, written where (S7) ------------------------

@@ -105,7 +105,7 @@ def _origin_of_delta(evaluation: Evaluation, loss: Expression) -> Node | None:
             sent = list(left(node, g, values))
         else:
             arguments = arguments_of(node, signature, values)
-            found = operand_deltas(signature.pulls, g, values[node], arguments)
+            found = operand_deltas(signature, g, values[node], arguments)
             sent = [(node.operands[i], delta()) for i, delta in found]
         for x, delta in sent:
             if _broken(dense(delta)):

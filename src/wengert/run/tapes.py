@@ -41,7 +41,7 @@ from wengert.graph.order import below
 from wengert.graph.store import Ref
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, read_only
-from wengert.run.loops import Failure, Loops, accumulate, arguments_of, noted, summed
+from wengert.run.loops import Failure, Loops, arguments_of, noted, summed, total
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class Tapes:
     def add(self, x: Expression, delta: Value) -> None:
         """Add to what has arrived at `x`."""
         try:
-            accumulate(self.deltas, x, delta)
+            self.deltas[x] = total(self.deltas.get(x), delta)
         except ArgumentError as twice:
             twice.add_note(f"the delta of {x!r}, made at {x.site}")
             raise

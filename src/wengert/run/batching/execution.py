@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
-from operator import itemgetter
+from operator import add, itemgetter
 from time import perf_counter
 from typing import Any, Final, Protocol
 
@@ -32,7 +32,7 @@ from wengert.run.batching.launch import Each, Launch, launch_of, one_by_one, row
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import LaunchStep, Place, Read, Scatter, Schedule
-from wengert.run.loops import Values, entered, left, operand_deltas
+from wengert.run.loops import Values, entered, left, operand_deltas, total
 
 _launched = itemgetter(0)
 _ENOUGH: Final = 2  # times as many rows as the weight has: then a product is left as it is
@@ -344,7 +344,7 @@ class RegionRun:
             return
         y = self.row(step.writes[0][0], step.writes[0][1] + row)
         arguments = self._arguments(step, binding, row)
-        for i, computed in operand_deltas(signature.pulls, g, y, arguments):
+        for i, computed in operand_deltas(signature, g, y, arguments):
             yield to[i], computed()
 
 
@@ -499,7 +499,7 @@ class Backward:
         if not of.loose:
             deltas[row] += dense(delta)
         else:
-            deltas[row] = delta if deltas[row] is None else deltas[row] + delta
+            deltas[row] = total(deltas[row], delta)
 
     def _alone(self, number: int, step: LaunchStep, binding: Binding) -> None:
         ((table, first),) = step.writes
@@ -526,12 +526,10 @@ def _joined(deltas: Sequence[Value]) -> Value:
 
     Small products become one, because each touches the whole weight; a large one gains nothing and would be copied.
     """
-    total = deltas[0]
-    for delta in deltas[1:]:
-        total = total + delta
-    if not isinstance(total, LazyDelta) or len(total.terms) < 2:
-        return total
-    return LazyDelta(_fewer(total.terms), total.factor, total.rest)
+    found = reduce(add, deltas)
+    if not isinstance(found, LazyDelta) or len(found.terms) < 2:
+        return found
+    return LazyDelta(_fewer(found.terms), found.factor, found.rest)
 
 
 def _fewer(terms: Sequence[Term]) -> list[Term]:

@@ -35,6 +35,7 @@ from wengert.program.emit import Kernel
 from wengert.program.memory import Allocation, can_be_placed
 from wengert.program.program import Argument, Eqn, Var, at_rows, mapped, vars_in
 from wengert.program.simplify import Pieces, assembled, for_any_rows
+from wengert.run.loops import total
 
 _NUMBERS: Final = frozenset({Column.NUMBER, Column.DOUBLE, Column.FLOAT})
 _PARAMETER: Final = PARAMETER.signature((NUMBER,), ())
@@ -314,7 +315,7 @@ class BatchedKernel:
         if kept.own and kernel.joined:
             for i, delta in enumerate(kept.workspace.deltas(len(sent))):
                 if delta is not None:
-                    sent[i] = delta if sent[i] is None else sent[i] + delta
+                    sent[i] = total(sent[i], delta)
         return sent
 
 

@@ -9,6 +9,8 @@ Refuses to know: which rows come together, and where their values lie.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import add
 from threading import Lock
 from typing import Final, Protocol, TypeVar
 
@@ -125,10 +127,7 @@ class Rowwise:
             return None
         if not self.shared[index]:
             return rows_of(list(map(dense, present)))
-        total = present[0]
-        for d in present[1:]:
-            total = total + d
-        return total
+        return reduce(add, present)
 
 
 _MOST_WORKSPACES: Final = 2  # kept for later runs

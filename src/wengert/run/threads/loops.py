@@ -9,8 +9,8 @@ Refuses to know: tapes of users, which may do anything with a delta; plans, whic
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from operator import attrgetter, itemgetter
+from functools import partial, reduce
+from operator import add, attrgetter, itemgetter
 from typing import Final
 
 from wengert.arrays import Value, all_quiet
@@ -249,7 +249,7 @@ def _send(
             sums.send(x, place, dense(delta) if x in targets else delta)
         return
     arguments = arguments_of(node, signature, values)
-    for index, computed in operand_deltas(signature.pulls, g, values[node], arguments):
+    for index, computed in operand_deltas(signature, g, values[node], arguments):
         x = node.operands[index]
         if targets.get(x, x) is not None:
             sums.send(x, place, computed())
@@ -287,7 +287,4 @@ class Deltas:
 
 def _sum(sent: list[tuple[int, Value]]) -> Value:
     sent.sort(key=_position)
-    total = sent[0][1]
-    for _, delta in sent[1:]:
-        total = total + delta
-    return total
+    return reduce(add, [delta for _, delta in sent])
