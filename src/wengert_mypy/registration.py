@@ -11,13 +11,25 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import TypeAlias
 
-from mypy.nodes import CallExpr, Expression, FloatExpr, IntExpr, OpExpr, SliceExpr, StrExpr, TupleExpr
+from mypy.nodes import (
+    CallExpr,
+    Expression,
+    FloatExpr,
+    IntExpr,
+    NameExpr,
+    OpExpr,
+    SliceExpr,
+    StrExpr,
+    TupleExpr,
+    UnaryExpr,
+)
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import (
     AnyType,
     CallableType,
     Instance,
     LiteralType,
+    NoneType,
     Overloaded,
     Type,
     TypeOfAny,
@@ -75,6 +87,11 @@ def _is_foreign(t: Instance) -> bool:
     return not known and not t.type.fullname.startswith("builtins.")
 
 
+def _never(signature: CallableType) -> CallableType:
+    """A signature that no call fits, for an overload that is not meant."""
+    return changed(signature, arg_types=[], arg_kinds=[], arg_names=[])
+
+
 class Signature:
     """The signature of one call, or of one overload of it, before mypy compares arguments with it."""
 
@@ -92,6 +109,8 @@ class Signature:
         meant = reworded(self._ctx)
         if meant is not None:
             return meant
+        if self._all_of is not None and self._own and self._impossible():
+            return _never(self._ctx.default_signature)
         signature = self._worded(self._ctx.default_signature)
         raw: dict[int, tuple[Instance, Type]] = {}
         refused: set[int] = set()
@@ -132,6 +151,30 @@ class Signature:
         # which overload was meant nobody knows, and its result would only make more errors
         result = signature.ret_type if self._all_of is None else anything
         return changed(signature, arg_types=formals, ret_type=result)
+
+    def _impossible(self) -> bool:
+        """Tell whether this overload cannot be meant, so that mypy need not infer the arguments once more for it.
+
+        It would do so for calls within calls too, in time that is a power of how deep they are.
+        """
+        signature = self._ctx.default_signature
+        for i, given in enumerate(self._ctx.args):
+            if len(given) != 1:
+                continue
+            x, formal = given[0], get_proper_type(signature.arg_types[i])
+            if isinstance(formal, NoneType) and isinstance(x, IntExpr | TupleExpr | UnaryExpr):
+                return True
+            is_true = isinstance(x, NameExpr) and x.fullname == "builtins.True"
+            if is_true and isinstance(formal, LiteralType) and formal.value is False:
+                return True
+            if i == 0 and isinstance(x, CallExpr):
+                t = self._type(i, given)
+                fits = t is None or not t.type.has_base(EXPRESSION) or accepts(formal, t)
+                if not fits and any(
+                    len(o.arg_types) and accepts(o.arg_types[0], t) for o in self._overloads() if t
+                ):
+                    return True
+        return False
 
     def _worded(self, signature: CallableType) -> CallableType:
         """With `str` for a parameter that takes just the word which is given, as in `reduction="none"`.

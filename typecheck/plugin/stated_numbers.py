@@ -8,7 +8,7 @@ from given import L2, L3, x
 
 import wengert as wg
 from wengert.nn import Dropout
-from wengert.plugins import SGD, Adam, L2Regularization, LearningRate, Momentum
+from wengert.plugins import SGD, Adam, L2Regularization, LearningRate, Momentum, RMSprop
 
 RATE: Final = 20
 MEAN: Final = 0.2
@@ -19,7 +19,9 @@ def case_plugins_in_order() -> None:
 
     class Wrong(LearningRate, Adam): ...  # E[settings]: ^Wrong: LearningRate stands left of Adam
 
-    class Late(L2Regularization, SGD, Momentum): ...  # E[settings]: write `class Late\(L2Reg.*, SGD\)`
+    class Late(
+        L2Regularization, SGD, RMSprop
+    ): ...  # E[settings]: write `class Late\(L2Reg.*, RMSprop, SGD\)`
 
     class Never(Right, Adam): ...  # E[settings]: no order of its bases does that
 
