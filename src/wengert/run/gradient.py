@@ -216,7 +216,7 @@ def gradients(
 @overload  # Any: as above; this one for a dictionary that is written at the call
 def gradients(
     loss: Loss, /, wrt: dict[str, Inner | Trainable], *, at: Data | None = None
-) -> Gradients[dict[str, Any], dict[str, Any]]: ...
+) -> Gradients[Any, Any]: ...
 def gradients(
     loss: Loss, /, wrt: Any, *, at: Data | None = None
 ) -> Gradients[Any, Any]:  # Any: typed by the overloads
