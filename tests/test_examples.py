@@ -71,6 +71,23 @@ def test_guess_next_number_runs(capsys: Quiet) -> None:
     assert "trained robot says 45.0" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_derivatives_by_inputs_train(capsys: Quiet) -> None:
+    of_normal, of_slope, of_sine = example("by_inputs").main()
+    assert of_normal < 0.15
+    assert of_slope < 0.2
+    assert of_sine < 0.01
+    assert capsys.readouterr().out.count("off by") == 3
+
+
+def test_a_matched_score_has_the_exact_trace() -> None:
+    """Of s(x) = x A the trace is that of A, and the loss (‖x A‖²/2 + tr A) averaged over rows."""
+    module, a = example("by_inputs"), np.array([[0.5, 2.0], [-1.0, 0.25]], np.float64)
+    rows = np.random.default_rng(0).normal(size=(7, 2))
+    found = module.score_matching(lambda x: x @ a, rows).predict().run()
+    assert found == pytest.approx(np.mean(np.sum((rows @ a) ** 2, axis=1)) / 2.0 + np.trace(a), rel=1e-12)
+
+
 def test_poly_fn_has_one_value_in_all_mixes() -> None:  # D49, D107
     module = example("poly_fn")
     mixes = dict(module.all_mixes())

@@ -23,21 +23,21 @@ from wengert.plugins import SGD
 SETTINGS = SGD(learning_rate=0.1)
 X = np.random.default_rng(0).normal(size=(4, 3))
 V = np.random.default_rng(1).normal(size=(3, 3))
-Any2 = Any  # of expressions and data of every type
+Expr = Any  # of expressions and data of every type
 
 
 @wg.cell
-def halves(a: Any2, b: Any2) -> tuple[Any2, Any2]:
+def halves(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     return wg.tanh(a @ b), wg.sin(a)
 
 
 @wg.cell
-def nested(a: Any2, b: Any2) -> Any2:
+def nested(a: Expr, b: Expr) -> Expr:
     left, right = halves(a, b)
     return wg.sum(left * wg.cos(right @ b))
 
 
-def plain(a: Any2, b: Any2) -> Any2:
+def plain(a: Expr, b: Expr) -> Expr:
     return wg.sum(wg.tanh(a @ b) * wg.cos(wg.sin(a) @ b))
 
 
@@ -48,7 +48,7 @@ async def dynamic(a: wg.ArrayLayer[Any, np.float64]) -> wg.ArrayLayer[tuple[()],
     return wg.sum(wg.square(a)) if total > -1e6 else wg.sum(a)
 
 
-LOSSES: dict[str, Callable[[Any2, Any2], Any2]] = {
+LOSSES: dict[str, Callable[[Expr, Expr], Expr]] = {
     "operations": plain,
     "cells": nested,
     "a bind": lambda a, b: dynamic(wg.sin(a)) + plain(a, b),
@@ -145,8 +145,8 @@ def test_at_other_data() -> None:
 
 
 class Pair(NamedTuple):
-    a: Any2
-    b: Any2
+    a: Expr
+    b: Expr
 
 
 @dataclass(frozen=True)
@@ -156,14 +156,14 @@ class Model:
     by_name: dict[str, Any]
     rate: float = 0.5
     name: str = "model"
-    none: Any2 = None
+    none: Expr = None
     checked: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         assert isinstance(self.body, nn.Linear), "a constructor is not asked about derivatives"
         self.checked.append(1)
 
-    def __call__(self, x: Any2) -> Any2:
+    def __call__(self, x: Expr) -> Expr:
         y = self.body(x)
         for part in self.parts:
             y = y * part
@@ -208,12 +208,12 @@ def test_structures_of_every_kind() -> None:
     pair: Any = wg.gradients(loss, Pair(a, (b, None))).run()
     assert pair == Pair(12.0, (4.0, None))
     assert type(pair) is Pair
-    mixed: list[Any2] = [a, {"b": [b]}]
+    mixed: list[Expr] = [a, {"b": [b]}]
     assert wg.gradients(loss, mixed).run() == [12.0, {"b": [4.0]}]
     ordered = wg.gradients(loss, OrderedDict(b=b, a=a)).run()
     assert list(ordered.items()) == [("b", 4.0), ("a", 12.0)]
     assert wg.gradients(loss, {a: a, b: b}).run() == {a: 12.0, b: 4.0}
-    nothing: tuple[Any2, ...] = ((), [], {})
+    nothing: tuple[Expr, ...] = ((), [], {})
     assert [wg.gradients(loss, x).run() for x in nothing] == [*nothing]
 
 
@@ -265,7 +265,7 @@ def test_beside_other_questions() -> None:
 
 def test_a_question_crosses_a_process_boundary() -> None:
     x = wg.lift(3.0)
-    wrt: Any2 = {"x": x, "rest": [1]}  # what has no derivative stays
+    wrt: Expr = {"x": x, "rest": [1]}  # what has no derivative stays
     question = wg.gradients(x * x, wrt)
     sent = cloudpickle.loads(cloudpickle.dumps(question))
     assert sent.run() == {"x": 6.0, "rest": [1]}

@@ -84,6 +84,9 @@ O = TypeVar("O")
 Y = TypeVar("Y")
 # Any, as defaults: where only the element type matters, `ScalarOperand[T]` is enough
 N = TypeVar("N", bound=Floating)
+U = TypeVar(
+    "U", bound=tuple[int, ...], default=Any
+)  # a shape: of data and of deltas, so that it is invariant
 X = TypeVar("X", default=Any)
 L = TypeVar("L", default=Any)
 
@@ -308,6 +311,23 @@ class FloatLayer(FloatOperand, Node):
         return made_from(cls, do, kind(Column.FLOAT, (), FLOAT32, "cpu", Role.LAYER))
 
 
+if TYPE_CHECKING:
+
+    class _TapeData:
+        """The descriptor of `data`: the exact array type by device, which a field cannot state."""
+
+        @overload
+        def __get__(self, tape: ArrayTape[S, T, Cpu], cls: object) -> HostArray[S, T]: ...
+        @overload
+        def __get__(self, tape: ArrayTape[S, T, Gpu], cls: object) -> GpuArray[S, T]: ...
+        def __get__(self, tape: Any, cls: object) -> Any: ...  # Any: typed by the overloads
+
+    class ArrayTape(Tape[Array[U, T, Dv], Array[U, T, Dv]], Generic[U, T, Dv]):
+        """A tape whose data are numpy's or cupy's own array, for checkers: when it runs it is a `Tape`."""
+
+        data: _TapeData = _TapeData()  # type: ignore[assignment] # what it gives is such an array
+
+
 class ArrayOperand(Trainable, Generic[S, T, Dv]):
     """The operators of n-d arrays of shape `S`, element type `T`, on device `Dv`.
 
@@ -342,7 +362,7 @@ class ArrayOperand(Trainable, Generic[S, T, Dv]):
         return device
 
     @property
-    def forward(self) -> Do[Tape[Array[S, T, Dv], Array[S, T, Dv]]]:
+    def forward(self) -> Do[ArrayTape[S, T, Dv]]:
         """The tape of this expression, made by whoever runs the `Do`."""
         return asked("forward", self)
 

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from wengert.graph.kinds import Column, Kind, Role
+from wengert.graph.kinds import Column, Role
 from wengert.graph.node import Expression
 from wengert.graph.products import Rebuild, leaves_of
 
 _FLOATING: Final = frozenset({Column.DOUBLE, Column.FLOAT, Column.ARRAY, Column.OTHER})
+_BUFFER: Final = Role.BUFFER  # a name of a module is found faster than a member of an enumeration
 
 
 def parts_of(x: object) -> Iterator[tuple[str, object]]:
@@ -52,8 +53,10 @@ def targets_in(structure: object) -> tuple[tuple[Expression, ...], Rebuild]:
     >>> rebuild(["delta"])
     {'a': 1, 'b': ['delta', None]}
     """
+    if type(structure) is tuple and all(map(is_target, structure)):  # as most are
+        return structure, tuple
     leaves, rebuild = leaves_of(structure, _opened)
-    places = [i for i, x in enumerate(leaves) if isinstance(x, Expression) and _has_delta(x.kind)]
+    places = [i for i, x in enumerate(leaves) if is_target(x)]
 
     def filled(values: Iterable[object]) -> Any:  # Any: as in `with_parts`
         parts = list(leaves)
@@ -64,8 +67,9 @@ def targets_in(structure: object) -> tuple[tuple[Expression, ...], Rebuild]:
     return tuple(leaves[i] for i in places), filled
 
 
-def _has_delta(of: Kind) -> bool:
-    return of.column in _FLOATING and of.role is not Role.BUFFER
+def is_target(x: object) -> bool:
+    """Whether `x` is an expression that may have a delta."""
+    return isinstance(x, Expression) and x.kind.column in _FLOATING and x.kind.role is not _BUFFER
 
 
 def _opened(x: object) -> tuple[list[object], Rebuild] | None:
