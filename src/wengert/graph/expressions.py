@@ -181,12 +181,6 @@ class ScalarOperand(Trainable, Generic[N, X, L]):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # what a derivative by such an expression is, as an expression and as data
-
-        @property
-        def _layer(self) -> L: ...
-        def _delta(self) -> X: ...
-
     @property
     def shape(self) -> tuple[()]:
         return ()
@@ -218,6 +212,9 @@ class ScalarOperand(Trainable, Generic[N, X, L]):
 
     if TYPE_CHECKING:  # Any: typed by the overloads
 
+        @property
+        def _layer(self) -> L: ...  # a derivative by such an expression, as one; below, its data
+        def _delta(self) -> X: ...
         def __pos__(self) -> L: ...
         def __neg__(self) -> L: ...
         def __abs__(self) -> L: ...
@@ -313,9 +310,7 @@ class FloatLayer(FloatOperand, Node):
 
 if TYPE_CHECKING:
 
-    class _TapeData:
-        """The descriptor of `data`: the exact array type by device, which a field cannot state."""
-
+    class _TapeData:  # the exact array type by device, which a field cannot state
         @overload
         def __get__(self, tape: ArrayTape[S, T, Cpu], cls: object) -> HostArray[S, T]: ...
         @overload
@@ -335,16 +330,6 @@ class ArrayOperand(Trainable, Generic[S, T, Dv]):
     """
 
     __slots__ = ()
-
-    if TYPE_CHECKING:  # what a derivative by such an expression is, as an expression and as data
-
-        @property
-        def _layer(self) -> ArrayLayer[S, T, Dv]: ...
-        @overload
-        def _delta(self: ArrayOperand[S, T, Cpu]) -> HostArray[S, T]: ...
-        @overload
-        def _delta(self: ArrayOperand[S, T, Gpu]) -> GpuArray[S, T]: ...
-        def _delta(self) -> Any: ...  # Any: typed by the overloads
 
     @property
     def shape(self) -> S:
@@ -397,6 +382,13 @@ class ArrayOperand(Trainable, Generic[S, T, Dv]):
 
     if TYPE_CHECKING:
 
+        @property
+        def _layer(self) -> ArrayLayer[S, T, Dv]: ...  # as above
+        @overload
+        def _delta(self: ArrayOperand[S, T, Cpu]) -> HostArray[S, T]: ...
+        @overload
+        def _delta(self: ArrayOperand[S, T, Gpu]) -> GpuArray[S, T]: ...
+        def _delta(self) -> Any: ...  # Any: typed by the overloads
         def __pos__(self) -> ArrayLayer[S, T, Dv]: ...
         def __neg__(self) -> ArrayLayer[S, T, Dv]: ...
         def __abs__(self) -> ArrayLayer[S, T, Dv]: ...
