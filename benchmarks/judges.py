@@ -26,7 +26,6 @@ strict = True
 enable_error_code = truthy-bool, unused-awaitable, ignore-without-code
 follow_imports = silent
 """
-PYREFLY = f"project-includes = ['*.py']\nsearch-path = {[str(path) for path in SOURCES]}\n"
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,11 @@ def mypy(folder: Path, plugin: bool, caches: Path) -> Answers:
     return found
 
 
-def pyrefly(folder: Path) -> Answers:
-    """What one run of pyrefly says."""
-    (folder / "pyrefly.toml").write_text(PYREFLY, encoding="utf-8")
+def pyrefly(folder: Path, *stubs: Path) -> Answers:
+    """What one run of pyrefly says, with stub packages in the folders `stubs`."""
+    places = [str(path) for path in (*stubs, *SOURCES)]
+    text = f"project-includes = ['*.py']\nsearch-path = {places}\n"
+    (folder / "pyrefly.toml").write_text(text, encoding="utf-8")
     program = Path(sysconfig.get_path("scripts")) / "pyrefly"
     options = ("--output-format", "json", "--python-interpreter-path", sys.executable)
     said = json.loads(_asked(folder, str(program), "check", "-c", "pyrefly.toml", *options))
