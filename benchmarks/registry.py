@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from benchmarks import (
+    beside,
     columns,
     directions,
     extended,
@@ -27,6 +28,7 @@ WORKLOADS: Final[dict[str, Workload]] = {
     for several in (
         overhead.WORKLOADS,
         lengths.WORKLOADS,
+        beside.WORKLOADS,
         extended.WORKLOADS,
         norms.WORKLOADS,
         columns.WORKLOADS,

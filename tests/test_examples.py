@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert import nn
 from wengert.plugins import SGD
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -206,7 +207,7 @@ def test_the_tied_model_of_words_learns(capsys: Quiet) -> None:
     module = example("words")
     net, perplexities = module.main(epochs=10)
     assert perplexities[0] > 8.0 and perplexities[-1] < 2.5
-    assert "scores.weight" not in wg.nn.weights(net)
+    assert "scores.weight" not in nn.weights(net)
     assert net.scores.weight.shape == net.words.table.shape[::-1]
 
 

@@ -32,7 +32,7 @@ def test_what_is_not_annotated_is_told_where_it_is_used() -> None:
     with pytest.raises(
         NotDifferentiableError, match=r"(?s)not stated.*async def as `-> ArrayLayer.*test_cell_failures\.py:"
     ):
-        wg.cell(lambda x: wg.tanh(x))(unstated(np.ones(3, F64)))
+        wg.cell(lambda x: wg.tanh(x))(unstated(np.ones(3, F64)))  # type: ignore[no-untyped-call] # as above
 
 
 def test_a_wrong_shape_is_an_error_of_the_call() -> None:

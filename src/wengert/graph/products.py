@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from wengert.control import Do, UnitContinuation, gather
 from wengert.delta import zero
@@ -171,16 +171,17 @@ BESIDE: Final = Operation(
 )
 
 
-class Also(NamedTuple):
+class Also:
     """A loss, and a structure whose values are asked for with it; `root` is the loss, and has both below."""
 
-    root: Expression
-    structure: object
+    __slots__ = ("outputs", "rebuild", "root", "structure")
 
-    def outputs(self) -> tuple[tuple[Expression, ...], Rebuild]:
-        """The expressions of the structure, and what puts their values together."""
-        leaves, rebuild = leaves_of(self.structure)
-        return tuple(leaves), rebuild
+    def __init__(self, root: Expression, structure: object) -> None:
+        leaves, self.rebuild = leaves_of(structure)  # once for all runs
+        self.root, self.structure, self.outputs = root, structure, tuple(leaves)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Also, (self.root, self.structure)
 
 
 def with_also(loss: object, also: object) -> object:

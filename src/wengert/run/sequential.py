@@ -157,7 +157,7 @@ class Interpreter:
 
     def _train_also(self, asked: Also, context: Context) -> Steps[Any]:
         """The loss, and the values of a structure beside it."""
-        also, rebuild = asked.outputs()
+        also = asked.outputs
         if context.whole and not context.followed:
             work = partial(_train, asked.root, also, context, self.engine.telling(asked.root))
             found = yield from STORE.training(work)
@@ -168,7 +168,7 @@ class Interpreter:
             values = []
             for x in also:
                 values.append((yield from part_predicted(evaluation, x, context)))
-        return loss, rebuild(values)
+        return loss, asked.rebuild(values)
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """The deltas of the loss at each expression that is wanted, in their structure; no weight changes."""

@@ -193,8 +193,11 @@ class Bound:
         self.cells = cells
 
     def at(self, refs: Refs, snapshot: int) -> Bound:
-        """This plan where some weights have other data; all of its cells are its own, lest any move for it."""
-        cells = [refs.get(w) or Ref(w.ref.at(snapshot)) for w in self.weights]
+        """This plan where some weights have other data; where cells may move, all of its cells are its own."""
+        if self.plan.homes:
+            cells = [refs.get(w) or Ref(w.ref.at(snapshot)) for w in self.weights]
+        else:
+            cells = [refs.get(w, w.ref) for w in self.weights]
         return Bound(self.plan, self.weights, cells, self.literals, self.targets)
 
     def predict(self, root: Expression, snapshot: int) -> Value:
