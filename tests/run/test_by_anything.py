@@ -217,6 +217,21 @@ def test_structures_of_every_kind() -> None:
     assert [wg.gradients(loss, x).run() for x in nothing] == [*nothing]
 
 
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    w: Expr
+    rate: float = 0.5
+
+
+def test_a_dataclass_with_slots() -> None:
+    w = SETTINGS.double_weight(3.0)
+    model = Slotted(w)
+    found: Expr = wg.gradients(w * w, model).run()
+    assert found == Slotted(6.0)
+    assert [*nn.weights(model)] == ["w"]
+    assert nn.map_weights(model, lambda x: x * 2.0).w.predict().run() == 6.0
+
+
 def test_an_object_that_holds_itself() -> None:
     model = Plain(model_of())
     found: Any = wg.gradients(model.model(X), model).run()  # type: ignore[call-overload] # no dataclass, and no call

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -26,7 +27,15 @@ def parts_of(x: object) -> Iterator[tuple[str, object]]:
     elif isinstance(x, list | tuple):
         yield from ((str(i), part) for i, part in enumerate(x))
     elif not isinstance(x, type) and not callable(getattr(type(x), "__get__", None)):
-        yield from getattr(x, "__dict__", {}).items()
+        yield from _attributes(x).items()
+
+
+def _attributes(x: object) -> dict[str, Any]:  # Any: as in `with_parts`
+    """The attributes of an object, also of a dataclass with slots."""
+    if is_dataclass(x) and not hasattr(x, "__dict__"):
+        return {f.name: getattr(x, f.name) for f in fields(x)}
+    found: dict[str, Any] = getattr(x, "__dict__", {})  # Any: as above
+    return found
 
 
 def with_parts(x: Any, parts: Iterable[Any]) -> Any:  # Any: a structure of any class
@@ -39,7 +48,7 @@ def with_parts(x: Any, parts: Iterable[Any]) -> Any:  # Any: a structure of any 
     if isinstance(x, Mapping):
         changed.update(zip(x, parts, strict=True))
     else:
-        for name, part in zip(vars(x), parts, strict=True):
+        for name, part in zip(_attributes(x), parts, strict=True):
             object.__setattr__(changed, name, part)
     return changed
 
