@@ -62,6 +62,13 @@ LOSS: dict[str, Callable[[], Any]] = {
 }
 
 
+def written(mutant: Mutant) -> list[str]:
+    """The text of a mutant: one that has the program's changes nothing."""
+    p, placement = mutant
+    text = text_of(p, placement)
+    return [text.frame_source(), *lines_of(text, p)]
+
+
 def outcome(mutant: Mutant, low: LoweredLoss) -> list[bytes] | str:
     """The bits of outputs and changed weights; or how it failed."""
     p, placement = mutant
@@ -176,6 +183,8 @@ def test_each_mutant_that_does_harm_is_told_by_a_rule_and_noticed_by_runs(
         assert isinstance(wanted, list)
         assert harm_of(right) == "no"
         for mutant in DROPPED[kind](p, monkeypatch):
+            if kind != "order_dropped" and written(mutant) == written(right):
+                continue
             harm, noticed = harm_of(mutant), outcome(mutant, low) != wanted
             counts[harm, noticed] += 1
             assert harm != "no" or not noticed, f"{name}\n{mutant}"
