@@ -7,13 +7,25 @@ are checked with unknown shapes (S15).
 
 from __future__ import annotations
 
+from mypy.options import Options
 from mypy.plugin import Plugin
 
 from wengert_mypy.hooks import WengertPlugin
 
 __all__ = ["WengertPlugin", "plugin"]
 
+__version__ = (
+    ""  # the plugin's sources and configuration: mypy's daemon starts afresh where it becomes another
+)
+
+
+class _Versioned(WengertPlugin):
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        global __version__
+        __version__ = self.version
+
 
 def plugin(version: str) -> type[Plugin]:
     """The entry point that mypy calls with its own version."""
-    return WengertPlugin
+    return _Versioned

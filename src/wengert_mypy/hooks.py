@@ -105,12 +105,17 @@ class WengertPlugin(Plugin):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._extensions, self._strict = configured(options.config_file)
-        self._fingerprint = fingerprint()
+        self._configuration = [fingerprint(), *self._extensions, f"strict_shapes = {self._strict}"]
         self._registry = Registry(self, self._extensions)
+
+    @property
+    def version(self) -> str:
+        """One text for the plugin's sources and configuration."""
+        return " ".join(self._configuration)
 
     def report_config_data(self, ctx: ReportConfigContext) -> list[str]:
         """Dependencies of a cached answer besides the sources."""
-        return [self._fingerprint, *self._extensions, f"strict_shapes = {self._strict}"]
+        return self._configuration
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Modules with expressions depend on the configured extensions, as if they imported them."""

@@ -204,3 +204,21 @@ def test_a_changed_configuration_leaves_the_cache(tmp_path: Path) -> None:
     assert any('"Decimal" is not' in line for line in before)
     configured(tmp_path, "\n[wengert_mypy]\nextensions = mylib.extension\n")
     assert not any("error" in line for line in said(tmp_path, *NAMES))
+
+
+def test_a_daemon_notices_a_changed_configuration(folder: Path) -> None:
+    written(folder, FIRST | {"mylib/extension.py": module(rule(), rule("Fraction", "fraction"))})
+    command = ("--status-file", str(folder / "daemon.json"), "run", "--", *NAMES)
+    configured(folder)
+    before = said(folder, *command, program=("mypy.dmypy",))
+    assert any('"Decimal" is not' in line for line in before)
+    configured(folder, "\n[wengert_mypy]\nextensions = mylib.extension\n")
+    assert not any("error" in line for line in said(folder, *command, program=("mypy.dmypy",)))
+
+
+def test_the_canary_tells_skipped_imports(tmp_path: Path) -> None:
+    configured(tmp_path)
+    text = "from typing import Literal, assert_type\nfrom wengert.testing import plugin_active\n"
+    written(tmp_path, {"canary.py": text + "assert_type(plugin_active(), Literal[True])\n"})
+    (line,) = said(tmp_path, "--follow-imports=skip", "canary.py")
+    assert 'Expression is of type "Any", not "Literal[True]"' in line
