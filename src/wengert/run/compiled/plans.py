@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from operator import attrgetter, is_
-from statistics import median
 from time import thread_time
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -126,7 +125,7 @@ class Account:
         structure.times.append(self.clock() - begun)
         self._earn(structure.times[-1])
         if len(structure.times) == _TIMED:
-            structure.usual, structure.times = median(structure.times), []
+            structure.usual, structure.times = sorted(structure.times)[_TIMED // 2], []
 
     def _earn(self, seconds: float) -> None:
         self.seconds += seconds
@@ -136,7 +135,7 @@ class Account:
         """Time a run by a plan, which began then; `drop` it once it turns out to be slower than the interpreter."""
         structure.times.append(self.clock() - begun)
         if len(structure.times) == _TIMED:
-            taken, structure.times = median(structure.times), []
+            taken, structure.times = sorted(structure.times)[_TIMED // 2], []
             structure.saves = _REUSED * (structure.usual - taken)
             if taken > _WORST * structure.usual:
                 drop()
