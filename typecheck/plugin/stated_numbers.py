@@ -19,9 +19,7 @@ def case_plugins_in_order() -> None:
 
     class Wrong(LearningRate, Adam): ...  # E[settings]: ^Wrong: LearningRate stands left of Adam
 
-    class Late(
-        L2Regularization, SGD, RMSprop
-    ): ...  # E[settings]: write `class Late\(L2Reg.*, RMSprop, SGD\)`
+    class Late(L2Regularization, SGD, RMSprop): ...  # E[settings]: write `class Late\(L2Reg.*, SGD\)`
 
     class Never(Right, Adam): ...  # E[settings]: no order of its bases does that
 
