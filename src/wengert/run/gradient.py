@@ -197,7 +197,7 @@ def gradients(
     loss: Loss, /, wrt: Mapping[K, Target[A, LA]], *, at: Data | None = None
 ) -> Gradients[dict[K, A], dict[K, LA]]: ...
 @overload  # Any: as in a list
-def gradients(  # type: ignore[overload-overlap] # both give Any
+def gradients(
     loss: Loss, /, wrt: dict[K, Trainable] | dict[K, Weight], *, at: Data | None = None
 ) -> Gradients[dict[K, Any], dict[K, Any]]: ...
 @overload
