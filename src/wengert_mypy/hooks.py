@@ -62,7 +62,15 @@ from wengert_mypy.calls import Context, Rule
 from wengert_mypy.checker import as_partial, imported
 from wengert_mypy.dimensions import Writer, computed, dim_of, has_computed
 from wengert_mypy.evidence import Registry
-from wengert_mypy.hyperparameters import CHECKS, dropout_layer, ordered, settings_made
+from wengert_mypy.hyperparameters import (
+    CHECKS,
+    MAKES,
+    dropout_layer,
+    ordered,
+    remember_part,
+    settings_made,
+    with_members,
+)
 from wengert_mypy.losses import told
 from wengert_mypy.mixing import checked_array
 from wengert_mypy.names import (
@@ -159,7 +167,18 @@ class WengertPlugin(Plugin):
         own = info.has_base(EXPRESSION) or _family_rule(info) is not None
         if own and (method in OPERATOR_RULES or method == "__call__"):
             return self._adapter(callee, lifts=False, own=True)
-        return self._adapting(None, callee, lifts=False, own=own)
+        adapting = self._adapting(None, callee, lifts=False, own=own)
+        return (
+            partial(self._makes, adapting=adapting) if method in MAKES and info.has_base(MAKER) else adapting
+        )
+
+    def _makes(
+        self, ctx: SignatureContext, adapting: Callable[[SignatureContext], FunctionLike] | None
+    ) -> FunctionLike:
+        signature = (
+            ctx.default_signature if adapting is None else adapting(ctx)
+        )  # the arguments are by its places
+        return with_members(ctx, signature, self._class)
 
     def _adapting(
         self, symbol: SymbolTableNode | None, callee: Type | None, lifts: bool, own: bool
@@ -241,7 +260,11 @@ class WengertPlugin(Plugin):
         return self._if_computed(callee)
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        return partial(ordered, base=fullname) if self._is_a(fullname, PLUGIN) else None
+        return partial(self._settings, base=fullname) if self._is_a(fullname, PLUGIN) else None
+
+    def _settings(self, ctx: ClassDefContext, base: str) -> None:
+        ordered(ctx, base)
+        remember_part(ctx)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         class_name, _, name = fullname.rpartition(".")

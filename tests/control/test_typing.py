@@ -43,7 +43,8 @@ def test_t7_gather_is_typed_for_each_position() -> None:
     assert_type(gather(*pair), Do[tuple[int, str]])
     assert_type(gather(one, text, one), Do[tuple[int, str, int]])
     assert_type(gather(one, text, one, text, one), Do[tuple[int, str, int, str, int]])
-    assert_type(gather(one, one, one, one, one, one), Do[tuple[int, ...]])
+    assert_type(gather(one, text, one, text, one, text), Do[tuple[int, str, int, str, int, str]])
+    assert_type(gather(one, one, one, one, one, one, one, one, one), Do[tuple[int, ...]])
     several: list[Do[int]] = [one, one]
     assert_type(gather(*several), Do[tuple[int, ...]])
 

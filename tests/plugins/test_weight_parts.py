@@ -104,4 +104,4 @@ def test_missing_and_unknown_members_are_one_error(members: dict[str, Any], said
 
 def test_without_a_part_there_are_no_members() -> None:
     with pytest.raises(PluginError, match="DoubleWeight does not know unit; its keywords: name\n"):
-        SGD(learning_rate=1.0).double_weight(1.0, unit="m")
+        SGD(learning_rate=1.0).double_weight(1.0, unit="m")  # type: ignore[call-arg] # refused there too
