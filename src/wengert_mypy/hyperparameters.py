@@ -30,7 +30,7 @@ from mypy.plugin import ClassDefContext, FunctionContext
 from mypy.types import CallableType, FunctionLike, Instance, Type, get_proper_type
 
 from wengert_mypy.calls import Context
-from wengert_mypy.checker import noted
+from wengert_mypy.checker import changed, noted
 from wengert_mypy.names import MAKER, PLUGIN, PLUGINS, RATED, SETTINGS, VALUE, WEIGHT_PART
 from wengert_mypy.registration import SignatureContext
 
@@ -188,7 +188,8 @@ def with_members(
     place = signature.arg_kinds.index(ARG_STAR2)
     names = [*signature.arg_names[:place], *members]
     kinds = [ARG_NAMED_OPT if optional else ARG_NAMED for _, optional in members.values()]
-    return signature.copy_modified(
+    return changed(
+        signature,
         arg_names=names,
         arg_kinds=[*signature.arg_kinds[:place], *kinds],
         arg_types=[*signature.arg_types[:place], *(t for t, _ in members.values())],
