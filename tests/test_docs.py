@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 import wengert
 from tests.documents import ROOT, Block, Page, checked, run_console, run_python
 from tests.test_readme import configured
+from wengert import fold as td
 
 DOCS = ROOT / "docs"
 PAGES = [Page(path) for path in sorted(DOCS.glob("*.md"))]
@@ -61,6 +62,27 @@ def missing(names: list[str]) -> None:
             at = importlib.import_module(f"{getattr(at, '__name__', '')}.{name}")
         else:
             at = getattr(at, name)
+
+
+def unused_blocks(page: Page) -> set[str]:
+    """The public blocks of `wengert.fold` that no Python of a page reads as `td.Name`; bases have no use there."""
+    blocks = {
+        name for name in td.__all__ if isinstance(x := getattr(td, name), type) and issubclass(x, td.Block)
+    }
+    blocks = blocks - {"Block", "Layer"} | {"Compiler", "ForwardDeclaration", "composition"}
+    nodes = (node for block in page.blocks("python") for node in ast.walk(ast.parse(block.source)))
+    return blocks - {n.attr for n in nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "td"}
+
+
+def test_every_block_is_used_in_code_on_its_page() -> None:
+    assert unused_blocks(Page(DOCS / "fold.md")) == set()
+
+
+def test_a_block_that_stands_in_the_text_only_is_found(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(
+        (DOCS / "fold.md").read_text().replace("td.NGrams(2)", "td.Identity()") + "\n`td.NGrams(2)`\n"
+    )
+    assert unused_blocks(Page(tmp_path / "page.md")) == {"NGrams"}
 
 
 def test_every_floor_has_a_page() -> None:
