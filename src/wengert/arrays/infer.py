@@ -135,7 +135,7 @@ def _functions_of(namespace: Any) -> list[Function]:  # Any: a module of functio
 _ELEMENTWISE: Final[tuple[Function, ...]] = (
     *(f for f, k in kernels.KERNELS.items() if k.elementwise and f is not kernels.minus_one_at),
     *(operator.pow, operator.gt, operator.lt, operator.ge, operator.le, operator.eq, operator.ne),
-    *(np.where, host.erf, host.item, host.plus_top, operator.not_, abs),
+    *(np.where, np.sign, host.erf, host.item, host.plus_top, operator.not_, abs),
     *_functions_of(SCALAR),
 )
 
