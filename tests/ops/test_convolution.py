@@ -78,6 +78,11 @@ def test_padding_is_never_the_greatest_and_takes_nothing() -> None:
     assert_array_equal(negative.predict().run(), -IMAGE)
 
 
+def test_an_infinite_delta_goes_to_the_greatest_alone() -> None:
+    w = weight_of(np.array([1.0, 2.0, 4.0, 3.0]).reshape(1, 1, 1, 4))
+    assert_array_equal(delta_of(wg.max_pool2d(w, (1, 2)) * math.inf, w), [[[[0, math.inf, math.inf, 0]]]])
+
+
 def test_padding_counts_in_a_mean() -> None:
     y = wg.avg_pool2d(np.ones((1, 1, 2, 2)), 2, padding=1)
     assert_array_equal(y.predict().run(), np.full((1, 1, 2, 2), 0.25))

@@ -231,6 +231,10 @@ def unwindows(g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, 
     [[[[1.0, 2.0, 2.0, 1.0]]]]
     """
     out = np.zeros(shape, g.dtype)
+    apart = all(s > d * (k - 1) for k, s, d in zip(size, stride, dilation, strict=True))
     for place, key in enumerate(taps(shape, size, stride, dilation)):
-        out[key] += g[..., place, :, :]
+        if apart:  # no element is in two windows
+            out[key] = g[..., place, :, :]
+        else:
+            out[key] += g[..., place, :, :]
     return out

@@ -48,9 +48,9 @@ def _max_pool2d_delta(c: Value, g: Value, y: Value, x: Value, **places: Pair) ->
     if any(places["padding"]):  # where x itself is -inf, padding is as great and takes no part
         inside = seen(c, xp.ones((1, 1, *c.shape(0)[2:]), dtype), 0.0, **places)
         tied = xp.logical_and(tied, xp.greater(inside, 0.0))
-    counts = xp.sum(xp.astype(tied, dtype), axis=2)
-    parts = xp.where(tied, xp.expand_dims(g / counts, axis=2), 0.0)
-    return unseen(c, parts, **places)
+    ones = xp.astype(tied, dtype)
+    parts = ones * xp.expand_dims(g / xp.sum(ones, axis=2), axis=2)  # `where` takes six times as long
+    return unseen(c, xp.nonzero_safe(ones, parts), **places)
 
 
 MAX_POOL2D: Final = Operation(
