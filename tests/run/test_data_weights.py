@@ -15,7 +15,7 @@ import wengert as wg
 from tests.test_examples import example
 from wengert import Do, Tape, UnitContinuation, nn
 from wengert.control import Executor
-from wengert.extend import Optimizer, kinds, operation
+from wengert.extend import Optimizer, WeightPart, kinds, operation
 from wengert.plugins import SGD, Adam, FailOnNonFinite, LearningRate, Momentum, Plugin
 from wengert.saving import load, save
 from wengert.testing import check_type_laws
@@ -217,3 +217,19 @@ def test_the_laws_are_checked() -> None:
 
     with pytest.raises(AssertionError, match=r"neither a number nor an array|after to_array and from_array"):
         check_type_laws(angle, [Rounded(1.5)])
+
+
+def test_settings_make_one_by_its_other_name_beside_parts_of_weights() -> None:
+    class Part(WeightPart):
+        step: int = 0
+
+    class Parted(Plugin):
+        weight = Part
+
+    class Both(Parted, SGD): ...
+
+    assert Both.weight is Part and SGD.weight is None
+    for settings in (SGD(learning_rate=1.0), Both(learning_rate=1.0)):
+        made = settings.weight(Angle(10.0), name="north")
+        assert (made.data, made.name) == (Angle(10.0), "north")
+        assert isinstance(made, Part) == isinstance(settings, Both)

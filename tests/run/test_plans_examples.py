@@ -25,6 +25,7 @@ EXAMPLES = sorted(
     path.stem for path in (ROOT / "examples").glob("*.py") if "Batched(" not in path.read_text()
 )
 LONG = {"gated", "digits", "diamond", "cifar100", "guess_next_number"}
+WITHOUT = {"rotation"}  # weights of a user's type, which the interpreter steps
 FEW = ("--synthetic", "--images", "200", "--epochs", "2", "--columns", "1")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 SPEED = re.compile(r"\d+ a second")
@@ -74,7 +75,7 @@ def test_examples_print_the_same(name: str, capsys: Quiet) -> None:
         printed.append(capsys.readouterr().out)
         made += plans.made if plans else 0
     same_text(*printed)
-    assert made
+    assert (made > 0) == (name not in WITHOUT)
 
 
 @pytest.mark.slow

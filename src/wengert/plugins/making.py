@@ -7,7 +7,7 @@ Refuses to know: optimizers' steps.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
 from wengert.arrays import ArrayLiteral, Dv, Float32, T, Value
 from wengert.control import Do
@@ -122,14 +122,27 @@ class _OwnForward(Weight):
         return asked("forward", stored(self))
 
 
+class _WeightOf:
+    """`weight`: of a class of settings the part that it names, of its objects `data_weight`."""
+
+    def __init__(self, part: type | None) -> None:
+        self._part = part
+
+    def __get__(self, settings: Maker | None, owner: type) -> object:
+        return self._part if settings is None else settings.data_weight
+
+
 class Maker:
     """The methods of every settings object that make weights."""
+
+    weight: ClassVar[Any] = _WeightOf(None)  # Any: what a class names, and what its objects have
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         part: object = vars(cls).get("weight")
         if isinstance(part, type):
             check_weight_part(part)
+            type.__setattr__(cls, "weight", _WeightOf(part))
 
     def double_weight(self, data: float, /, *, name: str | None = None, **members: object) -> DoubleWeight:
         """A trainable double with this object's optimizer."""
@@ -171,7 +184,8 @@ class Maker:
 
         It is stepped by this object's optimizer in the commit of a run, saved and resumed as every weight. Raises
         NotDifferentiableError for a class that is not registered, ArgumentError for one that is no `extend.Parameter`
-        or has Data of another class. `weight` is what a plugin calls its part of all kinds of weights.
+        or has Data of another class. `weight(value)` is the same, and no checker knows its type: in a class of settings
+        that name is the part of all kinds of weights.
         """
         made: DataWeight[X, G] = self._make(DataWeight, (value,), name, members)
         return made

@@ -56,8 +56,8 @@ def merged_part(plugin_class: type, attribute: str, base: type[A]) -> type[A]:
 def _merge(plugin_class: type, attribute: str, base: type) -> type:
     found: dict[type, type] = {}  # part -> the leftmost plugin that names it
     for owner in plugin_class.__mro__:
-        if attribute in vars(owner):
-            part: object = vars(owner)[attribute]
+        part: object = getattr(owner, attribute) if attribute in vars(owner) else None
+        if part is not None:
             if not isinstance(part, type):
                 raise PluginError(
                     f"{owner.__name__}.{attribute} must be a class, a part of {plugin_class.__name__}; "
