@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -102,9 +103,21 @@ def windows(draw: st.DrawFn, back: bool) -> Example:
     )
 
 
+@st.composite
+def gate(draw: st.DrawFn) -> Example:
+    """The factor of gelu that is kept for the way back."""
+    x = draw(d.shapes().flatmap(lambda shape: d.arrays(shape, NUMBERS)))
+    return Example(
+        lambda x: wg.gelu(x).operands[1],
+        lambda xp, x: 0.5 * (1.0 + xp.vectorize(math.erf, [float])(x / 2**0.5)),
+        (x,),
+    )
+
+
 BACKWARD: dict[str, st.SearchStrategy[Example]] = {
     "add_at": add_at(),
     "filled": filled(),
+    "gelu_gate": gate(),
     "item": item(),
     "nonzero_safe": guarded(),
     "one_hot": one_hot(),

@@ -111,6 +111,21 @@ def test_gelu_in_both_tails() -> None:
     assert_allclose(numbers, wanted, rtol=1e-15, atol=1e-15)
 
 
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_the_gate_of_gelu_is_not_computed_again(approximate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+    w: wg.ArrayWeight[Any, np.float64] = weight_of(np.array([-1.0, 0.5]))
+    usual: Any = HOST.erf if approximate == "none" else HOST.tanh
+
+    def counted(x: Any) -> Any:
+        calls.append(x)
+        return usual(x)
+
+    monkeypatch.setattr(HOST, "erf" if approximate == "none" else "tanh", counted)
+    wg.gradients(wg.sum(wg.gelu(w, approximate=approximate)), [w]).run(wg.run.Sequential(compiled=False))
+    assert len(calls) == 1
+
+
 def test_gelu_by_tanh() -> None:
     x = np.linspace(-4, 4, 33)
     near = wg.gelu(x, approximate="tanh").predict().run()

@@ -7,11 +7,12 @@ Refuses to know: shapes, which no function here changes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Final, Literal, overload
 
 from wengert.arrays import Dv, S, T
 from wengert.errors import ArgumentError
-from wengert.graph.apply import apply, unary
+from wengert.graph.apply import apply, binary, unary
 from wengert.graph.batch import rowwise
 from wengert.graph.expressions import (
     ArrayExpression,
@@ -21,6 +22,7 @@ from wengert.graph.expressions import (
     FloatExpression,
     FloatLayer,
 )
+from wengert.graph.kinds import Kind
 from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.families import elementwise
@@ -88,7 +90,7 @@ _SLOPE: Final = math.sqrt(2.0 / math.pi)
 _CUBIC: Final = 0.044715
 
 
-def _gate(c: Value, x: Value, approximate: str) -> Value:
+def _gate(c: Value, x: Value, *, approximate: str = "none") -> Value:
     """The probability that a standard normal number is less than x."""
     xp = c.xp
     if approximate == "tanh":
@@ -96,22 +98,28 @@ def _gate(c: Value, x: Value, approximate: str) -> Value:
     return 0.5 + 0.5 * xp.erf(math.sqrt(0.5) * x)
 
 
-def _gelu_delta(c: Value, g: Value, y: Value, x: Value, *, approximate: str = "none") -> Value:
+def _gate_delta(c: Value, g: Value, y: Value, x: Value, *, approximate: str = "none") -> Value:
     x = _bounded(c, x)
-    gate = _gate(c, x, approximate)
     if approximate == "tanh":
-        density = gate * (1.0 - gate) * ((2.0 * _SLOPE) * (1.0 + (3.0 * _CUBIC) * (x * x)))
+        density = y * (1.0 - y) * ((2.0 * _SLOPE) * (1.0 + (3.0 * _CUBIC) * (x * x)))
     else:
         density = (0.5 * _SLOPE) * c.xp.exp(-0.5 * (x * x))
-    return g * (gate + x * density)
+    return g * density
 
 
+def _same(kinds: Sequence[Kind], *, approximate: str = "none") -> Kind:
+    return same_shape(kinds)
+
+
+GELU_GATE: Final = Operation(
+    "gelu_gate", Rules(_same, _gate, (_gate_delta,), batch=rowwise, pure=True)
+)  # a node of its own: its value is there on the way back, where the gate is needed once more
 GELU: Final = Operation(
     "gelu",
     Rules(
-        lambda kinds, *, approximate="none": same_shape(kinds),
-        lambda c, x, *, approximate="none": c.xp.maximum(x, -_FAR) * _gate(c, x, approximate),
-        (_gelu_delta,),
+        same_shape,
+        lambda c, x, gate: c.xp.maximum(x, -_FAR) * gate,
+        (lambda c, g, y, x, gate: g * gate, lambda c, g, y, x, gate: g * _bounded(c, x)),
         batch=rowwise,
         pure=True,
     ),
@@ -129,7 +137,7 @@ def gelu(x: Any, /, *, approximate: str = "none") -> Any:  # Any: typed by the o
     """x Φ(x), Φ being the distribution function of the standard normal distribution.
 
     Φ(x) = (1 + erf(x/√2)) / 2; with approximate="tanh" it is (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2.
-    Derivative: g (Φ(x) + x Φ'(x)), of the form that is computed.
+    Derivative: g (Φ(x) + x Φ'(x)), of the form that is computed. Φ(x) is a node, `gelu_gate`, which the way back reads.
     Shapes: that of x. Raises ArgumentError for another approximation.
     >>> gelu(1.0).predict().run()
     0.841344746068543
@@ -137,9 +145,11 @@ def gelu(x: Any, /, *, approximate: str = "none") -> Any:  # Any: typed by the o
     Source: D. Hendrycks, K. Gimpel, "Gaussian Error Linear Units", 2016.
     """
     if isinstance(approximate, str) and approximate == "none":
-        return unary(GELU, x)
+        gate = unary(GELU_GATE, x)
+        return binary(GELU, gate.operands[0], gate)
     if not isinstance(approximate, str) or approximate != "tanh":
         raise ArgumentError(
             f"gelu: approximate is 'none' or 'tanh', got {shown(approximate)}\n  at {user_position()}"
         )
-    return apply(GELU, (x,), (("approximate", approximate),))
+    gate = apply(GELU_GATE, (x,), (("approximate", approximate),))
+    return binary(GELU, gate.operands[0], gate)
