@@ -131,6 +131,10 @@ def _take_along_axis(call: Call) -> Shape:
     return arrangement.along(call.shape(0), _known(call.array(1)), call.axis("axis", -1))
 
 
+def _segment_sum(call: Call) -> Shape:
+    return (*call.dims("num_segments"), *arrangement.of_segments(call.shape(0), _known(call.array(1))))
+
+
 def _flip(call: Call) -> Shape:
     return arrangement.flipped(call.shape(0), call.axes("axis"))
 
@@ -231,6 +235,7 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.indexing.getitem": _getitem,
     "wengert.ops.indexing.take": _take,
     "wengert.ops.indexing.take_along_axis": _take_along_axis,
+    "wengert.ops.indexing.segment_sum": _segment_sum,
     "wengert.ops.rearrangement.flip": _flip,
     "wengert.ops.rearrangement.roll": _roll,
     "wengert.ops.contraction.einsum": _einsum,

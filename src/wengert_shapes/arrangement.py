@@ -1,4 +1,4 @@
-"""The shape rules of `reshape`, `split`, `roll` and `take_along_axis`, in the words of the run time.
+"""The shape rules of `reshape`, `split`, `roll`, `segment_sum` and `take_along_axis`, in the words of the run time.
 
 Knows: how an axis is cut, and that an unknown dimension agrees with every other one; that `reshape` keeps the number
 of elements for every size of what is named, and that a named axis which is cut up is no axis of that name any more,
@@ -86,6 +86,16 @@ def along(shape: Shape, indices: Shape, axis: int) -> Shape:
         else:
             result.append(m if n is None else n)
     return tuple(result)
+
+
+def of_segments(shape: Shape, ids: Shape) -> Shape:
+    """`segment_sum`: the axes behind the segments; each slice along axis 0 has an id."""
+    axis_in(0, len(shape), shape)
+    if len(ids) != 1 or differ(shape[0], ids[0]):
+        raise Misfit(
+            f"segment ids of shape {text(ids)} do not fit shape {text(shape)}: one id for each slice"
+        )
+    return shape[1:]
 
 
 def reshaped(old: Shape, new: Shape) -> Shape:

@@ -379,7 +379,8 @@ def elements_taken(w: Weights) -> Graph:
 
     def graph(s: Step) -> Sequence[Layer]:
         along = wg.take_along_axis(a, s.labels(3, 4, 1), axis=1)
-        return wg.take(a, s.labels(4, 5), axis=0), wg.take(a * 2.0, s.labels(3, 2), axis=1), along
+        sums = wg.segment_sum(a, s.labels(5, 4), num_segments=5)
+        return wg.take(a, s.labels(4, 5), axis=0), wg.take(a * 2.0, s.labels(3, 2), axis=1), along, sums
 
     return graph
 

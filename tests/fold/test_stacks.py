@@ -81,3 +81,31 @@ def test_interpreters_agree_on_stacks_of_several_lengths(executor: Any) -> None:
     expected = sum(deltas(wg.sum(block.build(x)), w)[0] for x in examples)
     (delta,) = wg.gradients(wg.sum(batch), (w,)).run(executor)
     assert float(np.asarray(delta)) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_messages_reach_the_nodes_of_graphs_with_cycles(name: str) -> None:  # F44
+    """Each graph has edges of its own, and as many nodes as it has; numpy writes what comes."""
+    w = weight(0.5)
+
+    def messages(x: Unchecked, start: Unchecked, end: Unchecked) -> Unchecked:
+        return wg.segment_sum(wg.take(x * x * w, start), end, num_segments=x.shape[0])
+
+    def by_hand(nodes: list[float], start: list[int], end: list[int]) -> float:
+        x, reached = np.array(nodes), np.zeros(len(nodes))
+        np.add.at(reached, end, x[start] ** 2)
+        return float((reached**2).sum())
+
+    edges = made.Vector(4, "int64")
+    graph = made.Record((made.Map(made.Scalar()) >> made.Stack(), edges, edges)) >> made.Function(messages)
+    graphs = [
+        ([1.0, 2.0, 3.0], [0, 1, 2, 0], [1, 2, 0, 2]),
+        ([3.0, 1.0, 2.0], [0, 0, 1, 2], [2, 2, 2, 0]),
+        ([4.0, 5.0], [0, 1, 0, 0], [1, 1, 0, -1]),
+    ]
+    compiler = made.Compiler.create(graph >> made.Function(lambda y: wg.sum(y * y)))
+    (sums,) = compiler.build(graphs).output_tensors
+    wanted = np.array([by_hand(*x) for x in graphs])
+    np.testing.assert_allclose(sums.predict().run(EXECUTORS[name]), 0.25 * wanted, rtol=1e-6)
+    wg.sum(sums).train().run(EXECUTORS[name])
+    np.testing.assert_allclose(w.data, 0.5 - 0.1 * wanted.sum(), rtol=1e-6)

@@ -260,6 +260,17 @@ def take(draw: st.DrawFn) -> Example:
     return Example(lambda x: wg.take(x, rows, axis=at), lambda xp, x: x[(*before, rows)], (x,))
 
 
+@st.composite
+def segment_sum(draw: st.DrawFn) -> Example:
+    shape, segments = draw(d.shapes(min_dims=1)), draw(st.integers(1, 4))
+    ids = draw(npst.arrays(np.int64, shape[:1], elements=st.integers(-segments, segments - 1)))
+    ones = np.eye(segments)[:, ids]
+    x = draw(d.arrays(shape, ANY))
+    return Example(
+        lambda x: wg.segment_sum(x, ids, num_segments=segments), lambda xp, x: xp.tensordot(ones, x, 1), (x,)
+    )
+
+
 def compared(name: str) -> Subject:
     return binary(name, lambda xp, a, b: getattr(np, name)(a, b), EVEN, EVEN, None)
 
@@ -318,6 +329,7 @@ SUBJECTS: dict[str, Subject] = {
     "relu": unary("relu", lambda xp, x: xp.maximum(x, 0.0), GAP),
     "reshape": Subject(reshape()),
     "roll": Subject(rearranged.roll()),
+    "segment_sum": Subject(segment_sum()),
     "sigmoid": unary("sigmoid", lambda xp, x: 1.0 / (1.0 + xp.exp(-x)), ANY),
     "sign": unary("sign", lambda xp, x: xp.sign(x), GAP, None),
     "silu": unary("silu", lambda xp, x: x / (1.0 + xp.exp(-x)), ANY),

@@ -12,7 +12,7 @@ import pytest
 
 import wengert as wg
 from wengert.arrays import FLOAT64
-from wengert.errors import DeviceError, DTypeError, ShapeError
+from wengert.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from wengert.graph.kinds import Column, kind
 from wengert.graph.operation import OPERATIONS
 
@@ -81,6 +81,11 @@ SHAPES: dict[str, Case] = {
     "squeeze": (lambda: wg.squeeze(A, axis=0), ShapeError, ("(2, 3)", "axis 0", "size 2")),
     "getitem": (lambda: wg.getitem(A, (0, 7)), ShapeError, ("(2, 3)", "7")),
     "take": (lambda: wg.take(A, INDEX, axis=2), ShapeError, ("(2, 3)", "axis 2")),
+    "segment_sum": (
+        lambda: wg.segment_sum(A, np.zeros(3, int), num_segments=2),
+        ShapeError,
+        ("(2, 3)", "(3,)", "one id for each slice"),
+    ),
     "take_along_axis": (lambda: wg.take_along_axis(A, INDEX), ShapeError, ("(2, 3)", "1 axes")),
     "einsum": (lambda: wg.einsum("ij,kj", A, B), ShapeError, ('index "j" is both 3 and 4',)),
     "tensordot": (lambda: wg.tensordot(A, B), ShapeError, ("axis 1", "(2, 3)", "(2, 4)", "3 and 4 differ")),
@@ -113,6 +118,11 @@ DTYPES: dict[str, Case] = {
     "cross_entropy": (lambda: wg.cross_entropy(A, INDEX * 1.0), DTypeError, ("integers", "float64")),
     "getitem": (lambda: wg.getitem(A, INDEX * 1.0), DTypeError, ("integers", "float64")),
     "take": (lambda: wg.take(A, INDEX * 1.0), DTypeError, ("integers", "float64")),
+    "segment_sum": (
+        lambda: wg.segment_sum(A, INDEX * 1.0, num_segments=2),
+        DTypeError,
+        ("integers", "float64"),
+    ),
     "take_along_axis": (
         lambda: wg.take_along_axis(A, INDEX * 1.0),
         DTypeError,
@@ -202,10 +212,16 @@ def test_a_scalar_where_an_array_is_needed(name: str) -> None:
 @pytest.mark.parametrize("indices", [np.array([0, 2]), np.array([-3])])
 def test_an_index_out_of_range_in_the_run(indices: Any) -> None:
     """Any: integer arrays, whose values are known in the run only."""
-    for expression in (wg.take(A, indices), wg.getitem(A, indices)):
+    sums = wg.segment_sum(A, np.resize(indices, 2), num_segments=2)
+    for expression in (wg.take(A, indices), wg.getitem(A, indices), sums):
         with pytest.raises(IndexError) as caught:
             expression.predict().run()
         assert __file__ in "".join(caught.value.__notes__)
+
+
+def test_a_negative_number_of_segments() -> None:
+    with pytest.raises(ArgumentError, match="segment_sum: num_segments is 0 or more, not -1"):
+        wg.segment_sum(A, INDEX, num_segments=-1)
 
 
 def test_devices_that_do_not_fit() -> None:

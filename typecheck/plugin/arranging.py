@@ -58,6 +58,12 @@ def case_take_along_axis(places: npt.NDArray[np.int64]) -> None:  # T76
     wg.take_along_axis(batched, flat)  # E[shape]: ^take_along_axis:
 
 
+def case_segment_sum() -> None:  # T76
+    assert_type(wg.segment_sum(x, [0, 4], num_segments=5), wg.ArrayLayer[tuple[L5, L3]])
+    wg.segment_sum(batched, [0, 4], num_segments=5)  # E[shape]: ^segment_sum: segment ids of shape \(2,\)
+    wg.segment_sum(x, [0, 4])  # E: "num_segments"
+
+
 def case_running_sums() -> None:  # T74
     assert_type(wg.cumsum(x), Shape23)
     assert_type(wg.cumsum(named, axis=0), wg.ArrayLayer[tuple[Batch, L3]])

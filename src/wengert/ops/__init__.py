@@ -41,7 +41,7 @@ from wengert.ops.elementary import (
     stop_gradient,
     tanh,
 )
-from wengert.ops.indexing import getitem, take, take_along_axis
+from wengert.ops.indexing import getitem, segment_sum, take, take_along_axis
 from wengert.ops.joining import concat, split, stack
 from wengert.ops.linear import matmul
 from wengert.ops.manipulation import broadcast_to, expand_dims, permute_dims, reshape, squeeze
@@ -103,6 +103,7 @@ __all__ = [
     "relu",
     "reshape",
     "roll",
+    "segment_sum",
     "sigmoid",
     "sign",
     "silu",

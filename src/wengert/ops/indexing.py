@@ -1,4 +1,4 @@
-"""Indexing: `x[key]`, `take` and `take_along_axis`, whose delta is sparse at a weight.
+"""Indexing: `x[key]`, `take` and `take_along_axis`, whose delta is sparse at a weight; `segment_sum`, its transpose.
 
 Knows: the shape of an indexed array, and that a delta is added at the index, repeated indices adding up.
 Refuses to know: how rows are added.
@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from wengert.arrays import Dv, Integers, T, indexed_shape, zeros_of
-from wengert.errors import DTypeError, ShapeError
+from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.apply import apply, indexing
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
-from wengert.graph.index import Part, index_of, key_of
+from wengert.graph.index import Part, index_of, indices, key_of
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
 from wengert.lazy import LazyDelta, Rows
-from wengert.ops.batching import batched_getitem, batched_take, shaped
+from wengert.ops.batching import all_stacked, batched_getitem, batched_take, moved, shaped
 from wengert.ops.kinds import array_of, axis_in, ruled
 from wengert_shapes import arrangement
 
@@ -190,4 +190,80 @@ def take_along_axis(
     Source: Python array API standard, `take_along_axis`.
     """
     layer: ArrayLayer[Any, T, Dv] = indexing(TAKE_ALONG_AXIS, x, indices, axis)
+    return layer
+
+
+def _infer_segments(kinds: Sequence[Kind], *, num_segments: int) -> Kind:
+    shape, dtype, device = array_of(kinds[:1])
+    if kinds[1].column is not Column.INDEX:
+        raise DTypeError(f"segment ids are integers, not {kinds[1].text()}")
+    if num_segments < 0:
+        raise ArgumentError(f"num_segments is 0 or more, not {num_segments}")
+    if shape is None or kinds[1].shape is None:
+        return kind(Column.ARRAY, None, dtype, device)
+    rest = ruled(arrangement.of_segments, [shape, kinds[1].shape])
+    return kind(Column.ARRAY, (num_segments, *rest), dtype, device)
+
+
+def _infer_segment_rows(kinds: Sequence[Kind], *, num_segments: int) -> Kind:
+    x = kinds[0]
+    shape = x.shape or ()
+    return kind(Column.ARRAY, (shape[0], num_segments, *shape[2:]), x.dtype, x.device)
+
+
+def _row_segments(c: Value, ids: Value) -> Value:
+    return (*c.xp.mesh((c.shape(0)[0], 1))[:1], ids)
+
+
+# Each row into segments of its own, where examples of a batch have different ids.
+SEGMENT_SUM_ROWS: Final = Operation(
+    "segment_sum_rows",
+    Rules(
+        _infer_segment_rows,
+        lambda c, x, ids, *, num_segments: c.xp.add_at(
+            (c.shape(0)[0], num_segments, *c.shape(0)[2:]), x.dtype, _row_segments(c, ids), x
+        ),
+        (lambda c, g, y, x, ids, *, num_segments: c.xp.getitem(g, _row_segments(c, ids)), None),
+        pure=True,
+    ),
+    listed=False,
+)
+
+
+def _batched_segments(b: Batch, x: Value, ids: Value, *, num_segments: int) -> Value:
+    if not b.stacked[1]:
+        return moved(b.again(moved(x, 1, 0, 1), ids, num_segments=num_segments), 1, 1, 0)
+    return apply(SEGMENT_SUM_ROWS, tuple(all_stacked(b, (x, ids))), (("num_segments", num_segments),))
+
+
+SEGMENT_SUM: Final = Operation(
+    "segment_sum",
+    Rules(
+        _infer_segments,
+        lambda c, x, ids, *, num_segments: c.xp.add_at((num_segments, *c.shape(0)[1:]), x.dtype, ids, x),
+        (lambda c, g, y, x, ids, *, num_segments: c.xp.take(g, ids, axis=0), None),
+        batch=_batched_segments,
+        pure=True,
+    ),
+)
+
+
+def segment_sum(
+    x: ArrayExpression[Any, T, Dv], segment_ids: Integers, /, *, num_segments: int
+) -> ArrayLayer[Any, T, Dv]:
+    """The sums of the slices of x that have one segment id: the messages that reach each node of a graph.
+
+    yⱼ = Σᵢ xᵢ over all i with segment id j; 0 where there is none.
+    Derivative: the delta of xᵢ is that of its segment.
+    Shapes: x (n, ...), ids (n,), result (num_segments, ...). Raises ShapeError for other shapes, DTypeError for ids
+    that are no integers, ArgumentError for a negative number of segments, IndexError in the run for an id out of
+    range; negative ids count from the end, as those of `take`.
+    >>> import numpy as np
+    >>> segment_sum(np.array([1.0, 2.0, 4.0]), np.array([2, 0, 2]), num_segments=3).predict().run().tolist()
+    [2.0, 0.0, 5.0]
+
+    Source: JAX, `jax.ops.segment_sum`.
+    """
+    operands = (x, indices(segment_ids))
+    layer: ArrayLayer[Any, T, Dv] = apply(SEGMENT_SUM, operands, (("num_segments", num_segments),))
     return layer
