@@ -76,7 +76,7 @@ class UnitContinuation(Generic[A_co]):
 
         >>> done: list[int] = []
         >>> effects = [UnitContinuation.delay(lambda: done.append(1)), UnitContinuation.delay(lambda: done.append(2))]
-        >>> sum(effects, UnitContinuation.now(None)).run(), done
+        >>> sum(effects, UnitContinuation.now(None)).run(), sorted(done)
         (None, [1, 2])
         """
         if not isinstance(other, UnitContinuation):
