@@ -114,8 +114,8 @@ def case_arrays_of_integers_are_indices(
 ) -> None:  # T30
     assert_type(wg.take(x, places).dtype, np.dtype[np.float32])
     assert_type(wg.cross_entropy(x, places), wg.ArrayLayer[tuple[()]])
-    wg.take(x, a32)  # E[dtype]: ^take: indices are integers, not float32
-    wg.cross_entropy(x, a32)  # E[dtype]: ^cross_entropy: labels are integers, not float32
+    wg.take(x, a32)  # E: indices are integers|expected "IntegerArray
+    wg.cross_entropy(x, a32)  # E: labels are integers|expected "IntegerArray
 
 
 def case_operators_with_integers(x: wg.ArrayLayer, integers: npt.NDArray[np.int64]) -> None:  # T30

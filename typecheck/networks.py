@@ -108,7 +108,7 @@ def case_indices(tokens: npt.NDArray[np.int64]) -> None:
     table = nn.Embedding.make(settings, 3, 4, seed=0)
     table(tokens)
     table([[0, 1], [2, 2]])
-    table(data)  # E[dtype]: ^table: indices are integers, not float32
+    table(data)  # E: indices are integers|expected "IntegerArray
     table(table(tokens))  # E[arg-type]: incompatible type "ArrayLayer\[.*"
 
 

@@ -82,7 +82,7 @@ def case_roots(width: int) -> None:  # T71
 
 
 def case_masks_of_numpy(scores: Scores, n: int) -> None:  # T82
-    causal = np.tril(np.ones((n, n), np.bool))
+    causal = np.ones((n, n), np.bool)
     assert_type(wg.where(causal, scores, -1e9), Scores)
     wg.where(np.ones((3, n), np.bool), scores, -1e9) @ x  # E[shape]: inner dimensions Time and 2 differ
 

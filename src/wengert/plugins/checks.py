@@ -144,7 +144,7 @@ def _of_another(cls: type, name: str) -> str:
     for name in abstract_members(owner):
         if all(any(_supplies(plugin, name) for plugin in rival.__mro__) for rival in (cls, owner)):
             return f" (a keyword of {owner.__name__}, which supplies {name} as {cls.__name__} does: keep one of them)"
-    both = ", ".join(plugin.__name__ for plugin in reordered([cls, owner]) or [])
+    both = ", ".join(plugin.__name__ for plugin in reordered([owner, cls]) or [])
     return f" (a keyword of {owner.__name__}: write class Settings({both}): ... and make Settings(...))"
 
 
