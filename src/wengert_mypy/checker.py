@@ -64,6 +64,7 @@ __all__ = [
     "formatted",
     "imported",
     "inferred",
+    "member",
     "mentioned",
     "mentions",
     "noted",
@@ -237,6 +238,12 @@ def inferred(
         values[variable.id] = missing if missing is not None and _is_never(found) else found
     made = expand_type(fresh, values)
     return changed(made, variables=[])
+
+
+def member(api: CheckerPluginInterface, of: Type, name: str, where: Context) -> Type:
+    """The type of an attribute; mypy refuses one that there is not."""
+    assert isinstance(api, TypeChecker)
+    return api.expr_checker.analyze_external_member_access(name, of, where)
 
 
 def result_of(api: CheckerPluginInterface, callee: Type, given: Expression) -> Type:

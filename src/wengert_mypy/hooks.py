@@ -49,6 +49,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from wengert_mypy import deltas
 from wengert_mypy.advice import (
     EQUALITIES,
     LAZY_FUNCTIONS,
@@ -77,6 +78,7 @@ from wengert_mypy.names import (
     ARRAY_OPERAND,
     COMPUTED,
     CUSTOM,
+    DELTAS,
     DROPOUT,
     EXPRESSION,
     LIFT,
@@ -268,6 +270,8 @@ class WengertPlugin(Plugin):
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         class_name, _, name = fullname.rpartition(".")
+        if class_name == DELTAS:
+            return partial(deltas.attribute, name=name)
         info = self._class(class_name)
         found = info.get(name) if info is not None and info.is_generic() else None
         stated = found.node.type if found is not None and isinstance(found.node, Var) else None
