@@ -43,18 +43,18 @@ def _answered(ctx: AttributeContext, answer: Instance, part: Type) -> Type:
         return UnionType.make_union([_answered(ctx, answer, x) for x in found.items])
     if isinstance(found, TupleType):
         if found.partial_fallback.type.is_named_tuple:
-            return answer.copy_modified(args=[found])
-        return found.copy_modified(items=[_answered(ctx, answer, x) for x in found.items])
+            return Instance(answer.type, [found])
+        return TupleType([_answered(ctx, answer, x) for x in found.items], found.partial_fallback)
     if not isinstance(found, Instance):
         return found
     if found.type.has_base(EXPRESSION):
         return found if found.type.has_base(BUFFER) else _delta(member(ctx.api, found, "_delta", ctx.context))
     if found.type.fullname in _LISTED:
-        return found.copy_modified(args=[*found.args[:-1], _answered(ctx, answer, found.args[-1])])
+        return Instance(found.type, [*found.args[:-1], _answered(ctx, answer, found.args[-1])])
     if found.type.fullname.startswith(tuple(f"{module}." for module in _KEPT)) or found.type.is_enum:
         return found
     if "dataclass" in found.type.metadata or found.type.get("__call__") is not None:
-        return answer.copy_modified(args=[found])
+        return Instance(answer.type, [found])
     return AnyType(TypeOfAny.implementation_artifact)  # an object that may hold expressions
 
 
