@@ -49,7 +49,6 @@ from mypy.types import (
     get_proper_type,
 )
 
-from wengert_mypy import deltas
 from wengert_mypy.advice import (
     EQUALITIES,
     LAZY_FUNCTIONS,
@@ -97,7 +96,7 @@ from wengert_mypy.networks import NETWORKS
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
 from wengert_mypy.partials import PARTIAL, completed, kept, taken
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
-from wengert_mypy.results import called, sharpened, split
+from wengert_mypy.results import called, of_deltas, sharpened, split
 from wengert_mypy.sizes import has_sizes, sized
 from wengert_mypy.symbolic import solved, takes_computed
 from wengert_mypy.wording import of_scalars, of_weights
@@ -271,7 +270,7 @@ class WengertPlugin(Plugin):
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         class_name, _, name = fullname.rpartition(".")
         if class_name == DELTAS:
-            return partial(deltas.attribute, name=name)
+            return partial(of_deltas, name=name)
         info = self._class(class_name)
         found = info.get(name) if info is not None and info.is_generic() else None
         stated = found.node.type if found is not None and isinstance(found.node, Var) else None

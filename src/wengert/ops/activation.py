@@ -25,7 +25,9 @@ from wengert.graph.expressions import (
 from wengert.graph.kinds import Kind
 from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
+from wengert.ops.batching import aligned
 from wengert.ops.families import elementwise
+from wengert.ops.kinds import broadcasting
 from wengert.ops.kinds import elementwise as same_shape
 from wengert.site import user_position
 
@@ -117,10 +119,11 @@ GELU_GATE: Final = Operation(
 GELU: Final = Operation(
     "gelu",
     Rules(
-        same_shape,
+        broadcasting,
         lambda c, x, gate: c.xp.maximum(x, -_FAR) * gate,
         (lambda c, g, y, x, gate: g * gate, lambda c, g, y, x, gate: g * _bounded(c, x)),
-        batch=rowwise,
+        broadcasts=True,  # for a launch in which one of the two is shared
+        batch=aligned,
         pure=True,
     ),
 )
