@@ -143,14 +143,16 @@ def squared(x: wg.Differentiable[Pair, Pair], /) -> wg.Layer[Pair, Pair]:
 @pytest.fixture
 def operators_of_pairs() -> Iterator[None]:
     """What a person adds to the operations behind the operators that the rules use."""
+    before = {operation: dict(operation.added) for operation in (MULTIPLY, ADD)}
     product = (lambda c, g, y, a, b: g * b, lambda c, g, y, a, b: g * a)
     MULTIPLY.add((Pair, Pair), extend.Rules(lambda kinds: kinds[0], lambda c, a, b: a * b, product))
     MULTIPLY.add((float, Pair), extend.Rules(lambda kinds: kinds[1], lambda c, a, b: a * b, (None, None)))
     both = (lambda c, g, y, a, b: g,) * 2
     ADD.add((Pair, Pair), extend.Rules(lambda kinds: kinds[0], lambda c, a, b: a + b, both))
     yield
-    for operation in (MULTIPLY, ADD):
+    for operation, added in before.items():
         operation.added.clear()
+        operation.added.update(added)
         operation.signatures.clear()
 
 
