@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from wengert.graph.kinds import Column, Role
 from wengert.graph.node import Expression
@@ -64,6 +64,8 @@ def targets_in(structure: object) -> tuple[tuple[Expression, ...], Rebuild]:
     """
     if type(structure) is tuple and all(map(is_target, structure)):  # as most are
         return structure, tuple
+    if is_target(structure):
+        return (cast(Expression, structure),), _only
     leaves, rebuild = leaves_of(structure, _opened)
     places = [i for i, x in enumerate(leaves) if is_target(x)]
 
@@ -74,6 +76,11 @@ def targets_in(structure: object) -> tuple[tuple[Expression, ...], Rebuild]:
         return rebuild(parts)
 
     return tuple(leaves[i] for i in places), filled
+
+
+def _only(values: Iterable[object]) -> Any:  # Any: as in `with_parts`
+    (value,) = values
+    return value
 
 
 def is_target(x: object) -> bool:

@@ -250,7 +250,7 @@ def gradients(
 def check_targets(who: str, wrt: object) -> None:
     """Refuse what holds no expression, and an item of a tuple or list that is none; nothing at all is nothing."""
     targets, _ = targets_in(wrt)
-    if targets is wrt:
+    if targets is wrt or (len(targets) == 1 and targets[0] is wrt):
         return
     for x in wrt if isinstance(wrt, (tuple, list)) else (wrt,):
         if x is None or targets_in(x)[0]:
