@@ -6,23 +6,19 @@ Refuses to know: how time is taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
-from math import isclose
 from typing import Any, Final
 
 import numpy as np
 
 import wengert as wg
-from benchmarks.workload import CLOSE, OURS, Step, Variant, Workload, warmed
+from benchmarks.workload import OURS, Step, Variant, Workload, agreement
 from wengert.plugins import SGD
 
 Value = Any  # an array, a layer, a tensor: whatever has + and @
 Array = np.ndarray[Any, np.dtype[np.float32]]  # Any: of every shape
 BATCH, SIDE, CLASSES, RATE = 16, 32, 10, 0.01
-CHECKED = 5  # steps, whose last losses are compared
 
 
 def given(channels: int) -> tuple[list[Array], Array, np.ndarray[Any, np.dtype[np.int64]]]:  # Any: as above
@@ -103,39 +99,20 @@ def jax(channels: int) -> Step:
     return step
 
 
-PEERS: Final[dict[str, tuple[str, Callable[[int], Step]]]] = {
-    "torch": ("torch", torch),
-    "jax.jit": ("jax", jax),
-}
-
-
-def agreement(channels: int) -> str:
-    """AssertionError if a peer that is here sees another loss."""
-    mine = warmed(ours(channels), CHECKED)
-    seen = []
-    for name, (module, make) in PEERS.items():
-        if find_spec(module) is not None:
-            theirs = warmed(make(channels), CHECKED)
-            assert isclose(mine, theirs, rel_tol=CLOSE), f"{name}: a loss of {theirs:g}, not {mine:g}"
-            seen.append(name)
-    return f"losses of {CHECKED} steps agree with {', '.join(seen) or 'nobody: no peer is here'}"
-
-
 def workload(channels: int, name: str = "") -> Workload:
+    variants = (
+        Variant(OURS, partial(ours, channels)),
+        Variant("torch", partial(torch, channels), needs=("torch",)),
+        Variant("jax.jit", partial(jax, channels), needs=("jax",)),
+    )
     return Workload(
         name or f"images-{channels}",
         f"{BATCH} images of 3x{SIDE}x{SIDE}, two convolutions to {channels} and {2 * channels} channels",
         "ms a step",
         1e-3,
         1,
-        (
-            Variant(OURS, partial(ours, channels)),
-            *(
-                Variant(peer, partial(make, channels), needs=(module,))
-                for peer, (module, make) in PEERS.items()
-            ),
-        ),
-        check=lambda: agreement(channels),
+        variants,
+        check=partial(agreement, variants),
     )
 
 

@@ -14,8 +14,8 @@ import ctypes
 import gc
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of some variants of a workload; `bars` are by our variant and what is measured."""
+    """What is asked of some variants of a workload: bars of ours, and one of its peak over that of `peer`."""
 
     workload: str
     variants: tuple[str, ...]
@@ -52,6 +52,8 @@ class Question:
     bytes_in_unit: float
     peak: float | None  # the greatest that is accepted of ours
     growth: float | None  # the same; without it growth is not asked for
+    peer: str = ""
+    most: float = 1.0
 
     def limits(self, variant: str, taken: Taken) -> list[Limit]:
         """What was found, in lines."""
@@ -60,6 +62,22 @@ class Question:
         if self.growth is not None:
             found.append(self._limit(variant, GROWTH, taken.growth, self.growth if ours else None))
         return found
+
+    def over(self, found: Mapping[str, Taken]) -> list[Limit]:
+        """Peaks of ours over that of the peer, if it was there."""
+        if self.peer not in found:
+            return []
+        theirs = found[self.peer].peak
+        return [
+            replace(
+                self._limit(
+                    name, f"{PEAK}, over {self.peer}'s", self.bytes_in_unit * taken.peak / theirs, self.most
+                ),
+                unit="times",
+            )
+            for name, taken in found.items()
+            if name.startswith(OURS)
+        ]
 
     def _limit(self, variant: str, what: str, found: float, most: float | None) -> Limit:
         value = found / self.bytes_in_unit
@@ -81,6 +99,10 @@ QUESTIONS = (
         "scalar-chain", (INTERPRETED, REBUILT, KEPT, TORCH, AUTOGRAD), STEPS, "MB", MB, peak=None, growth=1.0
     ),
     Question("deep-chain", (OURS, TORCH, BY_HAND), 0, "bytes a node", float(DEEP), peak=400.0, growth=None),
+    *(
+        Question(f"net-{name}", (OURS, TORCH), 40, "MB", MB, peak=None, growth=None, peer=TORCH)
+        for name in ("mlp", "vae", "varying", "cnn", "conv", "lstm", "transformer")
+    ),
 )
 
 
@@ -139,6 +161,7 @@ def asked(quick: bool) -> list[Limit]:
         if quick and question.growth is None:
             continue
         print(f"memory: {workload.name}: {workload.what}")
+        takes = {}
         for name in question.variants:
             if workload.variant(name).missing() is not None:
                 continue
@@ -146,9 +169,13 @@ def asked(quick: bool) -> list[Limit]:
             if quick:
                 print(f"ran: memory: {workload.name}: {name}", flush=True)
                 continue
+            takes[name] = bytes_taken
             for limit in question.limits(name, bytes_taken):
                 found.append(limit)
                 print(limit.text(), flush=True)
+        for limit in question.over(takes):
+            found.append(limit)
+            print(limit.text(), flush=True)
     return found
 
 

@@ -110,3 +110,15 @@ class Workload:
 def warmed(step: Step, steps: int) -> float:
     """The loss of the last of so many steps."""
     return [step() for _ in range(steps)][-1]
+
+
+def agreement(variants: Iterable[Variant], steps: int = 4) -> str:
+    """A sentence on whose losses agree; AssertionError if one sees another than the first.
+
+    After few steps only: Adam divides by what is near 0, and makes roundings large.
+    """
+    losses = {each.name: warmed(each.make(), steps) for each in variants if each.missing() is None}
+    (first, mine), *others = losses.items()
+    for name, loss in others:
+        assert isclose(mine, loss, rel_tol=CLOSE), f"{name}: a loss of {loss:g}, not {mine:g} as {first}"
+    return f"losses of {steps} steps agree with {', '.join(dict(others)) or 'nobody: no peer is here'}"

@@ -19,6 +19,7 @@ from benchmarks import (
     memory,
     memory_of_plans,
     models,
+    nets,
     quiet,
     report,
     standing,
@@ -33,6 +34,7 @@ from benchmarks.overhead import KEPT, REBUILT
 from benchmarks.registry import WORKLOADS
 from benchmarks.timing import ROOT, Spread, Times, environment, measure
 from benchmarks.workload import BY_HAND, INTERPRETED, OURS, Step, Variant, Workload
+from benchmarks.workload import agreement as agreement_of
 from wengert.run import Parallel, Sequential
 
 
@@ -187,6 +189,32 @@ def test_a_leak_and_a_peak_are_seen() -> None:
     assert found.growth < 1e6
     assert [limit.met for limit in most.limits(OURS, found)] == [False, True]
     assert [limit.met for limit in most.limits("torch", found)] == [None, None]
+
+
+def test_a_peak_above_that_of_the_peer_is_seen() -> None:
+    question = next(each for each in memory.QUESTIONS if each.peer)
+    mine, theirs = memory.Taken(3e6, 0.0), memory.Taken(2e6, 0.0)
+    (over,) = question.over({OURS: mine, question.peer: theirs})
+    assert "1.500 times" in over.text()
+    assert over.met is False
+    assert [each.met for each in question.over({OURS: theirs, question.peer: mine})] == [True]
+    assert question.over({OURS: mine}) == []
+
+
+def test_losses_that_differ_are_refused() -> None:
+    right, wrong = Variant(OURS, idle), Variant("torch", lambda: lambda: 1.001)
+    assert agreement_of([right, right]).startswith("losses of 4 steps agree with")
+    with pytest.raises(AssertionError, match=r"torch: a loss of 1\.001, not 1 as wengert"):
+        agreement_of([right, wrong])
+
+
+@pytest.mark.parametrize("net", nets.NETS, ids=[net.name for net in nets.NETS])
+def test_a_network_that_people_train_takes_the_same_steps_elsewhere(net: nets.Net) -> None:
+    small = net.workload(net.small)
+    ours = [
+        variant for variant in small.variants if variant.name != nets.JAX
+    ]  # which compiles for a second each
+    assert agreement_of(ours)
 
 
 @pytest.mark.slow
