@@ -110,7 +110,7 @@ def test_many_rows_of_words_and_labels() -> None:
             (y,), kept = launch.forward(rows, given)
             (z,), own = definition.forward(rows, given)
             near(y, z)
-            sent, expected = launch.backward(rows, kept, [g]), definition.backward(own, [g])
+            sent, expected = launch.backward(rows, kept, [g]), definition.backward(rows, own, [g])
         assert sent[:3] == expected[:3] == [None] * 3
         for a, b in zip(sent[3:], expected[3:], strict=True):
             near(wg.extend.dense(a), wg.extend.dense(b))

@@ -76,7 +76,7 @@ def agrees(
                 chance.uniform(0.5, 1.5, np.shape(y)).astype(y.dtype) if given else None
                 for y, given in zip(expected, pattern, strict=True)
             ]
-            wanted = definition.backward(done, deltas)
+            wanted = definition.backward(rows, done, deltas)
             sent = launch.backward(rows, kept, deltas)
             _, kept = launch.forward(rows, operands)
             for of, one, a, b in zip(signature.kinds, shared, sent, wanted, strict=True):

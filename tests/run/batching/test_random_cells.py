@@ -66,7 +66,7 @@ def agrees(seed: int) -> None:
             for y, z in zip(results, expected, strict=True):
                 cell.near(y, z)
             deltas = [cell.draw.numbers.uniform(-1, 1, y.shape).astype(y.dtype) for y in results]
-            sent, right = launch.backward(rows, kept, deltas), definition.backward(own, deltas)
+            sent, right = launch.backward(rows, kept, deltas), definition.backward(rows, own, deltas)
             for i, (a, b) in enumerate(zip(sent, right, strict=True)):
                 if not cell.shared[i]:
                     assert (a is None) == (b is None)

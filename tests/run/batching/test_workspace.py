@@ -54,7 +54,7 @@ def backward(
             CHANCE.uniform(0.5, 1.5, y.shape) if there else None
             for y, there in zip(results, pattern, strict=True)
         ]
-        wanted = definition.backward(own, deltas)
+        wanted = definition.backward(rows, own, deltas)
         sent = launch.backward(rows, kept, deltas)
         for y, z in zip(results, expected, strict=True):
             near(y, z)
@@ -217,7 +217,7 @@ def test_what_outlives_a_launch_is_not_written_over() -> None:
             given = [*(CHANCE.uniform(-1, 1, (rows, 3)) for _ in range(2)), *captured]
             g = CHANCE.uniform(-1, 1, (rows, 3))
             found.append(launch.backward(rows, launch.forward(rows, given, None, workspace)[1], [g]))
-            wanted.append(definition.backward(definition.forward(rows, given)[1], [g]))
+            wanted.append(definition.backward(rows, definition.forward(rows, given)[1], [g]))
     for sent, expected in zip(found, wanted, strict=True):
         for a, b in zip(sent[2:], expected[2:], strict=True):
             near(dense(a), dense(b))
@@ -312,7 +312,7 @@ def test_a_cell_of_a_users_operation_with_a_rule_has_a_Launch() -> None:
             (y,), kept = launch.forward(rows, (x,))
             (z,), own = definition.forward(rows, (x,))
             near(y, z)
-            near(launch.backward(rows, kept, [g])[0], definition.backward(own, [g])[0])
+            near(launch.backward(rows, kept, [g])[0], definition.backward(rows, own, [g])[0])
     assert launch.reason is None
 
 

@@ -22,17 +22,17 @@ from wengert.arrays.places import Places
 from wengert.arrays.rows import add_rows, add_runs, joined_rows, new_rows, repeated, run_sums, stacked, taken
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
-from wengert.graph.operation import CELL, UNRESOLVED, Signature
-from wengert.graph.template import CellSignature, template_of
+from wengert.graph.operation import UNRESOLVED, Signature
+from wengert.graph.template import CellSignature
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, Product, Term, dense
 from wengert.run.batching.kernel import Workspace
 from wengert.run.batching.lanes import Lanes, Pass
-from wengert.run.batching.launch import Each, Launch, launch_of, one_by_one, row_of
+from wengert.run.batching.launch import Each, Launch, Row, launch_of, one_by_one, row_of
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import LaunchStep, Place, Read, Scatter, Schedule
-from wengert.run.loops import Values, entered, left, operand_deltas, total
+from wengert.run.loops import total
 
 _launched = itemgetter(0)
 _ENOUGH: Final = 2  # times as many rows as the weight has: then a product is left as it is
@@ -179,8 +179,6 @@ class RegionRun:
         self.kept: list[Any] = [None] * len(bound.schedule.steps)  # Any: what a launch needs for its backward
         self.workspaces: dict[tuple[int, Launch], Workspace] = {}  # by group and launch
         self.seconds = [0.0] * len(bound.schedule.steps)  # of each launch
-        self._inside: Values = {}  # what calls of cells by themselves computed on their way
-        self._resolved: dict[tuple[int, int], Signature] = {}  # of nodes by themselves, by group and row
 
     def forward(self, check: Callable[[], object]) -> None:
         """All launches, in order; `check` raises if the run is to end."""
@@ -203,7 +201,7 @@ class RegionRun:
         step = self.bound.schedule.steps[number]
         binding = self.bound.bindings[step.group]
         if step.alone:
-            self._row_by_row(step, binding)
+            self._row_by_row(number, step, binding)
         elif binding.form.source is RowSource.GIVEN:
             self._write(step, self.values.stacked(binding.given[step.start : step.stop]))
         elif binding.form.source is RowSource.SUM:
@@ -288,36 +286,34 @@ class RegionRun:
 
     # -- nodes by themselves ------------------------------------------------------------------------
 
-    def _row_by_row(self, step: LaunchStep, binding: Binding) -> None:
+    def _row_by_row(self, number: int, step: LaunchStep, binding: Binding) -> None:
         (at,) = step.writes
-        table = self._place(step, at)
+        assert self._place(step, at) is not None, "rows of their own are no table of a launch"
+        done = []
         for row in range(step.width):
-            value = self._value(step, binding, row)
-            if table is None:
-                raise AssertionError("rows of their own are no table of a launch")
+            if binding.form.source is RowSource.GIVEN:
+                x = binding.given[step.start + row]
+                value = self.values[x] if isinstance(x, Expression) else x
+            else:
+                done.append(self._row(step, binding, row))
+                value = done[-1].value
             self.tables[at[0]][at[1] + row] = value
+        if self.keeps:
+            self.kept[number] = done
 
-    def _value(self, step: LaunchStep, binding: Binding, row: int) -> Value:
-        if binding.form.source is RowSource.GIVEN:
-            x = binding.given[step.start + row]
-            return self.values[x] if isinstance(x, Expression) else x
-        signature = binding.signature
+    def _row(self, step: LaunchStep, binding: Binding, row: int) -> Row:
+        signature, arguments = binding.signature, self._arguments(step, binding, row)
         assert signature is not None
-        arguments = self._arguments(step, binding, row)
-        node = binding.nodes[step.start + row] if binding.nodes is not None else None
         if signature.mode == UNRESOLVED:
-            assert node is not None
-            self._resolved[step.group, step.start + row] = signature = resolve(node, arguments)
-        if signature.mode == CELL:
-            assert node is not None
-            return entered(node, template_of(signature), arguments, self._inside)
-        return signature.value(*arguments)
+            assert binding.nodes is not None
+            signature = resolve(binding.nodes[step.start + row], arguments)
+        return Row.of(signature, arguments)
 
     def _arguments(self, step: LaunchStep, binding: Binding, row: int) -> tuple[Value, ...]:
         """The arguments of the rules of one row."""
         assert binding.signature is not None
         found: list[Value] = [None] * len(binding.signature.kinds)
-        for i, place in _row_places(step, binding, row):
+        for i, place in row_places(step, binding, row):
             found[i] = self.row(*place)
         for i, weight in binding.weights:
             found[i] = self.values[weight]
@@ -328,27 +324,8 @@ class RegionRun:
                 found[i] = literals if one else row_of(literals, step.start + row, binding.signature.kinds[i])
         return tuple(found)
 
-    def row_deltas(
-        self, step: LaunchStep, binding: Binding, row: int, g: Value
-    ) -> Iterator[tuple[Place | Weight, Value]]:
-        """The deltas of one row's operands: the places that they go to, or the weight."""
-        signature = self._resolved.get((step.group, step.start + row), binding.signature)
-        assert signature is not None
-        to: dict[int, Any] = {**dict(_row_places(step, binding, row)), **dict(binding.weights)}
-        if signature.mode == CELL:
-            assert binding.nodes is not None
-            node = binding.nodes[step.start + row]
-            at = {x: i for i, x in enumerate(node.operands) if isinstance(x, Expression)}
-            for x, delta in left(node, g, self._inside):
-                yield to[at[x]], delta
-            return
-        y = self.row(step.writes[0][0], step.writes[0][1] + row)
-        arguments = self._arguments(step, binding, row)
-        for i, computed in operand_deltas(signature, g, y, arguments):
-            yield to[i], computed()
 
-
-def _row_places(step: LaunchStep, binding: Binding, row: int) -> Iterator[tuple[int, Place]]:
+def row_places(step: LaunchStep, binding: Binding, row: int) -> Iterator[tuple[int, Place]]:
     for i, read in zip(binding.form.rows, step.reads, strict=True):
         assert read.tables is not None and not isinstance(read.at, slice)
         yield i, (int(read.tables[row]), int(read.at[row]))
@@ -503,17 +480,18 @@ class Backward:
 
     def _alone(self, number: int, step: LaunchStep, binding: Binding) -> None:
         ((table, first),) = step.writes
-        schedule = self._bound.schedule
+        weights, done = dict(binding.weights), self._run.kept[number]
         for row in range(step.width - 1, -1, -1):
             g = self.delta((table, first + row))
             if g is None:
                 continue
-            for to, delta in self._run.row_deltas(step, binding, row, g):
-                if isinstance(to, Weight):
-                    self._sent.append((number, to, delta))
-                elif delta is not None:
-                    self._add(to, delta)
-                    self._reached.add(schedule.write_of(to))
+            places = dict(row_places(step, binding, row))
+            for i, delta in done[row].sent(g).items():
+                if i in weights:
+                    self._sent.append((number, weights[i], delta))
+                else:
+                    self._add(places[i], delta)
+                    self._reached.add(self._bound.schedule.write_of(places[i]))
 
 
 def _own(delta: Value) -> Value:

@@ -273,8 +273,9 @@ class BatchedKernel:
         out: Sequence[Value | None] | None,
         workspace: Workspace | None,
         keep: bool,
+        each: object = None,
     ) -> tuple[tuple[Value, ...], Residuals | None]:
-        """The results, and what backward needs."""
+        """As `Launch`; there is nothing for `each` to call."""
         if self._numbers:
             operands = list(operands)
             for i, dtype in self._numbers:
@@ -302,7 +303,7 @@ class BatchedKernel:
         return {i: workspace.part(home, workspace.used, rows) for i, home in self._homes}
 
     def backward(
-        self, rows: int, kept: Residuals, deltas: Sequence[Value | None]
+        self, rows: int, kept: Residuals, deltas: Sequence[Value | None], each: object = None
     ) -> list[Value | LazyDelta | None]:
         """The deltas of operands; the products that the workspace joins are left to it, unless it is this launch's."""
         pattern = tuple(x is not None for x in deltas)

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from operator import add
-from threading import Lock
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from wengert.arrays import FLOAT32, Value, host_array, is_array, namespace_of
 from wengert.errors import combine, raise_all
@@ -22,18 +21,10 @@ from wengert.graph.operand import lift_any
 from wengert.graph.operation import Signature
 from wengert.graph.template import CellSignature, Parts
 from wengert.lazy import LazyDelta, dense
-from wengert.run.batching.kernel import (
-    BatchedKernel,
-    NoBatchingRule,
-    NoKernel,
-    Residuals,
-    Workspace,
-    batched,
-)
+from wengert.run.batching.kernel import BatchedKernel, NoBatchingRule, NoKernel, Workspace, batched
 from wengert.run.batching.region import result_kinds
 from wengert.run.loops import Failure, Values, backward, forward
 
-Row = tuple[Node, Values]  # the one node of a row, and what it has computed
 A = TypeVar("A")
 
 
@@ -64,6 +55,40 @@ def rows_of(found: Sequence[Value]) -> Value:
     return host_array(found) if isinstance(found[0], (float, FLOAT32.type, bool)) else found
 
 
+class Row(NamedTuple):
+    """One row that has been computed by the ordinary rules, as the only node of a graph."""
+
+    signature: Signature
+    node: Node
+    values: Values
+
+    @classmethod
+    def of(cls, signature: Signature, arguments: Sequence[Value]) -> Row:
+        """Compute an operation or cell."""
+        places = {i: lift_any(0.0) for i in signature.nodes}  # stand for those operands that are nodes
+        values: Values = {x: arguments[i] for i, x in places.items()}
+        given = tuple([places.get(i, x) for i, x in enumerate(arguments)])
+        node = new_node(signature.cls, signature.kind, signature, given, "one of many rows", 0)
+        failed: dict[Expression, Failure] = {}
+        if not forward([node], values, failed):
+            raise combine(next(iter(failed.values())))
+        return cls(signature, node, values)
+
+    @property
+    def value(self) -> Value:
+        """Its value."""
+        return self.values[self.node]
+
+    def sent(self, g: Value) -> dict[int, Value]:
+        """The deltas of its operands, by their places."""
+        sent: Values = {self.node: g}
+        failures: list[Exception] = []
+        backward([self.node], self.values, sent, failures)
+        raise_all(failures)
+        operands = self.node.operands
+        return {i: sent[operands[i]] for i in sorted(self.signature.nodes) if operands[i] in sent}
+
+
 class Rowwise:
     """One operation or cell, for one row after the other."""
 
@@ -72,62 +97,49 @@ class Rowwise:
         self.shared = shared
         self.kinds = result_kinds(signature)
         self.several = isinstance(signature, CellSignature) and not signature.template.single
-        # stand for those operands that are nodes
-        self.places: dict[int, Expression] = {i: lift_any(0.0) for i in signature.nodes}
 
     def forward(
-        self, rows: int, operands: Sequence[Value], each: Each = one_by_one
+        self,
+        rows: int,
+        operands: Sequence[Value],
+        out: Sequence[Value | None] | None = None,
+        workspace: Workspace | None = None,
+        keep: bool = True,
+        each: Each = one_by_one,
     ) -> tuple[tuple[Value, ...], list[Row]]:
-        """The results of all rows, and what backward needs."""
+        """As `Launch`."""
         done = each(lambda i: self._row(i, operands), rows)
-        found = [values[node] if self.several else (values[node],) for node, values in done]
-        return tuple(map(rows_of, zip(*found, strict=True))), done
+        found = [row.value if self.several else (row.value,) for row in done]
+        results = tuple(map(rows_of, zip(*found, strict=True)))
+        given = out or (None,) * len(results)
+        for buffer, result in zip(given, results, strict=True):
+            if buffer is not None:
+                buffer[...] = result
+        return tuple(y if b is None else b for b, y in zip(given, results, strict=True)), done
 
     def _row(self, i: int, operands: Sequence[Value]) -> Row:
-        signature = self.signature
-        own = [
-            x if one else row_of(x, i, k)
-            for x, k, one in zip(operands, signature.kinds, self.shared, strict=True)
-        ]
-        values: Values = {x: own[at] for at, x in self.places.items()}
-        given = tuple(self.places.get(at, x) for at, x in enumerate(own))
-        node = new_node(signature.cls, signature.kind, signature, given, "one of many rows", 0)
-        failed: dict[Expression, Failure] = {}
-        if not forward([node], values, failed):
-            raise combine(next(iter(failed.values())))
-        return node, values
+        given = zip(operands, self.signature.kinds, self.shared, strict=True)
+        return Row.of(self.signature, [x if one else row_of(x, i, k) for x, k, one in given])
 
     def backward(
-        self, done: list[Row], deltas: Sequence[Value | None], each: Each = one_by_one
-    ) -> list[Value | None]:
-        """The deltas of all operands: stacked, or summed over the rows where an operand is shared."""
-        sent = each(lambda i: self._sent(*done[i], i, deltas), len(done))
-        return [
-            self._joined(i, [] if x is None else [found.get(x) for found in sent])
-            for i, x in enumerate(map(self.places.get, range(len(self.shared))))
-        ]
+        self, rows: int, kept: list[Row], deltas: Sequence[Value | None], each: Each = one_by_one
+    ) -> list[Value | LazyDelta | None]:
+        """As `Launch`."""
+        sent = each(lambda i: self._sent(kept[i], i, deltas), rows)
+        return [self._joined(i, [found[i] for found in sent if i in found]) for i in range(len(self.shared))]
 
-    def _sent(self, node: Node, values: Values, i: int, deltas: Sequence[Value | None]) -> Values:
+    def _sent(self, row: Row, i: int, deltas: Sequence[Value | None]) -> dict[int, Value]:
         parts = {
             at: row_of(delta, i, k)
             for at, (delta, k) in enumerate(zip(deltas, self.kinds, strict=True))
             if delta is not None
         }
-        if not parts:
-            return {}
-        sent: Values = {node: Parts(parts) if self.several else parts[0]}
-        failures: list[Exception] = []
-        backward([node], values, sent, failures)
-        raise_all(failures)
-        return sent
+        return row.sent(Parts(parts) if self.several else parts[0]) if parts else {}
 
-    def _joined(self, index: int, found: Sequence[Value | None]) -> Value | None:
-        present = [d for d in found if d is not None]
-        if not present:
+    def _joined(self, index: int, found: Sequence[Value]) -> Value | None:
+        if not found:
             return None
-        if not self.shared[index]:
-            return rows_of(list(map(dense, present)))
-        return reduce(add, present)
+        return reduce(add, found) if self.shared[index] else rows_of(list(map(dense, found)))
 
 
 _MOST_WORKSPACES: Final = 2  # kept for later runs
@@ -146,7 +158,7 @@ def launch_of(signature: Signature, shared: tuple[bool, ...]) -> Launch:
     found = launches.get(shared)
     if found is None:
         # A copy, which does not remember launches: with the signature itself they would make a cycle (S13).
-        found = launches[shared] = Launch(signature.copy(), shared)
+        found = launches.setdefault(shared, Launch(signature.copy(), shared))
     return found
 
 
@@ -157,14 +169,18 @@ class Launch:
         self.signature = signature
         self.shared = shared
         self.reason: str | None = None
-        self._rowwise: Rowwise | None = None
-        self._kernel: BatchedKernel | None = None
-        self._compiling = Lock()
         self._workspaces: list[Workspace] = []
+        self._made: BatchedKernel | Rowwise
+        able = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(signature))
         try:
-            batched(signature, shared, 2)
-        except NoBatchingRule as refusal:
-            self._without(str(refusal))
+            self._made = BatchedKernel(signature, shared, able)
+        except (NoBatchingRule, NoKernel) as refusal:
+            self.reason = str(refusal)
+        except Exception as failure:  # of a rule, on the symbols that a program is made with
+            batched(signature, shared, 2)  # raises where a number in their place does not help
+            self.reason = f"{type(failure).__name__}: {failure}"
+        if self.reason is not None:
+            self._made = Rowwise(signature, shared)
 
     def forward(
         self,
@@ -181,27 +197,21 @@ class Launch:
         In a `workspace` the launches of a run lie side by side; without `keep` nothing is left for backward.
         `each` calls rows, where they go one by one.
         """
-        if self._kernel is None and self._rowwise is None:
-            self._compile()
-        if self._kernel is not None:
-            return self._kernel.forward(rows, operands, out, workspace, keep)
-        assert self._rowwise is not None, "it has one of the two"
-        results, kept = self._rowwise.forward(rows, operands, each)
-        return _into(results, out), kept
+        return self._made.forward(rows, operands, out, workspace, keep, each)
 
     def backward(
-        self, rows: int, kept: object, deltas: Sequence[Value | None], each: Each = one_by_one
+        self,
+        rows: int,
+        kept: Any,  # Any: as `forward` gave it
+        deltas: Sequence[Value | None],
+        each: Each = one_by_one,
     ) -> list[Value | LazyDelta | None]:
         """The delta of each operand: of rows, or summed over them where the operand is shared; None where none goes.
 
         With a workspace, the deltas of rows lie in it until the next launch, and products that are deltas of shared
         matrices are left to `Workspace.deltas`.
         """
-        if isinstance(kept, Residuals):
-            assert self._kernel is not None, "it has kept this"
-            return self._kernel.backward(rows, kept, deltas)
-        assert self._rowwise is not None and isinstance(kept, list), "rows one by one have kept this"
-        return self._rowwise.backward(kept, deltas, each)
+        return self._made.backward(rows, kept, deltas, each)
 
     def workspace(self, rows: int) -> Workspace:
         """A workspace for so many rows that no other run uses now; `give_back` when the run is over."""
@@ -223,32 +233,6 @@ class Launch:
 
     def homes(self, rows: int, workspace: Workspace) -> Mapping[int, Value]:
         """Arrays for operands of the next launch in a workspace, so that they need not be brought there."""
-        return (
-            {} if self._kernel is None or rows == workspace.expected else self._kernel.homes(rows, workspace)
-        )
-
-    def _compile(self) -> None:
-        with self._compiling:  # whoever comes meanwhile waits: row by row the bits might be others
-            if self._kernel is not None or self._rowwise is not None:
-                return
-            able = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(self.signature))
-            try:
-                self._kernel = BatchedKernel(self.signature, self.shared, able)
-            except NoKernel as refusal:
-                self._without(str(refusal))
-            except Exception as failure:  # of a rule, on the symbols that a program is made with
-                self._without(f"{type(failure).__name__}: {failure}")
-
-    def _without(self, reason: str) -> None:
-        """Go row by row."""
-        self.reason = reason
-        self._rowwise = Rowwise(self.signature, self.shared)
-
-
-def _into(results: tuple[Value, ...], out: Sequence[Value | None] | None) -> tuple[Value, ...]:
-    if out is None:
-        return results
-    for buffer, result in zip(out, results, strict=True):
-        if buffer is not None:
-            buffer[...] = result
-    return tuple(y if b is None else b for b, y in zip(out, results, strict=True))
+        if isinstance(self._made, Rowwise) or rows == workspace.expected:
+            return {}
+        return self._made.homes(rows, workspace)
