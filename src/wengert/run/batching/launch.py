@@ -17,7 +17,6 @@ from wengert.arrays import FLOAT32, Value, host_array, is_array, namespace_of
 from wengert.errors import combine, raise_all
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.node import Expression, Node, new_node
-from wengert.graph.operand import lift_any
 from wengert.graph.operation import Signature
 from wengert.graph.template import CellSignature, Parts
 from wengert.lazy import LazyDelta, dense
@@ -58,35 +57,33 @@ def rows_of(found: Sequence[Value]) -> Value:
 class Row(NamedTuple):
     """One row that has been computed by the ordinary rules, as the only node of a graph."""
 
-    signature: Signature
     node: Node
     values: Values
 
     @classmethod
     def of(cls, signature: Signature, arguments: Sequence[Value]) -> Row:
         """Compute an operation or cell."""
-        places = {i: lift_any(0.0) for i in signature.nodes}  # stand for those operands that are nodes
-        values: Values = {x: arguments[i] for i, x in places.items()}
-        given = tuple([places.get(i, x) for i, x in enumerate(arguments)])
+        nodes = signature.nodes
+        given = tuple([i if i in nodes else x for i, x in enumerate(arguments)])  # places stand for nodes
+        values: Values = {i: arguments[i] for i in nodes}
         node = new_node(signature.cls, signature.kind, signature, given, "one of many rows", 0)
         failed: dict[Expression, Failure] = {}
         if not forward([node], values, failed):
             raise combine(next(iter(failed.values())))
-        return cls(signature, node, values)
+        return cls(node, values)
 
     @property
     def value(self) -> Value:
         """Its value."""
         return self.values[self.node]
 
-    def sent(self, g: Value) -> dict[int, Value]:
+    def sent(self, g: Value) -> Values:
         """The deltas of its operands, by their places."""
         sent: Values = {self.node: g}
         failures: list[Exception] = []
         backward([self.node], self.values, sent, failures)
         raise_all(failures)
-        operands = self.node.operands
-        return {i: sent[operands[i]] for i in sorted(self.signature.nodes) if operands[i] in sent}
+        return sent
 
 
 class Rowwise:
@@ -128,7 +125,7 @@ class Rowwise:
         sent = each(lambda i: self._sent(kept[i], i, deltas), rows)
         return [self._joined(i, [found[i] for found in sent if i in found]) for i in range(len(self.shared))]
 
-    def _sent(self, row: Row, i: int, deltas: Sequence[Value | None]) -> dict[int, Value]:
+    def _sent(self, row: Row, i: int, deltas: Sequence[Value | None]) -> Values:
         parts = {
             at: row_of(delta, i, k)
             for at, (delta, k) in enumerate(zip(deltas, self.kinds, strict=True))
