@@ -28,7 +28,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, Product, Term, dense
 from wengert.run.batching.kernel import Workspace
 from wengert.run.batching.lanes import Lanes, Pass
-from wengert.run.batching.launch import Each, Launch, Row, launch_of, one_by_one, row_of
+from wengert.run.batching.launch import ComputedRow, Each, Launch, launch_of, one_by_one, row_of
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import LaunchStep, Place, Read, Scatter, Schedule
@@ -301,13 +301,13 @@ class RegionRun:
         if self.keeps:
             self.kept[number] = done
 
-    def _row(self, step: LaunchStep, binding: Binding, row: int) -> Row:
+    def _row(self, step: LaunchStep, binding: Binding, row: int) -> ComputedRow:
         signature, arguments = binding.signature, self._arguments(step, binding, row)
         assert signature is not None
         if signature.mode == UNRESOLVED:
             assert binding.nodes is not None
             signature = resolve(binding.nodes[step.start + row], arguments)
-        return Row.of(signature, arguments)
+        return ComputedRow.of(signature, arguments)
 
     def _arguments(self, step: LaunchStep, binding: Binding, row: int) -> tuple[Value, ...]:
         """The arguments of the rules of one row."""

@@ -54,14 +54,14 @@ def rows_of(found: Sequence[Value]) -> Value:
     return host_array(found) if isinstance(found[0], (float, FLOAT32.type, bool)) else found
 
 
-class Row(NamedTuple):
+class ComputedRow(NamedTuple):
     """One row that has been computed by the ordinary rules, as the only node of a graph."""
 
     node: Node
     values: Values
 
     @classmethod
-    def of(cls, signature: Signature, arguments: Sequence[Value]) -> Row:
+    def of(cls, signature: Signature, arguments: Sequence[Value]) -> ComputedRow:
         """Compute an operation or cell."""
         nodes = signature.nodes
         given = tuple([i if i in nodes else x for i, x in enumerate(arguments)])  # places stand for nodes
@@ -103,7 +103,7 @@ class Rowwise:
         workspace: Workspace | None = None,
         keep: bool = True,
         each: Each = one_by_one,
-    ) -> tuple[tuple[Value, ...], list[Row]]:
+    ) -> tuple[tuple[Value, ...], list[ComputedRow]]:
         """As `Launch`."""
         done = each(lambda i: self._row(i, operands), rows)
         found = [row.value if self.several else (row.value,) for row in done]
@@ -114,18 +114,18 @@ class Rowwise:
                 buffer[...] = result
         return tuple(y if b is None else b for b, y in zip(given, results, strict=True)), done
 
-    def _row(self, i: int, operands: Sequence[Value]) -> Row:
+    def _row(self, i: int, operands: Sequence[Value]) -> ComputedRow:
         given = zip(operands, self.signature.kinds, self.shared, strict=True)
-        return Row.of(self.signature, [x if one else row_of(x, i, k) for x, k, one in given])
+        return ComputedRow.of(self.signature, [x if one else row_of(x, i, k) for x, k, one in given])
 
     def backward(
-        self, rows: int, kept: list[Row], deltas: Sequence[Value | None], each: Each = one_by_one
+        self, rows: int, kept: list[ComputedRow], deltas: Sequence[Value | None], each: Each = one_by_one
     ) -> list[Value | LazyDelta | None]:
         """As `Launch`."""
         sent = each(lambda i: self._sent(kept[i], i, deltas), rows)
         return [self._joined(i, [found[i] for found in sent if i in found]) for i in range(len(self.shared))]
 
-    def _sent(self, row: Row, i: int, deltas: Sequence[Value | None]) -> Values:
+    def _sent(self, row: ComputedRow, i: int, deltas: Sequence[Value | None]) -> Values:
         parts = {
             at: row_of(delta, i, k)
             for at, (delta, k) in enumerate(zip(deltas, self.kinds, strict=True))
