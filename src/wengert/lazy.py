@@ -17,7 +17,9 @@ from wengert.arrays import (
     all_quiet,
     as_readonly,
     indexed_shape,
+    is_array,
     is_host_array,
+    is_integer,
     namespace_of,
     shape_of,
     touched,
@@ -101,22 +103,55 @@ class Rows:
 
 
 def _joined(terms: Sequence[Term]) -> Sequence[Term]:
-    """The terms with products of few rows as one product of all their rows.
+    """The terms with products of few rows as one product of all their rows, and rows of a table as one term.
 
     A product of n rows goes through a whole matrix, k m elements, to add n (k + m) of them. A weight that is used in
-    every step of a sequence, or at every node of a tree, has as many such terms.
+    every step of a sequence, or at every node of a tree, has as many such terms, and a table of words one at each leaf.
     """
+    if len(terms) < 2:
+        return terms
     few: list[Product] = []
+    rows: dict[object, list[Rows]] = {}  # by what their keys have to have in common
     others: list[Term] = []
     for x in terms:
         if isinstance(x, Product) and _has_few_rows(x):
             few.append(x)
+        elif isinstance(x, Rows) and (dtype := _index_type(x.key)) is not None:
+            rows.setdefault((type(x.key), dtype), []).append(x)
         else:
             others.append(x)
-    if len(few) < 2:
+    return [*_one_product(few), *[y for several in rows.values() for y in _one_of_rows(several)], *others]
+
+
+def _index_type(key: Value) -> object:
+    """The element type of an integer or an array of integers; None for any other key."""
+    if is_integer(key):
+        return int
+    dtype = getattr(key, "dtype", None)
+    return dtype if dtype is not None and dtype.kind in "iu" else None
+
+
+def _one_product(terms: list[Product]) -> list[Product]:
+    """Products as one of all their rows."""
+    if len(terms) < 2:
         return terms
-    concat = namespace_of(few[0].left).concat
-    return [Product(concat([x.left for x in few], axis=0), concat([x.right for x in few], axis=0)), *others]
+    concat = namespace_of(terms[0].left).concat
+    return [Product(concat([x.left for x in terms], axis=0), concat([x.right for x in terms], axis=0))]
+
+
+def _one_of_rows(terms: list[Rows]) -> list[Rows]:
+    """Rows at integers, or at arrays of them, as one term: a list, or an array of rank 1, in the order of the terms."""
+    if len(terms) < 2:
+        return terms
+    keys, shape = [x.key for x in terms], terms[0].shape
+    key = keys if is_integer(keys[0]) else _in_turn(keys, (-1,))
+    return [Rows(key, _in_turn([x.values for x in terms], (-1, *shape[1:])), shape)]
+
+
+def _in_turn(arrays: list[Value], shape: tuple[int, ...]) -> Value:
+    """Arrays, each of which gets this shape, as one along the first axis."""
+    xp = namespace_of(arrays[0])
+    return xp.concat([xp.reshape(x, shape) for x in arrays], axis=0)
 
 
 def _has_few_rows(x: Product) -> bool:
@@ -204,10 +239,10 @@ class LazyDelta:
         >>> [part.tolist() for part in delta.touched() or ()]
         [[7], [[2.0, 2.0]]]
         """
-        if self.rest is not None or self.factor != 1.0 or self._count != 1:
+        if self.rest is not None or self.factor != 1.0 or not isinstance(self.first, Rows):
             return None
-        (term,) = self.terms
-        if not isinstance(term, Rows) or not is_host_array(term.values):
+        term, *others = _joined(self.terms)
+        if others or not isinstance(term, Rows) or (is_array(term.values) and not is_host_array(term.values)):
             return None
         return touched(term.key, term.values, term.shape)
 

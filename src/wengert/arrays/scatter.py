@@ -61,8 +61,8 @@ def subtract_at(w: Value, key: Value, g: Value, /) -> list[Change]:
 def touched(key: Value, g: Value, shape: Shape, /) -> tuple[Value, Value] | None:
     """The lines of an array of `shape` that `key` names, each once, ascending, and the sum of what `g` adds to each.
 
-    None where `key` is no array of integers, or the lines are so many that all of the array is as fast. The sums
-    have the bits of `add_at`.
+    None where `key` is no array of integers, or the lines are so many that all of the array is as fast: a question
+    of types and sizes, so that it is answered of tracers, too, which have no sums. The sums have the bits of `add_at`.
     >>> lines, sums = touched(np.array([2, 0, -1]), np.array([1.0, 2.0, 3.0]), (3,)) or ((), ())
     >>> lines, sums
     ((), ())
@@ -70,9 +70,12 @@ def touched(key: Value, g: Value, shape: Shape, /) -> tuple[Value, Value] | None
     >>> lines.tolist(), sums.tolist()
     ([0, 20], [2.0, 4.0])
     """
-    key = _as_array(key)
-    if not isinstance(key, np.ndarray) or key.dtype.kind not in "iu" or _FEW * key.size > shape[0]:
+    key = np.array([key]) if _is_basic(key) and not isinstance(key, slice) else _as_array(key)
+    dtype = getattr(key, "dtype", None)
+    if dtype is None or dtype.kind not in "iu" or _FEW * math.prod(key.shape) > shape[0]:
         return None
+    if not isinstance(key, np.ndarray):
+        raise TypeError("only a run tells which lines are touched")
     inner = shape[1:]
     lines, sums = _summed(key.reshape(-1).astype(np.intp) % shape[0], g.reshape(key.size, math.prod(inner)))
     return lines, sums.reshape(len(lines), *inner)

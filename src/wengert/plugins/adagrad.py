@@ -10,7 +10,7 @@ from operator import setitem
 from sys import getrefcount
 from typing import ClassVar
 
-from wengert.arrays import Value, is_host_array, root
+from wengert.arrays import Value, root
 from wengert.arrays.changes import Change
 from wengert.arrays.ownership import ALONE
 from wengert.graph.weights import Weight
@@ -29,7 +29,8 @@ class Accumulating(Optimizer["Adagrad"], pure=True):
     _late: tuple[Value, Value] | None = None  # lines of it, and what they will be
 
     def step(self, delta: Value, weight: Weight) -> Value:
-        few = delta.touched() if isinstance(delta, LazyDelta) and is_host_array(self.squares) else None
+        begun = not isinstance(self.squares, float)
+        few = delta.touched() if isinstance(delta, LazyDelta) and begun else None
         if few is not None and self.settings.eps > 0:  # or where d is 0, 0 / 0 is no number
             return super().step(self._at(*few), weight)
         d = dense(delta)

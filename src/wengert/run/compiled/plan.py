@@ -149,7 +149,9 @@ class Plan(Item):
         return self._steps is None and not self.failed
 
     def size(self) -> int:
-        return self.program.size() if self.ready else _MAKING
+        if not self.ready:
+            return _MAKING
+        return 0 if self.failed else self.program.size()
 
     def let_go(self) -> None:
         if self.usable:
