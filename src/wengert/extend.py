@@ -36,6 +36,7 @@ from wengert.ops.families import (
     spread,
 )
 from wengert.plugins.inject import provide
+from wengert.plugins.layers import LayerPart
 from wengert.plugins.making import WeightPart
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.rate import Rated
@@ -54,6 +55,7 @@ __all__ = [
     "Elementwise",
     "Index",
     "Kind",
+    "LayerPart",
     "LazyDelta",
     "Namespace",
     "Operation",

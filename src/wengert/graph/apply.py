@@ -15,7 +15,7 @@ from typing import Any
 from wengert.arrays import ARRAY_CLASS
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.index import indices
-from wengert.graph.kinds import NUMBER, Kind
+from wengert.graph.kinds import NUMBER, Family, Kind, with_family
 from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import OWN, described, found_kind, operand, shown
 from wengert.graph.operation import Attributes, Operation, Signature
@@ -145,10 +145,13 @@ def apply(
     """The node of any operation; errors name operation, operands and the user's line."""
     values: list[Any] = []  # Any: as above
     kinds: list[Kind] = []
+    family: Family | None = None
     try:
         for x in operands:
             known = isinstance(x, Expression) and x.kind.role is not OWN
             value, of = (x, x.kind) if known else operand(x)
+            if of.family is not None:
+                family, of = family or of.family, with_family(of, None)
             values.append(value)
             kinds.append(of)
     except WengertError as error:
@@ -161,7 +164,8 @@ def apply(
         given = ", ".join(f"{name}={shown(value)}" for name, value in attributes)
         wrong = ArgumentError(f"cannot be used with {given}: {error}")
         raise _refused(operation, wrong, described(values, kinds)) from error
-    return _node(signature, tuple(values), _getframe(2))
+    node = _node(signature, tuple(values), _getframe(2))
+    return node if family is None else family.layer_of(node)
 
 
 def _node(signature: Signature, operands: tuple[Any, ...], frame: FrameType) -> Node:  # Any: as above

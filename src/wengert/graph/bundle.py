@@ -15,14 +15,14 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer, Mask
-from wengert.graph.kinds import Kind
+from wengert.graph.kinds import Kind, layer_class
 from wengert.graph.node import Node, new_node
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import EXTERNAL, Signature
 from wengert.graph.order import below
 from wengert.graph.weights import Weight
 
-Row = tuple[type[Node], Kind, Signature, tuple[Any, ...], str]  # Any: operands, or places of nodes
+Row = tuple[type[Node] | None, Kind, Signature, tuple[Any, ...], str]  # Any: operands, or places of nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class Bundle:
 _bundles: Final[WeakValueDictionary[int, Bundle]] = WeakValueDictionary()  # by the identity of their nodes
 
 
-def _reduced(node: Node) -> tuple[Callable[..., Node], tuple[Any, ...]]:
+def bundled(node: Node) -> tuple[Callable[..., Node], tuple[Any, ...]]:
+    """The reduction of a node: its place in the table of all nodes below it."""
     if _is_given(node):
         return _given_by, node.operands
     bundle = _bundles.get(id(node))
@@ -79,14 +80,15 @@ class _Bundled:
 
 def _row(node: Node, places: dict[Node, Place]) -> Row:
     operands = tuple(places.get(x, x) if isinstance(x, Node) else x for x in node.operands)
-    return type(node), node.kind, node.signature, operands, node.site
+    cls = type(node) if node.kind.family is None else None  # one of a family is found by its kind
+    return cls, node.kind, node.signature, operands, node.site
 
 
 def _unpacked(rows: list[Row]) -> Bundle:
     nodes: list[Node] = []
     for cls, kind, signature, operands, site in rows:
         found = tuple(nodes[x.index] if isinstance(x, Place) else x for x in operands)
-        nodes.append(new_node(cls, kind, signature, found, site, 0))
+        nodes.append(new_node(cls or layer_class(kind), kind, signature, found, site, 0))
     return Bundle(nodes)
 
 
@@ -95,4 +97,4 @@ def _taken(bundle: Bundle, index: int) -> Node:
 
 
 for _cls in (DoubleLayer, FloatLayer, ArrayLayer, Mask, Layer):
-    copyreg.pickle(_cls, _reduced)
+    copyreg.pickle(_cls, bundled)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
 
 from wengert.errors import NotDifferentiableError
@@ -42,28 +42,51 @@ class Role(IntEnum):
     BUFFER = 5  # data that runs change and no optimizer does: a constant to every rule but that of an update
 
 
+class Family(Protocol):
+    """Whose parts layers have: equal where the settings are the same."""
+
+    def layer_class(self, column: Column) -> type[Any]:  # Any: by the column
+        """The class of the layers of a column."""
+        ...
+
+    def layer_of(self, computed: Any) -> Any:  # Any: nodes, which stand above
+        """The layer for what an operation on expressions of this family computes."""
+        ...
+
+
 class Kind:
     """One interned combination; make it with `kind`. `shape` or `dtype` is None where only the run tells."""
 
-    __slots__ = ("__weakref__", "column", "device", "dtype", "known", "nbytes", "role", "shape", "trainable")
+    __slots__ = (
+        *("__weakref__", "column", "device", "dtype", "family", "known", "nbytes", "role", "shape"),
+        "trainable",
+    )
 
     column: Final[Column]
     shape: Final[Shape | None]
     dtype: Final[DTypeLike]
     device: Final[DeviceLike]
     role: Final[Role]
+    family: Final[Family | None]  # of what is built with this expression, and of no meaning in a run
     trainable: Final[bool]
     known: Final[bool]
     nbytes: Final[float]  # of an array; 0 of a number, inf where only the run tells
 
     def __init__(
-        self, column: Column, shape: Shape | None, dtype: DTypeLike, device: DeviceLike, role: Role
+        self,
+        column: Column,
+        shape: Shape | None,
+        dtype: DTypeLike,
+        device: DeviceLike,
+        role: Role,
+        family: Family | None,
     ) -> None:
         self.column = column
         self.shape = shape
         self.dtype = dtype
         self.device = device
         self.role = role
+        self.family = family
         self.trainable = Role.LAYER <= role <= Role.OWN
         self.known = column is Column.NUMBER or (
             dtype is not None and (shape is not None or column is Column.OTHER)
@@ -71,7 +94,7 @@ class Kind:
         self.nbytes = _bytes_of(column, shape, dtype)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return kind, (self.column, self.shape, self.dtype, self.device, self.role)
+        return kind, (self.column, self.shape, self.dtype, self.device, self.role, self.family)
 
     def __repr__(self) -> str:
         return f"Kind({self.column.name.lower()} {self.text()} {self.role.name.lower()})"
@@ -107,18 +130,24 @@ def kind(
     dtype: DTypeLike = None,
     device: DeviceLike = "cpu",
     role: Role = Role.LITERAL,
+    family: Family | None = None,
 ) -> Kind:
-    """The one `Kind` with these five values."""
-    key = (column, shape, dtype, str(device), role)
+    """The one `Kind` with these six values."""
+    key = (column, shape, dtype, str(device), role, family)
     found = _interned.get(key)
     if found is None:
-        found = _interned.setdefault(key, Kind(column, shape, dtype, device, role))
+        found = _interned.setdefault(key, Kind(column, shape, dtype, device, role, family))
     return found
 
 
 def with_role(of: Kind, role: Role) -> Kind:
     """A kind of equal data in another role."""
-    return of if of.role is role else kind(of.column, of.shape, of.dtype, of.device, role)
+    return of if of.role is role else kind(of.column, of.shape, of.dtype, of.device, role, of.family)
+
+
+def with_family(of: Kind, family: Family | None) -> Kind:
+    """A kind of equal data of another family, or of none."""
+    return of if of.family is family else kind(of.column, of.shape, of.dtype, of.device, of.role, family)
 
 
 NUMBER: Final = kind(Column.NUMBER)
@@ -131,7 +160,7 @@ CLASSES: Final[dict[Column | None, type[Any]]] = {}
 def layer_class(of: Kind) -> type[Any]:
     """The class of a layer with this kind."""
     try:
-        return CLASSES[of.column]
+        return CLASSES[of.column] if of.family is None else of.family.layer_class(of.column)
     except KeyError:
         raise NotDifferentiableError(f"{of.column.name.lower()} data make no layer") from None
 

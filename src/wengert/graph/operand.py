@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from inspect import iscoroutine
+from types import CodeType
 from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
@@ -244,9 +245,18 @@ FORWARD: Final = Operation("forward", Rules(lambda kinds, kind: kind, _never, ex
 
 def external(source: object, of: Kind) -> Node:
     """A node whose tape comes from a `Do`, or from the `forward` of a user's value."""
-    signature = FORWARD.signature((), (("kind", of),))
     frame = user_frame()
-    return new_node(signature.cls, signature.kind, signature, (source,), frame.f_code, frame.f_lasti)
+    return _external(source, of, frame.f_code, frame.f_lasti)
+
+
+def external_like(node: Node, of: Kind) -> Node:
+    """A node whose tape comes from the `forward` of another one, built where that was."""
+    return _external(node, of, node.code, node.offset)
+
+
+def _external(source: object, of: Kind, code: CodeType | str, offset: int) -> Node:
+    signature = FORWARD.signature((), (("kind", of),))
+    return new_node(signature.cls, signature.kind, signature, (source,), code, offset)
 
 
 def tape_of(node: Node) -> Do[Tape[Any, Any]]:

@@ -223,7 +223,7 @@ def _parameter(of: Kind, code: Any, offset: int) -> Node:  # Any: a code object
     role = Role.CONSTANT if of.role is Role.LITERAL else of.role
     known = of.column in CLASSES  # indices make no layer, and stand for a literal of each call
     signature = PARAMETER.signature((with_role(of, Role.LITERAL) if known else NUMBER,), ())
-    cls = CLASSES.get(of.column, Node)
+    cls = layer_class(of) if known else Node
     return new_node(cls, with_role(of, role), signature, (_NO_VALUE,), code, offset)
 
 

@@ -15,10 +15,11 @@ from wengert.delta import Parameter
 from wengert.differentiable import Tape
 from wengert.dims import Dimension
 from wengert.errors import PluginError
-from wengert.graph.kinds import Role, with_role
-from wengert.graph.node import Expression, asked
+from wengert.graph.kinds import Role, with_family, with_role
+from wengert.graph.node import asked
 from wengert.graph.operand import stored
 from wengert.graph.weights import ArrayWeight, Buffer, DataWeight, DoubleWeight, FloatWeight, Updates, Weight
+from wengert.plugins.layers import LayerPart, check_part, family_of
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.parts import merged_part
 from wengert.site import user_position
@@ -26,29 +27,6 @@ from wengert.site import user_position
 W = TypeVar("W", bound=Weight)
 X = TypeVar("X")
 G = TypeVar("G")
-
-_SIDES: Final = ("add", "sub", "mul", "truediv", "pow", "matmul")
-_OTHERS: Final = ("pos", "neg", "abs", "getitem", "lt", "le", "gt", "ge", "eq", "ne")
-_INSTEAD: Final = "override `forward`, whose tape every run and every operation reads"
-_REFUSED: Final = {  # what has a second way to be asked, which would not obey: what to write instead
-    **dict.fromkeys(
-        [f"__{name}__" for name in (*_OTHERS, *_SIDES, *(f"r{name}" for name in _SIDES))],
-        f"the function of the same operation, and a layer on the left, would not obey it; {_INSTEAD}, or give an "
-        f"executor other `rules` for the operation",
-    ),
-    **dict.fromkeys(
-        ["predict", "train", "as_do", "__await__"],
-        f"`wengert.predict`, `wengert.train` and every layer above would not obey it; {_INSTEAD}",
-    ),
-    **dict.fromkeys(
-        ["data", "shape", "dtype", "device", "kind"],
-        f"runs, optimizers and files read what is stored; {_INSTEAD}, and give another view of it another name",
-    ),
-    "backward": "a weight has none, its delta goes to its tape; override `forward`, as in\n"
-    "    @property\n"
-    "    def forward(self) -> Do[Tape[Any, Any]]:\n"
-    "        return super().forward.map(lambda tape: Tape(tape.data, lambda d: tape.backward(d.map(...))))",
-}
 
 
 class WeightPart:
@@ -78,7 +56,7 @@ class WeightPart:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        check_weight_part(cls)
+        check_part(cls, WeightPart, "weight")
 
     if TYPE_CHECKING:  # of the kind of weight, to the right of all parts
 
@@ -87,24 +65,6 @@ class WeightPart:
 
     def made(self) -> None:
         """Called when the weight and its members are there; call `super().made()` as well."""
-
-
-def check_weight_part(part: type) -> None:
-    """`PluginError` for a part that overrides what not every run would obey."""
-    for owner in part.__mro__:
-        if owner in (object, WeightPart) or issubclass(owner, Expression):
-            continue
-        for name in (*vars(owner), *vars(owner).get("__annotations__", ())):
-            if name in _REFUSED:
-                raise PluginError(
-                    f"{owner.__name__}.{name}: a part of a weight cannot decide this: {_REFUSED[name]}\n"
-                    f"  at {user_position()}"
-                )
-            if name == "forward" and not isinstance(vars(owner).get(name), property):
-                raise PluginError(
-                    f"{owner.__name__}.forward is no property; put @property above its `def`, so that `w.forward` "
-                    f"is the Do of the tape\n  at {user_position()}"
-                )
 
 
 class _OwnForward(Weight):
@@ -141,8 +101,11 @@ class Maker:
         super().__init_subclass__()
         part: object = vars(cls).get("weight")
         if isinstance(part, type):
-            check_weight_part(part)
+            check_part(part, WeightPart, "weight")
             type.__setattr__(cls, "weight", _WeightOf(part))
+        layer: object = vars(cls).get("layer")
+        if isinstance(layer, type):
+            check_part(layer, LayerPart, "layer")
 
     def double_weight(self, data: float, /, *, name: str | None = None, **members: object) -> DoubleWeight:
         """A trainable double with this object's optimizer."""
@@ -198,6 +161,7 @@ class Maker:
             cast(Any, self)
         )  # Any: a Plugin, which is a Maker
         weight: W = cast(Any, cls)(*arguments, optimizer, name)  # Any: the four kinds take different data
+        weight.kind = with_family(weight.kind, family_of(self))
         if isinstance(weight, WeightPart):
             _set_members(weight, members)
             weight.made()

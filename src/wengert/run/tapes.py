@@ -18,6 +18,7 @@ from typing import Any
 
 from wengert.arrays import (
     Float32,
+    Float64,
     Value,
     all_quiet,
     as_readonly,
@@ -35,7 +36,7 @@ from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, DTypeError, ShapeError, TapeReleasedError, combine, raise_all
 from wengert.graph.kinds import CLASSES, Column, Kind
 from wengert.graph.node import Expression, Node
-from wengert.graph.operand import shown, tape_of, value_kind
+from wengert.graph.operand import found_kind, shown, tape_of, value_kind
 from wengert.graph.operation import EXTERNAL
 from wengert.graph.order import below
 from wengert.graph.store import Ref
@@ -68,7 +69,8 @@ def received(tape: Tape[Any, Any], node: Node) -> Value:
         return float(data)
     if stated.column is Column.OTHER:
         return data
-    check_stated(stated, value_kind(data), data)
+    reduced = stated.column is Column.ARRAY and type(data) in (Float32, Float64)  # by numpy, to no axes
+    check_stated(stated, found_kind(stated, data) if reduced else value_kind(data), data)
     return data if isinstance(tape, OwnTape) or not is_array(data) else freeze(data)
 
 
