@@ -8,7 +8,7 @@ Refuses to know: any single block.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, Self, TypeAlias, overload
 
@@ -28,15 +28,15 @@ from wengert.graph.operand import shown
 
 A = TypeVar("A", contravariant=True)
 B = TypeVar("B", covariant=True)
-C = TypeVar("C")
-D = TypeVar("D")
-X = TypeVar("X")
-Y = TypeVar("Y")
-Z = TypeVar("Z")
-V = TypeVar("V")
-U = TypeVar("U")
 
 # Any: data, shapes and dtypes of every kind, where nothing is said
+C = TypeVar("C", default=Any)
+D = TypeVar("D", default=Any)
+X = TypeVar("X", default=Any)
+Y = TypeVar("Y", default=Any)
+Z = TypeVar("Z", default=Any)
+V = TypeVar("V", default=Any)
+U = TypeVar("U", default=Any)
 K = TypeVar("K", contravariant=True, default=Any)
 Q = TypeVar("Q", covariant=True, default=Any)
 Several: TypeAlias = Iterable[X]
@@ -113,6 +113,19 @@ class WireScope:
         return Wire(self, (0,))
 
 
+# Any: blocks, and what is short for one, of every type; arrays of every shape and element type
+AnyBlock: TypeAlias = "Block[Any, Any]"
+Short: TypeAlias = (
+    dict[Any, Any] | list[Any] | tuple[Any, ...] | float | Float32 | HostArray[Any, Any] | Expression
+)
+Convertible: TypeAlias = "AnyBlock | Short"
+Pairs: TypeAlias = "Mapping[Any, Convertible] | Sequence[tuple[Any, Convertible]]"
+# tuples that are short for a record, beyond those of two or three blocks
+Longer: TypeAlias = "tuple[Convertible, Convertible, Convertible, Convertible, *tuple[Convertible, ...]]"
+Nested: TypeAlias = "tuple[Convertible, Short] | tuple[Short, Convertible] | Triple"
+Triple: TypeAlias = "tuple[Convertible, Convertible, Short] | tuple[Short, Convertible, Convertible] | Middle"
+Middle: TypeAlias = "tuple[Convertible, Short, Convertible]"
+
 # entered by the modules of the blocks: the chain of two, what a tuple or dict is, what a constant is
 CONVERSIONS: Final[dict[str, Callable[..., Any]]] = {}  # Any: blocks of every type
 
@@ -183,8 +196,12 @@ class Block(Inferred, Generic[A, B]):
     def __rshift__(
         self: Block[D, tuple[X, Y, U]], other: tuple[Block[X, C], Block[Y, Z], Block[U, V]], /
     ) -> Block[D, tuple[C, Z, V]]: ...
+    @overload  # Any: what the blocks of a longer or deeper tuple give
+    def __rshift__(self, other: tuple[AnyBlock] | Longer | Nested, /) -> Block[A, tuple[Any, ...]]: ...
     @overload  # Any: a dict has values of many types under keys that no checker knows
-    def __rshift__(self, other: dict[Any, Block[Any, C]], /) -> Block[A, tuple[C, ...]]: ...
+    def __rshift__(self, other: Pairs, /) -> Block[A, tuple[Any, ...]]: ...
+    @overload
+    def __rshift__(self, other: float | HostArray[Any, Any], /) -> Block[A, Tensors]: ...
     def __rshift__(self, other: Any, /) -> Any:  # Any: typed by the overloads
         return CONVERSIONS["pipe"](self, other)
 
@@ -196,10 +213,18 @@ class Block(Inferred, Generic[A, B]):
     def __rrshift__(
         self: Block[tuple[C, Z, V], D], other: tuple[Block[X, C], Block[Y, Z], Block[U, V]], /
     ) -> Block[tuple[X, Y, U], D]: ...
-    @overload  # Any: as above
+    @overload  # Any: what the blocks of a tuple, each of its own type, read
     def __rrshift__(
-        self: Block[tuple[C, ...], D], other: dict[Any, Block[Any, C]], /
-    ) -> Block[dict[Any, Any], D]: ...
+        self: Block[Several[C], D], other: tuple[Block[Any, C], ...], /
+    ) -> Block[tuple[Any, ...], D]: ...
+    @overload  # Any: as above; a consumer of data takes no tuple of tensors, so it is not looked at here
+    def __rrshift__(self: Block[tuple[Any, ...], D], other: Longer | Nested, /) -> Block[Any, D]: ...
+    @overload  # Any: as above; a literal on the left of an operator has the type that its blocks have in common
+    def __rrshift__(
+        self: Block[tuple[Any, ...], D], other: Mapping[Any, object] | Sequence[tuple[Any, object]], /
+    ) -> Block[Any, D]: ...
+    @overload
+    def __rrshift__(self: Block[Tensors, D], other: float | HostArray[Any, Any], /) -> Block[None, D]: ...
     def __rrshift__(self, other: Any, /) -> Any:  # Any: typed by the overloads
         return CONVERSIONS["pipe"](other, self)
 
@@ -280,22 +305,6 @@ class Block(Inferred, Generic[A, B]):
         A block that waits for computed values is run for that.
         """
         return depth_of(planned(self, self._plans, x), x, executor)
-
-
-AnyBlock: TypeAlias = Block[Any, Any]  # Any: a block of every type
-
-
-# Any: blocks, and what is convertible, of every type; arrays of every shape and element type
-Convertible: TypeAlias = (
-    AnyBlock
-    | dict[Any, Any]
-    | list[Any]
-    | tuple[Any, ...]
-    | float
-    | Float32
-    | HostArray[Any, Any]
-    | Expression
-)
 
 
 def convert_to_block(x: object) -> AnyBlock:

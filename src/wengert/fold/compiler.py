@@ -19,9 +19,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import chain, count, islice, repeat
 from types import TracebackType
-from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, cast, final
+from typing import Any, Final, Generic, Self, TypeAlias, cast, final, overload
 
-from wengert.arrays import is_array, is_integer
+from typing_extensions import TypeVar
+
+from wengert.arrays import IntegerArray, is_array, is_integer
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockStateError, BlockValueError
 from wengert.fold.block import AnyBlock, Block, Tensors
@@ -48,6 +50,8 @@ from wengert.program.text import function_of
 
 E = TypeVar("E")
 X = TypeVar("X")
+O = TypeVar("O", covariant=True, default=tuple[Tensors, ...])
+Columns: TypeAlias = "Tensors | tuple[Tensors | tuple[Tensors, ...], ...]"
 
 # adds the results of one call to the values, given the operands of all calls that are left and the lengths of lists
 Replay: TypeAlias = Callable[[Iterator[Value], Iterator[int], list[Value]], None]
@@ -316,19 +320,19 @@ def _pickled(root: Block[E, object]) -> bytes:
 
 @final
 @dataclass(frozen=True)
-class Batch:
+class Batch(Generic[O]):
     """The results of a list of examples: in each tensor the first axis counts examples, or kept values.
 
     Integers make no layer: where a block gives them they are an array.
     """
 
-    output_tensors: tuple[Tensors, ...]
+    output_tensors: O
     metric_tensors: dict[str, Tensors]
     metric_labels: dict[str, list[object]]
 
 
 @final
-class Compiler(Generic[E]):
+class Compiler(Generic[E, O]):
     """A block for many examples at once.
 
     >>> import wengert as wg
@@ -343,12 +347,31 @@ class Compiler(Generic[E]):
     Source: TensorFlow Fold, `td.Compiler`.
     """
 
-    def __init__(self, root: Block[E, object], compiled: BlockPlan) -> None:
+    def __init__(self, root: Block[E, Any], compiled: BlockPlan) -> None:
         self._root, self._plan = root, compiled
         self._writer: Writer | None = None
 
+    @overload
     @classmethod
-    def create(cls, root: Block[E, object]) -> Compiler[E]:
+    def create(cls, root: Block[E, Columns]) -> Compiler[E]: ...
+    @overload
+    @classmethod
+    def create(cls, root: Block[E, IntegerArray]) -> Compiler[E, tuple[IntegerArray]]: ...
+    @overload
+    @classmethod
+    def create(
+        cls, root: Block[E, tuple[Tensors, IntegerArray]]
+    ) -> Compiler[E, tuple[Tensors, IntegerArray]]: ...
+    @overload
+    @classmethod
+    def create(
+        cls, root: Block[E, tuple[IntegerArray, Tensors]]
+    ) -> Compiler[E, tuple[IntegerArray, Tensors]]: ...
+    @overload  # Any: which of more columns are integers
+    @classmethod
+    def create(cls, root: Block[E, tuple[Any, ...] | None]) -> Compiler[E, tuple[Any, ...]]: ...
+    @classmethod
+    def create(cls, root: Block[E, Any]) -> Compiler[E, Any]:  # Any: typed by the overloads
         """Check that a block has batches.
 
         Raises BlockError where it reads no data, gives objects or lists, or neither a tensor nor a metric.
@@ -382,7 +405,7 @@ class Compiler(Generic[E]):
         metric_labels: bool = False,
         *,
         seed: Seeds | None = None,
-    ) -> Batch:
+    ) -> Batch[O]:
         """The batch of a list of examples, or of what `build_loom_inputs` has made of them.
 
         Layers that draw random numbers do so if there is a seed, for training: give each step its own.
@@ -402,7 +425,7 @@ class Compiler(Generic[E]):
             for name, values in kept.items()
         }
         labels = {name: [label for _, label in values] for name, values in kept.items()}
-        return Batch(outputs, tensors, labels if metric_labels else {})
+        return Batch(cast(O, outputs), tensors, labels if metric_labels else {})
 
     def build_loom_inputs(self, examples: Iterable[E], batch_size: int | None = None) -> list[LoomInput]:
         """Of each example which cell reads what, as flat arrays: it can be pickled, and built again and again.

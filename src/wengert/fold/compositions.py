@@ -22,6 +22,8 @@ from wengert.fold.block import (
     Block,
     C,
     D,
+    K,
+    Q,
     Read,
     Source,
     Wire,
@@ -209,7 +211,7 @@ class BlockPart:
     __iter__ = None  # with `__getitem__` alone Python would count upwards without an end
 
 
-class Composition(Wired[A, B]):
+class Composition(Wired[K, Q]):
     """Blocks and the connections between them, as one block; each block has one place.
 
     `connect(a, b)` makes b read a, or the tuple of several; inside `with c.scope()` that is written `b.reads(a)`.
@@ -266,7 +268,7 @@ class Composition(Wired[A, B]):
         self._sources[id(target)] = sources
 
     @contextmanager
-    def scope(self) -> Generator[Composition[A, B], None, None]:
+    def scope(self) -> Generator[Composition[K, Q], None, None]:
         """The context in which `block.reads(...)` connects in this composition; the last one opened ends first."""
         inside = (*_open.get(), self)
         _open.set(inside)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, TypeAlias, TypeVar, overload
 
 from wengert.arrays import is_integer
 from wengert.errors import BlockKeyError, BlockStateError, BlockValueError
-from wengert.fold.block import A, AnyBlock, B, Block, C, Several, X, Y, convert_to_block
+from wengert.fold.block import A, AnyBlock, B, Block, C, Several, Short, X, Y, convert_to_block
 from wengert.fold.calls import Calls
 from wengert.fold.convert import OBJECT, VOID, zeros_of_type
 from wengert.fold.data import InputTransform
@@ -24,6 +24,8 @@ from wengert.fold.types import ResultType, SequenceType, TensorType, Value
 from wengert.graph.operand import shown
 
 T = TypeVar("T")
+# Any: keys
+Cases: TypeAlias = Mapping[Any, Block[X, C]] | list[tuple[Any, Block[X, C]]] | tuple[Block[X, C], ...]
 
 
 class OneOf(Written[A, B]):
@@ -44,7 +46,15 @@ class OneOf(Written[A, B]):
     def __init__(
         self: OneOf[X, C],
         key_fn: Callable[[X], Hashable] | Block[X, Any],
-        case_blocks: Mapping[Any, Block[X, C]] | list[tuple[Any, Block[X, C]]] | tuple[Block[X, C], ...],
+        case_blocks: Cases[X, C],
+        *,
+        name: str | None = None,
+    ) -> None: ...
+    @overload  # Any: cases of several classes, for which a checker finds one type only where it is free to
+    def __init__(
+        self: OneOf[X, C],
+        key_fn: Callable[[Any], Hashable] | Block[Any, Any],
+        case_blocks: Cases[X, C],
         *,
         name: str | None = None,
     ) -> None: ...
@@ -52,7 +62,7 @@ class OneOf(Written[A, B]):
     def __init__(
         self: OneOf[X, C],
         key_fn: Callable[[X], Hashable] | Block[X, Any],
-        case_blocks: Mapping[Any, Block[Y, C]] | list[tuple[Any, Block[Y, C]]] | tuple[Block[Y, C], ...],
+        case_blocks: Cases[Y, C],
         pre_block: Block[X, Y],
         name: str | None = None,
     ) -> None: ...
@@ -106,8 +116,8 @@ class Optional(Written["A | None", B]):
 
     def __init__(
         self: Optional[X, C],
-        some_case: Block[X, C],
-        none_case: Block[None, C] | float | None = None,
+        some_case: Block[X, C] | Short,
+        none_case: Block[None, C] | Short | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(name, some_case=some_case)

@@ -13,10 +13,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, overload
 
-from wengert.arrays import namespace_of
+import numpy as np
+from typing_extensions import TypeVar
+
+from wengert.arrays import Cpu, Gpu, namespace_of
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError, DTypeError
-from wengert.fold.block import A, B, C, Tensors, X, Y, Z
+from wengert.fold.block import C, K, Q, Tensors, X, Y, Z
 from wengert.fold.convert import tensor_type, zero_array
 from wengert.fold.inference import Solver, Use
 from wengert.fold.kinds import Code, Written
@@ -61,6 +64,11 @@ def joined(parts: tuple[Value, ...], axis: int) -> Value:
     """Arrays of integers joined along one axis; scalars count as vectors of one element."""
     return namespace_of(parts[0]).concat([x if x.shape else x.reshape((1,)) for x in parts], axis=axis)
 
+
+# Any: the shape, dtype and device of what enters a lambda, which says nothing of them
+P = TypeVar("P", bound=tuple[Any, ...], default=Any)
+E = TypeVar("E", bound=np.floating[Any], default=Any)
+I = TypeVar("I", bound=Cpu | Gpu, default=Any)
 
 Fault = Callable[[str], str]
 _ROWS = (5, 7)  # sizes of a stack to trace with: what is as long as the stack differs between them
@@ -142,7 +150,7 @@ def _common(a: ResultType, b: ResultType, fault: Fault) -> ResultType:
     )
 
 
-class Function(Written[A, B]):
+class Function(Written[K, Q]):
     """A function of one example's layers, traced once for each type into a cell.
 
     A tuple enters as several arguments; nested tuples enter and leave as such. With `batched=True` the function is
@@ -182,9 +190,17 @@ class Function(Written[A, B]):
         *,
         batched: bool = False,
     ) -> None: ...
+    @overload  # before the next: of a lambda without a type it computes with a layer, and not with anything
+    def __init__(
+        self: Function[ArrayLayer[P, E, I], C],
+        function: Callable[[ArrayLayer[P, E, I]], C],
+        name: str | None = None,
+        *,
+        batched: bool = False,
+    ) -> None: ...
     @overload
     def __init__(
-        self, function: Callable[[A], B], name: str | None = None, *, batched: bool = False
+        self, function: Callable[[K], Q], name: str | None = None, *, batched: bool = False
     ) -> None: ...
     @overload
     def __init__(
@@ -255,7 +271,7 @@ class Function(Written[A, B]):
         return self._function if layers else of_integers(self._function)
 
 
-class ScopedLayer(Function[A, B]):
+class ScopedLayer(Function[K, Q]):
     """A function with weights of its own, such as a cell of `wengert.nn`, as a block: all uses share its weights.
 
     Raises as `Function`.
@@ -269,6 +285,23 @@ class ScopedLayer(Function[A, B]):
 
     Source: TensorFlow Fold, `td.ScopedLayer`, which finds weights by the name of a scope.
     """
+
+    @overload
+    def __init__(
+        self, function: Callable[[K], Q], name: str | None = None, *, batched: bool = False
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: ScopedLayer[tuple[X, Y], C],
+        function: Callable[[X, Y], C],
+        name: str | None = None,
+        *,
+        batched: bool = False,
+    ) -> None: ...
+    def __init__(
+        self, function: Any, name: str | None = None, *, batched: bool = False
+    ) -> None:  # Any: typed by the overloads
+        super().__init__(function, name, batched=batched)
 
 
 def _of_one(function: Callable[..., Value], fault: Callable[[str], str], *given: Value) -> Value:

@@ -22,6 +22,12 @@ from wengert.fold.block import (
     C,
     Convertible,
     D,
+    K,
+    Longer,
+    Nested,
+    Pairs,
+    Q,
+    Short,
     U,
     X,
     Y,
@@ -88,7 +94,7 @@ class _Chaining(ABCMeta):
         return super().__call__(*args, **options)
 
 
-class Pipe(Written[A, B], metaclass=_Chaining):
+class Pipe(Written[K, Q], metaclass=_Chaining):
     """Blocks, or what is convertible, one after the other: what one gives, the next one takes; `a >> b` is this.
 
     Identities are left out; one block by itself is that block, and none is `Identity()`, unless it has a name.
@@ -102,6 +108,45 @@ class Pipe(Written[A, B], metaclass=_Chaining):
     Source: TensorFlow Fold, `td.Pipe`.
     """
 
+    @overload
+    def __init__(self: Pipe[X, X], *, name: str | None = None) -> None: ...
+    @overload
+    def __init__(self: Pipe[X, Y], a: Block[X, Y], /, *, name: str | None = None) -> None: ...
+    @overload
+    def __init__(self: Pipe[X, Z], a: Block[X, Y], b: Block[Y, Z], /, *, name: str | None = None) -> None: ...
+    @overload
+    def __init__(
+        self: Pipe[X, C], a: Block[X, Y], b: Block[Y, Z], c: Block[Z, C], /, *, name: str | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Pipe[X, D],
+        a: Block[X, Y],
+        b: Block[Y, Z],
+        c: Block[Z, C],
+        d: Block[C, D],
+        /,
+        *,
+        name: str | None = None,
+    ) -> None: ...
+    @overload  # Any: a longer chain, or one that begins with what is short for a block
+    def __init__(
+        self: Pipe[Any, Any],
+        a: AnyBlock,
+        b: AnyBlock,
+        c: AnyBlock,
+        d: AnyBlock,
+        e: AnyBlock,
+        /,
+        *more: Convertible,
+        name: str | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(self: Pipe[Any, Any], a: Short, /, *more: Convertible, name: str | None = None) -> None: ...
+    @overload
+    def __init__(
+        self: Pipe[X, Any], a: Block[X, Any], b: Short, /, *more: Convertible, name: str | None = None
+    ) -> None: ...
     def __init__(self, *blocks: Convertible, name: str | None = None) -> None:
         given = tuple(map(convert_to_block, blocks))
         super().__init__(name, blocks=given)
@@ -198,15 +243,15 @@ class AllOf(Written[A, B]):
         *,
         name: str | None = None,
     ) -> None: ...
-    @overload  # Any: more parts than a checker is told of
+    @overload  # Any: more parts than a checker is told of, or such as are short for a block
     def __init__(
         self: AllOf[X, tuple[Any, ...]],
-        a: Block[X, Any],
-        b: Block[X, Any],
-        c: Block[X, Any],
-        d: Block[X, Any],
+        a: Block[X, Any] | Short,
+        b: Block[X, Any] | Short,
+        c: Block[X, Any] | Short,
+        d: Block[X, Any] | Short,
         /,
-        *more: Block[X, Any],
+        *more: Block[X, Any] | Short,
         name: str | None = None,
     ) -> None: ...
     def __init__(self, *blocks: Any, name: str | None = None) -> None:  # Any: typed by the overloads
@@ -264,11 +309,15 @@ class Record(Written[A, B]):
         named_children: tuple[Block[X, C], Block[Y, D], Block[Z, U]],
         name: str | None = None,
     ) -> None: ...
+    @overload  # Any: the parts of a longer or deeper tuple
+    def __init__(
+        self: Record[tuple[Any, ...], tuple[Any, ...]],
+        named_children: tuple[()] | Longer | Nested,
+        name: str | None = None,
+    ) -> None: ...
     @overload  # Any: the values under keys, which no checker knows
     def __init__(
-        self: Record[Any, tuple[C, ...]],
-        named_children: Mapping[Any, Block[Any, C]] | list[tuple[Key, Block[Any, C]]],
-        name: str | None = None,
+        self: Record[Any, tuple[Any, ...]], named_children: Pairs, name: str | None = None
     ) -> None: ...
     def __init__(self, named_children: Any, name: str | None = None) -> None:  # Any: typed by the overloads
         super().__init__(name, named_children=named_children)

@@ -6,7 +6,9 @@ Refuses to know: any other block.
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, final
+
+from typing_extensions import TypeVar
 
 from wengert.arrays import is_integer
 from wengert.errors import BlockError, BlockValueError
@@ -17,8 +19,9 @@ from wengert.fold.inference import Inferred, Sides, Sited, Solver, Unknown, Use
 from wengert.fold.types import ResultType, error_here
 from wengert.graph.operand import shown
 
-I = TypeVar("I")
-O = TypeVar("O")
+# Any: of a recursion whose types nobody states
+I = TypeVar("I", default=Any)
+O = TypeVar("O", default=Any)
 
 
 @final

@@ -9,11 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Generic, Literal, overload
+
+from typing_extensions import TypeVar
 
 from wengert.arrays import is_integer
 from wengert.errors import BlockValueError, DTypeError
-from wengert.fold.block import A, AnyBlock, B, Block, C, D, K, Q, Several, Tensors, X, Y, Z, convert_to_block
+from wengert.fold.block import (
+    A,
+    AnyBlock,
+    B,
+    Block,
+    C,
+    Convertible,
+    D,
+    K,
+    Q,
+    Several,
+    Short,
+    Tensors,
+    X,
+    Y,
+    Z,
+    convert_to_block,
+)
 from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import OBJECT, VOID, zeros_of_type
 from wengert.fold.functions import Function
@@ -45,7 +64,9 @@ class Map(Written[A, B]):
     Source: TensorFlow Fold, `td.Map`.
     """
 
-    def __init__(self: Map[Several[X], list[C]], elem_block: Block[X, C], name: str | None = None) -> None:
+    def __init__(
+        self: Map[Several[X], list[C]], elem_block: Block[X, C] | Short, name: str | None = None
+    ) -> None:
         super().__init__(name, elem_block=elem_block)
         self._element = convert_to_block(elem_block)
         self.settled()
@@ -96,7 +117,7 @@ class Fold(Written[Several[A], B]):
     def __init__(
         self: Fold[X, C],
         combine_block: Block[tuple[C, X], C],
-        start_block: Block[None, C],
+        start_block: Block[None, C] | Short,
         name: str | None = None,
     ) -> None:
         super().__init__(name, combine_block=combine_block, start_block=start_block)
@@ -142,7 +163,7 @@ class RNN(Written[A, B]):
     def __init__(
         self: RNN[Several[X], tuple[list[C], D]],
         cell: Block[tuple[X, D], tuple[C, D]],
-        initial_state: Block[None, D] | None = None,
+        initial_state: Block[None, D] | Short | None = None,
         initial_state_from_input: Literal[False] = False,
         name: str | None = None,
     ) -> None: ...
@@ -166,7 +187,7 @@ class RNN(Written[A, B]):
     def __init__(
         self,
         cell: Any,  # Any: typed by the overloads
-        initial_state: AnyBlock | None = None,
+        initial_state: Convertible | None = None,
         initial_state_from_input: bool = False,
         name: str | None = None,
     ) -> None:
@@ -316,10 +337,15 @@ class ZipWith(Pipe[A, B]):
         name: str | None = None,
     ) -> None: ...
     def __init__(self, elem_block: Any, name: str | None = None) -> None:  # Any: typed by the overloads
-        super().__init__(Zip(), Map(elem_block), name=name)
+        mapped: AnyBlock = Map(elem_block)
+        super().__init__(Zip(), mapped, name=name)
 
 
-class NGrams(Primitive[Several[X], "list[tuple[X, ...]]"]):
+W = TypeVar("W", covariant=True, default="tuple[X, ...]")
+
+
+# pyrefly: ignore[invalid-variance]  # the list is new, and whoever reads it has it alone
+class NGrams(Primitive[Several[X], list[W]], Generic[X, W]):
     """All windows of n neighbours as tuples; of a sequence that is too short, none.
 
     Raises BlockValueError for n below 1.
@@ -330,6 +356,14 @@ class NGrams(Primitive[Several[X], "list[tuple[X, ...]]"]):
     Source: TensorFlow Fold, `td.NGrams`.
     """
 
+    @overload
+    def __init__(self: NGrams[Y, tuple[Y]], n: Literal[1], name: str | None = None) -> None: ...
+    @overload
+    def __init__(self: NGrams[Y, tuple[Y, Y]], n: Literal[2], name: str | None = None) -> None: ...
+    @overload
+    def __init__(self: NGrams[Y, tuple[Y, Y, Y]], n: Literal[3], name: str | None = None) -> None: ...
+    @overload
+    def __init__(self: NGrams[Y, tuple[Y, ...]], n: int, name: str | None = None) -> None: ...
     def __init__(self, n: int, name: str | None = None) -> None:
         super().__init__(name, n=n)
         if not is_integer(n) or int(n) < 1:
@@ -367,13 +401,13 @@ class Reduce(Written[A, B]):
     def __init__(
         self: Reduce[Several[X], X],
         combine_block: Block[tuple[X, X], X],
-        default_block: Block[None, X] | None = None,
+        default_block: Block[None, X] | Short | None = None,
         name: str | None = None,
     ) -> None:
         super().__init__(name, combine_block=combine_block)
         self._begin(convert_to_block(combine_block), default_block)
 
-    def _begin(self, function: AnyBlock, default: AnyBlock | None) -> None:
+    def _begin(self, function: AnyBlock, default: Convertible | None) -> None:
         self._function = function
         self._default = None if default is None else convert_to_block(default)
         self.settled()

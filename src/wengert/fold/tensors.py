@@ -10,7 +10,7 @@ from typing import Any, cast, overload
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import Dv, S, T, is_array, is_float32, is_integer
+from wengert.arrays import ArrayLiteral, Dv, Float32, IntegerArray, S, T, is_array, is_float32, is_integer
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockValueError
 from wengert.fold.block import CONVERSIONS, Several, Tensors
@@ -30,7 +30,7 @@ from wengert.ops import concat, reshape, stack
 L = TypeVar("L", default=ArrayLayer)
 
 
-class FromTensor(Written[None, L]):
+class FromTensor(Written[object, L]):  # nothing is read, in a case or a record whatever is there
     """A literal or a weight, the same for every example; a float has rank 0 and is a float32.
 
     Raises BlockError for anything else, also for an int: its element type would be a guess.
@@ -42,13 +42,23 @@ class FromTensor(Written[None, L]):
     """
 
     @overload
-    def __init__(self: FromTensor[ArrayLayer[tuple[()]]], tensor: float, name: str | None = None) -> None: ...
+    def __init__(
+        self: FromTensor[ArrayLayer[tuple[()]]], tensor: float | Float32, name: str | None = None
+    ) -> None: ...
     @overload
     def __init__(
         self: FromTensor[ArrayLayer[S, T, Dv]], tensor: ArrayWeight[S, T, Dv], name: str | None = None
     ) -> None: ...
+    @overload  # Any: the shape of an array
+    def __init__(
+        self: FromTensor[ArrayLayer[Any, T, Dv]], tensor: ArrayLiteral[T, Dv], name: str | None = None
+    ) -> None: ...
     @overload
-    def __init__(self, tensor: L, name: str | None = None) -> None: ...
+    def __init__(self: FromTensor[IntegerArray], tensor: IntegerArray, name: str | None = None) -> None: ...
+    @overload
+    def __init__(
+        self: FromTensor[ArrayLayer[S, T, Dv]], tensor: ArrayLayer[S, T, Dv], name: str | None = None
+    ) -> None: ...
     def __init__(self, tensor: Any, name: str | None = None) -> None:  # Any: typed by the overloads
         super().__init__(name, tensor=tensor)
         if type(tensor) is float or is_float32(tensor):
@@ -70,7 +80,7 @@ class FromTensor(Written[None, L]):
         return code.name(code.calls.constant(self._tensor, use.output))
 
 
-class Concat(Primitive[tuple[Any, ...], Tensors]):
+class Concat(Primitive[Several[Any], Tensors]):  # Any: tensors of every shape, and tuples of them
     """The tensors of a tuple joined along one axis; scalars count as vectors of one element.
 
     With `flatten`, nested tuples are taken apart. Raises BlockError for an empty tuple, parts that are no tensors,
@@ -135,7 +145,7 @@ def _at_least_vector(of: TensorType) -> TensorType:
     return of if of.shape else TensorType((1,), of.dtype)
 
 
-class Zeros(Written[None, L]):
+class Zeros(Written[object, L]):  # as above
     """Zeros of a type: of a tensor, a tuple of them; None for nothing, [] for a list.
 
     Raises BlockError where the type has an object, or an endless repetition, in it.
