@@ -372,6 +372,12 @@ class Symbolic:
     def take_along_axis(self, x: Symbol, indices: Value, /, axis: int) -> Value:
         return Symbol(ops.take_along_axis(x.x, bare(indices), axis=axis))
 
+    def argmax(self, x: Symbol, /, axis: int | None = None, keepdims: bool = False) -> Value:
+        return Symbol(ops.argmax(x.x, axis=axis, keepdims=keepdims))
+
+    def top_k(self, x: Symbol, k: int, axis: int, /) -> Value:
+        return Symbol(ops.top_k(x.x, k, axis=axis)[1])
+
     def getitem(self, x: Symbol, key: Value, /) -> Value:
         return x[key]
 

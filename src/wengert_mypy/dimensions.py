@@ -33,6 +33,7 @@ from wengert_mypy.names import (
     ARRAY_OPERAND,
     COMPUTED,
     FLOOR_DIV,
+    INDICES,
     MASK,
     MUL,
     NDARRAY,
@@ -152,7 +153,7 @@ def _of_shape(formal: Type, shape: Type) -> Type:
 
 def _stated_shape(t: Instance) -> Type | None:
     """Type argument for the shape in the type of an array or a mask."""
-    found = as_base(t, ARRAY_OPERAND) or as_base(t, MASK)
+    found = as_base(t, ARRAY_OPERAND) or as_base(t, MASK) or as_base(t, INDICES)
     return None if found is None else found.args[0]
 
 

@@ -135,6 +135,15 @@ def _segment_sum(call: Call) -> Shape:
     return (*call.dims("num_segments"), *arrangement.of_segments(call.shape(0), _known(call.array(1))))
 
 
+def _top_k(call: Call) -> Shape:
+    (k,) = call.dims(1)
+    shape, axis = call.shape(0), call.axis("axis", -1)
+    if k is not None and k.value is not None:
+        return arrangement.chosen(shape, k.value, axis)
+    at = rules.axis_in(axis, len(shape), shape)
+    return (*shape[:at], k, *shape[at + 1 :])
+
+
 def _flip(call: Call) -> Shape:
     return arrangement.flipped(call.shape(0), call.axes("axis"))
 
@@ -236,6 +245,8 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.indexing.take": _take,
     "wengert.ops.indexing.take_along_axis": _take_along_axis,
     "wengert.ops.indexing.segment_sum": _segment_sum,
+    "wengert.ops.selection.argmax": _extremum,
+    "wengert.ops.selection.top_k": _top_k,
     "wengert.ops.rearrangement.flip": _flip,
     "wengert.ops.rearrangement.roll": _roll,
     "wengert.ops.contraction.einsum": _einsum,

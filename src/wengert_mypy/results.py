@@ -33,7 +33,7 @@ from wengert_mypy.arguments import several
 from wengert_mypy.calls import Call, Context, Rule
 from wengert_mypy.checker import member, outright
 from wengert_mypy.dimensions import Unknown, Writer, dim_of, is_number
-from wengert_mypy.names import ARRAY_OPERAND, BUFFER, DELTAS, EXPRESSION, MASK, SHAPE
+from wengert_mypy.names import ARRAY_OPERAND, BUFFER, DELTAS, EXPRESSION, INDICES, MASK, SHAPE
 from wengert_shapes.arrangement import split_at, split_equally
 from wengert_shapes.rules import Misfit, Shape
 
@@ -97,7 +97,7 @@ def _of_shape(made: Type, t: Type) -> Type:
         return result.copy_modified(items=[_of_shape(made, item) for item in result.items])
     if not isinstance(result, Instance) or not result.args:
         return t
-    if not (result.type.has_base(ARRAY_OPERAND) or result.type.has_base(MASK)):
+    if not any(map(result.type.has_base, (ARRAY_OPERAND, MASK, INDICES))):
         return t
     return Instance(result.type, [made, *result.args[1:]])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert_shapes.algebra import MINUS_ONE, ONE, Dim, divides, floor_divide, product_of
+from wengert_shapes.algebra import MINUS_ONE, ONE, Dim, divides, floor_divide, number, product_of
 from wengert_shapes.index import Cut, indexed
 from wengert_shapes.rules import Misfit, Shape, Size, axes_in, axis_in, differ, known, size_text, text
 
@@ -96,6 +96,17 @@ def of_segments(shape: Shape, ids: Shape) -> Shape:
             f"segment ids of shape {text(ids)} do not fit shape {text(shape)}: one id for each slice"
         )
     return shape[1:]
+
+
+def chosen(shape: Shape, k: int, axis: int) -> Shape:
+    """`top_k`: the axis gets the size k, which it has at least."""
+    at = axis_in(axis, len(shape), shape)
+    size = shape[at]
+    if size is not None and size.value is not None and size.value < k:
+        raise Misfit(
+            f"the {k} greatest along axis {axis} of shape {text(shape)}: there are only {size.value}"
+        )
+    return (*shape[:at], number(k), *shape[at + 1 :])
 
 
 def reshaped(old: Shape, new: Shape) -> Shape:

@@ -169,6 +169,8 @@ def taken_apart(draw: random.Random) -> str:
             f"wg.roll({x}, {draw.choice([1, (1,), (1, -2)])}, axis={axes(draw, len(a))})",
             f"wg.take_along_axis({x}, np.zeros({sides}, np.int64), axis={at})",
             f"wg.take_along_axis({x}, [0, 0], axis={at})",
+            f"wg.argmax({x}, axis={at}, keepdims={draw.choice((True, False))})",
+            f"wg.top_k({x}, {draw.choice(SIZES)}, axis={at})[0]",
             f"wg.segment_sum({x}, {[0] * draw.choice((1, 2, 3))}, num_segments={draw.choice(SIZES)})",
         ]
     )

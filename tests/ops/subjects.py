@@ -271,6 +271,36 @@ def segment_sum(draw: st.DrawFn) -> Example:
     )
 
 
+@st.composite
+def argmax(draw: st.DrawFn) -> Example:
+    shape = draw(d.shapes(min_dims=1, min_side=1))
+    at = draw(st.none() | d.axis(len(shape)))
+    x, kept = draw(d.arrays(shape, EVEN)), draw(st.booleans())
+    return Example(
+        lambda x: wg.argmax(x, axis=at, keepdims=kept), lambda xp, x: np.argmax(x, at, keepdims=kept), (x,)
+    )
+
+
+@st.composite
+def top_k(draw: st.DrawFn) -> Example:
+    """The elements; sorted, for equal ones are equal wherever they stood."""
+    shape = draw(d.shapes(min_dims=1))
+    at = draw(d.axis(len(shape)))
+    k = draw(st.integers(0, shape[at]))
+    size = int(np.prod(shape))
+    x = np.array(draw(st.permutations(range(size))), np.float64).reshape(shape) / 4.0
+    order = np.flip(np.argsort(x, at), at)
+    key = np.take(order, range(k), at)
+    return Example(lambda x: wg.top_k(x, k, axis=at)[0], lambda xp, x: _along(xp, x, key, at), (x,))
+
+
+def _along(xp: Any, x: Any, key: Any, at: int) -> Any:
+    """Any: of numpy or of autograd, which has no `take_along_axis`."""
+    mesh = list(np.ix_(*map(np.arange, x.shape)))
+    mesh[at] = key
+    return x[tuple(mesh)]
+
+
 def compared(name: str) -> Subject:
     return binary(name, lambda xp, a, b: getattr(np, name)(a, b), EVEN, EVEN, None)
 
@@ -278,6 +308,7 @@ def compared(name: str) -> Subject:
 SUBJECTS: dict[str, Subject] = {
     "abs": unary("abs", lambda xp, x: xp.abs(x), GAP, "differences"),
     "add": binary("add", lambda xp, a, b: a + b, ANY, ANY),
+    "argmax": Subject(argmax(), None),
     "astype": Subject(assorted.astype(), "differences"),
     "avg_pool2d": Subject(images.pool("avg_pool2d")),
     "broadcast_to": Subject(broadcast_to()),
@@ -349,6 +380,7 @@ SUBJECTS: dict[str, Subject] = {
     "take_along_axis": Subject(rearranged.take_along_axis()),
     "tanh": unary("tanh", lambda xp, x: xp.tanh(x), ANY),
     "tensordot": Subject(summed.tensordot()),
+    "top_k": Subject(top_k()),
     "var": Subject(assorted.moment("var"), floats=(ANY,)),
     "where": Subject(where()),
 }

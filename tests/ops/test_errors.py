@@ -81,6 +81,8 @@ SHAPES: dict[str, Case] = {
     "squeeze": (lambda: wg.squeeze(A, axis=0), ShapeError, ("(2, 3)", "axis 0", "size 2")),
     "getitem": (lambda: wg.getitem(A, (0, 7)), ShapeError, ("(2, 3)", "7")),
     "take": (lambda: wg.take(A, INDEX, axis=2), ShapeError, ("(2, 3)", "axis 2")),
+    "argmax": (lambda: wg.argmax(A[:, :0], axis=1), ShapeError, ("(2, 0)", "axis 1", "no element")),
+    "top_k": (lambda: wg.top_k(A, 4), ShapeError, ("(2, 3)", "4 greatest", "only 3")),
     "segment_sum": (
         lambda: wg.segment_sum(A, np.zeros(3, int), num_segments=2),
         ShapeError,
@@ -122,6 +124,12 @@ DTYPES: dict[str, Case] = {
         lambda: wg.segment_sum(A, INDEX * 1.0, num_segments=2),
         DTypeError,
         ("integers", "float64"),
+    ),
+    "argmax": (lambda: wg.argmax(cast(Any, MASK)), DTypeError, ("mask",)),
+    "top_k": (
+        lambda: wg.top_k(cast(Any, wg.argmax(A)), 1),
+        DTypeError,
+        ("int64", "write astype(x"),
     ),
     "take_along_axis": (
         lambda: wg.take_along_axis(A, INDEX * 1.0),
@@ -217,6 +225,19 @@ def test_an_index_out_of_range_in_the_run(indices: Any) -> None:
         with pytest.raises(IndexError) as caught:
             expression.predict().run()
         assert __file__ in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: wg.argmax(A, axis=cast(Any, (0, 1))), r"argmax: an axis is an integer, or None"),
+        (lambda: wg.top_k(A, cast(Any, 1.5)), r"top_k: k is a number of elements, 0 or more; got 1.5"),
+        (lambda: wg.top_k(A, -1), r"top_k: k is a number of elements, 0 or more; got -1"),
+    ],
+)
+def test_arguments_of_choices(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        call()
 
 
 def test_a_negative_number_of_segments() -> None:

@@ -33,6 +33,7 @@ ZERO: Final[dict[str, str]] = {
     **dict.fromkeys(["reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "flip"], LINEAR),
     **dict.fromkeys(["roll", "concat", "stack", "split", "pad", "avg_pool2d", "dropout"], LINEAR),
     **dict.fromkeys(["getitem", "take", "take_along_axis", "segment_sum"], LINEAR),
+    **dict.fromkeys(["top_k"], PIECEWISE),
     **dict.fromkeys(["relu", "abs", "maximum", "minimum", "clip", "max", "min", "max_pool2d"], PIECEWISE),
 }
 CURVED = [name for name in DIFFERENTIABLE if name not in ZERO]

@@ -126,12 +126,78 @@ def test_indices_are_no_layers_elsewhere() -> None:
         wg.errors.DTypeError, match=r"lift: an array of int64 .*; use float32.*\n  at .*test_cell"
     ):
         wg.lift(integers)
+
+
+@pytest.mark.parametrize("executor", [wg.run.Sequential(), wg.run.Batched()])
+def test_a_cell_gives_its_indices(executor: Any) -> None:  # Any: executors have no common type
+    same = wg.cell(lambda x: x)
+    assert same(np.array([1, 2])).predict().run(executor).tolist() == [1, 2]
+
+
+def chosen(table: Expression, matrix: Expression) -> Callable[..., Expression]:
+    """A loss of the rows and labels that scores choose themselves, one of them for each input."""
+
+    def loss(x: Expression) -> Expression:
+        scores = wg.tanh(x @ matrix)
+        values, places = wg.top_k(scores, 2)
+        row = wg.take(table, wg.argmax(scores))
+        return wg.sum(values * wg.sum(wg.take(table, places), axis=1)) + wg.cross_entropy(
+            wg.tanh(row) @ matrix, wg.argmax(scores)
+        )
+
+    return loss
+
+
+INPUTS = [CHANCE.normal(size=3) for _ in range(5)]
+
+
+@pytest.mark.parametrize("as_cell", [False, True])
+@pytest.mark.parametrize("executor", [wg.run.Sequential(), wg.run.Batched(), wg.run.Parallel(threads=2)])
+def test_computed_places_are_read_by_all_executors(
+    executor: Any, as_cell: bool
+) -> None:  # Any: executors have no common type
+    """Beside numpy's own choice, which the derivative takes for a constant."""
+    table, matrix = weights()
+    loss = chosen(table, matrix)
+    called = wg.cell(loss) if as_cell else loss
+    total = sum((called(x) for x in INPUTS[1:]), start=called(INPUTS[0]))
+
+    def by_hand(x: Any) -> Expression:  # Any: an array
+        scores = np.tanh(x @ matrix.data)
+        order = np.argsort(-scores)[:2]
+        again = wg.tanh(x @ matrix)
+        values = wg.take(again, order) * wg.sum(wg.take(table, order), axis=1)
+        return wg.sum(values) + wg.cross_entropy(wg.tanh(table[int(order[0])]) @ matrix, int(order[0]))
+
+    wanted = sum((by_hand(x) for x in INPUTS[1:]), start=by_hand(INPUTS[0]))
+    for _ in range(3):
+        for found, want in zip(
+            wg.gradients(total, (table, matrix)).run(executor),
+            wg.gradients(wanted, (table, matrix)).run(),
+            strict=True,
+        ):
+            np.testing.assert_allclose(found, want, rtol=1e-10)
+
+
+def test_rows_with_computed_places_are_one_launch() -> None:
+    table, matrix = weights()
+    batched = wg.run.Batched()
+    call = wg.cell(lambda x: wg.take(table, wg.argmax(x @ matrix)))
+    rows: Any = tuple(call(x) for x in INPUTS)  # Any: as many as there are
+    wg.predict(rows).run(batched)
+    (line,) = batched.report.lines.values()
+    assert (line.launches, line.rows) == (1, len(INPUTS))
+
+
+def test_integers_are_no_loss() -> None:
+    places: Any = wg.argmax(np.ones(3))  # Any: refused on purpose
     with pytest.raises(
-        wg.errors.ArgumentError, match=r"same returned .*int64.*; a cell returns .*\n  at .*test_cell"
+        wg.errors.NotDifferentiableError, match="train: an array of integers has no derivative"
     ):
-        same(integers)
+        wg.train(places)
 
 
-@wg.cell
-def same(x: Any) -> Any:  # Any: integers, which are refused
-    return x
+def test_ties_and_nan_are_chosen_as_numpy_does() -> None:
+    x = np.array([[1.0, 3.0, 3.0, 2.0], [np.nan, 1.0, np.nan, 5.0]], np.float64)
+    assert wg.argmax(x, axis=1).predict().run().tolist() == np.argmax(x, axis=1).tolist()
+    assert wg.top_k(x, 3)[1].predict().run().tolist() == [[1, 2, 3], [0, 2, 3]]

@@ -64,6 +64,16 @@ def case_segment_sum() -> None:  # T76
     wg.segment_sum(x, [0, 4])  # E: "num_segments"
 
 
+def case_choices() -> None:  # T76
+    best = wg.argmax(x, axis=1)
+    assert_type(best, wg.Indices[tuple[L2]])
+    assert_type(wg.take(x, best), wg.ArrayLayer[tuple[L2, L3]])
+    assert_type(wg.top_k(x, 2), tuple[wg.ArrayLayer[tuple[L2, L2]], wg.Indices[tuple[L2, L2]]])
+    wg.argmax(x, axis=2)  # E[shape]: ^argmax: axis 2 is out of range for shape \(2, 3\)
+    wg.top_k(x, 4)  # E[shape]: ^top_k: the 4 greatest along axis -1 of shape \(2, 3\): there are only 3
+    best + 1.0  # E: Unsupported operand types for \+
+
+
 def case_running_sums() -> None:  # T74
     assert_type(wg.cumsum(x), Shape23)
     assert_type(wg.cumsum(named, axis=0), wg.ArrayLayer[tuple[Batch, L3]])

@@ -232,6 +232,15 @@ def take_along_axis(x: Value, indices: Value, /, axis: int) -> Value:
     return cp.take_along_axis(x, cp.asarray(indices), axis)
 
 
+def argmax(x: Value, /, axis: int | None = None, keepdims: bool = False) -> Value:
+    return x.argmax(axis, keepdims=keepdims)
+
+
+def top_k(x: Value, k: int, axis: int, /) -> Value:
+    order = cp.flip(cp.flip(x, axis).argsort(axis), axis)
+    return x.shape[axis] - 1 - order[(*(slice(None),) * (axis % x.ndim), slice(k))]
+
+
 def mesh(shape: Shape, /) -> tuple[Value, ...]:
     return cp.ix_(*map(cp.arange, shape))
 

@@ -165,6 +165,19 @@ def take_along_axis(x: Value, indices: Value, /, axis: int) -> Value:
     return np.take_along_axis(x, indices, axis)
 
 
+def argmax(x: Value, /, axis: int | None = None, keepdims: bool = False) -> Value:
+    return np.argmax(x, axis, keepdims=keepdims)
+
+
+def top_k(x: Value, k: int, axis: int, /) -> Value:
+    """The places of the k greatest of each line, the greatest first, of equal ones the first; NaN is the greatest."""
+    line = np.flip(x, axis)
+    order = np.flip(
+        np.argsort(line, axis, kind="stable"), axis
+    )  # turned twice, so that equal ones keep order
+    return x.shape[axis] - 1 - order[(*(slice(None),) * (axis % x.ndim), slice(k))]
+
+
 def mesh(shape: Shape, /) -> tuple[Value, ...]:
     return np.ix_(*map(np.arange, shape))
 

@@ -31,6 +31,7 @@ from wengert.arrays.axes import expanded, window_counts
 from wengert.arrays.chance import dropout_mask, dropout_masks
 from wengert.arrays.namespace import ScalarNamespace
 from wengert.arrays.scatter import places, starts, within
+from wengert.arrays.types import INTEGER
 
 Function = Callable[..., Any]  # Any: functions of numpy and of numbers
 Inference = Callable[
@@ -187,6 +188,17 @@ def _reduced(f: Function, x: Aval, /, axis: Any = None, keepdims: bool = False, 
     shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes)
     order: Order = "compact" if len(shape) < 2 or x.order != "other" else "other"
     return _probe(f, shape, x, order=order, axis=axis, keepdims=keepdims, **options)
+
+
+@infers(host.argmax)
+def _argmax(f: Function, x: Aval, /, axis: Any = None, keepdims: bool = False) -> Aval:
+    return _reduced(host.argmax, x, axis=axis, keepdims=keepdims)
+
+
+@infers(host.top_k)
+def _top_k(f: Function, x: Aval, k: int, axis: int, /) -> Aval:
+    at = axis % len(x.shape)
+    return Aval((*x.shape[:at], k, *x.shape[at + 1 :]), INTEGER, "array", "other")
 
 
 @infers(host.greatest)

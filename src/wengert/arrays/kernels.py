@@ -129,6 +129,7 @@ _OPERATORS: Final[Mapping[Function, Function]] = {
 }
 _NEW: Final[tuple[Function, ...]] = (
     *(np.where, host.add_at, ones_at, picked, places, host.take, host.take_along_axis, host.astype),
+    *(host.argmax, host.top_k),
     *(host.zeros, host.ones, host.full, host.zeros_like, host.stack),
 )
 FOR_ANY_ROWS: Final[Mapping[Function, Function]] = {

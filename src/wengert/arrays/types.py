@@ -35,7 +35,9 @@ __all__ = [
     "GpuMask",
     "Host",
     "HostArray",
+    "HostData",
     "HostMask",
+    "Int64",
     "IntegerArray",
     "Integers",
     "S",
@@ -47,6 +49,7 @@ __all__ = [
 Float32 = np.float32  # for checkers not a class but an alias: instead of isinstance use `is_float32`
 Float64 = np.float64
 Bool = np.bool
+Int64 = np.int64
 DType = np.dtype
 Generic0d = np.generic  # the base of numpy's scalars, which stand for arrays of shape () in results
 Floating: TypeAlias = np.floating[Any]  # reason for Any: numpy's own parameter, the number of bits
@@ -94,9 +97,12 @@ S_co = TypeVar("S_co", bound=tuple[Any, ...], default=Any, covariant=True)
 T_co = TypeVar("T_co", bound=np.floating[Any], default=np.float32, covariant=True)  # Any: the number of bits
 Dv_co = TypeVar("Dv_co", bound="Cpu | Gpu", default=Cpu, covariant=True)
 
+Element = TypeVar("Element", bound=np.generic, default=np.generic)
+
 Host: TypeAlias = np.ndarray[Any, np.dtype[T]]  # Any: the shape
 HostArray: TypeAlias = np.ndarray[S, np.dtype[T]]
 HostMask: TypeAlias = np.ndarray[S, np.dtype[np.bool]]
+HostData: TypeAlias = np.ndarray[S, np.dtype[Element]]
 GpuArray: TypeAlias = _CupyArray[S, np.dtype[T]]
 GpuMask: TypeAlias = _CupyArray[S, np.dtype[np.bool]]
 

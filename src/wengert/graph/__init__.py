@@ -7,6 +7,7 @@ Refuses to know: how anything is computed.
 from __future__ import annotations
 
 from wengert.graph.bundle import Bundle
+from wengert.graph.detached import IndexExpression, Indices, Mask
 from wengert.graph.evidence import (
     ArrayDeepLearning,
     DoubleDeepLearning,
@@ -27,7 +28,6 @@ from wengert.graph.expressions import (
     FloatExpression,
     FloatLayer,
     Layer,
-    Mask,
     ScalarOperand,
 )
 from wengert.graph.literals import literal
@@ -51,6 +51,8 @@ __all__ = [
     "FloatExpression",
     "FloatLayer",
     "FloatWeight",
+    "IndexExpression",
+    "Indices",
     "Instance",
     "Layer",
     "Mask",

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer, Mask
+from wengert.graph.detached import Indices, Mask
+from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer
 from wengert.graph.kinds import Kind, layer_class
 from wengert.graph.node import Node, new_node
 from wengert.graph.operand import lift_any
@@ -96,5 +97,5 @@ def _taken(bundle: Bundle, index: int) -> Node:
     return bundle.nodes[index]
 
 
-for _cls in (DoubleLayer, FloatLayer, ArrayLayer, Mask, Layer):
+for _cls in (DoubleLayer, FloatLayer, ArrayLayer, Mask, Indices, Layer):
     copyreg.pickle(_cls, bundled)

@@ -1,4 +1,4 @@
-"""Layers and their operators: doubles, floats, arrays, masks and registered data, the table of differentiable types.
+"""Layers and their operators: doubles, floats, arrays and registered data, the table of differentiable types.
 
 Knows: what a type checker may conclude from Python's operators; the layer class of every column.
 Refuses to know: what the operators compute, who runs a layer, and shapes: the mypy plugin puts them in.
@@ -21,7 +21,6 @@ from wengert.arrays import (
     FLOAT64,
     Array,
     ArrayLiteral,
-    Bool,
     Cpu,
     DType,
     Dv,
@@ -32,8 +31,6 @@ from wengert.arrays import (
     GpuArray,
     Host,
     HostArray,
-    HostMask,
-    Integers,
     S,
     T,
 )
@@ -42,6 +39,7 @@ from wengert.differentiable import Differentiable, Tape
 from wengert.graph.apply import apply, methods, of_one
 from wengert.graph.binding import Data
 from wengert.graph.binding import at as bound_to
+from wengert.graph.detached import IndexExpression
 from wengert.graph.index import index_of
 from wengert.graph.kinds import CLASSES, Column, Role, kind
 from wengert.graph.node import Expression, Node, asked
@@ -443,7 +441,7 @@ Place = TypeVar("Place", Cpu, Gpu, Cpu | Gpu, default=Cpu)  # type: ignore[misc,
 ArrayExpression: TypeAlias = (
     ArrayOperand[S, T, Place] | ArrayLiteral[T, Place] | Differentiable[Host[T], Host[T]]
 )
-IndexPart: TypeAlias = Integers | slice | EllipsisType | None
+IndexPart: TypeAlias = IndexExpression | slice | EllipsisType | None
 Index: TypeAlias = IndexPart | tuple[IndexPart, ...]
 
 
@@ -458,47 +456,6 @@ class ArrayLayer(ArrayOperand[S, T, Dv], Node, Generic[S, T, Dv]):
     def __new__(cls, do: Do[Tape[Array[S, T, Dv], Array[S, T, Dv]]]) -> ArrayLayer[S, T, Dv]: ...
     def __new__(cls, do: Any) -> Any:  # Any: typed by the overloads
         return made_from(cls, do, kind(Column.ARRAY, None, None, "cpu", Role.LAYER))
-
-
-class Mask(Node, Generic[S, Dv]):
-    """Booleans that a comparison will make: for `where` and `sum`, without a delta and without `forward`.
-
-    >>> import wengert as wg
-    >>> wg.greater(2.0, 1.0).predict().run().item()
-    True
-    """
-
-    __slots__ = ()
-
-    @property
-    def shape(self) -> S:
-        shape: S = cast(Any, self._shape)  # Any: `S` says the same, dimension by dimension
-        return shape
-
-    @property
-    def device(self) -> Dv:
-        device: Dv = self._device
-        return device
-
-    @overload
-    def predict(self: Mask[S, Cpu], *, at: Data | None = None) -> Do[HostMask[S]]: ...
-    @overload
-    def predict(self: Mask[S, Gpu], *, at: Data | None = None) -> Do[Any]: ...  # Any: cupy's boolean array
-    def predict(self, *, at: Data | None = None) -> Do[Any]:  # Any: typed by the overloads
-        """The booleans, with the data `at` for some weights."""
-        return asked("predict", bound_to("predict", self, at))
-
-    @property
-    def dtype(self) -> DType[Bool]:
-        dtype: DType[Bool] = self._dtype
-        return dtype
-
-    def as_do(self) -> Do[HostMask[S]]:
-        """The booleans in the run that this is part of: what `await` gives."""
-        return asked("value", self)
-
-    def __await__(self) -> Generator[Any, Any, HostMask[S]]:  # Any: as above
-        return self.as_do().__await__()
 
 
 class DataOperand(Expression, Generic[D, E]):
@@ -593,7 +550,6 @@ CLASSES.update(
         Column.DOUBLE: DoubleLayer,
         Column.FLOAT: FloatLayer,
         Column.ARRAY: ArrayLayer,
-        Column.MASK: Mask,
         Column.OTHER: Layer,
     }
 )

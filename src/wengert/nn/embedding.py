@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, final
 
-from wengert.arrays import Dv, Integers, T
-from wengert.graph import ArrayLayer, ArrayWeight
+from wengert.arrays import Dv, T
+from wengert.graph import ArrayLayer, ArrayWeight, IndexExpression
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_made
 from wengert.nn.dims import N, Rows, Width
@@ -58,5 +58,5 @@ class Embedding(Generic[Rows, Width, T, Dv]):
         shape = begin.size("rows", rows), begin.size("width", width)
         return Embedding(begin.normal("table", shape, 1.0))
 
-    def __call__(self, indices: Integers, /) -> ArrayLayer[Any, T, Dv]:
+    def __call__(self, indices: IndexExpression, /) -> ArrayLayer[Any, T, Dv]:
         return take(self.table, indices, axis=0)

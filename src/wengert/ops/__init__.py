@@ -51,10 +51,12 @@ from wengert.ops.padding import pad
 from wengert.ops.pooling import avg_pool2d, max_pool2d
 from wengert.ops.rearrangement import flip, roll
 from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
+from wengert.ops.selection import argmax, top_k
 
 __all__ = [
     "abs",
     "add",
+    "argmax",
     "astype",
     "avg_pool2d",
     "broadcast_to",
@@ -123,6 +125,7 @@ __all__ = [
     "take_along_axis",
     "tanh",
     "tensordot",
+    "top_k",
     "var",
     "where",
 ]

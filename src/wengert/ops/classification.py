@@ -11,10 +11,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal, Protocol, overload
 
-from wengert.arrays import Dv, Integers, S, T, is_array, within
+from wengert.arrays import Dv, S, T, is_array, within
 from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
+from wengert.graph.detached import IndexExpression
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.index import indices
 from wengert.graph.kinds import Column, Kind, Role, kind
@@ -142,11 +143,15 @@ CROSS_ENTROPY: Final = Operation(
 
 @overload
 def cross_entropy(
-    logits: ArrayExpression[Any, T, Dv], labels: Integers, /, *, reduction: Literal["mean", "sum"] = "mean"
+    logits: ArrayExpression[Any, T, Dv],
+    labels: IndexExpression,
+    /,
+    *,
+    reduction: Literal["mean", "sum"] = "mean",
 ) -> ArrayLayer[tuple[()], T, Dv]: ...
 @overload
 def cross_entropy(
-    logits: ArrayExpression[Any, T, Dv], labels: Integers, /, *, reduction: Literal["none"]
+    logits: ArrayExpression[Any, T, Dv], labels: IndexExpression, /, *, reduction: Literal["none"]
 ) -> ArrayLayer[Any, T, Dv]: ...
 def cross_entropy(
     logits: Any, labels: Any, /, *, reduction: str = "mean"

@@ -12,6 +12,7 @@ from typing import Any, Final, overload
 from wengert.arrays import Dv, HostMask, T
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
+from wengert.graph.detached import Mask
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -19,7 +20,6 @@ from wengert.graph.expressions import (
     DoubleLayer,
     FloatExpression,
     FloatLayer,
-    Mask,
     ScalarOperand,
 )
 from wengert.graph.operation import Operation, Rules

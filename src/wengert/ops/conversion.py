@@ -15,6 +15,7 @@ from wengert.arrays import FLOAT32, FLOAT64, DType, Dv, Float32, Float64, S, T, 
 from wengert.errors import DTypeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
+from wengert.graph.detached import Indices
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -23,7 +24,7 @@ from wengert.graph.expressions import (
     FloatExpression,
     FloatLayer,
 )
-from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.kinds import common
 from wengert.site import user_position
@@ -33,6 +34,8 @@ U = TypeVar("U", bound=Float32 | Float64, default=Float32)  # a default, as thos
 
 
 def _infer(kinds: Sequence[Kind], *, dtype: Any) -> Kind:  # Any: numpy's dtype, as kinds keep it
+    if kinds[0].column is Column.INDEX and kinds[0].role is not Role.LITERAL:
+        return kind(Column.ARRAY, kinds[0].shape, dtype, kinds[0].device)
     column, _, device = common(kinds)
     if column is not Column.ARRAY:
         column = Column.FLOAT if dtype == FLOAT32 else Column.DOUBLE
@@ -58,6 +61,8 @@ ASTYPE: Final = Operation(
 @overload
 def astype(x: ArrayExpression[S, T, Dv], dtype: type[U] | DType[U], /) -> ArrayLayer[S, U, Dv]: ...
 @overload
+def astype(x: Indices[S, Dv], dtype: type[U] | DType[U], /) -> ArrayLayer[S, U, Dv]: ...
+@overload
 def astype(  # type: ignore[overload-overlap] # no class is both element types
     x: DoubleExpression | FloatExpression, dtype: type[Float32] | DType[Float32], /
 ) -> FloatLayer: ...
@@ -66,9 +71,9 @@ def astype(
     x: DoubleExpression | FloatExpression, dtype: type[Float64] | DType[Float64], /
 ) -> DoubleLayer: ...
 def astype(x: Any, dtype: Any, /) -> Any:  # Any: typed by the overloads
-    """x as float32 or float64: a double becomes a float, a float a double, an array one of that element type.
+    """x as float32 or float64: a double becomes a float, a float a double, an array, and `Indices`, one of these.
 
-    Derivative: g in the element type of x.
+    Derivative: g in the element type of x; none for integers.
     Shapes: that of x; the dtype is numpy.float32 or numpy.float64. Raises DTypeError for any other.
     >>> import numpy as np
     >>> astype(np.ones(2), np.float32).dtype

@@ -18,6 +18,7 @@ from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply, of_one, of_two, unary
 from wengert.graph.batch import rowwise
+from wengert.graph.detached import Mask
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -26,7 +27,6 @@ from wengert.graph.expressions import (
     FloatExpression,
     FloatLayer,
     Layer,
-    Mask,
     Operand,
     ScalarOperand,
 )

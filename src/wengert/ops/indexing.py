@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from wengert.arrays import Dv, Integers, T, indexed_shape, zeros_of
+from wengert.arrays import Dv, T, indexed_shape, zeros_of
 from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.apply import apply, indexing
 from wengert.graph.batch import Batch
+from wengert.graph.detached import IndexExpression
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
 from wengert.graph.index import Part, index_of, indices, key_of
 from wengert.graph.kinds import Column, Kind, kind
@@ -112,7 +113,9 @@ TAKE: Final = Operation(
 )
 
 
-def take(x: ArrayExpression[Any, T, Dv], indices: Integers, /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
+def take(
+    x: ArrayExpression[Any, T, Dv], indices: IndexExpression, /, *, axis: int = 0
+) -> ArrayLayer[Any, T, Dv]:
     """The slices of x at `indices` along an axis: rows of an embedding table.
 
     Derivative: g added at the indices, equal ones adding up; at a weight it stays (indices, g).
@@ -175,7 +178,7 @@ TAKE_ALONG_AXIS: Final = Operation(
 
 
 def take_along_axis(
-    x: ArrayExpression[Any, T, Dv], indices: Integers, /, *, axis: int = -1
+    x: ArrayExpression[Any, T, Dv], indices: IndexExpression, /, *, axis: int = -1
 ) -> ArrayLayer[Any, T, Dv]:
     """The elements of each line of x along an axis that the same line of `indices` names.
 
@@ -249,7 +252,7 @@ SEGMENT_SUM: Final = Operation(
 
 
 def segment_sum(
-    x: ArrayExpression[Any, T, Dv], segment_ids: Integers, /, *, num_segments: int
+    x: ArrayExpression[Any, T, Dv], segment_ids: IndexExpression, /, *, num_segments: int
 ) -> ArrayLayer[Any, T, Dv]:
     """The sums of the slices of x that have one segment id: the messages that reach each node of a graph.
 

@@ -40,7 +40,8 @@ def common(kinds: Sequence[Kind]) -> tuple[Column, Any, Any]:  # Any: dtype and 
         if k.column is Column.MASK:
             raise DTypeError("a mask (bool) has no derivative; write where(mask, 1.0, 0.0) for numbers")
         if k.column is Column.INDEX:
-            raise DTypeError(f"an array of {k.dtype} has no derivative; write x.astype(numpy.float32)")
+            advice = "x.astype(numpy.float32)" if k.role is Role.LITERAL else "astype(x, numpy.float32)"
+            raise DTypeError(f"an array of {k.dtype} has no derivative; write {advice}")
         if k.column is Column.OTHER:
             raise NotDifferentiableError(
                 "the Data of an operand is of a registered type, or not stated, and this operation has no rule for "

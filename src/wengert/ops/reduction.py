@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, cast, overload
 
 from wengert.arrays import FLOAT32, Axis, Dv, Float32, T
 from wengert.errors import DTypeError, ShapeError
+from wengert.graph.detached import Mask
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -19,7 +20,6 @@ from wengert.graph.expressions import (
     DoubleLayer,
     FloatExpression,
     FloatLayer,
-    Mask,
 )
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.ops import kinds

@@ -231,9 +231,10 @@ def checked_loss(who: str, loss: object) -> Expression:
             f"add its parts, as in a + b\n  at {user_position()}"
         )
     x = lift_any(loss, who)
-    if x.kind.column is Column.MASK:
+    if x.kind.column in (Column.MASK, Column.INDEX):
+        what = "a mask" if x.kind.column is Column.MASK else "an array of integers"
         raise NotDifferentiableError(
-            f"{who}: a mask has no derivative and is no loss\n  {x!r}\n  at {user_position()}"
+            f"{who}: {what} has no derivative and is no loss\n  {x!r}\n  at {user_position()}"
         )
     check_scalar_loss(x, who)
     return x

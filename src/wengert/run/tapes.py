@@ -116,7 +116,7 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
     """Data for a user inside the run: arrays cannot be written to, and no commit writes to them later."""
     if of.column is Column.FLOAT:
         return Float32(value)  # numpy's `where` gives an array of shape () for numbers, too
-    if of.column in (Column.ARRAY, Column.MASK) or is_array(value):
+    if of.column in (Column.ARRAY, Column.MASK, Column.INDEX) or is_array(value):
         array = host_array(value)
         cell = next((buffers[id(x)] for x in owners(array) if id(x) in buffers), None)
         if cell is not None and (id(array) not in buffers or is_array(array.base)):
@@ -130,7 +130,7 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
 def handed_over(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
     """Data for a user after the run: a new array, whatever the expression was."""
     column = of.column
-    if column is Column.ARRAY or column is Column.MASK:
+    if column is Column.ARRAY or column is Column.MASK or column is Column.INDEX:
         if not is_array(value):
             return host_array(value)
         fresh = value.base is None and value.flags.writeable and id(value) not in buffers

@@ -38,7 +38,7 @@ from wengert.site import position
 BITS: Final = 20  # of a code: the number of a node, and below it which of its results
 MASK: Final = (1 << BITS) - 1
 Name: TypeAlias = tuple[Any, ...]  # Any: a signature, and the identities of weights
-_STACKED = (Column.DOUBLE, Column.FLOAT, Column.ARRAY, Column.MASK)
+_STACKED = (Column.DOUBLE, Column.FLOAT, Column.ARRAY, Column.MASK, Column.INDEX)
 _UNMET: Final = sys.maxsize
 
 
