@@ -12,6 +12,7 @@ import pytest
 import wengert as wg
 from tests.arrays.pretended import gpu_over
 from tests.optimizers import WithAdam
+from tests.run.planned import finished
 from wengert.arrays import HOST, all_quiet
 from wengert.arrays.abstract import UNKNOWN, Aval
 from wengert.arrays.changes import carry_out
@@ -23,7 +24,7 @@ from wengert.program.build import Builder
 from wengert.program.derive import Lowering, Op, Operations, Slot
 from wengert.program.memory import placed
 from wengert.program.program import Program, Values, called, check, evaluate
-from wengert.run.compiled.lowered import LoweredLoss, lowered
+from wengert.run.compiled.lowered import LoweredLoss, lowered_in_steps
 from wengert.run.compiled.program import PlanProgram, simplified
 
 from .test_abstract import agrees
@@ -89,7 +90,7 @@ SETTINGS: dict[str, Settings] = {"SGD": SGD, "Adam": WithAdam}
 
 def of(loss: Any, steps: bool = True) -> tuple[LoweredLoss, Program]:
     """A loss with the updates of its weights, or with their deltas."""
-    low = lowered(*below(loss, {}))
+    low = finished(lowered_in_steps(*below(loss, {}), True, None))
     return low, simplified(low.program(low.updates() if steps else None))
 
 

@@ -6,8 +6,8 @@ Refuses to know: any network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -52,6 +52,19 @@ def untimed(executor: Any) -> Any:  # Any: `Sequential`, or `Parallel`, which ha
 def plain() -> Sequential:
     """The definition."""
     return Sequential(compiled=False)
+
+
+A = TypeVar("A")
+
+
+def finished(steps: Generator[None, None, A]) -> A:
+    """The end of what is made in steps."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            made: A = end.value
+            return made
 
 
 Network = Callable[[], tuple[Sequence[Any], Callable[[int], Any]]]  # Any: weights and losses of every column

@@ -115,7 +115,7 @@ class TestFailures:
 
         for i in range(4):
             run(i)
-        assert any(isinstance(p._way, ScheduledProgram) for p in programs(executor))
+        assert any(isinstance(p.chosen, ScheduledProgram) for p in programs(executor))
         before = [np.array(w.data) for w in weights]
         for where in ("forward_failure", "backward_failure"):
             setattr(f, where, Boom)

@@ -62,7 +62,7 @@ class TestPlans:
             identical([loss(i).predict().run(executor)], [loss(i).predict().run(one)])
             asked = wg.gradients(loss(i), [*weights])
             identical(list(map(np.asarray, asked.run(executor))), list(map(np.asarray, asked.run(one))))
-        assert any(isinstance(p._way, ScheduledProgram) for p in programs(executor))
+        assert any(isinstance(p.chosen, ScheduledProgram) for p in programs(executor))
 
     @pytest.mark.slow
     def test_callers_on_many_threads(self) -> None:
@@ -117,7 +117,7 @@ class TestPlans:
     def test_a_choice_that_stays_is_asked_for_less_and_less_often(self) -> None:
         executor = dividing(terms=FREE._replace(tried=2, gain=0.0, again=10, seldom=40))
         _, loss = columns(SETTINGS["SGD"]())
-        waits: list[int] = []
+        waits: list[float] = []
         for i in range(240):
             loss(i % 10).train().run(executor)
             (program,) = programs(executor)
@@ -140,9 +140,9 @@ class TestPlans:
 
         steps(10)
         (program,) = programs(executor)
-        assert program.chosen is program._straight
+        assert program.chosen is program._ways[0]
         program.choice.terms = FREE._replace(tried=2, gain=1e9, again=20)  # as if the cores were idle now
         steps(8)
-        assert program.chosen is program._straight
+        assert program.chosen is program._ways[0]
         steps(16)
         assert isinstance(program.chosen, ScheduledProgram)

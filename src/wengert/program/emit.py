@@ -17,7 +17,7 @@ from wengert.program.derive import AtRows
 from wengert.program.memory import Allocation, Placement, placed
 from wengert.program.program import Argument, Eqn, Function, Var, mentions_rows, vars_in
 from wengert.program.simplify import Pieces, needed
-from wengert.program.text import SIGNS, Constants, executed
+from wengert.program.text import SIGNS, Constants, executed, function_text
 
 
 class Kernel:
@@ -205,8 +205,3 @@ class ProgramText:
 
 def _tuple(texts: Iterable[str]) -> str:
     return f"({''.join(f'{text}, ' for text in texts)})"
-
-
-def function_text(name: str, arguments: Sequence[str], lines: Iterable[str]) -> str:
-    """The source of a function."""
-    return f"def {name}({', '.join(arguments)}):\n" + "".join(f" {line}\n" for line in lines if line)

@@ -7,12 +7,11 @@ Refuses to know: what lines say, and where results lie.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from wengert.arrays import freeze, is_array
-
-__all__ = ["SIGNS", "TEXT", "Constants", "executed", "function_of"]
 
 SIGNS: Final[Mapping[Callable[..., Any], str]] = {  # Any: functions of numbers and arrays
     operator.add: "+",
@@ -23,6 +22,7 @@ SIGNS: Final[Mapping[Callable[..., Any], str]] = {  # Any: functions of numbers 
 }
 TEXT: Final = "<string>"  # the name of the file of all texts
 _PLAIN: Final = (int, bool, str, type(None))
+_NAME: Final = re.compile(r"\b[a-z]\d+(?:_\d+)?\b")  # of a value
 
 
 class Constants:
@@ -76,3 +76,38 @@ def function_of(
     names = executed("\n".join(lines), {**scope, "__name__": module})
     name = lines[0].removeprefix("def ").partition("(")[0]
     return names.pop(name)  # in its own globals it would be a cycle
+
+
+def function_text(name: str, arguments: Sequence[str], lines: Iterable[str]) -> str:
+    """The source of a function."""
+    return f"def {name}({', '.join(arguments)}):\n" + "".join(f" {line}\n" for line in lines if line)
+
+
+def without_middle(
+    lines: Sequence[str], begin: int, end: int, arguments: Sequence[str] = ()
+) -> tuple[list[str], list[str], str]:
+    """The names that the lines from `begin` to `end` read and give values, and the source of a function of them.
+
+    Compiling a line takes as long as some runs of it, and Python compiles a function at once, so a text of many lines
+    is compiled in two steps. What a chain of nodes computes in the middle, last there and first back, is read by little
+    else. `arguments` are those of the whole.
+
+    >>> without_middle(["v1 = f(p0)", "v2 = f(v1)", "return v2"], 1, 2, ["p0"])[:2]
+    (['v1'], ['v2'])
+    """
+    before = {*arguments, *(name for line in lines[:begin] for name in _defined(line))}
+    inner = lines[begin:end]
+    given = sorted(before.intersection(name for line in inner for name in _NAME.findall(line)))
+    read = {name for line in lines[end:] for name in _NAME.findall(line)}
+    made = sorted(read.intersection(name for line in inner for name in _defined(line)))
+    return (
+        given,
+        made,
+        function_text("middle", given, [*inner, f"return ({''.join(f'{x}, ' for x in made)})"]),
+    )
+
+
+def _defined(line: str) -> list[str]:
+    """The names that a line gives values."""
+    left, equals, _ = line.partition(" = ")
+    return _NAME.findall(left) if equals else []

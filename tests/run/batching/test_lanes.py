@@ -23,6 +23,7 @@ from wengert.run import Batched, Sequential
 from wengert.run.batching import lanes
 from wengert.run.fibers import TURN, in_turn
 from wengert.run.threads.autotune import SpeculationTuner, Terms
+from wengert.run.threads.pool import Uses, needs_of
 
 
 class WithAdam(Adam, LearningRate): ...
@@ -124,9 +125,9 @@ def test_any_history_has_the_bits_of_one_thread(seed: int) -> None:
 
 
 def test_launches_that_use_the_same_rows_wait_for_each_other() -> None:
-    use: Callable[..., Any] = lanes.Uses
+    use: Callable[..., Any] = Uses
     uses = [use(set(), {1}), use({1}, {2}), use({1}, {3}), use(set(), {1}), use({2, 3}, {4})]
-    assert lanes.needs_of(uses) == [set(), {0}, {0}, {0, 1, 2}, {1, 2}]
+    assert needs_of(uses) == [set(), {0}, {0}, {0, 1, 2}, {1, 2}]
 
 
 def test_too_little_stays_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

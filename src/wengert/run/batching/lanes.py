@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
 from time import perf_counter
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from wengert.arrays.pools import called_on_one_blas_thread
 from wengert.graph.operation import Signature
@@ -23,19 +22,12 @@ from wengert.run.batching.region import RegionGraph, RowSource
 from wengert.run.batching.schedule import LaunchStep, Schedule
 from wengert.run.threads.autotune import TERMS, Choice, Terms
 from wengert.run.threads.loops import is_foreign
-from wengert.run.threads.pool import ONE_TASK, Spawned, TaskSchedule, ThreadPool, schedule
+from wengert.run.threads.pool import ONE_TASK, Spawned, TaskSchedule, ThreadPool, Uses, needs_of, schedule
 
 A = TypeVar("A")
 Launching: TypeAlias = Callable[[int], None]  # runs the launch with a number
 _LONG, _SHORT = 1.0, 1e-9  # seconds: a rule of others, and what does not count beside it
 _GIVEN = -1  # stands for the table of all values from outside
-
-
-class Uses(NamedTuple):
-    """Parts of a run that one launch reads and changes: tables by number, and groups, whose launches share buffers."""
-
-    reads: set[object]
-    changes: set[object]
 
 
 def forward_uses(step: LaunchStep, given: bool) -> Uses:
@@ -59,26 +51,6 @@ def _tables(step: LaunchStep) -> Iterator[int]:
             yield from {*read.tables.tolist()}
 
 
-def needs_of(uses: Iterable[Uses]) -> list[set[int]]:
-    """For each of some launches in order those before it that it has to wait for.
-
-    >>> needs_of([Uses(set(), {1}), Uses(set(), {2}), Uses({1}, {2})])
-    [set(), set(), {0, 1}]
-    """
-    changed: dict[object, int] = {}
-    read: dict[object, set[int]] = {}  # since it was changed
-    found: list[set[int]] = []
-    for number, (reads, changes) in enumerate(uses):
-        needs = {changed[x] for x in reads | changes if x in changed}
-        for x in changes:
-            needs |= read.pop(x, set())
-            changed[x] = number
-        for x in reads - changes:
-            read.setdefault(x, set()).add(number)
-        found.append(needs)
-    return found
-
-
 class Pass:
     """The launches of one direction: in order, or as tasks."""
 
@@ -95,54 +67,34 @@ class Pass:
         self._order = range(len(of.steps))[::-1] if backward else range(len(of.steps))
         uses = backward_uses if backward else forward_uses
         self._needs = needs_of(uses(of.steps[i], given[of.steps[i].group]) for i in self._order)
-        self._lock = Lock()
-        self._times: list[list[float]] = []
-        self._choice: Choice | None = None
         self._tasks: TaskSchedule | None = None
         if sum(foreign[of.steps[i].group] for i in self._order) > 1:
             costs = [_LONG if foreign[of.steps[i].group] else _SHORT for i in self._order]
             tasks = schedule(self._needs, costs, pool.threads, _SHORT)
             if tasks.span < sum(costs) - _LONG / 2:
                 self._tasks = tasks
-        self._decided = self._tasks is not None
+        self._choice = Choice(terms, None if self._tasks is None else 1)
 
     def run(self, launch: Launching) -> None:
         """Run all launches."""
-        if not self._decided:
-            self._timed(launch)
-        elif self._tasks is None:
-            self._in_order(launch)
-        elif self._choice is None:
+        way, begun = self._choice.next(self._divide), perf_counter()
+        if way and self._tasks is not None:
             self._on_lanes(launch, self._tasks)
         else:
-            way, begun = self._choice.next(), perf_counter()
-            if way:
-                self._on_lanes(launch, self._tasks)
-            else:
-                self._in_order(launch)
-            self._choice.learn(way, perf_counter() - begun)
+            times = []
+            for number in self._order:
+                start = perf_counter()
+                launch(number)
+                times.append(perf_counter() - start)
+            if way is None:
+                return self._choice.timed(times)
+        return self._choice.learn(way, perf_counter() - begun)
 
-    def _in_order(self, launch: Launching) -> None:
-        for number in self._order:
-            launch(number)
-
-    def _timed(self, launch: Launching) -> None:
-        times = []
-        for number in self._order:
-            begun = perf_counter()
-            launch(number)
-            times.append(perf_counter() - begun)
-        with self._lock:
-            self._times.append(times)
-            if len(self._times) == self._terms.timed:
-                self._decide([min(several) for several in zip(*self._times, strict=True)])
-
-    def _decide(self, costs: Sequence[float]) -> None:
-        if _longest(self._needs, costs) + 2 * self._terms.handoff < sum(costs):
-            tasks = schedule(self._needs, costs, self._pool.threads, self._terms.handoff)
-            if tasks.span < sum(costs) and len(tasks.parts) > 1:
-                self._choice, self._tasks = Choice(self._terms) if self._terms.tried else None, tasks
-        self._decided = True
+    def _divide(self, costs: Sequence[float]) -> bool:
+        tasks = schedule(self._needs, costs, self._pool.threads, self._terms.handoff)
+        pays = tasks.span < sum(costs) and len(tasks.parts) > 1
+        self._tasks = tasks if pays else None
+        return pays
 
     def _on_lanes(self, launch: Launching, tasks: TaskSchedule) -> None:
         def work(part: Iterable[int]) -> None:
@@ -190,11 +142,3 @@ class _OnPool:
 
         self.pool.run([lambda: Spawned(partial(work, i) for i in range(count))], ONE_TASK)
         return [found[i] for i in range(count)]
-
-
-def _longest(needs: Sequence[set[int]], costs: Sequence[float]) -> float:
-    """The time that launches take which have to wait for each other."""
-    ends: list[float] = []
-    for before, cost in zip(needs, costs, strict=True):
-        ends.append(cost + max((ends[x] for x in before), default=0.0))
-    return max(ends, default=0.0)

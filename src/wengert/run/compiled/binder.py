@@ -8,10 +8,7 @@ Refuses to know: what the plan computes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Sequence
-from functools import partial
-from itertools import pairwise
 from typing import Any, Final
 
 from wengert.graph.node import Expression, Node
@@ -19,7 +16,7 @@ from wengert.graph.operation import Signature
 from wengert.graph.store import Ref
 from wengert.graph.template import captured_by
 from wengert.graph.weights import Weight
-from wengert.program.text import executed
+from wengert.program.text import executed, without_middle
 
 # weights and their cells; Any: literals of every type; targets
 Found = tuple[tuple[Weight, ...], Sequence[Ref], tuple[Any, ...], tuple[Expression, ...]]
@@ -28,24 +25,6 @@ Leaves = tuple[tuple[Expression, ...], tuple[Any, ...]]  # Any: as in `Found`
 Matcher = Callable[[Sequence[Node]], Leaves | None]
 
 _FEW: Final = 100  # lines that are compiled at once
-_PARTS: Final = 4
-_NAME: Final = re.compile(r"\b[nwlx]\d+(?:_\d+)?\b")  # of an expression or literal, not of a signature
-
-
-def binder(
-    nodes: Sequence[Node],
-    weights: Sequence[Weight],
-    targets: Sequence[Expression] = (),
-    stepped: Sequence[Weight] = (),
-) -> Binder:
-    """Binder of `in_steps`, made at once."""
-    steps = in_steps(nodes, weights, targets, stepped)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            bind: Binder = end.value
-            return bind
 
 
 def in_steps(
@@ -153,35 +132,16 @@ def _compiled(argument: str, lines: Sequence[str], scope: dict[str, Any]) -> Any
 def _compiled_in_steps(
     argument: str, lines: Sequence[str], scope: dict[str, Any]
 ) -> Generator[None, None, Any]:  # Any: as in `_compiled`
-    """As `_compiled`; of many lines a function for each of some parts, which hands the names that live to the next."""
-    if len(lines) < _FEW:
-        return _compiled(argument, lines, scope)
-    cuts = [len(lines) * i // _PARTS for i in range(_PARTS + 1)]
-    live: set[str] = set()
-    alive: dict[int, list[str]] = {}  # the names that live before the line of each cut
-    for at in range(len(lines) - 1, -1, -1):
-        line = lines[at]
-        left, _, right = line.partition(" = ") if line.startswith("(") else ("", "", line)
-        live.difference_update(_NAME.findall(left))
-        live.update(_NAME.findall(right))
-        if at in cuts:
-            alive[at] = sorted(live)
-    alive[0] = [argument]
-    parts = []
-    for begin, end in pairwise(cuts):
-        own = [*lines[begin:end], *([f"return {_tuple(alive[end])}"] if end < len(lines) else [])]
-        parts.append(_compiled(", ".join(alive[begin]), own, {**scope}))
+    """As `_compiled`; of many lines those in the middle are a function of their own."""
+    lines = [*lines]
+    if len(lines) >= _FEW:
+        begin, end = len(lines) // 4, 3 * len(lines) // 4
+        given, back, source = without_middle(lines, begin, end, [argument])
+        scope["middle"] = executed(source, scope, "<binder>").pop("middle")
+        call = f"found = middle({', '.join(given)})"
+        lines[begin:end] = [call, "if found is None: return None", f"{_tuple(back)} = found"]
         yield
-    return partial(_in_turn, parts)
-
-
-def _in_turn(parts: Sequence[Callable[..., Any]], root: Node) -> Any:  # Any: as in `_compiled`
-    found: Any = (root,)
-    for part in parts:
-        found = part(*found)
-        if found is None:
-            return None
-    return found
+    return _compiled(argument, lines, scope)
 
 
 def _alike(expressions: Sequence[Expression], fixed: set[Expression]) -> list[Expression]:

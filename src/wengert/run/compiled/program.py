@@ -8,7 +8,6 @@ Refuses to know: what the functions compute, where inputs come from, and what be
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
@@ -21,16 +20,15 @@ from wengert.arrays import Value
 from wengert.arrays.abstract import sizes_for
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.kernels import new_buffer
-from wengert.program.emit import ProgramText, function_text
+from wengert.program.emit import ProgramText
 from wengert.program.memory import Placement, placed
 from wengert.program.program import Eqn, Program, vars_in
 from wengert.program.siblings import known_by
 from wengert.program.simplify import needed, spelled
-from wengert.program.text import executed
+from wengert.program.text import executed, function_text, without_middle
 from wengert.run.compiled.cache import LINE
 
 _MANY: Final = 100  # lines that are not compiled at once
-_NAME: Final = re.compile(r"\b[pbtvw]\d+\b")  # of a value, not of a constant
 
 
 class PlanProgram:
@@ -52,7 +50,9 @@ class PlanProgram:
         lines, middle = lines_of(text, p), ""
         if len(p.eqns) >= _MANY:
             yield
-            lines, middle = _without_middle(lines, len(p.eqns))
+            begin, end = 2 + len(p.eqns) // 4, 2 + 3 * len(p.eqns) // 4  # two lines unpack inputs and buffers
+            given, back, middle = without_middle(lines, begin, end)
+            lines[begin:end] = [_unpacked(back, f"middle({', '.join(given)})")]
             scope = text.constants.scope
             scope["middle"] = executed(middle, scope, "<plan>").pop("middle")
         yield
@@ -195,26 +195,3 @@ def end(text: ProgramText, p: Program, changed: str) -> str:
 
 def _unpacked(names: Sequence[str], value: str) -> str:
     return f"({', '.join(names)},) = {value}" if names else f"() = {value}"
-
-
-def _defined(line: str) -> list[str]:
-    """The names that a line gives values."""
-    left, equals, _ = line.partition(" = ")
-    return _NAME.findall(left) if equals else []
-
-
-def _without_middle(lines: Sequence[str], pure: int) -> tuple[list[str], str]:
-    """The lines, in place of those in the middle of the pure ones a call of a function of them, and its source.
-
-    Compiling a line takes as long as some runs of it, and Python compiles a function at once. What a chain of nodes
-    computes in the middle, last there and first back, is read by little else.
-    """
-    begin, end = 2 + pure // 4, 2 + 3 * pure // 4  # two lines unpack inputs and buffers
-    before = {name for line in lines[:begin] for name in _defined(line)}
-    made = {name for line in lines[begin:end] for name in _defined(line)}
-    used = {name for line in lines[begin:end] for name in _NAME.findall(line)}
-    read = {name for line in lines[end:] for name in _NAME.findall(line)}
-    given, back = sorted(used & before), sorted(made & read)
-    inner = [*lines[begin:end], f"return ({''.join(f'{x}, ' for x in back)})"]
-    call = _unpacked(back, f"middle({', '.join(given)})")
-    return [*lines[:begin], call, *lines[end:]], function_text("middle", given, inner)

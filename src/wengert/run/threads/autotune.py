@@ -10,10 +10,11 @@ Refuses to know: the scheduler and the threads; the meaning of calls.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, pairwise
+from math import inf
 from threading import Lock
 from time import perf_counter
 from types import CellType, FunctionType, ModuleType
@@ -40,7 +41,7 @@ from wengert.run.compiled.program import (
 )
 from wengert.run.direct import _forward_of
 from wengert.run.threads.loops import HANDOFF
-from wengert.run.threads.pool import TaskSchedule, ThreadPool, schedule
+from wengert.run.threads.pool import TaskSchedule, ThreadPool, Uses, needs_of, schedule
 
 _SURE: Final = 8  # runs in a row
 _AGAIN: Final = 500  # runs until the question is asked again; twice as many each time the answer is the same
@@ -181,27 +182,49 @@ TERMS: Final = Terms()
 
 
 class Choice:
-    """One of two ways, 0 and 1: in a trial they take turns, and the second one is taken where it has been faster.
+    """One of two ways, 0 in line and 1 in tasks, by what the clock says.
 
-    A choice made while other programs kept the cores busy does not last: the trial is repeated now and then.
+    Some runs are timed item by item, which shows whether tasks of them are worth a try; in a trial both ways take
+    turns, and the second one is taken where it has been faster. A choice made while other programs kept the cores busy
+    does not last: the trial is repeated now and then. One that is `fixed` from the begin lasts.
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, fixed: int | None = None) -> None:
         self.terms = terms
+        self.way = fixed  # None: items are timed, or a trial goes on
+        self.again: float = terms.again if fixed is None else inf  # runs until the next trial
         self._lock = Lock()
+        self._runs: list[Sequence[float]] | None = [] if fixed is None else None  # what items took in each
         self._times: tuple[list[float], list[float]] = ([], [])
         self._turn = 0
-        self.again = terms.again  # runs until the next trial
         self._before: int | None = None
-        self.way: int | None = None  # None: a trial goes on
 
-    def next(self) -> int:
-        """The way of this run."""
+    def next(self, divide: Callable[[list[float]], bool]) -> int | None:
+        """The way of this run; None: in line, and its items are to be timed.
+
+        `divide` makes tasks of items that take so long, and tells whether these are worth a try.
+        """
+        runs = self._runs
+        if runs is not None:
+            with self._lock:
+                if len(runs) < self.terms.timed:
+                    return None
+                if self._runs is not None:
+                    self._runs, self.way, self.again = None, 0, inf  # should it fail
+                    if divide([min(several) for several in zip(*runs, strict=True)]):
+                        tried = self.terms.tried > 0
+                        self.way, self.again = (None, self.terms.again) if tried else (1, inf)
         self._turn = turn = self._turn + 1
         if turn >= self.again and self.way is not None:
             self._turn, self._times, self.way = 0, ([], []), None
         way = self.way
         return turn % 2 if way is None else way
+
+    def timed(self, seconds: Sequence[float]) -> None:
+        """Record what each item took in a run."""
+        with self._lock:
+            if self._runs is not None:
+                self._runs.append(seconds)
 
     def learn(self, way: int, seconds: float) -> None:
         """Record a run, and choose when there are enough."""
@@ -221,24 +244,19 @@ class AutotunedProgram(PlanProgram):
     """A program that times its calls, and then runs in tasks or in a straight line, whichever has been faster."""
 
     def __init__(self, pool: ThreadPool, terms: Terms, p: Program) -> None:
-        p = simplified(p)
-        self._program: Program | None = p
+        self._program = p = simplified(p)
         self._pool = pool
-        self._terms = terms
-        self._lock = Lock()
-        self._marks: list[Sequence[float]] = []  # of each timed run: when each call began and ended
         self._changes = p.targets is not None
-        self._straight = PlanProgram(p)
-        self._ways: tuple[PlanProgram, ...] = ()  # the straight line and the tasks, if these are worth a try
-        self.choice = Choice(terms)
-        self._way: PlanProgram | None = TimedProgram(p, self._marks.append)  # None: as is chosen
-        self.source = self._straight.source
+        self.choice = choice = Choice(terms)
+        self._ways: tuple[PlanProgram, ...] = (PlanProgram(p),)  # the straight line, and then the tasks
+        # as long as calls are timed; None later on
+        self._timed: PlanProgram | None = TimedProgram(p, lambda marks: choice.timed(_differences(marks)))
 
     def take(self) -> tuple[Any, ...]:  # Any: a program, and buffers of its kind
         """The program of this run, and its buffers."""
-        if len(self._marks) >= self._terms.timed:
-            self._divide()  # here, where nothing has changed yet should it fail
-        way = self._way or self._ways[self.choice.next()]
+        at = self.choice.next(self._divide)  # here, where nothing has changed yet should it fail
+        way = (self._timed if at is None else None) or self._ways[at or 0]
+        self.source = way.source
         return way, way.take()
 
     def give(self, frame: tuple[Any, ...]) -> None:  # Any: as in `take`
@@ -249,8 +267,8 @@ class AutotunedProgram(PlanProgram):
 
     @property
     def chosen(self) -> PlanProgram | None:
-        """The program that runs now; None in a trial."""
-        return self._way if self.choice.way is None else self._ways[self.choice.way]
+        """The program that runs now; None as long as nothing is chosen."""
+        return None if self.choice.way is None else self._ways[self.choice.way]
 
     def forget(self) -> None:
         for way in self._programs():
@@ -261,8 +279,7 @@ class AutotunedProgram(PlanProgram):
 
     def _programs(self) -> list[PlanProgram]:
         """All programs of this one."""
-        way = self._way
-        return [*dict.fromkeys((self._straight, *self._ways, *([] if way is None else [way])))]
+        return [*self._ways, *([] if self._timed is None else [self._timed])]
 
     def run(
         self, inputs: Sequence[Value], frame: tuple[Any, ...]
@@ -292,36 +309,25 @@ class AutotunedProgram(PlanProgram):
     def _learn(self, way: PlanProgram, seconds: float) -> None:
         if self.choice.way is None and way in self._ways:
             self.choice.learn(self._ways.index(way), seconds)
-            if self.choice.way is not None:
-                self._settle(self._ways[self.choice.way])
+            self._settle()
 
-    def _divide(self) -> None:
-        with self._lock:
-            if self._program is not None:
-                self._divided(self._program)
+    def _divide(self, costs: Sequence[float]) -> bool:
+        p, pool, handoff = self._program, self._pool, self.choice.terms.handoff
+        self._timed = None
+        if sum(costs) <= 2 * handoff:
+            return False
+        pure = len(p.eqns)
+        tasks = ScheduledProgram(p, [*costs[:pure], *costs[pure + 2 :]], pool, handoff)
+        if tasks.pays:
+            self._ways = (*self._ways, tasks)
+        return tasks.pays
 
-    def _divided(self, p: Program) -> None:
-        costs = [min(times) for times in zip(*map(_differences, self._marks), strict=True)]
-        self._program = None
-        self._marks.clear()
-        tasks = None
-        if sum(costs) > 2 * self._terms.handoff:
-            pure = len(p.eqns)
-            tasks = ScheduledProgram(p, costs[:pure] + costs[pure + 2 :], self._pool, self._terms.handoff)
-        if tasks is not None and tasks.pays and self._terms.tried:
-            self._ways, self._way = (self._straight, tasks), None
-        else:
-            self._way = tasks if tasks is not None and tasks.pays else self._straight
-            self._settle(self._way)
-
-    def _settle(self, way: PlanProgram) -> None:
-        """Let go of the buffers of the other way."""
-        self.source = way.source
-        for other in self._ways:
-            if other is not way:
+    def _settle(self) -> None:
+        """Let go of the buffers of the other way, where one has been chosen."""
+        for other in self._ways if self.chosen is not None else ():
+            if other is not self.chosen:
                 other.forget()
-        if self._ways:
-            give_back()
+                give_back()
 
 
 def _differences(marks: Sequence[float]) -> list[float]:
@@ -333,10 +339,12 @@ class ScheduledProgram(PlanProgram):
 
     def __init__(self, p: Program, costs: Sequence[float], pool: ThreadPool, handoff: float) -> None:
         pure, at = p.eqns, len(p.eqns)
-        first = schedule(_needs(pure), costs[:at], pool.threads, handoff)
+        calls = [Uses({*e.reads}, {e.result}) for e in pure]
+        first = schedule(needs_of(calls), costs[:at], pool.threads, handoff)
         order = _heaviest_first(p.effects, costs[at:])
         effects = [p.effects[i] for i in order]
-        last = schedule(_turns(effects), [costs[at + i] for i in order], pool.threads, handoff)
+        turns = needs_of(Uses(set(), {e.arguments[0]}) for e in effects)
+        last = schedule(turns, [costs[at + i] for i in order], pool.threads, handoff)
         self.pays = first.span + last.span < sum(costs)
         groups = [*([pure[i] for i in part] for part in first.parts)]
         updates = [*([effects[i] for i in part] for part in last.parts)]
@@ -355,26 +363,6 @@ class ScheduledProgram(PlanProgram):
             carry_out_by(partial(self._pool.run, schedule=self._last), changes, last)
         else:
             carry_out([*chain.from_iterable(changes), *last])
-
-
-def _needs(eqns: Sequence[Eqn]) -> list[set[int]]:
-    """For each equation those whose results it takes."""
-    made: dict[Var, int] = {}
-    needs = []
-    for i, e in enumerate(eqns):
-        needs.append({made[x] for x in e.reads if x in made})
-        made[e.result] = i
-    return needs
-
-
-def _turns(effects: Sequence[Eqn]) -> list[set[int]]:
-    """For each effect the one before it on the same target."""
-    latest: dict[object, int] = {}
-    turns = []
-    for i, e in enumerate(effects):
-        turns.append({latest[e.arguments[0]]} if e.arguments[0] in latest else set())
-        latest[e.arguments[0]] = i
-    return turns
 
 
 def _heaviest_first(effects: Sequence[Eqn], costs: Sequence[float]) -> list[int]:

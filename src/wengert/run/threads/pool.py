@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextvars import copy_context
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -30,6 +30,33 @@ class TaskSchedule(NamedTuple):
     followers: tuple[tuple[int, ...], ...]  # the tasks that wait for each
     lanes: tuple[int, ...]  # a hint: tasks of one lane pass values to each other; 0 is that of the caller
     span: float  # in the unit of the costs
+
+
+class Uses(NamedTuple):
+    """All that one item reads and changes, by keys."""
+
+    reads: set[object]
+    changes: set[object]
+
+
+def needs_of(uses: Iterable[Uses]) -> list[set[int]]:
+    """For each of some items in order those before it that it has to wait for.
+
+    >>> needs_of([Uses(set(), {1}), Uses(set(), {2}), Uses({1}, {2})])
+    [set(), set(), {0, 1}]
+    """
+    changed: dict[object, int] = {}
+    read: dict[object, set[int]] = {}  # since it was changed
+    found: list[set[int]] = []
+    for number, (reads, changes) in enumerate(uses):
+        needs = {changed[x] for x in reads | changes if x in changed}
+        for x in changes:
+            needs |= read.pop(x, set())
+            changed[x] = number
+        for x in reads - changes:
+            read.setdefault(x, set()).add(number)
+        found.append(needs)
+    return found
 
 
 def schedule(
