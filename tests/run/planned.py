@@ -13,8 +13,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.run import Sequential
-from wengert.run.compiled.backward import BackwardPrograms
-from wengert.run.compiled.plans import Plans
+from wengert.run.compiled.plans import BackwardPrograms, Plans
 from wengert.run.compiled.segment import Segments
 from wengert.run.sequential import Engine
 

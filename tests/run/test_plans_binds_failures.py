@@ -19,8 +19,8 @@ from wengert.graph.operand import external
 from wengert.plugins import SGD, FailOnNonFinite
 from wengert.program.derive import Lowering
 from wengert.run.commit import Interrupted
-from wengert.run.compiled import backward, cache, segment
-from wengert.run.compiled.backward import BackwardProgram, BackwardPrograms
+from wengert.run.compiled import cache, plans, segment
+from wengert.run.compiled.plans import BackwardProgram, BackwardPrograms
 from wengert.run.compiled.segment import Segment, SegmentBackward
 
 
@@ -105,7 +105,7 @@ def test_a_derivative_that_cannot_be_traced_is_left_to_the_interpreter() -> None
 BOUNDS: dict[str, dict[Any, dict[str, int]]] = {  # Any: modules
     "counts": {cache: {"_MOST_COUNTS": 1}},
     "programs": {segment: {"_MOST_BACK": 1}},
-    "steps of a way": {backward: {"_MOST_STEPS": 3}},
+    "steps of a way": {plans: {"_MOST_STEPS": 3}},
 }
 
 

@@ -21,8 +21,7 @@ from wengert.graph.store import STORE
 from wengert.plugins import SGD, FailOnNonFinite
 from wengert.program.program import Program
 from wengert.run import Sequential
-from wengert.run.compiled.backward import BackwardPrograms
-from wengert.run.compiled.plans import Plans
+from wengert.run.compiled.plans import BackwardPrograms, Plans
 from wengert.run.compiled.program import PlanProgram
 from wengert.run.compiled.segment import Segments
 from wengert.run.sequential import Engine

@@ -17,7 +17,7 @@ from tests.run.drawn import Draw, Layer, Maker
 from wengert import ArrayLayer, Do, Tape
 from wengert.graph.operand import external
 from wengert.plugins import SGD
-from wengert.run.compiled.backward import BackwardProgram
+from wengert.run.compiled.plans import BackwardProgram
 from wengert.run.compiled.segment import Segment, SegmentBackward
 from wengert.run.evaluation import SegmentRuns
 

@@ -83,28 +83,23 @@ def function_text(name: str, arguments: Sequence[str], lines: Iterable[str]) -> 
     return f"def {name}({', '.join(arguments)}):\n" + "".join(f" {line}\n" for line in lines if line)
 
 
-def without_middle(
-    lines: Sequence[str], begin: int, end: int, arguments: Sequence[str] = ()
+def outlined(
+    name: str, lines: Sequence[str], part: slice, arguments: Sequence[str] = ()
 ) -> tuple[list[str], list[str], str]:
-    """The names that the lines from `begin` to `end` read and give values, and the source of a function of them.
+    """The names that a part of some lines reads and gives values, and the source of a function of it.
 
-    Compiling a line takes as long as some runs of it, and Python compiles a function at once, so a text of many lines
-    is compiled in two steps. What a chain of nodes computes in the middle, last there and first back, is read by little
-    else. `arguments` are those of the whole.
+    Compiling a line takes as long as some runs of it, and Python compiles a function at once: so a text of many lines
+    is compiled in steps. `arguments` are those of the whole.
 
-    >>> without_middle(["v1 = f(p0)", "v2 = f(v1)", "return v2"], 1, 2, ["p0"])[:2]
+    >>> outlined("g", ["v1 = f(p0)", "v2 = f(v1)", "return v2"], slice(1, 2), ["p0"])[:2]
     (['v1'], ['v2'])
     """
-    before = {*arguments, *(name for line in lines[:begin] for name in _defined(line))}
-    inner = lines[begin:end]
-    given = sorted(before.intersection(name for line in inner for name in _NAME.findall(line)))
-    read = {name for line in lines[end:] for name in _NAME.findall(line)}
-    made = sorted(read.intersection(name for line in inner for name in _defined(line)))
-    return (
-        given,
-        made,
-        function_text("middle", given, [*inner, f"return ({''.join(f'{x}, ' for x in made)})"]),
-    )
+    inner = lines[part]
+    before = {*arguments, *(x for line in lines[: part.start] for x in _defined(line))}
+    given = sorted(before.intersection(x for line in inner for x in _NAME.findall(line)))
+    read = {x for line in lines[part.stop :] for x in _NAME.findall(line)}
+    made = sorted(read.intersection(x for line in inner for x in _defined(line)))
+    return given, made, function_text(name, given, [*inner, f"return ({''.join(f'{x}, ' for x in made)})"])
 
 
 def _defined(line: str) -> list[str]:

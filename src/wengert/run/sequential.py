@@ -29,8 +29,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.careful import Changed, Changes, Watched, brought
 from wengert.run.commit import Interrupted
-from wengert.run.compiled.backward import BackwardPrograms
-from wengert.run.compiled.plans import WORTH, Plans, answer
+from wengert.run.compiled.plans import WORTH, BackwardPrograms, Plans, answer
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.gradient import Wanted

@@ -16,7 +16,7 @@ from wengert.graph.operation import Signature
 from wengert.graph.store import Ref
 from wengert.graph.template import captured_by
 from wengert.graph.weights import Weight
-from wengert.program.text import executed, without_middle
+from wengert.program.text import executed, outlined
 
 # weights and their cells; Any: literals of every type; targets
 Found = tuple[tuple[Weight, ...], Sequence[Ref], tuple[Any, ...], tuple[Expression, ...]]
@@ -25,6 +25,7 @@ Leaves = tuple[tuple[Expression, ...], tuple[Any, ...]]  # Any: as in `Found`
 Matcher = Callable[[Sequence[Node]], Leaves | None]
 
 _FEW: Final = 100  # lines that are compiled at once
+_PARTS: Final = 4
 
 
 def in_steps(
@@ -132,14 +133,14 @@ def _compiled(argument: str, lines: Sequence[str], scope: dict[str, Any]) -> Any
 def _compiled_in_steps(
     argument: str, lines: Sequence[str], scope: dict[str, Any]
 ) -> Generator[None, None, Any]:  # Any: as in `_compiled`
-    """As `_compiled`; of many lines those in the middle are a function of their own."""
-    lines = [*lines]
-    if len(lines) >= _FEW:
-        begin, end = len(lines) // 4, 3 * len(lines) // 4
-        given, back, source = without_middle(lines, begin, end, [argument])
-        scope["middle"] = executed(source, scope, "<binder>").pop("middle")
-        call = f"found = middle({', '.join(given)})"
-        lines[begin:end] = [call, "if found is None: return None", f"{_tuple(back)} = found"]
+    """As `_compiled`; of many lines each part but the last is a function of its own."""
+    lines, size = [*lines], len(lines) // _PARTS
+    for at in range(_PARTS - 2, -1, -1) if len(lines) >= _FEW else ():
+        part = slice(size * at, size * (at + 1))
+        given, back, source = outlined(f"part{at}", lines, part, [argument])
+        scope[f"part{at}"] = executed(source, scope, "<binder>").pop(f"part{at}")
+        call = f"found = part{at}({', '.join(given)})"
+        lines[part] = [call, "if found is None: return None", f"{_tuple(back)} = found"]
         yield
     return _compiled(argument, lines, scope)
 

@@ -28,11 +28,10 @@ from wengert.program.build import Builder, Tracer, bare
 from wengert.program.derive import Lowering, Op, Operations, Slot, capture, leaving
 from wengert.program.memory import aliases
 from wengert.program.program import Program, Var, vars_in
-from wengert.run.compiled.backward import BackwardProgram, Bind, Path
 from wengert.run.compiled.binder import Binder, in_steps
 from wengert.run.compiled.lowered import LoweredLoss, lowered_in_steps, seed_of
 from wengert.run.compiled.plan import Plan
-from wengert.run.compiled.plans import Mode
+from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
 from wengert.run.compiled.program import PlanProgram, simplified
 from wengert.run.compiled.segment import Segment, SegmentBackward, SegmentRun, form_of, parts_of
 from wengert.run.evaluation import Evaluation

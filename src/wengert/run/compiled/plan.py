@@ -221,19 +221,14 @@ class Bound:
 
     def _outputs(self, snapshot: int) -> tuple[Value, ...]:
         """Outputs of a program that changes nothing."""
-        program = self.plan.program
-        buffers = program.take()
         data = STORE.read(self.cells, snapshot)
         arenas = [home.data(self.cells, data, snapshot) for home in self.plan.homes]
-        inputs = (*data, *self.literals, *arenas)
         try:
-            with all_quiet():
-                outputs: tuple[Value, ...] = program.run(inputs, buffers)
-        except Exception as failure:
+            outputs = self.plan.program.outputs((*data, *self.literals, *arenas))
+        except Interrupted:
             self.plan.fail()
-            raise Interrupted from failure
+            raise
         self.plan.worked = True
-        program.give(buffers)
         return outputs
 
     def trained(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:

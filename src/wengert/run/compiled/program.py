@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from wengert.arrays import Value
+from wengert.arrays import Value, all_quiet
 from wengert.arrays.abstract import sizes_for
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.kernels import new_buffer
@@ -25,7 +25,8 @@ from wengert.program.memory import Placement, placed
 from wengert.program.program import Eqn, Program, vars_in
 from wengert.program.siblings import known_by
 from wengert.program.simplify import needed, spelled
-from wengert.program.text import executed, function_text, without_middle
+from wengert.program.text import executed, function_text, outlined
+from wengert.run.commit import Interrupted
 from wengert.run.compiled.cache import LINE
 
 _MANY: Final = 100  # lines that are not compiled at once
@@ -50,9 +51,10 @@ class PlanProgram:
         lines, middle = lines_of(text, p), ""
         if len(p.eqns) >= _MANY:
             yield
-            begin, end = 2 + len(p.eqns) // 4, 2 + 3 * len(p.eqns) // 4  # two lines unpack inputs and buffers
-            given, back, middle = without_middle(lines, begin, end)
-            lines[begin:end] = [_unpacked(back, f"middle({', '.join(given)})")]
+            # two lines unpack inputs and buffers; what is computed in the middle is read by little else
+            inner = slice(2 + len(p.eqns) // 4, 2 + 3 * len(p.eqns) // 4)
+            given, back, middle = outlined("middle", lines, inner)
+            lines[inner] = [_unpacked(back, f"middle({', '.join(given)})")]
             scope = text.constants.scope
             scope["middle"] = executed(middle, scope, "<plan>").pop("middle")
         yield
@@ -68,6 +70,17 @@ class PlanProgram:
         # the outputs; with targets a generator, which gives the first, asks for targets and ends with all outputs
         # and what changes the targets
         self.run: Callable[..., Any] = body.run  # Any: one of the two
+
+    def outputs(self, inputs: Sequence[Value]) -> tuple[Value, ...]:
+        """The outputs of one that changes nothing. Raises Interrupted where it fails."""
+        frame = self.take()
+        try:
+            with all_quiet():
+                found: tuple[Value, ...] = self.run(inputs, frame)
+        except Exception as failure:
+            raise Interrupted from failure
+        self.give(frame)
+        return found
 
     def carry_out(self, changes: Any, last: Iterable[Change]) -> None:  # Any: as `run` gives them
         """Make the changes of a run, and then the last ones."""

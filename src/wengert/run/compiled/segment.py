@@ -17,7 +17,7 @@ from math import prod
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from wengert.arrays import ARRAY_CLASS, Value, all_quiet, is_array
+from wengert.arrays import ARRAY_CLASS, Value, is_array
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, UNRESOLVED, Signature
@@ -86,14 +86,8 @@ class Segment(Item):
         for i, form in self.forms.items():
             if form_of(data[i]) != form:
                 return None
-        buffers = self.program.take()
-        try:
-            with all_quiet():
-                outputs = self.program.run((*data, *literals), buffers)
-        except Exception as failure:
-            raise Interrupted from failure
-        self.program.give(buffers)
-        return SegmentRun(self, nodes, leaves, (*data, *literals), outputs)
+        inputs = (*data, *literals)
+        return SegmentRun(self, nodes, leaves, inputs, self.program.outputs(inputs))
 
 
 class SegmentRun:
@@ -206,13 +200,7 @@ class SegmentBackward:
         """Deltas sent in one run."""
         before = parts_of(x for x in joined.values() if x is not None)
         everything = [None, *segment_run.inputs, *segment_run.computed, *parts_of(deltas.values()), *before]
-        buffers = self.program.take()
-        try:
-            with all_quiet():
-                outputs = self.program.run(self.reads(everything)[2:], buffers)
-        except Exception as failure:
-            raise Interrupted from failure
-        self.program.give(buffers)
+        outputs = self.program.outputs(self.reads(everything)[2:])
         leaves = segment_run.leaves
         return [(leaves[i], delta) for i, delta in zip(self.leaves, outputs, strict=True)]
 

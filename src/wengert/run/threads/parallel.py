@@ -25,8 +25,7 @@ from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import EXTERNAL
-from wengert.run.compiled.backward import BackwardPrograms
-from wengert.run.compiled.plans import WORTH, Account, Plans
+from wengert.run.compiled.plans import WORTH, Account, BackwardPrograms, Plans
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fork, Joined, in_turn
