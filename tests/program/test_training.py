@@ -12,7 +12,6 @@ import pytest
 import wengert as wg
 from tests.arrays.pretended import gpu_over
 from tests.optimizers import WithAdam
-from tests.run.planned import finished
 from wengert.arrays import HOST, all_quiet
 from wengert.arrays.abstract import UNKNOWN, Aval
 from wengert.arrays.changes import carry_out
@@ -24,7 +23,7 @@ from wengert.program.build import Builder
 from wengert.program.derive import Lowering, Op, Operations, Slot
 from wengert.program.memory import placed
 from wengert.program.program import Program, Values, called, check, evaluate
-from wengert.run.compiled.lowered import LoweredLoss, lowered_in_steps
+from wengert.run.compiled.lowered import LoweredLoss, lowered
 from wengert.run.compiled.program import PlanProgram, simplified
 
 from .test_abstract import agrees
@@ -90,7 +89,7 @@ SETTINGS: dict[str, Settings] = {"SGD": SGD, "Adam": WithAdam}
 
 def of(loss: Any, steps: bool = True) -> tuple[LoweredLoss, Program]:
     """A loss with the updates of its weights, or with their deltas."""
-    low = finished(lowered_in_steps(*below(loss, {}), True, None))
+    low = lowered(*below(loss, {}))
     return low, simplified(low.program(low.updates() if steps else None))
 
 

@@ -154,6 +154,17 @@ def lowered_in_steps(
     return made
 
 
+def lowered(nodes: Sequence[Node], weights: Sequence[Weight], back: bool = True) -> LoweredLoss:
+    """The value of the last node, and if it goes `back` the deltas of weights, at once."""
+    steps = lowered_in_steps(nodes, weights, back, None)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            made: LoweredLoss = end.value
+            return made
+
+
 def seed_of(value: Any, loss: Expression) -> Any:  # Any: a tracer or a constant; a number or an array
     """The delta that a loss of this value begins with."""
     if isinstance(value, Tracer) and loss.kind.device != "cpu":
