@@ -74,6 +74,7 @@ __all__ = [
     "result_of",
     "result_of_all",
     "shown",
+    "taken",
     "tree_of",
     "watched",
     "widened",
@@ -187,20 +188,26 @@ def accepts(formal: Type, t: Type) -> bool:
 
 def mentioned(formal: Type, *names: str) -> Instance | None:
     """The class of one of these names among those that a parameter takes."""
-    return next(mentions(formal, *names), None)
+    return next((t for t in taken(formal) if t.type.fullname in names), None)
 
 
-def mentions(formal: Type, *names: str) -> Iterator[Instance]:
+def mentions(formal: Type, *names: str) -> list[Instance]:
     """The classes of these names among those that a parameter takes."""
-    waiting = [formal]
+    return [t for t in taken(formal) if t.type.fullname in names]
+
+
+def taken(formal: Type) -> list[Instance]:
+    """The classes that a parameter takes."""
+    found, waiting = [], [formal]
     while waiting:
         t = get_proper_type(waiting.pop())
-        if isinstance(t, UnionType):
+        if isinstance(t, Instance):
+            found.append(t)
+        elif isinstance(t, UnionType):
             waiting += t.items
         elif isinstance(t, TypeVarType):
             waiting.append(t.upper_bound)
-        elif isinstance(t, Instance) and t.type.fullname in names:
-            yield t
+    return found
 
 
 def inferred(

@@ -271,6 +271,8 @@ class WengertPlugin(Plugin):
         class_name, _, name = fullname.rpartition(".")
         if class_name == DELTAS:
             return partial(of_deltas, name=name)
+        if class_name.partition(".")[0] in _NO_EXPRESSIONS:
+            return None
         info = self._class(class_name)
         found = info.get(name) if info is not None and info.is_generic() else None
         stated = found.node.type if found is not None and isinstance(found.node, Var) else None
@@ -286,31 +288,28 @@ class WengertPlugin(Plugin):
             return completed
         if fullname in ROOTS:
             return partial(real, self)
-        class_name, _, method = fullname.rpartition(".")
-        if method == "__call__":
-            return self._family(class_name)
-        if method in OPERATOR_RULES:
-            if self._is_a(class_name, ARRAY_OPERAND) or self._is_a(class_name, SCALAR_OPERAND):
-                name, rule = OPERATOR_RULES[method]
-                return partial(self._shaped, name=name, rule=rule)
-            return checked_array if class_name == NDARRAY else None
-        if class_name == NDARRAY and method.replace("__i", "__", 1) in OPERATOR_RULES:
-            return checked_array
-        if method in EQUALITIES and any(self._is_a(class_name, base) for base in _COMPARED):
-            return partial(checked_equality, advice=EQUALITIES[method])
         if fullname == "builtins.str.format":
             return checked_format
-        if method in ("array_weight", "buffer") and self._is_a(class_name, MAKER):
-            return partial(self._shaped, name=method, rule=lambda call: stated(call, "dims"))
+        class_name, _, method = fullname.rpartition(".")
         info = self._class(class_name)
-        return self._if_computed(None if info is None else info.get(method))
+        return None if info is None else self._of_class(info, method)
 
-    def _family(self, class_name: str) -> Callable[[MethodContext], Type] | None:
-        info = self._class(class_name)
-        rule = None if info is None else _family_rule(info)
-        if rule is not None:
-            return partial(self._member, rule=rule)
-        return self._if_computed(None if info is None else info.get("__call__"))
+    def _of_class(self, info: TypeInfo, method: str) -> Callable[[MethodContext], Type] | None:
+        if method in OPERATOR_RULES:
+            if info.has_base(ARRAY_OPERAND) or info.has_base(SCALAR_OPERAND):
+                name, rule = OPERATOR_RULES[method]
+                return partial(self._shaped, name=name, rule=rule)
+            return checked_array if info.fullname == NDARRAY else None
+        if info.fullname == NDARRAY and method.replace("__i", "__", 1) in OPERATOR_RULES:
+            return checked_array
+        if method in EQUALITIES and any(info.has_base(base) for base in _COMPARED):
+            return partial(checked_equality, advice=EQUALITIES[method])
+        family = _family_rule(info) if method == "__call__" else None
+        if family is not None:
+            return partial(self._member, rule=family)
+        if method in ("array_weight", "buffer") and info.has_base(MAKER):
+            return partial(self._shaped, name=method, rule=lambda call: stated(call, "dims"))
+        return self._if_computed(info.get(method))
 
     def _member(self, ctx: MethodContext, rule: Rule) -> Type:
         callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None

@@ -117,6 +117,8 @@ def _device(t: Type) -> Trait:
 
 def agree(operands: Sequence[Instance]) -> bool:
     """Tell whether no two of these state different element types or devices."""
+    if len(operands) < 2:
+        return True
     arrays = [array for t in operands if (array := as_base(t, ARRAY_OPERAND)) is not None]
     if len(arrays) == len(operands) and all(t.args[1:] == arrays[0].args[1:] for t in arrays):
         return True  # as in most calls

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from mypy.nodes import (
     CallExpr,
@@ -37,7 +37,17 @@ from mypy.types import (
     get_proper_type,
 )
 
-from wengert_mypy.checker import accepts, as_base, bound, changed, inferred, mentioned, outright, widened
+from wengert_mypy.checker import (
+    accepts,
+    as_base,
+    bound,
+    changed,
+    inferred,
+    mentioned,
+    outright,
+    taken,
+    widened,
+)
 from wengert_mypy.dimensions import with_stated_shape
 from wengert_mypy.evidence import Found, Registry
 from wengert_mypy.mixing import agree, mixed, named
@@ -61,6 +71,9 @@ from wengert_mypy.refusals import (
 from wengert_mypy.wording import reworded
 
 SignatureContext: TypeAlias = FunctionSigContext | MethodSigContext
+_EXPRESSIONS: Final = (DIFFERENTIABLE, ARRAY_LITERAL)
+_OPERANDS: Final = (*_EXPRESSIONS, MASK)
+_NUMBERS: Final = (IntExpr, FloatExpr)  # expressions of which mypy's answer always stands
 
 
 def takes_expressions(callee: Type | None) -> bool:
@@ -74,11 +87,7 @@ def takes_expressions(callee: Type | None) -> bool:
 
 
 def _is_expression(formal: Type) -> bool:
-    return mentioned(formal, DIFFERENTIABLE, ARRAY_LITERAL) is not None
-
-
-def _is_operand(formal: Type) -> bool:
-    return mentioned(formal, DIFFERENTIABLE, ARRAY_LITERAL, MASK) is not None
+    return mentioned(formal, *_EXPRESSIONS) is not None
 
 
 def _is_foreign(t: Instance) -> bool:
@@ -116,10 +125,12 @@ class Signature:
         refused: set[int] = set()
         operands: dict[int, Instance] = {}
         for i, given in enumerate(self._ctx.args):
-            if self._floats_for_integers(i, given):
-                refused.add(i)
+            if len(given) != 1 or isinstance(given[0], _NUMBERS):
+                continue
             t = self._type(i, given)
             if t is None:
+                if self._floats_for_integers(i, given[0]):
+                    refused.add(i)
                 continue
             operands[i] = t
             if not _is_foreign(t) or not (self._lifts or _is_expression(signature.arg_types[i])):
@@ -225,23 +236,23 @@ class Signature:
     def _type(self, i: int, given: list[Expression]) -> Instance | None:
         """The type of an argument for an expression; None where mypy's answer stands."""
         signature = self._ctx.default_signature
-        if len(given) != 1 or isinstance(given[0], IntExpr | FloatExpr) or signature.arg_kinds[i].is_star():
+        if len(given) != 1 or isinstance(given[0], _NUMBERS) or signature.arg_kinds[i].is_star():
             return None
-        if not self._lifts and not _is_operand(signature.arg_types[i]):
+        if not self._lifts and mentioned(signature.arg_types[i], *_OPERANDS) is None:
             return None
         t = get_proper_type(self._ctx.api.get_expression_type(given[0]))
         return t if isinstance(t, Instance) else None
 
-    def _floats_for_integers(self, i: int, given: list[Expression]) -> bool:
+    def _floats_for_integers(self, i: int, given: Expression) -> bool:
         """Tell whether an array of floats stands for one of integers, and say so; mypy's context would hide it."""
         signature = self._ctx.default_signature
-        formal = signature.arg_types[i]
-        if len(given) != 1 or signature.arg_kinds[i].is_star() or _is_operand(formal):
+        if signature.arg_kinds[i].is_star():
             return False
-        if mentioned(formal, INTEGER_ARRAY) is None:
+        takes = {t.type.fullname for t in taken(signature.arg_types[i])}
+        if INTEGER_ARRAY not in takes or not takes.isdisjoint(_OPERANDS):
             return False
         called = named(self._ctx.context)
-        for x in given[0].items if isinstance(given[0], TupleExpr) else given:
+        for x in given.items if isinstance(given, TupleExpr) else [given]:
             if not isinstance(x, IntExpr | SliceExpr):
                 t = get_proper_type(self._ctx.api.get_expression_type(x))
                 array = as_base(t, NDARRAY) if isinstance(t, Instance) else None

@@ -8,7 +8,7 @@ Refuses to know: which rule is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Final
@@ -51,7 +51,10 @@ def called(ctx: Context, default: str) -> str:
 def sharpened(plugin: Plugin, ctx: Context, name: str, rule: Rule) -> Type:
     """The type of the result with the shape that the rule gives, or an error where shapes do not fit."""
     try:
-        shapes = {rule(Call(ctx, instead)) for instead in _alternatives(ctx)}
+        unions = _unions(ctx)
+        if not unions:
+            return with_shape(plugin, ctx, rule(Call(ctx)))
+        shapes = {rule(Call(ctx, instead)) for instead in _alternatives(unions)}
     except Misfit as error:
         with outright(ctx.api, ctx.context):
             ctx.api.fail(f"{name}: {error}", ctx.context, code=SHAPE)
@@ -61,8 +64,8 @@ def sharpened(plugin: Plugin, ctx: Context, name: str, rule: Rule) -> Type:
     return make_simplified_union([with_shape(plugin, ctx, shape) for shape in shapes])
 
 
-def _alternatives(ctx: Context) -> Iterator[dict[int, Type]]:
-    """Arguments of which the type is a union of arrays, an item each; of many unions mypy's answer stands."""
+def _unions(ctx: Context) -> dict[int, list[Type]]:
+    """The items of each argument of which the type is a union of arrays."""
     unions: dict[int, list[Type]] = {}
     for i, given in enumerate(ctx.arg_types):
         t = get_proper_type(given[0]) if len(given) == 1 else None
@@ -71,6 +74,11 @@ def _alternatives(ctx: Context) -> Iterator[dict[int, Type]]:
                 item for item in t.items if not is_number(item)
             ]  # a number is the start of `sum(layers)`
             unions[i] = arrays or t.items[:1]
+    return unions
+
+
+def _alternatives(unions: Mapping[int, Sequence[Type]]) -> Iterator[dict[int, Type]]:
+    """An item for each argument, in every combination; of many mypy's answer stands."""
     if prod(map(len, unions.values())) > _MOST:
         raise Unknown
     return (dict(zip(unions, items, strict=True)) for items in product(*unions.values()))
