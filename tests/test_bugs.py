@@ -12,9 +12,10 @@ from benchmarks.bugs import JUDGES, PLAIN, PLUGIN, PYREFLY, RUN, Verdict, judged
 from benchmarks.judges import Finding
 from benchmarks.twins import FOLDER, Twin, all_in, read
 
-# what types do not say: which axis or function is meant, what an input of unknown shape holds, what numpy's stubs call
-# Any, and that a condition on `X | None` is meant as `is not None`
+# what types do not say: which axis or function is meant, what an input of unknown shape holds, how long the axes of a
+# numpy array are, what numpy's stubs call Any, and that a condition on `X | None` is meant as `is not None`
 NOT_FOUND = {
+    "class_axis_of_segmentation",
     "default_state_by_or",
     "layers_behind_an_input_without_a_shape",
     "loss_in_a_condition",
@@ -23,6 +24,7 @@ NOT_FOUND = {
     "softmax_over_the_batch",
     "softmax_over_the_queries",
     "statement_and_array_differ",
+    "td_target_of_another_rank",
 }
 
 NUMBERS = '''"""A number is a text."""

@@ -99,7 +99,7 @@ from wengert_mypy.registration import Signature, SignatureContext, takes_express
 from wengert_mypy.results import called, of_deltas, sharpened, split
 from wengert_mypy.sizes import has_sizes, sized
 from wengert_mypy.symbolic import solved, takes_computed
-from wengert_mypy.wording import of_scalars, of_weights
+from wengert_mypy.wording import of_scalars, of_weights, reworded
 from wengert_shapes import rules
 
 _NO_EXPRESSIONS: Final = frozenset(
@@ -153,7 +153,8 @@ class WengertPlugin(Plugin):
             return partial(
                 self._made, adapting=self._adapting(symbol, callee, lifts=False, own=False), made=made
             )
-        return self._adapting(symbol, callee, lifts=fullname == LIFT, own=fullname in FUNCTION_RULES)
+        own = fullname in FUNCTION_RULES
+        return self._adapting(symbol, callee, lifts=fullname == LIFT, own=own) or (_reworded if own else None)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         if fullname.partition(".")[0] in _NO_EXPRESSIONS:
@@ -364,6 +365,11 @@ class WengertPlugin(Plugin):
     def _is_a(self, fullname: str, base: str) -> bool:
         info = self._class(fullname)
         return info is not None and info.has_base(base)
+
+
+def _reworded(ctx: SignatureContext) -> FunctionLike:
+    """Of an operation that takes a list of operands, only keywords are looked at."""
+    return reworded(ctx) or ctx.default_signature
 
 
 def _family_rule(info: TypeInfo) -> Rule | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mypy.errorcodes import ARG_TYPE, CALL_ARG
-from mypy.nodes import ARG_NAMED_OPT, ARG_STAR, ARG_STAR2, CallExpr, ComparisonExpr, IntExpr
+from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, ComparisonExpr, IntExpr
 from mypy.types import AnyType, CallableType, FunctionLike, Instance, TypeOfAny, get_proper_type
 
 from wengert_mypy.checker import as_base, changed
@@ -37,23 +37,23 @@ def reworded(ctx: SignatureContext) -> CallableType | None:
 
 
 def _renamed(ctx: SignatureContext) -> CallableType | None:
-    """With the keyword of another library for that of this one."""
+    """With the keywords of another library for those of this one."""
     signature = ctx.default_signature
-    for name in ctx.context.arg_names if isinstance(ctx.context, CallExpr) else ():
-        meant = _KEYWORDS.get(name or "")
-        if meant is None or name in signature.arg_names or meant not in signature.arg_names:
-            continue
-        ctx.api.fail(
-            f"{named(ctx.context)}the keyword is `{meant}`, not `{name}`", ctx.context, code=CALL_ARG
-        )
-        return changed(
-            signature,
-            arg_types=[*signature.arg_types, _ANYTHING],
-            arg_kinds=[*signature.arg_kinds, ARG_NAMED_OPT],
-            arg_names=[*signature.arg_names, name],
-            ret_type=_ANYTHING,
-        )
-    return None
+    given = ctx.context.arg_names if isinstance(ctx.context, CallExpr) else []
+    foreign = [name for name in given if name is not None and name not in signature.arg_names]
+    meant = {_KEYWORDS[name]: name for name in foreign if name in _KEYWORDS}
+    meant = {name: wrong for name, wrong in meant.items() if name in signature.arg_names}
+    if not meant:
+        return None
+    said = " and ".join(f"`{name}`, not `{wrong}`" for name, wrong in meant.items())
+    ctx.api.fail(f"{named(ctx.context)}the keyword is {said}", ctx.context, code=CALL_ARG)
+    pairs = zip(signature.arg_names, signature.arg_types, strict=True)
+    return changed(
+        signature,
+        arg_types=[_ANYTHING if name in meant else t for name, t in pairs],
+        arg_names=[name if name is None else meant.get(name, name) for name in signature.arg_names],
+        ret_type=_ANYTHING,
+    )
 
 
 def _compared(ctx: SignatureContext) -> CallableType | None:
