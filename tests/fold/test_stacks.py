@@ -36,7 +36,6 @@ def test_a_list_of_tensors_is_a_stack() -> None:  # F44
         ),
         (lambda: made.Scalar() >> made.Broadcast() >> made.Stack(), TypeError, "is endless"),
         (lambda: made.InputTransform(list) >> made.Stack(), TypeError, "an element is object"),
-        (lambda: made.Map(made.Scalar("int32")) >> made.Stack(), TypeError, "stacks tensors of floating"),
         (
             lambda: made.Map(made.Scalar()) >> made.Stack() >> made.Function(lambda x: wg.concat([x, x])),
             TypeError,

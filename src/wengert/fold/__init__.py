@@ -33,7 +33,7 @@ from wengert.fold.sequences import (
     Zip,
     ZipWith,
 )
-from wengert.fold.tensors import Concat, FromTensor, Metric, Stack, Zeros
+from wengert.fold.tensors import Concat, FromTensor, Metric, Stack, Unstack, Zeros
 from wengert.fold.types import (
     BroadcastSequenceType,
     PyObjectType,
@@ -101,6 +101,7 @@ __all__ = [
     "TensorType",
     "Tensors",
     "TupleType",
+    "Unstack",
     "Vector",
     "Void",
     "VoidType",

@@ -7,11 +7,18 @@ Refuses to know: any single block, and what a layer computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
+from wengert.errors import WengertError
 from wengert.fold.types import Endless, ResultType, TupleType, Value
 
 Direct: TypeAlias = Callable[[Value], Value]  # what a block makes of one value, without asking another block
+
+
+class Failing(Protocol):
+    """What makes errors: a block."""
+
+    def error(self, text: str) -> WengertError: ...
 
 
 class Calls:
@@ -25,6 +32,12 @@ class Calls:
 
     def rows(self, function: Callable[[Sequence[Value]], Value], made: ResultType) -> Direct:
         """A function of a list of layers, as long as it is in the example."""
+        return function
+
+    def parts(
+        self, function: Callable[[Value], list[Value]], block: Failing
+    ) -> Callable[[Value], list[Value]]:
+        """A function of a layer that gives a list, as long as the layer is in the example."""
         return function
 
     def constant(self, x: Value, of: ResultType) -> Value:
@@ -47,6 +60,11 @@ class Depths(Calls):
         return self._counted(function, single=not isinstance(given, TupleType))
 
     def rows(self, function: Callable[[Sequence[Value]], Value], made: ResultType) -> Direct:
+        return self._counted(function, single=True)
+
+    def parts(
+        self, function: Callable[[Value], list[Value]], block: Failing
+    ) -> Callable[[Value], list[Value]]:
         return self._counted(function, single=True)
 
     def _counted(self, plain: Callable[..., Value], *, single: bool) -> Callable[..., Value]:

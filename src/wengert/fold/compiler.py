@@ -19,15 +19,15 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import chain, count, islice, repeat
 from types import TracebackType
-from typing import Any, Final, Generic, Self, TypeAlias, cast, final, overload
+from typing import Any, Final, Generic, Literal, Self, TypeAlias, cast, final, overload
 
 from typing_extensions import TypeVar
 
 from wengert.arrays import IntegerArray, is_array, is_integer
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockStateError, BlockValueError
-from wengert.fold.block import AnyBlock, Block, Tensors
-from wengert.fold.calls import Calls, Direct
+from wengert.fold.block import AnyBlock, Block, Tensors, convert_to_block
+from wengert.fold.calls import Calls, Direct, Failing
 from wengert.fold.convert import OBJECT, VOID, zeros_of_type
 from wengert.fold.inference import known
 from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, building, built, in_example, made, plan, seeds
@@ -43,7 +43,7 @@ from wengert.fold.types import (
     tuple_text,
     value_text,
 )
-from wengert.graph.node import Node
+from wengert.graph.node import Expression, Node
 from wengert.graph.operand import LITERAL, lift_any, shown
 from wengert.ops import stack
 from wengert.program.text import function_of
@@ -103,6 +103,8 @@ class Writer(Calls):
         self._plan = plan(root, OBJECT, self)
         self._root = root
         self._shown = repr(root)
+        if not _is_batched(self._plan.root.output, lists=False):
+            raise root.error("it gives lists, whose lengths no loom input has")
         if self._plan.waits is not None:
             raise root.error(
                 f"{self._plan.waits!r} in it waits for computed values: no wiring is known before a run"
@@ -148,6 +150,13 @@ class Writer(Calls):
             return Made(example.results - 1)
 
         return write
+
+    def parts(
+        self, function: Callable[[Value], list[Value]], block: Failing
+    ) -> Callable[[Value], list[Value]]:
+        raise block.error(
+            "how many elements it gives is not known while an example is written down; build from the examples"
+        )
 
     def constant(self, x: Value, of: ResultType) -> Value:
         first = len(self._constants)
@@ -370,20 +379,32 @@ class Compiler(Generic[E, O]):
     @overload  # Any: which of more columns are integers
     @classmethod
     def create(cls, root: Block[E, tuple[Any, ...] | None]) -> Compiler[E, tuple[Any, ...]]: ...
+    @overload  # Any: columns of tensors, and lists of what each example gives
     @classmethod
-    def create(cls, root: Block[E, Any]) -> Compiler[E, Any]:  # Any: typed by the overloads
-        """Check that a block has batches.
+    def create(cls, root: Block[E, Any], *, lists: Literal[True]) -> Compiler[E, tuple[Any, ...]]: ...
+    @classmethod
+    def create(
+        cls, root: Block[E, Any], *, lists: bool = False
+    ) -> Compiler[E, Any]:  # Any: typed by the overloads
+        """Check that a block has batches; what is convertible to a block is one.
 
-        Raises BlockError where it reads no data, gives objects or lists, or neither a tensor nor a metric.
+        With `lists`, parts of the output may be lists, or stacks, as long as each example has them: such a column is
+        no tensor but a list, with the lists or the layer of each example.
+        Raises BlockError where it reads no data, gives objects, or lists without `lists`, or neither a tensor nor a
+        metric.
         """
+        if isinstance(root, (dict, list, tuple)):
+            root = convert_to_block(root)
         if not isinstance(root, Block):
             raise error_here(f"td.Compiler: {shown(root)} is no block")
         compiled = plan(root, OBJECT)
         given, result = compiled.root.input, compiled.root.output
         if given not in (OBJECT, VOID):
             raise root.error(f"its input is {given}; a compiler's block begins with data")
-        if not _is_batched(result):
-            raise root.error(f"its output is {result}, which has objects or lists in it")
+        if not _is_batched(result, lists):
+            may = not lists and _is_batched(result, lists=True)
+            advice = "; td.Compiler.create(block, lists=True) takes lists" * may
+            raise root.error(f"its output is {result}, which has objects or lists in it{advice}")
         if not compiled.metrics and not list(result.terminal_types()):
             raise root.error("it has neither a tensor nor a metric")
         if compiled.metrics and compiled.waits is not None:
@@ -419,7 +440,7 @@ class Compiler(Generic[E, O]):
         ]
         if not rows:
             raise self._root.error("a batch has at least one example", BlockValueError)
-        outputs = tuple(_stacked(list(column)) for column in zip(*rows, strict=True))
+        outputs = tuple(_column(list(column)) for column in zip(*rows, strict=True))
         tensors = {
             name: _stacked([x for x, _ in values]) if values else self._none(name)
             for name, values in kept.items()
@@ -448,13 +469,13 @@ class Compiler(Generic[E, O]):
         """
         return Pool(self._root, processes)
 
-    def _row(self, x: E | LoomInput, example: Example) -> list[Value]:
+    def _row(self, x: E | LoomInput, example: Example) -> list[tuple[bool, Value]]:
         if isinstance(x, LoomInput):
             if self._writer is None:
                 self._writer = Writer(self._root)
-            return self._writer.read(x, example)
+            return [(True, value) for value in self._writer.read(x, example)]
         with in_example(example.place):
-            return self._plan.root.output.flatten(made(self._plan, x, example))
+            return columns_of(self._plan.root.output, made(self._plan, x, example))
 
     def _none(self, metric: str) -> Value:
         """No values of a metric."""
@@ -472,14 +493,34 @@ class Compiler(Generic[E, O]):
         return examples
 
 
-def _is_batched(of: ResultType) -> bool:
-    """Whether a type has nothing but tensors in it, or nothing at all; recursive over the type."""
-    listed = isinstance(of, (SequenceType, StackedType))
-    return of != OBJECT and not listed and all(map(_is_batched, of.parts))
+def _is_batched(of: ResultType, lists: bool) -> bool:
+    """Whether a type has nothing but tensors in it, and maybe lists, or nothing at all; recursive over the type."""
+    if of == OBJECT or (isinstance(of, SequenceType) and not (lists and of.size is None)):
+        return False
+    return (lists or not isinstance(of, StackedType)) and all(_is_batched(part, lists) for part in of.parts)
+
+
+def columns_of(of: ResultType, x: Value) -> list[tuple[bool, Value]]:
+    """The columns in the result of an example: tensors of a fixed shape, and, with False, whatever has a length."""
+    found: list[tuple[bool, Value]] = []
+    todo = [(of, x)]
+    while todo:
+        part, value = todo.pop()
+        if isinstance(part, TupleType):
+            todo.extend(reversed(list(part.pieces(value))))
+        elif part != VOID:
+            found.append((isinstance(part, TensorType), value))
+    return found
+
+
+def _column(values: list[tuple[bool, Value]]) -> Value:
+    """All values as one tensor, or as a list where each has a length of its own."""
+    column = [value for _, value in values]
+    return _stacked(column) if values[0][0] else column
 
 
 def _stacked(column: list[Value]) -> Value:
     kind = column[0].dtype
-    if kind.kind in "iu":
+    if kind.kind in "iu" and not any(isinstance(x, Expression) for x in column):
         return stated_array([x.tolist() for x in column], kind.name)
     return stack(column)

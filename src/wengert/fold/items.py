@@ -6,12 +6,12 @@ Refuses to know: what the elements are.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias
 
-from wengert.arrays import is_integer, plain
+from wengert.arrays import Generic0d, is_array, is_integer, plain
 from wengert.errors import BlockIndexError, BlockKeyError, BlockValueError
 from wengert.fold.block import AnyBlock, K, Q, Several, X
 from wengert.fold.calls import Calls, Direct
@@ -20,10 +20,13 @@ from wengert.fold.data import reader
 from wengert.fold.inference import Solver, Unknown, Use, resolved, sequence_of
 from wengert.fold.kinds import Code, Primitive, Written
 from wengert.fold.types import BroadcastSequenceType, ResultType, SequenceType, TensorType, TupleType, Value
-from wengert.graph import ArrayLayer
+from wengert.graph import ArrayLayer, IndexExpression
 from wengert.graph.operand import shown
+from wengert.ops import stack, take
 
 Scalars: TypeAlias = ArrayLayer[tuple[()], Any]  # Any: the dtype that is stated
+
+Placed: TypeAlias = int | IndexExpression
 
 
 def element(block: AnyBlock, x: Value, key: Any) -> Value:  # Any: whatever the data are indexed by
@@ -69,13 +72,20 @@ def elements(block: AnyBlock, x: Value) -> Iterator[Value]:
         raise block.error(f"its input is {shown(x)}; it takes a list, or a tuple of one type") from None
 
 
-class Nth(Primitive["tuple[Several[X], int]", X]):
-    """The element of a list at a place that the data say; negative places count from the end.
+class Nth(Primitive["tuple[Several[X], Placed]", X]):
+    """The element of a list at a place that the data say, or that is computed; negative places count from the end.
+
+    A computed place is an integer, as `argmax` gives; then elements are tensors, or tuples of them, and a place out of
+    range is an IndexError in the run.
 
     Raises BlockError for another input, BlockIndexError, when built, where the list has no such element.
     >>> from wengert import fold as td
     >>> td.Nth().eval(("abc", -1))
     'c'
+    >>> import wengert as wg
+    >>> greatest = td.Map(td.Scalar()) >> td.AllOf(td.Identity(), td.Stack() >> td.Function(wg.argmax)) >> td.Nth()
+    >>> greatest.eval([1, 3, 2]).item()
+    3.0
 
     Source: TensorFlow Fold, `td.Nth`.
     """
@@ -85,25 +95,60 @@ class Nth(Primitive["tuple[Several[X], int]", X]):
         self.settled()
 
     def constrain(self, solver: Solver, use: Use) -> None:
-        sequence = Unknown()
+        sequence, place = Unknown(), Unknown()
         sequence_of(solver, use, "the list", sequence, use.output)
-        solver.equal(use, "its input", use.input, "a list and a place", TupleType(sequence, OBJECT))
+        solver.when_begun(use.input, lambda of: _pair(solver, use, of, sequence, place))
+        solver.when_begun(place, self._check_place)
         solver.assume(use.input, OBJECT)
 
+    def _check_place(self, of: ResultType) -> None:
+        integer = isinstance(of, TensorType) and not of.floating and not of.ndim
+        if of != OBJECT and not integer:
+            raise self.error(f"a place is an integer of the data, or a computed one; it is {resolved(of)}")
+
     def direct(self, use: Use, calls: Calls) -> Direct:
-        return self._at
+        of = list(use.output.terminal_types())
+        typed = isinstance(use.input, TupleType) and isinstance(use.input[1], TensorType)
+        if not typed or not all(isinstance(t, TensorType) for t in of):
+            return self._at
+        columns = [calls.rows(_chosen, t) for t in of]
+
+        def at(x: Value) -> Value:
+            listed, place = list(elements(self, x[0])), x[1]
+            if is_array(place) or isinstance(place, Generic0d):  # of the data
+                return self._at(x)
+            if not listed:
+                raise self.error("an empty list has no element", BlockIndexError)
+            parts = zip(*map(use.output.flatten, listed), strict=True)
+            made = [choose((*column, place)) for choose, column in zip(columns, parts, strict=True)]
+            return use.output.unflatten(made, listed[0])
+
+        return at
 
     def _at(self, x: Value) -> Value:
         pair = tuple(elements(self, x))
         if len(pair) != 2:
             raise self.error(f"its input is {shown(x)}; it takes a list and a place")
         place, listed = pair[1], list(elements(self, pair[0]))
+        if is_array(place) and not place.shape:
+            place = place.item()
         if not is_integer(place):
             raise self.error(f"a place is an integer, not {shown(place)}")
         if not -len(listed) <= int(place) < len(listed):
             size = f"a list of {len(listed)} elements" if listed else "an empty list"
             raise self.error(f"{size} has no element {place}", BlockIndexError)
         return listed[int(place)]
+
+
+def _pair(solver: Solver, use: Use, of: ResultType, sequence: ResultType, place: ResultType) -> None:
+    """A list and a place; data may hold them together."""
+    given = TupleType(sequence, OBJECT if of == OBJECT else place)
+    solver.equal(use, "its input", of, "a list and a place", given)
+
+
+def _chosen(x: Sequence[Value]) -> Value:
+    """The row at a computed place, which comes last."""
+    return take(stack(x[:-1]), x[-1])
 
 
 class GetItem(Written[K, Q]):

@@ -25,7 +25,7 @@ from wengert.fold.inference import Solver, Use
 from wengert.fold.kinds import Primitive
 from wengert.fold.plan import drawn_seed
 from wengert.fold.types import ResultType, TensorType
-from wengert.graph import ArrayWeight
+from wengert.graph import ArrayWeight, Indices
 from wengert.graph.kinds import refused_dtype
 from wengert.graph.operand import lift_any, shown
 from wengert.ops import divide, dropout, matmul, relu, sqrt, square, sum, take, tanh
@@ -126,7 +126,8 @@ class Embedding(Layer[IntegerArray]):
     """A row of a table for an integer: row |x| mod `num_buckets`.
 
     The table begins uniform up to √(3 / n), for n numbers a row, or with `initializer`. Not trainable, it is a
-    constant; with `mod_inputs=False` an integer outside is a BlockValueError, when built.
+    constant; with `mod_inputs=False` an integer outside is a BlockValueError, when built. Of a computed integer, as
+    `argmax` gives, the row is taken as it is: outside is an IndexError in the run.
     Raises BlockError for an input that is no integer, BlockValueError for an array of another shape.
     >>> import numpy as np
     >>> from wengert import fold as td
@@ -176,6 +177,8 @@ class Embedding(Layer[IntegerArray]):
 
     def _row(self, x: Value) -> Value:
         """A row is one layer for all who read it: it is computed once a run, and found in a tenth of the time."""
+        if isinstance(x, Indices):
+            return take(self._table, x)
         place, rows = int(x), self._shape[0]
         if not self._mod and not 0 <= place < rows:
             raise self.error(f"a table of {rows} rows has none at {place}", BlockValueError)

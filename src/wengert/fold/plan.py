@@ -411,11 +411,14 @@ def evaluated(plan: BlockPlan, x: Value, executor: Executor | None, kept: Kept |
     """The data of an example and of its metrics, all predicted in one run."""
     if plan.waits is not None:
         return Do.coroutine(partial(_evaluated, plan.root, x, kept)).run(executor)
-    result = made(plan, x, Example(kept))
-    both = (result, _tensors(kept))
-    layers = _layers(both)
+    return predicted((made(plan, x, Example(kept)), _tensors(kept)), executor)
+
+
+def predicted(x: Value, executor: Executor | None) -> Value:
+    """Replace the layers in a structure by their data, in one run."""
+    layers = _layers(x)
     data = cast(Any, predict(cast(Any, tuple(layers)))).run(executor)  # Any: of every type
-    return _replaced(both, dict(zip(map(id, layers), data, strict=True)))
+    return _replaced(x, dict(zip(map(id, layers), data, strict=True)))
 
 
 async def _evaluated(root: Use, x: Value, kept: Kept | None) -> Value:

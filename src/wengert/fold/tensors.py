@@ -6,11 +6,23 @@ Refuses to know: formulas, and what metrics are for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast, overload
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import ArrayLiteral, Dv, Float32, IntegerArray, S, T, is_array, is_float32, is_integer
+from wengert.arrays import (
+    ArrayLiteral,
+    Dv,
+    Float32,
+    IntegerArray,
+    S,
+    T,
+    is_array,
+    is_float32,
+    is_integer,
+    namespace_of,
+)
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockValueError
 from wengert.fold.block import CONVERSIONS, Several, Tensors
@@ -20,7 +32,7 @@ from wengert.fold.functions import floating, joined
 from wengert.fold.inference import Solver, Unknown, Use, head, resolved, sequence_of
 from wengert.fold.kinds import Code, Primitive, Written
 from wengert.fold.plan import keep
-from wengert.fold.types import ResultType, StackedType, TensorType, TupleType, Value
+from wengert.fold.types import ResultType, SequenceType, StackedType, TensorType, TupleType, Value
 from wengert.graph import ArrayLayer, ArrayWeight
 from wengert.graph.evidence import lift
 from wengert.graph.node import Expression
@@ -198,14 +210,14 @@ class Stack(Primitive[Several[L], ArrayLayer[Any, Any, Any]]):  # Any: one axis 
         sequence_of(solver, use, "its input", use.input, item)
 
         def check(of: ResultType) -> None:
-            if not isinstance(of, TensorType) or not of.floating:
-                raise self.error(f"it stacks tensors of floating numbers, and an element is {of}")
+            if not isinstance(of, TensorType):
+                raise self.error(f"it stacks tensors, and an element is {of}")
             solver.equal(use, "the output", use.output, "the stack", StackedType(of))
 
         solver.when_begun(item, check)
 
     def direct(self, use: Use, calls: Calls) -> Direct:
-        rows = calls.rows(stack, use.output)
+        rows = calls.rows(joined_rows, use.output)
 
         def stacked(x: Value) -> Value:
             elements = tuple(x)
@@ -214,6 +226,62 @@ class Stack(Primitive[Several[L], ArrayLayer[Any, Any, Any]]):  # Any: one axis 
             return rows(elements)
 
         return stacked
+
+
+def joined_rows(rows: Sequence[Value]) -> Value:
+    """Rows as one tensor; integers of the data as one array."""
+    if rows[0].dtype.kind == "f" or any(isinstance(x, Expression) for x in rows):
+        return stack(rows)
+    return namespace_of(rows[0]).stack(rows)
+
+
+class Unstack(Primitive[ArrayLayer[Any, Any, Any], "list[ArrayLayer[Any, Any, Any]]"]):  # Any: as in `Stack`
+    """The slices of a tensor along its first axis as a list: the way back from `Stack` to blocks of elements.
+
+    Raises BlockError for a scalar.
+    >>> import wengert as wg
+    >>> from wengert import fold as td
+    >>> sums = td.Map(td.Scalar()) >> td.Stack() >> td.Function(wg.cumsum) >> td.Unstack()
+    >>> (sums >> td.Map(td.Function(wg.negative))).eval([1, 2, 3])
+    [array(-1., dtype=float32), array(-3., dtype=float32), array(-6., dtype=float32)]
+
+    Source: asked for by users of TensorFlow Fold, in which no tensor becomes a list.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(name)
+        self._rows = self.cell(_slices)
+        self.settled()
+
+    def constrain(self, solver: Solver, use: Use) -> None:
+        def check(of: ResultType) -> None:
+            if isinstance(of, TensorType) and of.ndim:
+                row = TensorType(of.shape[1:], of.dtype)
+            elif isinstance(of, StackedType):
+                row = of.row
+            else:
+                raise self.error(f"its input is {of}; it takes a tensor with an axis to go along")
+            solver.equal(use, "its output", use.output, "the list of slices", SequenceType(row))
+
+        solver.when_begun(use.input, check)
+
+    def direct(self, use: Use, calls: Calls) -> Direct:
+        of = use.input
+        if isinstance(of, TensorType) and of.shape[0]:
+            row = TensorType(of.shape[1:], of.dtype)
+            called = calls.cell(self._taken, of, TupleType([row] * of.shape[0]))
+            return lambda x: list(called(x))
+        return calls.parts(lambda x: list(self._taken(x)), self)
+
+    def _taken(self, x: Value) -> tuple[Value, ...]:
+        if not x.shape[0]:
+            return ()
+        taken: tuple[Value, ...] = (self._rows if x.dtype.kind == "f" else _slices)(x)
+        return taken
+
+
+def _slices(x: Value) -> tuple[Value, ...]:
+    return tuple(x[i] for i in range(x.shape[0]))
 
 
 CONVERSIONS["constant"] = FromTensor

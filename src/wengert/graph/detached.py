@@ -13,10 +13,13 @@ from typing_extensions import TypeVar
 
 from wengert.arrays import Bool, Cpu, DType, Dv, Generic0d, Gpu, HostData, Int64, Integers, S
 from wengert.control import Do
+from wengert.graph.apply import apply
 from wengert.graph.binding import Data
 from wengert.graph.binding import at as bound_to
+from wengert.graph.index import index_of
 from wengert.graph.kinds import CLASSES, Column
 from wengert.graph.node import Node, asked
+from wengert.graph.operators import GETITEM
 
 E = TypeVar("E", bound=Generic0d, default=Generic0d)
 
@@ -80,6 +83,14 @@ class Indices(Detached[S, Int64, Dv], Generic[S, Dv]):
     """
 
     __slots__ = ()
+
+    def __getitem__(self, key: Any, /) -> Indices[Any, Dv]:  # Any: integers, slices, `...` and None
+        """A part of the integers: `getitem` of a key without arrays."""
+        operands, static = index_of(self, key)
+        made: Indices[Any, Dv] = apply(GETITEM, operands, (("key", static),))
+        return made
+
+    __iter__ = None  # with `__getitem__` alone Python would count upwards without an end
 
 
 IndexExpression: TypeAlias = Integers | Indices[Any, Any]  # Any: of every shape, on every device

@@ -16,7 +16,7 @@ from wengert.graph.batch import Batch
 from wengert.graph.detached import IndexExpression
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
 from wengert.graph.index import Part, index_of, indices, key_of
-from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
 from wengert.lazy import LazyDelta, Rows
@@ -28,18 +28,22 @@ Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _infer_getitem(kinds: Sequence[Kind], *, key: tuple[Part, ...]) -> Kind:
-    shape, dtype, device = array_of(kinds[:1])
+    chosen = kinds[0].column is Column.INDEX and kinds[0].role is not Role.LITERAL and len(kinds) == 1
+    column = Column.INDEX if chosen else Column.ARRAY
+    shape, dtype, device = (
+        (kinds[0].shape, kinds[0].dtype, kinds[0].device) if chosen else array_of(kinds[:1])
+    )
     for k in kinds[1:]:
         if k.column is not Column.INDEX:
             advice = "; write layer[numpy.nonzero(mask)]" if k.column is Column.MASK else ""
             raise DTypeError(f"an index array has integers, not {k.dtype}{advice}")
     if shape is None:
-        return kind(Column.ARRAY, None, dtype, device)
+        return kind(column, None, dtype, device)
     try:
         result = indexed_shape(shape, key_of(key, tuple(zeros_of(k.shape or ()) for k in kinds[1:])))
     except IndexError as error:
         raise ShapeError(f"cannot index shape {shape}: {str(error).strip()}") from None
-    return kind(Column.ARRAY, result, dtype, device)
+    return kind(column, result, dtype, device)
 
 
 def _value(c: Value, x: Value, *arrays: Value, key: tuple[Part, ...]) -> Value:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import isqrt
 from typing import Any, Final
 
-from wengert.arrays import Dv, T, is_integer
+from wengert.arrays import INTEGER, Dv, T, is_integer
 from wengert.errors import ArgumentError, ShapeError, WengertError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
@@ -21,7 +21,7 @@ from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Case, Operation, Rules
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, along
-from wengert.ops.kinds import array_of, arrays_of, axis_in, integers, ruled
+from wengert.ops.kinds import array_of, arrays_of, axis_in, common_device, integers, ruled
 from wengert.site import user_position
 from wengert_shapes import arrangement, rules
 
@@ -104,11 +104,16 @@ def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> Ar
 
 
 def _infer_stack(kinds: Sequence[Kind], *, axis: int) -> Kind:
-    shapes, dtype, device = arrays_of(kinds)
+    if kinds and all(k.column is Column.INDEX for k in kinds):
+        column, dtype, device = Column.INDEX, INTEGER, common_device(kinds)
+        shapes = [k.shape for k in kinds if k.shape is not None]
+    else:
+        column = Column.ARRAY
+        shapes, dtype, device = arrays_of(kinds)
     if len(shapes) < len(kinds):
-        return kind(Column.ARRAY, None, dtype, device)
+        return kind(column, None, dtype, device)
     axis_in(axis, len(shapes[0]) + 1, shapes[0])
-    return kind(Column.ARRAY, ruled(lambda *xs: rules.stacked(xs, axis), shapes), dtype, device)
+    return kind(column, ruled(lambda *xs: rules.stacked(xs, axis), shapes), dtype, device)
 
 
 def _stack_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:

@@ -6,7 +6,7 @@ Refuses to know: how a step, a measurement or a file is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -18,11 +18,9 @@ from wengert.control import Executor, without_collector
 from wengert.data import Items
 from wengert.errors import BlockError, BlockValueError
 from wengert.fold import Batch, Compiler, group_by_batches
-from wengert.fold.block import Tensors
-from wengert.graph.node import Expression
+from wengert.fold.plan import predicted
 from wengert.graph.operand import shown
 from wengert.nn import Seeds
-from wengert.run import predict
 from wengert.run.ask import Loss
 from wengert.site import user_position
 from wengert.training.fitting import fit
@@ -63,20 +61,15 @@ class InferPlan(Generic[E]):
     executor: Executor | None = field(default_factory=_batching)
 
     def run(self) -> Iterator[tuple[Value, ...]]:
-        """The output tensors of one example after the other, as arrays."""
+        """The outputs of one example after the other, as arrays, and lists of arrays from a compiler with lists."""
         compiler, examples = _given(self, "compiler", self.compiler), _given(self, "examples", self.examples)
         return self._results(compiler, group_by_batches(examples, self.batch_size))
 
     def _results(self, compiler: Compiler[E], batches: Iterable[list[E]]) -> Iterator[tuple[Value, ...]]:
         for batch in batches:
             with without_collector():
-                columns = self._columns(compiler.build(batch).output_tensors)
+                columns = predicted(compiler.build(batch).output_tensors, self.executor)
             yield from zip(*columns, strict=True)
-
-    def _columns(self, outputs: Sequence[Tensors]) -> list[Value]:
-        layers: Any = tuple(x for x in outputs if isinstance(x, Expression))  # Any: integers are arrays
-        data = iter(predict(layers).run(self.executor))
-        return [next(data) if isinstance(x, Expression) else x for x in outputs]
 
 
 @dataclass(kw_only=True, slots=True)
