@@ -16,7 +16,7 @@ Direct: TypeAlias = Callable[[Value], Value]  # what a block makes of one value,
 
 
 class Failing(Protocol):
-    """What makes errors: a block."""
+    """A block as the calls of its functions see it: it makes errors."""
 
     def error(self, text: str) -> WengertError: ...
 
