@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 from mypy.checker import TypeChecker
@@ -17,10 +18,14 @@ from mypy.expandtype import expand_type, expand_type_by_instance, freshen_functi
 from mypy.infer import infer_function_type_arguments
 from mypy.maptype import map_instance_to_supertype
 from mypy.messages import format_type
+from mypy.mro import MroError, calculate_mro
 from mypy.nodes import (
     ARG_POS,
+    GDEF,
     ArgKind,
+    Block,
     CallExpr,
+    ClassDef,
     Context,
     Decorator,
     Expression,
@@ -33,12 +38,15 @@ from mypy.nodes import (
     OperatorAssignmentStmt,
     OpExpr,
     StrExpr,
+    SymbolTable,
+    SymbolTableNode,
+    TypeInfo,
 )
 from mypy.options import Options
 from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext
 from mypy.plugins.functools import partial_call_callback, partial_new_callback
 from mypy.server.trigger import make_wildcard_trigger
-from mypy.subtypes import is_subtype
+from mypy.subtypes import is_same_type, is_subtype
 from mypy.typeops import make_simplified_union
 from mypy.types import (
     CallableType,
@@ -51,7 +59,9 @@ from mypy.types import (
     UninhabitedType,
     UnionType,
     get_proper_type,
+    has_type_vars,
 )
+from mypy.typevars import fill_typevars_with_any
 
 __all__ = [
     "accepts",
@@ -59,6 +69,7 @@ __all__ = [
     "as_partial",
     "bound",
     "changed",
+    "differ",
     "erased",
     "expected",
     "formatted",
@@ -67,8 +78,10 @@ __all__ = [
     "member",
     "mentioned",
     "mentions",
+    "merged",
     "noted",
     "opened",
+    "order_of",
     "outright",
     "replaced",
     "result_of",
@@ -323,3 +336,66 @@ def formatted(call: Context) -> tuple[Expression, Expression] | None:
     if not isinstance(text, StrExpr) or text.value != "{:{}}":
         return None
     return None if isinstance(form, StrExpr) and not form.value else (x, form)
+
+
+def differ(a: Type, b: Type) -> bool:
+    """Whether two stated types are not the same; of types with variables nothing is said."""
+    return not (has_type_vars(a) or has_type_vars(b) or is_same_type(a, b))
+
+
+def order_of(bases: Sequence[TypeInfo]) -> list[TypeInfo] | None:
+    """The order of methods of a class with these bases; None where there is none."""
+    definition = ClassDef("", Block([]))
+    info = TypeInfo(SymbolTable(), definition, "")
+    info.bases = [fill_typevars_with_any(base) for base in bases]  # type: ignore[misc] # of classes, so Instances
+    try:
+        calculate_mro(info)
+    except MroError:
+        return None
+    return info.mro[1:]
+
+
+def merged(
+    api: CheckerPluginInterface,
+    base: Instance,
+    parts: Sequence[TypeInfo],
+    kept: Mapping[str, dict[str, list[str]]],
+) -> Instance:
+    """The type of instances of a class of `parts` and the class of `base`, in which mypy keeps `kept`.
+
+    Each module has its own, as with the classes that mypy makes where `isinstance` narrows. It has the variables of the
+    class of `base`, and what both state is that one's.
+    """
+    own = [p for i, p in enumerate(parts) if not any(q.has_base(p.fullname) for q in parts[:i])]
+    own = [p for p in own if not base.type.has_base(p.fullname)]
+    if len(own) == 1 and not kept and own[0].has_base(base.type.fullname) and not own[0].type_vars:
+        return Instance(own[0], [])
+    tree = tree_of(api)
+    made_of = {
+        "of": [base.type.fullname, *(p.fullname for p in own)],
+        **{k: [str(v)] for k, v in kept.items()},
+    }
+    if not own and not kept:
+        return base
+    for n in count(1):
+        name = f"<{base.type.name} with {', '.join(p.name for p in own) or 'layers'}{f' ({n})' * (n > 1)}>"
+        found = tree.names.get(name)
+        if found is None:
+            break
+        if isinstance(found.node, TypeInfo) and found.node.metadata.get("wengert_merged") == made_of:
+            return Instance(found.node, base.args)
+    definition = ClassDef(name, Block([]))
+    definition.fullname = f"{tree.fullname}.{name}"
+    definition.type_vars = base.type.defn.type_vars
+    info = definition.info = TypeInfo(SymbolTable(), definition, tree.fullname)
+    whole = Instance(base.type, [*base.type.defn.type_vars])
+    derived = any(p.has_base(base.type.fullname) for p in own)
+    info.bases = [*([] if derived else [whole]), *(fill_typevars_with_any(p) for p in own)]  # type: ignore[list-item] # as above
+    try:
+        calculate_mro(info)
+    except MroError:
+        return base  # which the class statement has been told
+    info.metaclass_type = info.calculate_metaclass_type()
+    info.metadata.update({"wengert_merged": made_of, **kept})
+    tree.names[name] = SymbolTableNode(GDEF, info, module_public=False, module_hidden=True)
+    return Instance(info, base.args)

@@ -64,14 +64,23 @@ from wengert_mypy.dimensions import Writer, computed, dim_of, has_computed
 from wengert_mypy.evidence import Registry
 from wengert_mypy.hyperparameters import (
     CHECKS,
-    MAKES,
     dropout_layer,
     ordered,
-    remember_part,
     settings_made,
-    with_members,
 )
 from wengert_mypy.losses import told
+from wengert_mypy.merging import (
+    MAKES,
+    ambiguous,
+    injected,
+    is_injected,
+    layers_of,
+    remember_parts,
+    undecided,
+    unmergeable,
+    weight_of,
+    with_members,
+)
 from wengert_mypy.mixing import checked_array
 from wengert_mypy.names import (
     ARRAY_OPERAND,
@@ -80,6 +89,7 @@ from wengert_mypy.names import (
     DELTAS,
     DROPOUT,
     EXPRESSION,
+    LAYER_PART,
     LIFT,
     LOSSES,
     MAKER,
@@ -91,6 +101,7 @@ from wengert_mypy.names import (
     SCALAR_OPERAND,
     SHAPE,
     SPLIT,
+    WEIGHT_PART,
 )
 from wengert_mypy.networks import NETWORKS
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
@@ -105,6 +116,7 @@ from wengert_shapes import rules
 _NO_EXPRESSIONS: Final = frozenset(
     {"builtins", "typing", "typing_extensions", "numpy", "collections", "wengert_mypy"}
 )
+_OF_ONE: Final = frozenset({"__pos__", "__neg__", "__abs__"})
 _COMPARED: Final = (EXPRESSION, NDARRAY, NUMPY_SCALAR)  # numpy's compare with everything
 
 
@@ -262,11 +274,17 @@ class WengertPlugin(Plugin):
         return self._if_computed(callee)
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        return partial(self._settings, base=fullname) if self._is_a(fullname, PLUGIN) else None
+        if self._is_a(fullname, PLUGIN):
+            return partial(self._settings, base=fullname)
+        part = next((base for base in (WEIGHT_PART, LAYER_PART) if self._is_a(fullname, base)), None)
+        return None if part is None else partial(undecided, base=part)
 
     def _settings(self, ctx: ClassDefContext, base: str) -> None:
         ordered(ctx, base)
-        remember_part(ctx)
+        remember_parts(ctx)
+        if ctx.cls.info.bases and ctx.cls.info.bases[0].type.fullname == base:
+            ambiguous(ctx)
+            unmergeable(ctx, self._class)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         class_name, _, name = fullname.rpartition(".")
@@ -275,6 +293,8 @@ class WengertPlugin(Plugin):
         if class_name.partition(".")[0] in _NO_EXPRESSIONS:
             return None
         info = self._class(class_name)
+        if info is not None and is_injected(info, name):
+            return partial(injected, lookup=self._class)
         found = info.get(name) if info is not None and info.is_generic() else None
         stated = found.node.type if found is not None and isinstance(found.node, Var) else None
         return self._attribute if has_computed(stated) else None
@@ -301,6 +321,8 @@ class WengertPlugin(Plugin):
                 name, rule = OPERATOR_RULES[method]
                 return partial(self._shaped, name=name, rule=rule)
             return checked_array if info.fullname == NDARRAY else None
+        if method in _OF_ONE and info.has_base(EXPRESSION):
+            return lambda ctx: layers_of(ctx, ctx.default_return_type, self._class)
         if info.fullname == NDARRAY and method.replace("__i", "__", 1) in OPERATOR_RULES:
             return checked_array
         if method in EQUALITIES and any(info.has_base(base) for base in _COMPARED):
@@ -308,9 +330,15 @@ class WengertPlugin(Plugin):
         family = _family_rule(info) if method == "__call__" else None
         if family is not None:
             return partial(self._member, rule=family)
-        if method in ("array_weight", "buffer") and info.has_base(MAKER):
-            return partial(self._shaped, name=method, rule=lambda call: stated(call, "dims"))
+        if method in MAKES and info.has_base(MAKER):
+            return partial(self._weight, method=method)
         return self._if_computed(info.get(method))
+
+    def _weight(self, ctx: MethodContext, method: str) -> Type:
+        made = ctx.default_return_type
+        if method in ("array_weight", "buffer"):
+            made = self._shaped(ctx, name=method, rule=lambda call: stated(call, "dims"))
+        return made if method == "buffer" else weight_of(ctx, made, self._class)
 
     def _member(self, ctx: MethodContext, rule: Rule) -> Type:
         callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
@@ -318,7 +346,7 @@ class WengertPlugin(Plugin):
         return self._shaped(ctx, called(ctx, "operation"), MEMBER_RULES.get(fullname, rule))
 
     def _shaped(self, ctx: Context, name: str, rule: Rule) -> Type:
-        return self._told(ctx, name, sharpened(self, ctx, name, rule))
+        return layers_of(ctx, self._told(ctx, name, sharpened(self, ctx, name, rule)), self._class)
 
     def _told(self, ctx: Context, name: str, result: Type) -> Type:
         if self._strict:
@@ -326,7 +354,8 @@ class WengertPlugin(Plugin):
         return result
 
     def _network(self, ctx: Context, name: str) -> Type:
-        return self._told(ctx, name.removesuffix(".__call__").rpartition(".")[2], NETWORKS[name](self, ctx))
+        called = name.removesuffix(".__call__").rpartition(".")[2]
+        return layers_of(ctx, self._told(ctx, called, NETWORKS[name](self, ctx)), self._class)
 
     def _is_operation(self, fullname: str, t: Type) -> bool:
         t = get_proper_type(t)

@@ -1,38 +1,31 @@
-"""Settings and numbers that a program states and the run refuses: the order of plugins, a rate, a range, a keyword.
+"""Settings and numbers that a program states and the run refuses: the order of plugins, a rate, a range.
 
 Knows: which plugins of the library act before a rate, which of them make steps that nothing else scales, and the
-ranges of their numbers and of `dropout` and `clip`, in the words of the run time; that the annotated members of
-weight parts are keywords where settings make weights.
+ranges of their numbers and of `dropout` and `clip`, in the words of the run time.
 Refuses to know: the ranges and orders that plugins of a user declare, and numbers that are computed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from mypy.nodes import (
-    ARG_NAMED,
-    ARG_NAMED_OPT,
-    ARG_STAR2,
-    AssignmentStmt,
     Expression,
     FloatExpr,
     IntExpr,
-    NameExpr,
     RefExpr,
     TypeInfo,
     UnaryExpr,
     Var,
 )
 from mypy.plugin import ClassDefContext, FunctionContext
-from mypy.types import CallableType, FunctionLike, Instance, Type, get_proper_type
+from mypy.types import Instance, Type, get_proper_type
 
 from wengert_mypy.calls import Context
-from wengert_mypy.checker import changed, noted
-from wengert_mypy.names import MAKER, PLUGIN, PLUGINS, RATED, SETTINGS, VALUE, WEIGHT_PART
-from wengert_mypy.registration import SignatureContext
+from wengert_mypy.checker import noted
+from wengert_mypy.names import PLUGINS, RATED, SETTINGS, VALUE
 
 FIRST: Final = frozenset(
     f"{PLUGINS}{name}"
@@ -63,9 +56,6 @@ BELOW: Final[Mapping[str, float]] = {  # what a hyperparameter has to be less th
     "weight_decay": math.inf,
 }
 POSITIVE: Final = frozenset({"max_norm"})
-
-MAKES: Final = frozenset({"double_weight", "float_weight", "array_weight", "data_weight", "buffer"})
-_KEY: Final = "wengert_weight"  # of what mypy keeps with a class: the full name of its part, empty if unknown
 
 
 def ordered(ctx: ClassDefContext, base: str) -> None:
@@ -163,62 +153,3 @@ CHECKS: Final[Mapping[str, Callable[[Context], None]]] = {
     "wengert.ops.noise.dropout": _dropout,
     "wengert.ops.arithmetic.clip": _clip,
 }
-
-
-def remember_part(ctx: ClassDefContext) -> None:
-    """Keep the name of the part that the body of a plugin states, which a class from the cache has no more."""
-    for statement in ctx.cls.defs.body:
-        if isinstance(statement, AssignmentStmt) and any(
-            isinstance(to, NameExpr) and to.name == "weight" for to in statement.lvalues
-        ):
-            part = statement.rvalue
-            ctx.cls.info.metadata[_KEY] = {"part": part.fullname if isinstance(part, RefExpr) else ""}
-
-
-def with_members(
-    ctx: SignatureContext, signature: FunctionLike, lookup: Callable[[str], TypeInfo | None]
-) -> FunctionLike:
-    """The signature of a method that makes weights: members in the place of any keywords."""
-    settings = get_proper_type(getattr(ctx, "type", None))
-    if not isinstance(settings, Instance) or not isinstance(signature, CallableType):
-        return signature
-    members = None if settings.type.fullname in (MAKER, PLUGIN) else _members(settings.type, lookup)
-    if members is None or ARG_STAR2 not in signature.arg_kinds:
-        return signature
-    place = signature.arg_kinds.index(ARG_STAR2)
-    names = [*signature.arg_names[:place], *members]
-    kinds = [ARG_NAMED_OPT if optional else ARG_NAMED for _, optional in members.values()]
-    return changed(
-        signature,
-        arg_names=names,
-        arg_kinds=[*signature.arg_kinds[:place], *kinds],
-        arg_types=[*signature.arg_types[:place], *(t for t, _ in members.values())],
-    )
-
-
-def _members(
-    settings: TypeInfo, lookup: Callable[[str], TypeInfo | None]
-) -> dict[str, tuple[Type, bool]] | None:
-    """Types by name, and whether there is a value already; None where a part is not known."""
-    found: dict[str, tuple[Type, bool]] = {}
-    for plugin in settings.mro:
-        if _KEY not in plugin.metadata:
-            continue
-        part = lookup(plugin.metadata[_KEY]["part"])
-        if part is None:
-            return None
-        for name, t, optional in _declared(part):
-            found.setdefault(name, (t, optional))
-    return found
-
-
-def _declared(part: TypeInfo) -> Iterator[tuple[str, Type, bool]]:
-    for owner in part.mro:
-        for name, symbol in owner.names.items() if owner.has_base(WEIGHT_PART) else ():
-            member = symbol.node
-            if (
-                isinstance(member, Var)
-                and member.type is not None
-                and not (member.is_inferred or member.is_property)
-            ):
-                yield name, member.type, member.has_explicit_value

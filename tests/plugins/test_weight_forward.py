@@ -534,7 +534,7 @@ def test_a_member_has_no_name_of_what_is_stored() -> None:
     with pytest.raises(PluginError, match=r"Part\.data: a part of a weight cannot decide this"):
 
         class Part(WeightPart):
-            data: float = 1.0
+            data: float = 1.0  # type: ignore[settings] # mypy says it too
 
 
 def test_a_forward_that_is_no_property_is_refused() -> None:

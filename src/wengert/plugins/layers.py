@@ -25,7 +25,7 @@ from wengert.site import user_position
 _SIDES: Final = ("add", "sub", "mul", "truediv", "pow", "matmul")
 _OTHERS: Final = ("pos", "neg", "abs", "getitem", "lt", "le", "gt", "ge", "eq", "ne")
 _INSTEAD: Final = "override `forward`, whose tape every run and every operation reads"
-_REFUSED: Final = {  # what has a second way to be asked, which would not obey: what to write instead
+REFUSED: Final = {  # what has a second way to be asked, which would not obey: what to write instead
     **dict.fromkeys(
         [f"__{name}__" for name in (*_OTHERS, *_SIDES, *(f"r{name}" for name in _SIDES))],
         f"the function of the same operation, and a layer on the left, would not obey it; {_INSTEAD}, or give an "
@@ -52,9 +52,9 @@ def check_part(part: type, base: type, what: str) -> None:
         if owner in (object, base) or issubclass(owner, Expression):
             continue
         for name in (*vars(owner), *vars(owner).get("__annotations__", ())):
-            if name in _REFUSED:
+            if name in REFUSED:
                 raise PluginError(
-                    f"{owner.__name__}.{name}: a part of a {what} cannot decide this: {_REFUSED[name]}\n"
+                    f"{owner.__name__}.{name}: a part of a {what} cannot decide this: {REFUSED[name]}\n"
                     f"  at {user_position()}"
                 )
             if name == "forward" and not isinstance(vars(owner).get(name), property):
