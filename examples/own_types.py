@@ -141,8 +141,8 @@ def fitted_line() -> Line[float]:
     errors = [weights.slope * x + weights.height - y for x, y in ((1.0, 5.0), (3.0, 9.0))]
     for _ in range(500):
         wg.train(wg.square(errors[0]) + wg.square(errors[1])).run()
-    line: Line[float] = wg.predict(weights).run()
-    return line
+    found = wg.predict(weights).run()
+    return Line(found.slope, found.height)
 
 
 def both_at_once() -> tuple[float, float]:

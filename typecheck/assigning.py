@@ -69,7 +69,8 @@ def case_of_second_results(
     assert_type(scalar.train(also=()).run()[1], tuple[()])
     assert_type(scalar.train(also=(d, a, d, a)).run()[1], tuple[float, F32, float, F32])
     assert_type(wg.train(scalar, also=(d, a, d, a)).run()[1], tuple[float, F32, float, F32])
-    assert_type(loss.train(also=two), wg.Do[tuple[float, tuple[float, F32]]])
+    values: wg.run.Values[Two] = loss.train(also=two).run()[1]
+    print(values.a, *values)
     assert_type(loss.train(), wg.Do[float])
     loss.train(also=1.0)  # E: No overload variant
     wide.train(also=d)  # E: Invalid self argument|No overload variant

@@ -95,8 +95,8 @@ def case_of_models(loss: wg.DoubleLayer, model: Model, pair: Pair, called: Calle
     assert_type(g, wg.run.Deltas[Model])
     print(g.head.weight * 2.0)
     assert_type(wg.gradients(loss, model).layers, Model)
-    assert_type(wg.gradients(loss, pair).run(), wg.run.Deltas[Pair])
-    print(*wg.gradients(loss, pair).run())
+    by_name: wg.run.Deltas[Pair] = wg.gradients(loss, pair).run()
+    print(by_name.a, *by_name)
     assert_type(wg.gradients(loss, called).run(), wg.run.Deltas[Called])
     assert_type(wg.gradients(loss, model.head).layers, nn.Linear[Literal[3], Literal[2]])
     print(wg.gradients(loss, (model, pair.a)).run()[0].head)
@@ -116,11 +116,11 @@ def case_along_a_direction(
     assert_type(wg.hessian_product(loss, {d: 1.0}).run(), dict[wg.DoubleWeight, float])
     assert_type(wg.hessian_product(loss, {w: v}).run()[w], Host23)
     assert_type(wg.hessian_product(loss, {w: w}, at={w: v}).run()[w], Host23)
-    wg.jvp(v, {d: 1.0})  # E[arg-type]: incompatible type
-    wg.jvp(a, {d: "1"})  # E[dict-item]: incompatible type
-    wg.jvp(a, [d])  # E[arg-type]: incompatible type
+    wg.jvp(v, {d: 1.0})  # E[call-overload]: matches argument type
+    wg.jvp(a, {d: "1"})  # E: matches argument type|incompatible type
+    wg.jvp(a, [d])  # E[call-overload]: matches argument type
     print(wg.hessian_product(loss, {w: v, d: 1.0}).run()[w] * 2.0)
-    wg.hessian_product(w, {w: v})  # E[arg-type]: incompatible type
+    wg.hessian_product(w, {w: v})  # E: incompatible type|matches argument type
     wg.hessian_product(loss, w)  # E[call-overload]: matches argument types
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, assert_type
+from typing import Literal, assert_type
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class NotFrozenNorExpression:
 
 
 def case_predict_of_a_dataclass(pair: Pair) -> None:  # D55: what it gives is open
-    assert_type(wg.predict(pair), wg.Do[Any])
+    assert_type(wg.predict(pair), wg.Do[wg.run.Values[Pair]])
     wg.predict(NotFrozenNorExpression())  # E: "NotFrozenNorExpression"
     wg.predict("1")  # E[call-overload]: matches argument type "str"
 

@@ -57,6 +57,7 @@ from wengert_mypy.advice import (
     checked_format,
     checked_lazy,
 )
+from wengert_mypy.answers import ANSWERS, QUESTIONS, attribute, trained
 from wengert_mypy.arithmetic import ROOTS, real
 from wengert_mypy.calls import Context, Rule
 from wengert_mypy.checker import as_partial, imported
@@ -86,7 +87,6 @@ from wengert_mypy.names import (
     ARRAY_OPERAND,
     COMPUTED,
     CUSTOM,
-    DELTAS,
     DROPOUT,
     EXPRESSION,
     LAYER_PART,
@@ -107,7 +107,7 @@ from wengert_mypy.networks import NETWORKS
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
 from wengert_mypy.partials import PARTIAL, completed, kept, taken
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
-from wengert_mypy.results import called, of_deltas, sharpened, split
+from wengert_mypy.results import called, sharpened, split
 from wengert_mypy.sizes import has_sizes, sized
 from wengert_mypy.symbolic import solved, takes_computed
 from wengert_mypy.wording import of_scalars, of_weights, reworded
@@ -257,6 +257,8 @@ class WengertPlugin(Plugin):
             return partial(self._network, name=fullname)
         if fullname == LIFT:
             return partial(self._shaped, name="lift", rule=lambda call: call.shape(0))
+        if fullname in QUESTIONS:
+            return partial(QUESTIONS[fullname], self)
         if fullname == SPLIT:
             return partial(split, self)
         if fullname in LAZY_FUNCTIONS:
@@ -288,8 +290,8 @@ class WengertPlugin(Plugin):
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         class_name, _, name = fullname.rpartition(".")
-        if class_name == DELTAS:
-            return partial(of_deltas, name=name)
+        if class_name in ANSWERS:
+            return partial(attribute, name=name)
         if class_name.partition(".")[0] in _NO_EXPRESSIONS:
             return None
         info = self._class(class_name)
@@ -327,6 +329,8 @@ class WengertPlugin(Plugin):
             return checked_array
         if method in EQUALITIES and any(info.has_base(base) for base in _COMPARED):
             return partial(checked_equality, advice=EQUALITIES[method])
+        if method == "train" and info.has_base(EXPRESSION):
+            return partial(trained, self)
         family = _family_rule(info) if method == "__call__" else None
         if family is not None:
             return partial(self._member, rule=family)

@@ -2,7 +2,6 @@
 
 Knows: that of several arrays in a tuple each has the shape, that what is no array stays as it is, and that shapes
 that do not fit are an error of the user's line; how many parts a call of `split` makes, if the program states it.
-Derivatives by a model have its structure, with the delta of each expression in its place.
 Refuses to know: which rule is asked.
 """
 
@@ -14,13 +13,11 @@ from math import prod
 from typing import Final
 
 from mypy.nodes import CallExpr, MemberExpr, NameExpr
-from mypy.plugin import AttributeContext, Plugin
+from mypy.plugin import Plugin
 from mypy.typeops import make_simplified_union
 from mypy.types import (
     AnyType,
-    CallableType,
     Instance,
-    Overloaded,
     TupleType,
     Type,
     TypeOfAny,
@@ -31,14 +28,12 @@ from mypy.types import (
 
 from wengert_mypy.arguments import several
 from wengert_mypy.calls import Call, Context, Rule
-from wengert_mypy.checker import member, outright
+from wengert_mypy.checker import outright
 from wengert_mypy.dimensions import Unknown, Writer, dim_of, is_number
-from wengert_mypy.names import ARRAY_OPERAND, BUFFER, DELTAS, EXPRESSION, INDICES, MASK, SHAPE
+from wengert_mypy.names import ARRAY_OPERAND, INDICES, MASK, SHAPE
 from wengert_shapes.arrangement import split_at, split_equally
 from wengert_shapes.rules import Misfit, Shape
 
-_KEPT: Final = frozenset({"builtins", "numpy", "enum", "wengert.plugins"})  # classes that hold no expression
-_LISTED: Final = frozenset({"builtins.list", "builtins.tuple", "builtins.dict"})
 _MOST: Final = 64  # parts with a type each, a longer tuple is one of any length; or items of unions together
 
 
@@ -149,41 +144,3 @@ def _whole(call: Call) -> tuple[Shape, int] | None:
         return call.shape(0), call.axis("axis", 0)
     except Unknown:
         return None
-
-
-def of_deltas(ctx: AttributeContext, name: str) -> Type:
-    """The type of an attribute of the answer; mypy refuses one that the model lacks."""
-    answer = get_proper_type(ctx.type)
-    if not isinstance(answer, Instance) or answer.type.fullname != DELTAS:
-        return ctx.default_attr_type
-    return _answered(ctx, answer, member(ctx.api, answer.args[0], name, ctx.context))
-
-
-def _answered(ctx: AttributeContext, answer: Instance, part: Type) -> Type:
-    """The answer in the place of a part of the model."""
-    found = get_proper_type(part)
-    if isinstance(found, UnionType):
-        return UnionType.make_union([_answered(ctx, answer, x) for x in found.items])
-    if isinstance(found, TupleType):
-        if found.partial_fallback.type.is_named_tuple:
-            return Instance(answer.type, [found])
-        return TupleType([_answered(ctx, answer, x) for x in found.items], found.partial_fallback)
-    if not isinstance(found, Instance):
-        return found
-    if found.type.has_base(EXPRESSION):
-        return found if found.type.has_base(BUFFER) else _delta(member(ctx.api, found, "_delta", ctx.context))
-    if found.type.fullname in _LISTED:
-        return Instance(found.type, [*found.args[:-1], _answered(ctx, answer, found.args[-1])])
-    if found.type.fullname.startswith(tuple(f"{module}." for module in _KEPT)) or found.type.is_enum:
-        return found
-    if "dataclass" in found.type.metadata or found.type.get("__call__") is not None:
-        return Instance(answer.type, [found])
-    return AnyType(TypeOfAny.implementation_artifact)  # an object that may hold expressions
-
-
-def _delta(method: Type) -> Type:
-    """The result of a bound method."""
-    found = get_proper_type(method)
-    if isinstance(found, Overloaded):
-        found = found.items[0]
-    return found.ret_type if isinstance(found, CallableType) else AnyType(TypeOfAny.implementation_artifact)

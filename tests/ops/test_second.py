@@ -39,10 +39,9 @@ ZERO: Final[dict[str, str]] = {
 CURVED = [name for name in DIFFERENTIABLE if name not in ZERO]
 
 
-def layers(loss: Any, xs: list[Any]) -> tuple[Any, ...]:
+def layers(loss: Any, xs: list[Any]) -> list[Any]:
     """Any: expressions of every column."""
-    found: tuple[Any, ...] = wg.gradients(loss, xs).layers
-    return found
+    return wg.gradients(loss, xs).layers
 
 
 def array(*x: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -66,7 +66,7 @@ def test_the_structure_comes_back(executor: wg.run.Sequential) -> None:
         assert type(named) is Named
         assert type(named.inner) is Named
         assert named.inner.inner.dtype == bool
-        _, fields = wg.train(loss, also=Fields(h)).run(executor)
+        fields: Any = wg.train(loss, also=Fields(h)).run(executor)[1]
         assert type(fields) is Fields
         assert fields.number == 1.0
         assert not np.array_equal(fields.hidden, loss.train(also=h).run(executor)[1])  # a step later

@@ -186,7 +186,7 @@ def test_what_is_refused() -> None:
         wg.jvp(y, {w: d})
     with pytest.raises(DTypeError, match="jvp: a tangent of float32 for"):
         wg.jvp(y, {w: wg.literal(np.ones((3, 2), np.float32))})
-    with pytest.raises(ArgumentError, match="jvp: tangents are a dictionary by expression"):
+    with pytest.raises(ArgumentError, match="jvp: write the vector as a third argument, or"):
         wg.jvp(y, {})
     with pytest.raises(
         ArgumentError, match="hessian_product: there is no weight and no other expression in 'w'"
@@ -197,7 +197,66 @@ def test_what_is_refused() -> None:
     with pytest.raises(ShapeError, match=r"hessian_product: a loss is a scalar, this one has shape \(2, 2\)"):
         wg.hessian_product(y, {w: W})
     with pytest.raises(NotDifferentiableError, match=r"jvp: <Mask greater .* is no array and no number"):
-        wg.jvp(wg.greater(w, 0.0), {w: W})  # type: ignore[arg-type] # as above
+        wg.jvp(wg.greater(w, 0.0), {w: W})  # type: ignore[call-overload] # as above
+
+
+@dataclass(frozen=True)
+class Network:
+    w: Any
+    rest: Any
+    rate: float = 0.5
+
+
+def test_a_vector_has_the_structure_of_what_it_belongs_to() -> None:
+    """For one expression, a tuple and a model the answers are those of the dictionary by expression."""
+    x, w, d = operands()
+    y = wg.tanh(x @ w)
+    loss = wg.sum(y) * d
+    wanted = wg.hessian_product(loss, {w: W, d: 2.0}).run()
+    alone = wg.hessian_product(loss, {w: W}).run()[w]
+    assert np.array_equal(wg.hessian_product(loss, w, W).run(), alone)
+    assert np.array_equal(wg.hessian_product(loss, w, wg.literal(W)).layers.predict().run(), alone)
+    by_tuple = wg.hessian_product(loss, (w, d), (W, 2.0)).run()
+    assert type(by_tuple) is tuple
+    assert np.array_equal(by_tuple[0], wanted[w])
+    assert by_tuple[1] == wanted[d]
+    model = Network(w, {"scale": [d, None]})
+    vector = Network(W, {"scale": [2.0, None]})
+    found: Any = wg.hessian_product(loss, model, vector).run()
+    assert type(found) is Network
+    assert np.array_equal(found.w, wanted[w])
+    assert found.rest == {"scale": [wanted[d], None]}
+    assert found.rate == 0.5
+    for given in (((w, d), (W, 2.0)), (model, vector), ({w: W, d: 2.0},)):
+        value, along = wg.jvp(y * d, *given).run()
+        assert np.array_equal(value, (y * d).predict().run())
+        assert np.allclose(along, wg.jvp(y * d, {w: W, d: 2.0}).run()[1])
+    tied = wg.hessian_product(loss, (w, w), (W, W.copy())).run()
+    assert np.array_equal(tied[0], alone)
+    assert np.array_equal(tied[1], alone)
+
+
+def test_vectors_that_do_not_fit() -> None:
+    _, w, d = operands()
+    loss = wg.sum(wg.square(w)) * d
+    with pytest.raises(ArgumentError, match=r"hessian_product: write the vector as a third argument, or"):
+        wg.hessian_product(loss, w)
+    with pytest.raises(ShapeError, match=r"hessian_product: an array of shape \(2,\) for <ArrayWeight"):
+        wg.hessian_product(loss, w, np.ones(2))
+    with pytest.raises(
+        ArgumentError, match=r"a structure as `wrt`, with an array in the place of each .* has \(2.0,\)"
+    ):
+        wg.hessian_product(loss, (w, d), (2.0,))
+    with pytest.raises(ArgumentError, match=r"it has None at 'rest'"):
+        wg.hessian_product(loss, Network(w, d), Network(W, None))
+    with pytest.raises(ArgumentError, match=r"it has 2.0 at 'rest'"):
+        wg.jvp(loss, Network(w, [d]), Network(W, 2.0))
+    with pytest.raises(
+        ArgumentError, match=r"stands in `wrt` twice, and the vector has different parts for it"
+    ):
+        wg.jvp(loss, (w, w), (W, 2 * W))
+    with pytest.raises(ArgumentError, match=r"jvp: there is no weight and no other expression in \{'a': 1\}"):
+        wg.jvp(loss, {"a": 1}, {"a": 2})
 
 
 @wg.differentiable

@@ -275,7 +275,7 @@ class TestD55Products:
 
     def test_named_tuples_and_frozen_dataclasses_nested(self) -> None:
         w = weight(2.0)
-        answer = wg.predict(Point(w * 1.0, Pair(w * 2.0, 5.0))).run()
+        answer: Any = wg.predict(Point(w * 1.0, Pair(w * 2.0, 5.0))).run()
         assert type(answer) is Point
         assert type(answer.pair) is Pair
         assert answer == Point(2.0, Pair(4.0, 5.0))

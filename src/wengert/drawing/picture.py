@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from wengert.control import Do
 from wengert.errors import ArgumentError
-from wengert.graph.expressions import Structure
+from wengert.graph.answers import Structure
 from wengert.graph.kinds import Kind
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any, value_kind

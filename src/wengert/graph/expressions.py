@@ -10,9 +10,8 @@ would take an operator away from us and infer nonsense.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import Field
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, cast, overload
 
 from typing_extensions import TypeVar
 
@@ -36,6 +35,7 @@ from wengert.arrays import (
 )
 from wengert.control import Do
 from wengert.differentiable import Differentiable, Tape
+from wengert.graph.answers import Inner, NamedFields, Structure, Values
 from wengert.graph.apply import apply, methods, of_one
 from wengert.graph.binding import Data
 from wengert.graph.binding import at as bound_to
@@ -76,6 +76,8 @@ B = TypeVar("B")
 C = TypeVar("C")
 Z = TypeVar("Z")
 P = TypeVar("P", covariant=True)
+M = TypeVar("M", bound=Structure)
+F = TypeVar("F", bound=NamedFields)
 D = TypeVar("D")
 E = TypeVar("E")
 O = TypeVar("O")
@@ -90,8 +92,6 @@ L = TypeVar("L", default=Any)
 
 DoubleExpression: TypeAlias = Differentiable[float, float] | float
 FloatExpression: TypeAlias = Differentiable[Float32, Float32] | Float32
-
-
 Operand: TypeAlias = Differentiable[O, Any] | O  # Any: an operand's Delta does not matter to the result
 
 
@@ -99,12 +99,6 @@ class Predictable(Protocol[P]):
     """A layer, a weight or a mask: whatever has `predict`."""
 
     def predict(self) -> Do[P]: ...
-
-
-class Structure(Protocol):
-    """A frozen dataclass of expressions."""
-
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # Any: as typeshed declares it
 
 
 class ScalarLoss(Protocol[P]):
@@ -124,6 +118,8 @@ class Trainable(Expression):
     def train(self: ScalarLoss[X]) -> Do[X]: ...
     @overload
     def train(self: ScalarLoss[D], *, also: Predictable[A]) -> Do[tuple[D, A]]: ...
+    @overload
+    def train(self: ScalarLoss[D], *, also: F) -> Do[tuple[D, Values[F]]]: ...
     @overload
     def train(self: ScalarLoss[D], *, also: tuple[()]) -> Do[tuple[D, tuple[()]]]: ...
     @overload
@@ -155,16 +151,20 @@ class Trainable(Expression):
             *tuple[Predictable[Z], ...],
         ],
     ) -> Do[tuple[D, tuple[A, B, C, E, Z, *tuple[Z, ...]]]]: ...
-    @overload  # Any: the same tuples with data in them; annotate what you get
+    @overload  # Any: data in structures within; the mypy plugin says of which types
     def train(
-        self: ScalarLoss[D], *, also: tuple[tuple[Any, ...], *tuple[object, ...]]
-    ) -> Do[tuple[D, tuple[tuple[Any, ...], *tuple[Any, ...]]]]: ...
+        self: ScalarLoss[D], *, also: tuple[Inner, *tuple[object, ...]]
+    ) -> Do[tuple[D, tuple[Any, *tuple[Any, ...]]]]: ...
     @overload
     def train(
-        self: ScalarLoss[D], *, also: tuple[Predictable[A], tuple[Any, ...], *tuple[object, ...]]
-    ) -> Do[tuple[D, tuple[A, tuple[Any, ...], *tuple[Any, ...]]]]: ...
-    @overload  # Any: the same class with data in its fields; annotate what you get
-    def train(self: ScalarLoss[D], *, also: Structure) -> Do[tuple[D, Any]]: ...
+        self: ScalarLoss[D], *, also: tuple[Predictable[A], Inner, *tuple[object, ...]]
+    ) -> Do[tuple[D, tuple[A, *tuple[Any, ...]]]]: ...
+    @overload
+    def train(
+        self: ScalarLoss[D], *, also: tuple[Predictable[A], Predictable[B], Inner, *tuple[object, ...]]
+    ) -> Do[tuple[D, tuple[A, B, *tuple[Any, ...]]]]: ...
+    @overload
+    def train(self: ScalarLoss[D], *, also: M) -> Do[tuple[D, Values[M]]]: ...
     def train(self, *, also: Any = None) -> Do[Any]:  # Any: typed by the overloads
         """The loss before the update, of shape (); when run, every weight below takes one step.
 

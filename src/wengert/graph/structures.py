@@ -83,6 +83,32 @@ def _only(values: Iterable[object]) -> Any:  # Any: as in `with_parts`
     return value
 
 
+def pairs_of(structure: object, other: object) -> Iterator[tuple[str, Expression | None, Any]]:
+    """Each expression of a structure that may have a delta, with its place and what `other` has there.
+
+    Where `other` has no such part, the expression is None, and the last is what stands there.
+    >>> from wengert import lift
+    >>> [(place, other) for place, x, other in pairs_of({"a": [lift(2.0), None]}, {"a": [1.0, None]})]
+    [('a.0', 1.0)]
+    """
+    met: set[int] = set()
+    waiting: list[tuple[str, object, object]] = [("", structure, other)]
+    while waiting:
+        place, x, y = waiting.pop()
+        if is_target(x):
+            yield place, cast(Expression, x), y
+        elif not isinstance(x, Expression) and id(x) not in met:
+            met.add(id(x))
+            inner = dict(parts_of(x))
+            found = dict(parts_of(y)) if inner and type(y) is type(x) else {}
+            if not inner.keys() <= found.keys() and targets_in(x)[0]:
+                yield place, None, y
+            else:
+                waiting += [
+                    (f"{place}.{name}".strip("."), part, found.get(name)) for name, part in inner.items()
+                ]
+
+
 def is_target(x: object) -> bool:
     """Whether `x` is an expression that may have a delta."""
     return isinstance(x, Expression) and x.kind.column in _FLOATING and x.kind.role is not _BUFFER

@@ -35,6 +35,7 @@ from wengert.control.do import Question
 from wengert.delta import zero
 from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError, NotDifferentiableError, ShapeError
+from wengert.graph.answers import Inner, NamedFields, Structure, Values
 from wengert.graph.binding import Data, Numbers, by_weight, checked_data
 from wengert.graph.binding import at as bound_to
 from wengert.graph.expressions import (
@@ -44,7 +45,6 @@ from wengert.graph.expressions import (
     FloatExpression,
     Predictable,
     ScalarLoss,
-    Structure,
 )
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Foreign, asked, check_scalar_loss
@@ -67,11 +67,15 @@ Loss: TypeAlias = (
 W = TypeVar("W", bound=Weight)
 N = TypeVar("N", bound=Numbers)
 G = TypeVar("G", bound="Numbers | LazyDelta")
+M = TypeVar("M", bound=Structure)
+F = TypeVar("F", bound=NamedFields)
 
 
 # No two of these fit one layer: where a type holds `Any`, mypy answers `Any` to two matches.
 @overload
 def predict(x: Predictable[A], /, *, at: Data | None = None) -> Do[A]: ...
+@overload
+def predict(x: F, /, *, at: Data | None = None) -> Do[Values[F]]: ...
 @overload
 def predict(x: tuple[Predictable[A], Predictable[B]], /, *, at: Data | None = None) -> Do[tuple[A, B]]: ...
 @overload
@@ -100,14 +104,18 @@ def predict(
 def predict(x: tuple[Predictable[A]], /, *, at: Data | None = None) -> Do[tuple[A]]: ...
 @overload
 def predict(x: tuple[()], /, *, at: Data | None = None) -> Do[tuple[()]]: ...
-@overload  # Any: the same tuples with data in them; annotate what you get
+@overload  # Any: data in structures within; the mypy plugin says of which types
 def predict(
-    x: tuple[tuple[Any, ...], *tuple[object, ...]], /, *, at: Data | None = None
-) -> Do[tuple[tuple[Any, ...], *tuple[Any, ...]]]: ...
+    x: tuple[Inner, *tuple[object, ...]], /, *, at: Data | None = None
+) -> Do[tuple[Any, *tuple[Any, ...]]]: ...
 @overload
 def predict(
-    x: tuple[Predictable[A], tuple[Any, ...], *tuple[object, ...]], /, *, at: Data | None = None
-) -> Do[tuple[A, tuple[Any, ...], *tuple[Any, ...]]]: ...
+    x: tuple[Predictable[A], Inner, *tuple[object, ...]], /, *, at: Data | None = None
+) -> Do[tuple[A, *tuple[Any, ...]]]: ...
+@overload
+def predict(
+    x: tuple[Predictable[A], Predictable[B], Inner, *tuple[object, ...]], /, *, at: Data | None = None
+) -> Do[tuple[A, B, *tuple[Any, ...]]]: ...
 @overload
 def predict(x: DoubleExpression, /, *, at: Data | None = None) -> Do[float]: ...
 @overload
@@ -125,9 +133,7 @@ def predict(
     x: Foreign[A, Any], /, *, at: Data | None = None
 ) -> Do[A]: ...  # Any: its Delta, which does not matter here
 @overload
-def predict(
-    x: Structure, /, *, at: Data | None = None
-) -> Do[Any]: ...  # Any: the same class with data in its fields; annotate what you get
+def predict(x: M, /, *, at: Data | None = None) -> Do[Values[M]]: ...
 def predict(
     x: Any, /, *, at: Data | None = None
 ) -> Do[Any]:  # Any: typed by the overloads; products of other forms give their structure
@@ -159,6 +165,8 @@ def train(loss: DoubleExpression, /) -> Do[float]: ...
 def train(loss: FloatExpression, /) -> Do[Float32]: ...
 @overload
 def train(loss: ScalarLoss[E], /, *, also: Predictable[A]) -> Do[tuple[E, A]]: ...
+@overload
+def train(loss: ScalarLoss[E], /, *, also: F) -> Do[tuple[E, Values[F]]]: ...
 @overload
 def train(loss: ScalarLoss[E], /, *, also: tuple[()]) -> Do[tuple[E, tuple[()]]]: ...
 @overload
@@ -192,16 +200,20 @@ def train(
         *tuple[Predictable[Z], ...],
     ],
 ) -> Do[tuple[E, tuple[A, B, C, D, Z, *tuple[Z, ...]]]]: ...
-@overload  # Any: the same tuples with data in them; annotate what you get
+@overload  # Any: as of `predict`
 def train(
-    loss: ScalarLoss[E], /, *, also: tuple[tuple[Any, ...], *tuple[object, ...]]
-) -> Do[tuple[E, tuple[tuple[Any, ...], *tuple[Any, ...]]]]: ...
+    loss: ScalarLoss[E], /, *, also: tuple[Inner, *tuple[object, ...]]
+) -> Do[tuple[E, tuple[Any, *tuple[Any, ...]]]]: ...
 @overload
 def train(
-    loss: ScalarLoss[E], /, *, also: tuple[Predictable[A], tuple[Any, ...], *tuple[object, ...]]
-) -> Do[tuple[E, tuple[A, tuple[Any, ...], *tuple[Any, ...]]]]: ...
-@overload  # Any: the same class with data in its fields; annotate what you get
-def train(loss: ScalarLoss[E], /, *, also: Structure) -> Do[tuple[E, Any]]: ...
+    loss: ScalarLoss[E], /, *, also: tuple[Predictable[A], Inner, *tuple[object, ...]]
+) -> Do[tuple[E, tuple[A, *tuple[Any, ...]]]]: ...
+@overload
+def train(
+    loss: ScalarLoss[E], /, *, also: tuple[Predictable[A], Predictable[B], Inner, *tuple[object, ...]]
+) -> Do[tuple[E, tuple[A, B, *tuple[Any, ...]]]]: ...
+@overload
+def train(loss: ScalarLoss[E], /, *, also: M) -> Do[tuple[E, Values[M]]]: ...
 def train(loss: Any, /, *, also: Any = None) -> Do[Any]:  # Any: typed by the overloads
     """The loss before the update; when run, every weight that a delta reaches takes one step, at the end of the run.
 

@@ -8,16 +8,17 @@ Refuses to know: who answers; the executor of the run does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeAlias, cast, overload
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, cast, overload
 
 from typing_extensions import TypeVar
 
 from wengert.arrays import is_array
 from wengert.control.do import Question
 from wengert.errors import ArgumentError, NotDifferentiableError
+from wengert.graph.answers import Deltas, NamedFields, Structure
 from wengert.graph.binding import Data
 from wengert.graph.binding import at as bound_to
-from wengert.graph.expressions import Structure, Trainable
+from wengert.graph.expressions import Trainable
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown
 from wengert.graph.products import Rebuild
@@ -44,8 +45,7 @@ LE = TypeVar("LE")
 LG = TypeVar("LG", default=Any)  # Any: as `G`
 K = TypeVar("K")
 M = TypeVar("M", bound="Structure | Callable[..., object]")  # a model: a dataclass, or what is called
-N = TypeVar("N", bound="NamedFields")
-M_co = TypeVar("M_co", covariant=True)
+N = TypeVar("N", bound=NamedFields)
 D_co = TypeVar("D_co", covariant=True)
 L_co = TypeVar("L_co", covariant=True)
 
@@ -65,34 +65,11 @@ class Target(Protocol[D_co, L_co]):
     def _delta(self) -> D_co: ...
 
 
-class NamedFields(Protocol):
-    """A NamedTuple."""
-
-    def _asdict(self) -> dict[str, Any]: ...  # Any: as typeshed declares it
-
-
 Mixed: TypeAlias = list[Expression] | list[Trainable] | list[Weight]
 # Any: of a structure in a structure no more is said
 Inner: TypeAlias = (
     Structure | Callable[..., object] | tuple[Any, ...] | Several[Any] | Mapping[Any, Any] | None
 )
-
-
-if TYPE_CHECKING:
-
-    class Deltas(Generic[M_co]):
-        """A model with derivatives, which are data, in the places of expressions."""
-
-        # Any: the mypy plugin says of which type; an attribute that the model lacks it refuses
-        def __getattr__(self, name: str) -> Any: ...
-        def __getitem__(self, index: int) -> Any: ...
-        def __iter__(self) -> Iterator[Any]: ...
-        def __len__(self) -> int: ...
-
-else:
-
-    class Deltas(Generic[M_co]):
-        """A model with derivatives in the places of expressions, for annotations: when it runs it is a model."""
 
 
 class Wanted(NamedTuple):

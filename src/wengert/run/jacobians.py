@@ -16,7 +16,19 @@ from typing import Any, Generic, TypeAlias, overload
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import Cpu, Float32, Floating, Gpu, GpuArray, Host, HostArray, S, T, namespace_for
+from wengert.arrays import (
+    Cpu,
+    Float32,
+    Floating,
+    Gpu,
+    GpuArray,
+    Host,
+    HostArray,
+    S,
+    T,
+    is_array,
+    namespace_for,
+)
 from wengert.control import Do
 from wengert.control.do import Map
 from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, ShapeError
@@ -24,9 +36,9 @@ from wengert.graph.binding import Data, Numbers, checked_data
 from wengert.graph.binding import at as bound_to
 from wengert.graph.expressions import ArrayLayer, ArrayOperand, ScalarOperand
 from wengert.graph.kinds import Column, Kind
-from wengert.graph.node import Expression, asked
-from wengert.graph.operand import lift_any, shown
-from wengert.graph.structures import targets_in
+from wengert.graph.node import Expression, Node, asked
+from wengert.graph.operand import LITERAL, lift_any, shown
+from wengert.graph.structures import pairs_of, targets_in
 from wengert.graph.variables import Substitution
 from wengert.ops import astype, reshape, stack
 from wengert.ops import sum as summed
@@ -35,13 +47,18 @@ from wengert.run.gradient import Gradients, Inner, Target, as_layers, check_targ
 from wengert.site import user_position
 
 A = TypeVar("A")
+B = TypeVar("B")
 LA = TypeVar("LA")
 K = TypeVar("K")
 V = TypeVar("V", bound=Numbers)
 N = TypeVar("N", bound=Floating, default=Any)  # Any: after `S`, which has a default
 D = TypeVar("D")
 L_co = TypeVar("L_co", covariant=True)
-Tangents: TypeAlias = Mapping[Any, Numbers | Target[Any, Any]]  # Any: by expressions of any type
+LB = TypeVar("LB")
+Tangent: TypeAlias = (
+    Numbers | Target[Any, Any]
+)  # Any: of the type of what it belongs to, which the run checks
+Tangents: TypeAlias = Mapping[Any, Tangent]  # Any: by expressions of any type
 
 
 class Derived(Map[D], Generic[D, L_co]):
@@ -57,27 +74,36 @@ class Derived(Map[D], Generic[D, L_co]):
         self.layers = rebuild(targets)
 
 
+@overload
 def jvp(
     x: Target[A, LA], tangents: Tangents, /, *, at: Data | None = None
-) -> Derived[tuple[A, A], tuple[LA, LA]]:
-    """The value of an expression, and its derivative along tangents: J v, a product of its Jacobian with a vector.
+) -> Derived[tuple[A, A], tuple[LA, LA]]: ...
+@overload
+def jvp(
+    x: Target[A, LA], wrt: Target[Any, Any] | Inner, v: object, /, *, at: Data | None = None
+) -> Derived[tuple[A, A], tuple[LA, LA]]: ...
+def jvp(
+    x: Any, wrt: Any, v: object = None, /, *, at: Data | None = None
+) -> Derived[Any, Any]:  # Any: typed by the overloads
+    """The value of an expression, and its derivative along v: J v, a product of its Jacobian with a vector.
 
-    For `tangents` {w: v, ...} the second is Σ_w Σ_j ∂x/∂w_j v_j; those are weights, layers or literals below `x`, each
-    with an array or an expression of its shape and dtype. Shapes and dtypes of both answers: those of `x`.
+    It is Σ_w Σ_j ∂x/∂w_j v_w,j, where w are weights, layers or literals below `x`: one, or a structure of some as of
+    `gradients`, and `v` the same structure with arrays or expressions of their shapes and dtypes. As one argument:
+    {w: v, ...}. Shapes and dtypes of both answers: those of `x`.
     `at` are other data for some weights, in this run only. It takes about the time of two more forward passes.
-    Raises at the call as `assign` for arrays that do not fit, ArgumentError for a key that is no expression,
-    NotDifferentiableError as `gradients(...).layers`.
+    Raises at the call as `assign` for arrays that do not fit, ArgumentError for structures that differ and a key that
+    is no expression, NotDifferentiableError as `gradients(...).layers`.
     >>> import numpy as np
     >>> from wengert import lift, literal, sin
     >>> x = literal(np.array([0.0, 1.0]))
-    >>> value, tangent = jvp(x * x * x, {x: np.array([1.0, 2.0])}).run()
+    >>> value, tangent = jvp(x * x * x, x, np.array([1.0, 2.0])).run()
     >>> value.tolist(), tangent.tolist()
     ([0.0, 1.0], [0.0, 6.0])
 
     Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2008, section 3.1; by two reverse sweeps as in
     J. Townsend, "A new trick for calculating Jacobian vector products", 2017.
     """
-    y, directions = _shaped("jvp", x), _directions("jvp", tangents)
+    y, directions = _shaped("jvp", x), _directions("jvp", wrt, v)
     delta = _basis(y.kind)
     pulled = as_layers("jvp", _dot(y, delta), tuple(directions))
     along = _sum_of_dots(pulled, directions.values())
@@ -141,27 +167,55 @@ def hessian_product(
 def hessian_product(
     loss: Loss, tangents: Mapping[Any, Numbers], /, *, at: Data | None = None
 ) -> Gradients[dict[Any, Any], dict[Any, Any]]: ...
+@overload
 def hessian_product(
-    loss: Loss, tangents: Mapping[Any, Any], /, *, at: Data | None = None
+    loss: Loss, wrt: Target[A, LA], v: Tangent, /, *, at: Data | None = None
+) -> Gradients[A, LA]: ...
+@overload
+def hessian_product(
+    loss: Loss, wrt: tuple[Target[A, LA]], v: tuple[Tangent], /, *, at: Data | None = None
+) -> Gradients[tuple[A], tuple[LA]]: ...
+@overload
+def hessian_product(
+    loss: Loss,
+    wrt: tuple[Target[A, LA], Target[B, LB]],
+    v: tuple[Tangent, Tangent],
+    /,
+    *,
+    at: Data | None = None,
+) -> Gradients[tuple[A, B], tuple[LA, LB]]: ...
+@overload  # Any: a structure of arrays; the mypy plugin says of which types
+def hessian_product(
+    loss: Loss, wrt: Inner, v: object, /, *, at: Data | None = None
+) -> Gradients[Any, Any]: ...
+def hessian_product(
+    loss: Loss, wrt: Any, v: object = None, /, *, at: Data | None = None
 ) -> Gradients[Any, Any]:  # Any: typed by the overloads
-    """The product of a loss's Hessian with a vector, H v, without the Hessian: for {w: v, ...} it is {w: (H v)_w, ...}.
+    """The product of a loss's Hessian with a vector, H v, without the Hessian.
 
-    (H v)_w = Σ_u Σ_j ∂²loss/∂w∂u_j v_u,j over all keys u, which are weights, layers or literals; shapes and dtypes are
-    those of the keys. It takes about the time of two gradients. `.layers` are the same as expressions.
-    Raises at the call as `gradients` for the loss, as `jvp` for `tangents`; NotDifferentiableError as
+    (H v)_w = Σ_u Σ_j ∂²loss/∂w∂u_j v_u,j over all u, which are weights, layers or literals: one, or a structure of some
+    as of `gradients`, and `v` the same structure with arrays or expressions of their shapes and dtypes. The answer has
+    that structure, too. As one argument, {w: v, ...}, for {w: (H v)_w, ...}.
+    It takes about the time of two gradients. `.layers` are the same as expressions.
+    Raises at the call as `gradients` for the loss, as `jvp` for the rest; NotDifferentiableError as
     `gradients(...).layers`.
     >>> from wengert.plugins import SGD
-    >>> w = SGD(learning_rate=0.1).double_weight(2.0)
+    >>> settings = SGD(learning_rate=0.1)
+    >>> w, u = settings.double_weight(2.0), settings.double_weight(3.0)
+    >>> hessian_product(w * w * w, w, 10.0).run()
+    120.0
+    >>> hessian_product(w * w * u, (w, u), (1.0, 0.0)).run()
+    (6.0, 4.0)
     >>> hessian_product(w * w * w, {w: 10.0}).run()[w]
     120.0
 
     Source: B. A. Pearlmutter, "Fast exact multiplication by the Hessian", 1994, as the reverse of a reverse sweep.
     """
     checked_loss("hessian_product", loss)
-    directions = _directions("hessian_product", tangents)
+    directions = _directions("hessian_product", wrt, v)
     slopes = as_layers("hessian_product", loss, tuple(directions))
     along = _sum_of_dots(slopes, directions.values())
-    return Gradients(along, {w: w for w in directions}, at)
+    return Gradients(along, {w: w for w in directions} if v is None else wrt, at)
 
 
 def _shaped(who: str, x: object) -> Expression:
@@ -177,15 +231,43 @@ def _shaped(who: str, x: object) -> Expression:
     return y
 
 
-def _directions(who: str, tangents: object) -> dict[Expression, Expression]:
+def _directions(who: str, wrt: object, v: object) -> dict[Expression, Expression]:
     """Tangents as expressions, by what they belong to."""
-    if not isinstance(tangents, Mapping) or not tangents:
+    if v is not None:
+        check_targets(who, wrt)
+        return _in_pairs(who, wrt, v)
+    if not isinstance(wrt, Mapping) or not wrt:
         raise ArgumentError(
-            f"{who}: tangents are a dictionary by expression, as in {{w: array}}; got {shown(tangents)}\n"
+            f"{who}: write the vector as a third argument, or {{w: array}} for both; got {shown(wrt)} alone\n"
             f"  at {user_position()}"
         )
-    check_targets(who, tuple(tangents))
-    return {w: _direction(who, w, v) for w, v in tangents.items()}
+    check_targets(who, tuple(wrt))
+    return {w: _direction(who, w, x) for w, x in wrt.items()}
+
+
+def _in_pairs(who: str, wrt: object, v: object) -> dict[Expression, Expression]:
+    found: dict[Expression, Expression] = {}
+    for place, w, x in pairs_of(wrt, v):
+        if w is None or x is None:
+            raise ArgumentError(
+                f"{who}: the vector is a structure as `wrt`, with an array in the place of each expression; it has "
+                f"{shown(x)}{f' at {place!r}' if place else ''}\n  at {user_position()}"
+            )
+        direction = _direction(who, w, x)
+        if found.setdefault(w, direction) is not direction and not _equal(found[w], direction):
+            raise ArgumentError(
+                f"{who}: {w!r} stands in `wrt` twice, and the vector has different parts for it\n"
+                f"  at {user_position()}"
+            )
+    return found
+
+
+def _equal(a: Expression, b: Expression) -> bool:
+    """Whether two tangents of one expression are literals of the same numbers."""
+    values = [x.operands[0] for x in (a, b) if isinstance(x, Node) and x.signature.operation is LITERAL]
+    return len(values) == 2 and bool(
+        (values[0] == values[1]).all() if is_array(values[0]) else values[0] == values[1]
+    )
 
 
 def _direction(who: str, w: Expression, v: object) -> Expression:
