@@ -115,7 +115,7 @@ class ThreadedLoops(Loops):
         tasks = self._schedule(order, _consumers_of(order)) if several_foreign(nodes) else None
         if tasks is None:
             return backward(nodes, values, deltas, failures)
-        sums = Deltas(deltas)
+        sums = Sums(deltas)
         met: list[tuple[int, Exception]] = []
 
         def work(part: Sequence[int]) -> None:
@@ -166,7 +166,7 @@ def backward_on(pool: ThreadPool, of: Evaluation, run: Run) -> bool:
     if tasks.span + 2 * HANDOFF >= sum(costs):
         return False
     of.segments.open_all(of)
-    sums, failed = Deltas(of.deltas), list[int]()
+    sums, failed = Sums(of.deltas), list[int]()
 
     def work(part: Sequence[int]) -> None:
         for i in part:
@@ -237,7 +237,7 @@ def _cost(of: Evaluation, node: Node) -> float:
 
 
 def _send(
-    node: Node, signature: Signature, place: int, sums: Deltas, values: Values, targets: Targets | None = None
+    node: Node, signature: Signature, place: int, sums: Sums, values: Values, targets: Targets | None = None
 ) -> None:
     """The backward step of one node; a bind whose tape has no target gets no delta."""
     g = sums.take(node)
@@ -255,7 +255,7 @@ def _send(
             sums.send(x, place, computed())
 
 
-class Deltas:
+class Sums:
     """The summands sent to each expression, by the place of the sender; several threads send."""
 
     def __init__(self, deltas: Values) -> None:
