@@ -81,7 +81,7 @@ class Asking(NamedTuple):
         return TupleType(items, self.model(found) if named else found.partial_fallback)
 
     def model(self, found: Instance | TupleType) -> Instance:
-        """What stands for a model: its own class, if that is generic in all that changes, else an `Answer`."""
+        """The type in the place of a model: its own class, if generic in all that changes, else an `Answer`."""
         assert self.answer is not None, "asked of data"
         if isinstance(found, Instance) and found.args and found.type.fullname not in self.around:
             inner = self._replace(around=self.around | {found.type.fullname})
