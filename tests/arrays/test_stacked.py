@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from wengert.arrays import agreement, host, reductions
-from wengert.arrays.agreement import adds_in_turn, agrees, bits_of, same_bits
-from wengert.arrays.kernels import minus_one_at, ones_at, picked, subtract_into, total, transposed
+from wengert.arrays.agreement import agrees, bits_of, same_bits
+from wengert.arrays.kernels import minus_one_at, ones_at, picked, subtract_into, transposed
 from wengert.arrays.scatter import places
 from wengert.arrays.stacked import FORMS, Case, Operand
 
@@ -142,17 +142,6 @@ def test_a_layout_that_a_copy_loses_is_tried_as_it_will_be() -> None:
     assert together.strides[1:] == a[0].strides
     assert agreement._in_one(a, a[0], copied=True).flags.c_contiguous
     assert np.array_equal(together, np.array(a))
-
-
-def test_branches_are_added_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert adds_in_turn(20, (16, 64), np.float32)
-    xs = np.random.default_rng(1).normal(size=(20, 4, 3)).astype(np.float32)
-    found = xs[0]
-    for x in xs[1:]:
-        found = found + x
-    assert same_bits(total(xs), found)
-    monkeypatch.setattr(agreement, "total", lambda x: np.add.reduce(x[::-1], 0))
-    assert not adds_in_turn(20, (16, 64), np.float32)
 
 
 def test_bits() -> None:

@@ -40,14 +40,14 @@ def test_heads_train_as_the_interpreter_trains_them(optimizer: str, dtype: Any) 
 
 
 def test_as_many_calls_for_twenty_heads_as_for_ten() -> None:
-    """But for the sum of their losses, which stays a chain."""
+    """But for the sums of their losses and of their deltas, which stay chains: a branch and an addition each."""
     counts = []
     for branches in (10, 20):
         executor, plans = eager()
         trained(heads(branches=branches), executor, steps=3)
         counts.append(lines(plans))
         assert stacks(plans) == 3
-    assert counts[1] - counts[0] == 2 * 10
+    assert 4 * 10 <= counts[1] - counts[0] < 5 * 10
 
 
 @pytest.mark.parametrize("branches", [2, 5])

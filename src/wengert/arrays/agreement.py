@@ -11,26 +11,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from wengert.arrays.kernels import gathered, minus_one_at, ones_at, picked, total
-from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.kernels import gathered, minus_one_at, ones_at, picked
+from wengert.arrays.namespace import Value
 from wengert.arrays.scatter import places
 from wengert.arrays.stacked import CHANGES, FORMS, Case, Operand
 
-__all__ = ["adds_in_turn", "agrees", "bits_of", "same_bits"]
+__all__ = ["agrees", "bits_of", "same_bits"]
 
 Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 
 # functions that round nothing, and how many of their operands have to be stacked
 _EXACT: Final[Mapping[Function, int]] = {places: 1, picked: 1, minus_one_at: 1, ones_at: 1}
-
-
-def adds_in_turn(count: int, shape: Shape, dtype: Value) -> bool:
-    """Test with random elements that `total` adds the branches one after the other, from the first on."""
-    xs = np.random.default_rng(0).uniform(0.1, 1.0, (count, *shape)).astype(dtype)
-    found = xs[0]
-    for x in xs[1:]:
-        found = found + x
-    return same_bits(found, total(xs))
 
 
 def agrees(

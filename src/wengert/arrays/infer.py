@@ -315,11 +315,6 @@ def _gathered(f: Function, dtype: Any, *xs: Any) -> Aval:
     return Aval((len(xs), *_shape(xs[0])), np.dtype(dtype))
 
 
-@infers(kernels.total)
-def _total_of(f: Function, x: Aval) -> Aval:
-    return _reduced(reductions.add_reduce, x, axis=0)
-
-
 @infers(kernels.in_each)
 def _in_each(f: Function, at: Any, x: Aval) -> Aval:
     return Aval((x.shape[0] * math.prod(_shape(at)),), np.dtype(np.intp))

@@ -98,15 +98,6 @@ def gathered(dtype: Value, *xs: Value) -> Value:
     return np.array(xs, dtype)
 
 
-def total(x: Value, /) -> Value:
-    """The sum of all branches."""
-    return np.add.reduce(x, 0)
-
-
-def _total_into(x: Value, /, *, out: Value) -> Value:
-    return np.add.reduce(x, 0, None, out)
-
-
 def branch(x: Value, at: int, /) -> Value:
     """One branch's part of an array of all branches."""
     return x[at]
@@ -149,7 +140,6 @@ KERNELS: Final[Mapping[Function, KernelTraits]] = {
     np.vecdot: KernelTraits(np.vecdot, fresh=True),
     gathered: KernelTraits(fresh=True),
     in_each: KernelTraits(fresh=True),
-    total: KernelTraits(_total_into, fresh=True),
     **{
         f: KernelTraits(f, fresh=True)
         for f in (reductions.add_reduce, reductions.max_reduce, reductions.min_reduce)

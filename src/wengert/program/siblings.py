@@ -18,9 +18,9 @@ from math import prod
 from typing import Any, Final, Literal, NamedTuple
 
 from wengert.arrays import Generic0d, all_quiet, is_array, is_host_array
-from wengert.arrays.abstract import UNKNOWN, Aval, sizes_for
-from wengert.arrays.agreement import adds_in_turn, agrees, bits_of, same_bits
-from wengert.arrays.stacked import FORMS, WHOLE, Case, Operand, branch, gathered, rows_of, total
+from wengert.arrays.abstract import Aval, sizes_for
+from wengert.arrays.agreement import agrees, bits_of, same_bits
+from wengert.arrays.stacked import FORMS, WHOLE, Case, Operand, branch, gathered, rows_of
 from wengert.program.build import Builder, Tracer
 from wengert.program.program import Argument, Eqn, Program, Values, Var, assign, now, vars_in
 
@@ -377,9 +377,8 @@ class _Stacking:
         units = [(g.last, self._stacked(g)) for g in chosen.groups]
         if not self._right():
             return None
-        left = self._summed({id(call) for g in chosen.groups for call in g.calls})
-        units += [(at, [call]) for at, call in enumerate(chosen.calls) if id(call) in left]
-        units += [(at, [call]) for at, call in self.sums]
+        together = {id(call) for g in chosen.groups for call in g.calls}
+        units += [(at, [call]) for at, call in enumerate(chosen.calls) if id(call) not in together]
         eqns = _in_order(units)
         if len(eqns) > _WORTH * len(chosen.calls):
             return None
@@ -448,52 +447,6 @@ class _Stacking:
             for g, stack in compared.items()
             for x, y in zip(values[stack], g.results, strict=True)
         )
-
-    def _summed(self, stacked: set[int]) -> set[int]:
-        """The calls that stay as they are, without those that add up all branches of a stack, which become one."""
-        left = {id(call): (at, call) for at, call in enumerate(self.chosen.calls) if id(call) not in stacked}
-        users: dict[Var, list[Eqn]] = {}
-        for _, call in left.values():
-            for x in call.reads:
-                users.setdefault(x, []).append(call)
-        for g in self.chosen.groups:
-            for call in g.calls:
-                for x in call.reads:
-                    users.setdefault(x, []).append(call)
-        for x in vars_in(tuple(self.chosen.program.outputs)):
-            users.setdefault(x, []).append(_OUTSIDE)
-        self.sums: list[tuple[int, Eqn]] = []
-        for g, stack in self.stacks.items():
-            chain = _chain(g.results, users)
-            if (
-                chain
-                and stack.ndim > 1
-                and adds_in_turn(len(g.calls), sizes_for(stack.shape[1:], 0), stack.dtype)
-            ):
-                at = left[id(chain[-1])][0]
-                last = chain[-1]
-                self.sums.append((at, Eqn(total, (stack.var,), {}, last.result, source=last.source)))
-                for call in chain:
-                    del left[id(call)]
-        return set(left)
-
-
-_OUTSIDE: Final = Eqn(operator.pos, (), {}, Var(UNKNOWN), pure=False)
-
-
-def _chain(terms: Sequence[Var], users: Mapping[Var, Sequence[Eqn]]) -> list[Eqn]:
-    """The calls that add up the terms in their order, if nobody else takes a term or a part of the sum."""
-    so_far, calls = terms[0], list[Eqn]()
-    for term in terms[1:]:
-        mine = users.get(so_far, ())
-        if len(mine) != 1 or len(users.get(term, ())) != 1 or mine[0] is not users[term][0]:
-            return []
-        call = mine[0]
-        if call.function is not operator.add or len(call.arguments) != 2:
-            return []
-        calls.append(call)
-        so_far = call.result
-    return calls
 
 
 def _in_order(units: Sequence[tuple[int, Sequence[Eqn]]]) -> list[Eqn]:
