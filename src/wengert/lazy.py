@@ -90,7 +90,11 @@ class Rows:
         return Rows(key, as_readonly(self.values), self.shape)
 
     def check(self, shape: tuple[int, ...]) -> None:
-        if self.shape != shape or indexed_shape(shape, self.key) != self.values.shape:
+        if is_integer(self.key) or _index_type(self.key) is None:
+            found = indexed_shape(shape, self.key)
+        else:  # the usual keys, at once
+            found = (*self.key.shape, *shape[1:])
+        if self.shape != shape or found != self.values.shape:
             raise ShapeError(
                 f"rows of shape {self.values.shape} of an array of {self.shape} are no delta of shape {shape}"
             )
@@ -310,18 +314,25 @@ class LazyDelta:
     __radd__ = __add__
 
     def _with(self, terms: Sequence[Term], rest: Value) -> LazyDelta:
-        rates = {x.rate if isinstance(x, Replacement) else None for x in (self.first, *terms[:1])}
-        if rates != {None} and (len(rates) > 1 or 1.0 in rates or rest is not None):
-            raise ArgumentError(
-                "the data of a weight or buffer are set in this run, and set or trained once more in it: of both only "
-                "one can stand; do it in two runs, or add what belongs together (updates of a buffer at one rate "
-                "below 1 do add up)"
-            )
+        first = self._terms[0] if self._count else None
+        if isinstance(first, Replacement) or (terms and isinstance(terms[0], Replacement)):
+            _check_replacements((first, *terms[:1]), rest)
         own = self._terms if self._count == len(self._terms) else self.terms
         own.extend(terms)
         both = self.rest is not None and rest is not None
         total = self.rest + rest if both else rest if self.rest is None else self.rest
         return self._sharing(own, len(own), 1.0, total)
+
+
+def _check_replacements(first: Sequence[Term | None], rest: Value) -> None:
+    """Raise where one delta replaces the data and another one changes them; `first` are the first terms of both."""
+    rates = {x.rate if isinstance(x, Replacement) else None for x in first}
+    if len(rates) > 1 or 1.0 in rates or rest is not None:
+        raise ArgumentError(
+            "the data of a weight or buffer are set in this run, and set or trained once more in it: of both only one "
+            "can stand; do it in two runs, or add what belongs together (updates of a buffer at one rate below 1 do "
+            "add up)"
+        )
 
 
 def dense(delta: Value) -> Value:

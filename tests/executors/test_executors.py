@@ -26,11 +26,14 @@ from tests.run.planned import eager
 from wengert.graph.operation import OPERATIONS
 from wengert.graph.order import below
 from wengert.run import Batched, Parallel, Sequential
+from wengert.run.compiled.cells import CellLoops
+from wengert.run.sequential import Engine, Interpreter
 
 Agree = Callable[[Sequence[Told], Sequence[Told]], None]
 EXECUTORS: Final[dict[str, tuple[Callable[[], Any], Agree]]] = {  # Any: executors of every class
     "plans": (lambda: eager(worth=2)[0], same),
     "threads": (lambda: dividing(worth=2), same),
+    "cells": (lambda: Interpreter(Engine(loops=CellLoops(worth=0.0))), same),
     "batched": (Batched, near),
     "batched on threads": (lambda: Batched(threads=2), near),
     "plans as they come": (Sequential, same),
@@ -69,6 +72,28 @@ def test_every_question(name: str, executor: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_failure(name: str, executor: str) -> None:
     agrees(executor, (name,), FAILURES, True, "guarded", "float32")
+
+
+class Celled(History):
+    """The programs as calls of a cell each, but for those that wait for values."""
+
+    def outputs(self, step: Step, gated: bool) -> list[Any]:  # Any: expressions of every kind
+        found = super().outputs(step, gated)
+        try:
+            return outputs_of(wg.cell(lambda: tuple(found))())
+        except wg.errors.ArgumentError:
+            return found
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adagrad"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_program_as_a_cell(name: str, optimizer: str) -> None:
+    """Called by its program from the first time on, and of the bits of the interpreter."""
+    found, wanted = (
+        Celled((name,), executor, optimizer, np.float32).told("pogtktkkg" + "fb" + "tt")
+        for executor in (EXECUTORS["cells"][0](), Sequential(compiled=False))
+    )
+    same(found, wanted)
 
 
 SHARED: Final = (

@@ -92,8 +92,7 @@ class ProgramText:
             for e in self.eqns
             if isinstance(e.function, Pieces) and not e.function.whole
         ]
-        for e in self.eqns:
-            lines += self._assembled(e, e.function) if isinstance(e.function, Pieces) else [self.line(e)]
+        lines += map(self.line, self.eqns)
         for i, x in enumerate(self.outputs):
             if not isinstance(x, Var) or self.names[x] != f"o{i}":
                 lines.append(f"o{i}[...] = {self.value(x)}")
@@ -101,9 +100,12 @@ class ProgramText:
 
     def line(self, e: Eqn) -> str:
         """The line of an equation, which lets go of values that nobody reads after it; empty if there is none."""
-        made = "" if e.result in self._early else self._call(e)
+        if isinstance(e.function, Pieces):
+            made = self._assembled(e, e.function)
+        else:
+            made = [] if e.result in self._early else [self._call(e)]
         over = [self.names[x] for x in self.placement.ends.get(e, ())]
-        return "; ".join(part for part in (made, f"del {', '.join(over)}" if over else "") if part)
+        return "; ".join([*made, *[f"del {', '.join(over)}"] * bool(over)])
 
     def change(self, e: Eqn) -> str:
         """The text of the changes of an effect, among those of others in a list."""

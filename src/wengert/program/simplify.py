@@ -66,27 +66,31 @@ class Pieces:
         raise AssertionError("pieces are written one by one")
 
 
-def assembled(eqns: Sequence[Eqn], outputs: Argument) -> list[Eqn]:
+def assembled(eqns: Sequence[Eqn], outputs: Argument, exact: bool = False) -> list[Eqn]:
     """The equations with sums of parts as one equation each, where the parts do not overlap.
 
     The deltas of the parts of a split are arrays that are zero but for a slice each: four sums and five fills with
-    zeros can be left out, and each part may be computed where it belongs.
+    zeros can be left out, and each part may be computed where it belongs. `exact`: with the bits of the sums, which
+    have no -0, so that 0 is added once; then the parts have to leave nothing out.
     """
     uses: dict[Var, int] = {}
     for x in [*vars_in(outputs), *(x for e in eqns for x in vars_in((e.arguments, *e.options.values())))]:
         uses[x] = uses.get(x, 0) + 1
     made = {e.result: e for e in eqns}
-    replaced: dict[Eqn, Eqn | None] = {}
+    replaced: dict[Eqn, list[Eqn]] = {}
     for e in reversed(eqns):
         if e in replaced:
             continue
         leaves, inner = _leaves(e, made, uses)
-        pieces = _pieces(leaves)
-        if pieces is not None:
-            replaced |= dict.fromkeys(inner)
-            values = tuple(leaf.arguments[3] for leaf in leaves)
-            replaced[e] = Eqn(pieces, values, {}, e.result, source=e.source)
-    return [found for e in eqns if (found := replaced.get(e, e)) is not None]
+        pieces = None if exact and len(leaves) == 1 else _pieces(leaves)
+        if pieces is None or (exact and not pieces.whole):
+            continue
+        replaced |= {x: [] for x in inner}
+        whole = Var(e.result.aval) if exact else e.result
+        replaced[e] = [Eqn(pieces, tuple(leaf.arguments[3] for leaf in leaves), {}, whole, source=e.source)]
+        if exact:
+            replaced[e].append(Eqn(operator.add, (whole, 0.0), {}, e.result, source=e.source))
+    return [found for e in eqns for found in replaced.get(e, (e,))]
 
 
 def _leaves(e: Eqn, made: Mapping[Var, Eqn], uses: Mapping[Var, int]) -> tuple[list[Eqn], list[Eqn]]:

@@ -183,6 +183,20 @@ def total(arrived: Value | None, delta: Value) -> Value:
     return delta if arrived is None else arrived + delta
 
 
+class Call:
+    """Residuals that a call of a cell by a program leaves for backward."""
+
+    __slots__ = ()
+
+    def sent(self, g: Value) -> list[tuple[int, Value]] | None:
+        """The deltas of operands, by number; None where the nodes within have to be gone through."""
+        raise NotImplementedError
+
+    def opened(self) -> tuple[Template, Values]:
+        """The template, and the values of its nodes."""
+        raise NotImplementedError
+
+
 class Inside(NamedTuple):
     """The template of a call, and what it computed on its way: backward goes through it again, among the values."""
 
@@ -197,6 +211,12 @@ def entered(
     inside: Loops | None = None,
 ) -> Value:
     """The value of a call of a cell: that of its result, or a tuple of those of all results."""
+    if inside is not None:
+        called = inside.called(template, arguments)
+        if called is not None:
+            if called[1] is not None:
+                values[Inside(node)] = called[1]
+            return called[0]
     inner: Values = dict(zip(template.inputs, arguments, strict=True))
     failed: dict[Expression, Failure] = {}
     done = (
@@ -213,9 +233,17 @@ def left(
     node: Node, g: Value, values: Values, inside: Loops | None = None
 ) -> Iterator[tuple[Expression, Value]]:
     """The deltas of a call's operands."""
+    call = values[Inside(node)]
+    if isinstance(call, Call):
+        sent = call.sent(g)
+        if sent is not None:
+            for index, delta in sent:
+                yield node.operands[index], delta
+            return
+        call = call.opened()
     template: Template
     inner: Values
-    template, inner = values[Inside(node)]
+    template, inner = call
     deltas: Values = {}
     if template.single:
         deltas[template.results[0]] = g
@@ -244,6 +272,10 @@ class Loops:
         return (
             forward(nodes, values, failed) if ends is None else passed(nodes, values, failed, ends, PASSING)
         )
+
+    def called(self, template: Template, arguments: tuple[Value, ...]) -> tuple[Value, Call | None] | None:
+        """The value of a call by a program, and what that leaves for backward; None where it goes node by node."""
+        return None
 
     def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
         """The values of what a cell does."""

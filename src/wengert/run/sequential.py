@@ -29,6 +29,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.careful import Changed, Changes, Watched, brought
 from wengert.run.commit import Interrupted
+from wengert.run.compiled.cells import CellLoops
 from wengert.run.compiled.plans import WORTH, BackwardPrograms, Plans, answer
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns
@@ -238,7 +239,7 @@ class Sequential(Interpreter):
             engine = Engine(loops=Changed(rules, arrays))
         elif compiled:
             plans = Plans(stacked=stacked, in_steps=True)
-            engine = Engine(plans, Segments(WORTH), backward=BackwardPrograms(WORTH))
+            engine = Engine(plans, Segments(WORTH), CellLoops(), backward=BackwardPrograms(WORTH))
         else:
             engine = Engine()
         super().__init__(engine)

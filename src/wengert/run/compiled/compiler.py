@@ -15,20 +15,21 @@ from functools import partial
 from typing import Any
 
 from wengert.arrays import Value
-from wengert.arrays.abstract import UNKNOWN
+from wengert.arrays.abstract import UNKNOWN, Aval
 from wengert.arrays.infer import aval_of
 from wengert.graph.kinds import Column, Kind, kind, with_role
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import found_kind
 from wengert.graph.operation import CELL, UNRESOLVED, Signature
-from wengert.graph.template import PART, Parts, template_of
+from wengert.graph.template import PART, Parts, Template, template_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta
 from wengert.program.build import Builder, Tracer, bare
-from wengert.program.derive import Lowering, Op, Operations, Slot, capture, leaving
+from wengert.program.derive import Lowering, Op, Operations, Slot, aval_of_kind, capture, leaving
 from wengert.program.memory import aliases
-from wengert.program.program import Program, Var, vars_in
+from wengert.program.program import Argument, Eqn, Program, Var, vars_in
 from wengert.run.compiled.binder import Binder, in_steps
+from wengert.run.compiled.cells import CellBackward, CellPrograms
 from wengert.run.compiled.lowered import LoweredLoss, lowered_in_steps, seed_of
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
@@ -234,6 +235,88 @@ def traced_backward(
 
 def _together(indices: Sequence[int], *deltas: Value) -> Parts:
     return Parts(dict(zip(indices, deltas, strict=True)))
+
+
+# -- calls of cells ----------------------------------------------------------------------------------------------
+
+
+def traced_cell(template: Template, back: bool) -> CellPrograms | None:
+    """The programs of a cell, all rules of which promise to be pure; None where there are none."""
+    try:
+        low = _LoweredCell(template)
+        if low.lowering.foreign:
+            return None
+        kept = low.kept() if back else []
+    except _FAILURES:  # as in `traced_segment`
+        return None
+    return CellPrograms(
+        template, PlanProgram(Program(low.inputs, low.builder.eqns, bare((*low.results, *kept))))
+    )
+
+
+def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> CellBackward | None:
+    """The program that sends such deltas, which have arrived at some results; None where there is none."""
+    avals = {i: aval_of(delta) for i, delta in arrived.items()}
+    if any(aval.order != "compact" for aval in avals.values()):
+        return None  # or lazy
+    try:
+        low = _LoweredCell(template)
+        given, eqns, sent = low.backward(avals)
+        everything = [*low.inputs, *low.results, *low.kept(), *given]
+    except _FAILURES:  # as in `traced_segment`
+        return None
+    p = simplified(Program(everything, eqns, tuple(sent.values())))
+    used = {*vars_in(p.outputs), *(x for e in p.eqns for x in e.reads)} - {e.result for e in p.eqns}
+    at = {x: i for i, x in reversed([*enumerate(everything)]) if isinstance(x, Var) and x in used}
+    if len(at) < len(used):
+        return None  # it reads what forward does not keep
+    p.inputs = [*at]
+    return CellBackward(PlanProgram(p), [*at.values()], [*sent])
+
+
+class _LoweredCell:
+    """The operations of a template: `inputs` are the operands of a call."""
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        self.operations = operations = capture(template.nodes, template.inputs, literals=False)
+        self.builder = builder = Builder()
+        given = [builder.input(aval_of_kind(x.kind)) for x in template.inputs]
+        if any(x.var.aval.form == "other" for x in given):
+            raise TypeError("only a run tells what an operand is")
+        self.inputs = [x.var for x in given]
+        slots = operations.slots
+        known = {slots[x]: y for x, y in zip(template.inputs, given, strict=True)}
+        self.lowering = Lowering(operations, builder, known)
+        self.lowering.forward()
+        self.results = [bare(self.lowering.values[slots[x]]) for x in template.results]
+
+    def backward(self, arriving: Mapping[int, Aval]) -> tuple[list[Var], Sequence[Eqn], dict[int, Argument]]:
+        """The deltas that arrive at some results, the equations, and the deltas of operands."""
+        builder, slots = self.builder.continued(), self.operations.slots
+        values = {slot: builder.tracer(bare(x)) for slot, x in self.lowering.values.items()}
+        lowering = Lowering(self.operations, builder, values)
+        deltas: dict[Slot, Any] = {}  # Any: tracers and lazy deltas
+        given: list[Var] = []
+        for i, aval in arriving.items():
+            g = builder.input(aval)
+            given.append(g.var)
+            lowering.add(deltas, slots[self.template.results[i]], g)
+        lowering.backward(deltas)
+        if lowering.foreign:
+            raise TypeError("a rule promises nothing")
+        found = [deltas.get(slots[x]) for x in self.template.inputs]
+        sent = {i: bare(leaving(builder, d)) for i, d in enumerate(found) if d is not None}
+        return given, builder.eqns, sent
+
+    def kept(self) -> list[Var]:
+        """The values besides operands and results that backward reads where deltas arrive at all results."""
+        results = enumerate(self.template.results)
+        _, eqns, sent = self.backward({i: aval_of_kind(x.kind) for i, x in results if x.kind.trainable})
+        made = {e.result for e in self.builder.eqns}.difference(vars_in(tuple(self.results)))
+        p = simplified(Program(self.inputs, eqns, tuple(sent.values())))
+        read = [*(x for e in p.eqns for x in e.reads), *vars_in(p.outputs)]
+        return [x for x in dict.fromkeys(read) if x in made]
 
 
 # -- paths back --------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from wengert.program.emit import ProgramText
 from wengert.program.memory import Placement, placed
 from wengert.program.program import Eqn, Program, vars_in
 from wengert.program.siblings import known_by
-from wengert.program.simplify import needed, spelled
+from wengert.program.simplify import assembled, needed, spelled
 from wengert.program.text import executed, function_text, outlined
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.cache import LINE
@@ -165,7 +165,7 @@ def _body_of(text: ProgramText, source: str, middle: str) -> _Body:
 def simplified(p: Program) -> Program:
     """A program without what nobody reads, each equation as short as it can be."""
     read = (*p.outputs, *(e.reads for e in p.effects))
-    return replace(p, eqns=spelled(needed(p.eqns, read, impure=True)))
+    return replace(p, eqns=spelled(assembled(needed(p.eqns, read, impure=True), read, exact=True)))
 
 
 def buffers_of(p: Program, lanes: Mapping[Eqn, int] | None = None) -> Placement:
