@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from wengert.arrays.compilers import found_compiler
 from wengert.arrays.dispatch import blas, gpus
 from wengert.version import __version__
 
@@ -104,6 +105,7 @@ def examined(folder: Path) -> Iterator[Finding]:
     for requirement in REQUIREMENTS:
         yield requirement.finding()
     yield Finding("BLAS", blas())
+    yield _compiler()
     yield Finding("numpy's device", f"cpu, {platform.machine()}")
     yield _cupy()
     yield _plugin(folder)
@@ -112,6 +114,13 @@ def examined(folder: Path) -> Iterator[Finding]:
 def _python() -> Finding:
     advice = "" if sys.version_info >= _OLDEST_PYTHON else "use Python 3.11 or newer"
     return Finding("python", f"{platform.python_version()} in {sys.executable}", advice)
+
+
+def _compiler() -> Finding:
+    found = found_compiler()
+    if found is None:
+        return Finding("C compiler", "none (CC, cc, gcc, clang): plans stay in Python")
+    return Finding("C compiler", f"{found.path}, {found.version.splitlines()[0]}")
 
 
 def _cupy() -> Finding:

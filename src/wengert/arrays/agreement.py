@@ -16,7 +16,7 @@ from wengert.arrays.namespace import Value
 from wengert.arrays.scatter import places
 from wengert.arrays.stacked import CHANGES, FORMS, Case, Operand
 
-__all__ = ["agrees", "bits_of", "same_bits"]
+__all__ = ["agrees", "bits_of", "drawn_specials", "same_bits", "same_but_for_nan"]
 
 Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 
@@ -89,6 +89,38 @@ def _drawn(chance: np.random.Generator, x: Value) -> Value:
         else x.dtype.type(chance.uniform(0.1, 1.0))
     )
     return made if not isinstance(x, np.ndarray) or x.flags.c_contiguous else np.asfortranarray(made)
+
+
+def drawn_specials(seed: int, size: int, dtype: Value) -> Value:
+    """Elements with which a function goes wrong if ever: NaN, infinities, zeros, subnormals; and random ones."""
+    chance = np.random.default_rng(seed)
+    if dtype == np.bool_:
+        return chance.integers(0, 2, size).astype(np.bool_)
+    tiny = float(np.finfo(dtype).tiny)
+    special = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        np.nan,
+        np.inf,
+        -np.inf,
+        tiny,
+        -tiny,
+        tiny / 4,
+        1 / tiny,
+        float(np.finfo(dtype).max),
+    ]
+    made = chance.standard_normal(size) * 10.0 ** chance.integers(-6, 7, size)
+    where = chance.random(size) < 0.4
+    made[where] = chance.choice(special, int(where.sum()))
+    return made.astype(dtype)
+
+
+def same_but_for_nan(a: Value, b: Value) -> bool:
+    """Tell whether two arrays are equal in every bit where they are numbers, and NaN in the same places."""
+    nan = np.not_equal(a, a)
+    return bool(np.array_equal(nan, np.not_equal(b, b))) and same_bits(a[~nan], b[~nan])
 
 
 def same_bits(a: Value, b: Value) -> bool:

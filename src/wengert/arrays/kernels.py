@@ -1,7 +1,8 @@
 """Properties of numpy's functions for compiled plans: writing into a buffer, and into which.
 
 Knows: which functions take `out`, which work element by element (so that the result may lie where an operand
-lay), which results share no memory with an operand, and shorter calls of some for known shapes and element types.
+lay), which results share no memory with an operand, shorter calls of some for known shapes and element types, and
+which have a formula in C.
 Refuses to know: graphs, plans, and who reuses what.
 """
 
@@ -21,13 +22,17 @@ from wengert.arrays.scatter import places, starts
 
 __all__ = [
     "EFFECTS",
+    "FORMULAS",
     "FOR_ANY_ROWS",
     "KERNELS",
     "SPELLED",
     "VIEWS",
     "KernelTraits",
+    "c_type",
     "constant_beside",
+    "formula_of",
     "kernel_of",
+    "literal_of",
     "new_buffer",
     "put_into",
     "subtract_into",
@@ -213,3 +218,66 @@ def _picked(flat: Flat, x: Value, at: Value, shape: Shape) -> Spelled:
 
 
 SPELLED: Final[Mapping[Function, Callable[..., Spelled]]] = {places: _places, picked: _picked}
+
+
+_C_TYPES: Final[Mapping[str, str]] = {"float32": "float", "float64": "double", "bool": "unsigned char"}
+
+# Expressions of C that give numpy's bits by the rules of IEEE 754 alone, NaN, infinities and signs of zero included:
+# none rounds in another order. {0} to {2} are operands, {t} is the result's type, {f} ends the names of floats' functions.
+FORMULAS: Final[Mapping[Function, str]] = {
+    np.add: "{0} + {1}",
+    np.subtract: "{0} - {1}",
+    np.multiply: "{0} * {1}",
+    np.true_divide: "{0} / {1}",
+    np.negative: "-{0}",
+    np.positive: "{0}",
+    np.absolute: "fabs{f}({0})",
+    np.sqrt: "sqrt{f}({0})",
+    np.square: "{0} * {0}",
+    np.reciprocal: "({t})1 / {0}",
+    np.sign: "{0} != {0} ? {0} : ({t})(({0} > 0) - ({0} < 0))",
+    np.maximum: "({0} > {1}) | ({0} != {0}) ? {0} : {1}",
+    np.minimum: "({0} < {1}) | ({0} != {0}) ? {0} : {1}",
+    np.greater: "{0} > {1}",
+    np.greater_equal: "{0} >= {1}",
+    np.less: "{0} < {1}",
+    np.less_equal: "{0} <= {1}",
+    np.equal: "{0} == {1}",
+    np.not_equal: "{0} != {1}",
+    np.where: "{0} ? {1} : {2}",
+    host.astype: "({t}){0}",
+}
+
+
+def formula_of(function: Function) -> str | None:
+    """The formula of an array function; None where C would give other bits, or another function decides.
+
+    >>> import operator
+    >>> formula_of(operator.add), formula_of(np.exp)
+    ('{0} + {1}', None)
+    """
+    return FORMULAS.get(kernel_of(function).into or function) or FORMULAS.get(function)
+
+
+def c_type(dtype: Value) -> str | None:
+    """The type of elements in C; None of those that no formula takes.
+
+    >>> c_type(np.dtype(np.float32)), c_type(np.dtype(np.int64))
+    ('float', None)
+    """
+    return _C_TYPES.get(getattr(dtype, "name", ""))
+
+
+def literal_of(x: Value, dtype: Value) -> str | None:
+    """A number beside an array of `dtype`, exactly as numpy would make it there; None where it is no finite number.
+
+    >>> literal_of(0.1, np.dtype(np.float32)), literal_of(2, np.dtype(np.float64))
+    ('0x1.99999a0000000p-4f', '0x1.0000000000000p+1')
+    """
+    if isinstance(x, (bool, np.bool_)) or not isinstance(x, (int, float, np.floating)):
+        return None
+    with np.errstate(all="ignore"):
+        number = float(dtype.type(x))
+    if not np.isfinite(number):
+        return None
+    return f"{number.hex()}{'f' * (dtype == np.float32)}"

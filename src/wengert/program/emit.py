@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from wengert.arrays import HOST, Value, is_array
 from wengert.arrays.abstract import RowCount
 from wengert.arrays.kernels import constant_beside, kernel_of, new_buffer, subtract_into, transposed
 from wengert.program.derive import AtRows
+from wengert.program.fused import FusedGroup
 from wengert.program.memory import Allocation, Placement, placed
 from wengert.program.program import Argument, Eqn, Function, Var, mentions_rows, vars_in
 from wengert.program.simplify import Pieces, needed
@@ -49,6 +51,13 @@ class Kernel:
         self.frame: Callable[..., tuple[Value, ...]] = scope.pop("frame")
 
 
+class FusedCall(NamedTuple):
+    """A fused group, and the function that computes it: `function(*inputs, *outputs)`."""
+
+    group: FusedGroup
+    function: Function
+
+
 class ProgramText:
     """The names of values, and the lines that give them."""
 
@@ -59,8 +68,10 @@ class ProgramText:
         outputs: Sequence[Argument],
         placement: Placement,
         targets: Sequence[Var] = (),
+        fused: Iterable[FusedCall] = (),
     ) -> None:
         self.eqns, self.outputs, self.placement = eqns, outputs, placement
+        self._fused = {e: call for call in fused for e in call.group.eqns}
         self.constants = Constants()
         self.inputs = [f"p{i}" for i in range(len(inputs))]
         self.names: dict[Var, str] = {}
@@ -99,13 +110,40 @@ class ProgramText:
         return lines
 
     def line(self, e: Eqn) -> str:
-        """The line of an equation, which lets go of values that nobody reads after it; empty if there is none."""
-        if isinstance(e.function, Pieces):
+        """The line of an equation, which lets go of values that nobody reads after it; empty if there is none.
+
+        A fused group has one line, in the place of its last equation.
+        """
+        call = self._fused.get(e)
+        those: Sequence[Eqn] = (e,)
+        if call is not None:
+            if e is not call.group.eqns[-1]:
+                return ""
+            made, those = self._call_of_group(call), call.group.eqns
+        elif isinstance(e.function, Pieces):
             made = self._assembled(e, e.function)
         else:
             made = [] if e.result in self._early else [self._call(e)]
-        over = [self.names[x] for x in self.placement.ends.get(e, ())]
+        over = [self.names[x] for of in those for x in self.placement.ends.get(of, ())]
         return "; ".join([*made, *[f"del {', '.join(over)}"] * bool(over)])
+
+    def _call_of_group(self, call: FusedCall) -> list[str]:
+        """The call of a fused group; results without a place get arrays of their own."""
+        group, made = call.group, []
+        read, _ = group.dtypes()
+        for x in group.outputs:
+            if x not in self.names:
+                self.names[x] = f"v{len(self.names)}"
+                shape, dtype = self.value(x.shape), self.constants.name(x.dtype)
+                made.append(f"{self.names[x]} = {self.constants.name(new_buffer)}({shape}, {dtype})")
+        given = [
+            f"{self.constants.name(dtype.type)}({self.names[x]})"
+            if x.aval.form == "number"
+            else self.names[x]
+            for x, dtype in zip(group.inputs, read, strict=True)
+        ]
+        results = [self.names[x] for x in group.outputs]
+        return [*made, self._called(call.function, [*given, *results], ())]
 
     def change(self, e: Eqn) -> str:
         """The text of the changes of an effect, among those of others in a list."""

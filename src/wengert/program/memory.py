@@ -7,7 +7,7 @@ Refuses to know: how many rows there are, who owns a buffer, and text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -61,13 +61,15 @@ def placed(
     kept: Mapping[Var, object],
     leaving: Iterable[Var] = (),
     lanes: Mapping[Eqn, int] | None = None,
+    inner: Container[Var] = (),
 ) -> Placement:
     """Find a place for each result: `outputs` in what is given where that can be, `kept` in buffers with their keys.
 
     Nothing is written over what is `wanted` or kept. What is `leaving` for good has no place, and neither has what a
     function is given that may keep it. Equations on several `lanes` run at once: each has buffers of its own.
+    What is `inner` to a fused group is never in memory.
     """
-    return _Placing(eqns, outputs, wanted, kept, leaving, lanes).placement
+    return _Placing(eqns, outputs, wanted, kept, leaving, lanes, inner).placement
 
 
 def can_be_placed(e: Eqn) -> bool:
@@ -86,8 +88,9 @@ class _Placing:
         kept: Mapping[Var, object],
         leaving: Iterable[Var],
         lanes: Mapping[Eqn, int] | None,
+        inner: Container[Var],
     ) -> None:
-        self.eqns = eqns
+        self.eqns, self.inner = eqns, inner
         self.lanes = dict.fromkeys(eqns, 0) if lanes is None else lanes
         self.placement = Placement()
         self.roots = aliases(eqns)
@@ -99,7 +102,9 @@ class _Placing:
         foreign = [x for e in eqns if e.opaque for x in e.reads]
         self.lasting = self._roots_of((*wanted, *kept, *foreign))
         leaves = self._roots_of((*leaving, *foreign)) - self.kept.keys()
-        self.able = {e.result for e in eqns if can_be_placed(e) and e.result not in leaves}
+        self.able = {
+            e.result for e in eqns if can_be_placed(e) and e.result not in leaves and e.result not in inner
+        }
         for i, x in enumerate(outputs):
             if isinstance(x, Var) and x in self.able and x not in self.placement.outputs:
                 self.placement.outputs[x] = i
@@ -166,7 +171,7 @@ class _Placing:
             e.result: (e.result,)
             for e in self.eqns
             if e.result.aval.form in ("array", "other") and not e.effect
-            if not any(e.result in place for place in places)
+            if not any(e.result in place for place in places) and e.result not in self.inner
         }
         found.ends = self._last_uses(own)
 

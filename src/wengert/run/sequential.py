@@ -217,6 +217,8 @@ class Sequential(Interpreter):
     A plan runs branches that do the same to other values, such as the heads of a network, as one: a stacked call is
     taken where it gives the bits of the single ones, and by the count of calls it saves. The data of such weights
     live side by side in one array. `stacked=False` leaves each call to itself.
+    Where the machine has a C compiler, equations of a plan that work element by element become loops of C with the same
+    bits, in a thread beside, once runs would have saved a second by them; `native=False` leaves all to numpy.
     `rules` are other rules for operations in the runs of this executor: a value rule, or all of `extend.Rules`.
     `arrays` has the array functions for them: any object with those of `wengert.arrays.Namespace`, in place of
     numpy's. Both make a run go node by node.
@@ -232,13 +234,14 @@ class Sequential(Interpreter):
         compiled: bool = True,
         *,
         stacked: bool = True,
+        native: bool = True,
         rules: Changes | None = None,
         arrays: Namespace | None = None,
     ) -> None:
         if rules is not None or arrays is not None:
             engine = Engine(loops=Changed(rules, arrays))
         elif compiled:
-            plans = Plans(stacked=stacked, in_steps=True)
+            plans = Plans(stacked=stacked, in_steps=True, native=native)
             engine = Engine(plans, Segments(WORTH), CellLoops(), backward=BackwardPrograms(WORTH))
         else:
             engine = Engine()

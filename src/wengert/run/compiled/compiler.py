@@ -31,6 +31,7 @@ from wengert.program.program import Argument, Eqn, Program, Var, vars_in
 from wengert.run.compiled.binder import Binder, in_steps
 from wengert.run.compiled.cells import CellBackward, CellPrograms
 from wengert.run.compiled.lowered import LoweredLoss, lowered_in_steps, seed_of
+from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
 from wengert.run.compiled.program import PlanProgram, simplified
@@ -48,6 +49,7 @@ def traced_plan(
     program: Callable[[Program], PlanProgram] | None,
     stacked: bool,
     at_once: bool,
+    native: bool = False,
 ) -> Plan:
     """The plan of `nodes`, the root last; unless `at_once` it is not ready, and is made in steps."""
     weights = [x for x in evaluation.values if isinstance(x, Weight)]
@@ -55,7 +57,8 @@ def traced_plan(
     also = targets if mode == "train" else ()
     lowering = lowered_in_steps([*nodes], weights, mode != "predict", asked, also)
     bind = partial(in_steps, [*nodes], weights, targets)
-    return Plan(lowering, bind, program or PlanProgram, stacked, at_once)
+    make = program or (FusingProgram if native else PlanProgram)
+    return Plan(lowering, bind, make, stacked, at_once)
 
 
 # -- segments ----------------------------------------------------------------------------------------------------

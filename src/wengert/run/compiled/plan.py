@@ -29,6 +29,7 @@ from wengert.run.commit import Interrupted, commit, settle
 from wengert.run.compiled.binder import Binder
 from wengert.run.compiled.cache import Item
 from wengert.run.compiled.lowered import LoweredLoss, Updating
+from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.program import PlanProgram
 from wengert.run.tapes import handed_over
 
@@ -84,8 +85,8 @@ class Plan(Item):
             made = stacked(program, weights, low.kinds(), low.values)
             program = program if made is None else self._stacked(made)
             yield
-        if make is PlanProgram:
-            self.program = yield from PlanProgram.in_steps(program)
+        if make is PlanProgram or make is FusingProgram:
+            self.program = yield from make.in_steps(program)
         else:
             self.program = make(program)
         yield
@@ -221,10 +222,11 @@ class Bound:
 
     def _outputs(self, snapshot: int) -> tuple[Value, ...]:
         """Outputs of a program that changes nothing."""
+        program = self.plan.program = self.plan.program.latest()
         data = STORE.read(self.cells, snapshot)
         arenas = [home.data(self.cells, data, snapshot) for home in self.plan.homes]
         try:
-            outputs = self.plan.program.outputs((*data, *self.literals, *arenas))
+            outputs = program.outputs((*data, *self.literals, *arenas))
         except Interrupted:
             self.plan.fail()
             raise
@@ -283,7 +285,7 @@ class Bound:
         inputs = (*data, *self.literals, *states)
         if plan.homes:
             inputs = (*inputs, *[home.data(self.cells, data, snapshot) for home in plan.homes])
-        program = plan.program
+        program = plan.program = plan.program.latest()
         buffers = program.take()
         try:
             with all_quiet():
@@ -295,11 +297,12 @@ class Bound:
             plan.fail()
             raise Interrupted from failure
         plan.worked = True
-        return value, partial(self._change, changing, buffers, snapshot, version, moved)
+        return value, partial(self._change, changing, program, buffers, snapshot, version, moved)
 
     def _change(
         self,
         changing: Generator[Value, list[Value], Changed],
+        program: PlanProgram,
         buffers: tuple[Value, ...],
         snapshot: int,
         version: int,
@@ -323,10 +326,10 @@ class Bound:
                     whole = [home.target(cells, not others, moved) for home in plan.whole]
                     made, changes = _sent(changing, [*own, *[arena.data for arena in whole]])
                     last = self._kept([*zip(changed, own, strict=True)], others, [*made[seen:]], whole)
-                plan.program.carry_out(changes, last)
+                program.carry_out(changes, last)
             finally:
                 STORE.changing = False
-        plan.program.give(buffers)
+        program.give(buffers)
         return made[:seen]
 
     def _in_place(self, changed: Sequence[Ref], moved: int) -> list[Value] | None:

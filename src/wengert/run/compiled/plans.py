@@ -162,7 +162,9 @@ class Plans:
         stacked: bool = True,
         in_steps: bool = False,
         account: Account | None = None,
+        native: bool = False,
     ) -> None:
+        self.native = native  # whether fused groups of its programs are compiled
         self._worth = WORTH if worth is None else worth
         self.account = Account() if account is None and worth is None else account
         self._in_steps = (
@@ -352,7 +354,9 @@ class Plans:
         at_once = not self._in_steps or len(nodes) < _TINY or not is_light(nodes)
         # the collector would go through all equations, again and again: 1.2 times as long
         with without_collector():
-            plan: Plan = traced_plan(evaluation, nodes, mode, targets, self._program, self._stacked, at_once)
+            plan: Plan = traced_plan(
+                evaluation, nodes, mode, targets, self._program, self._stacked, at_once, self.native
+            )
         if account is not None:
             structure.spent = account.clock() - begun
         if not plan.early and not plan.failed:

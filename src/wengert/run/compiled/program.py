@@ -8,7 +8,7 @@ Refuses to know: what the functions compute, where inputs come from, and what be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 from math import prod
@@ -20,9 +20,9 @@ from wengert.arrays import Value, all_quiet
 from wengert.arrays.abstract import sizes_for
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.kernels import new_buffer
-from wengert.program.emit import ProgramText
+from wengert.program.emit import FusedCall, ProgramText
 from wengert.program.memory import Placement, placed
-from wengert.program.program import Eqn, Program, vars_in
+from wengert.program.program import Eqn, Program, Var, vars_in
 from wengert.program.siblings import known_by
 from wengert.program.simplify import assembled, needed, spelled
 from wengert.program.text import executed, function_text, outlined
@@ -81,6 +81,10 @@ class PlanProgram:
             raise Interrupted from failure
         self.give(frame)
         return found
+
+    def latest(self) -> PlanProgram:
+        """This program, or a faster one that does the same and has been made meanwhile."""
+        return self
 
     def carry_out(self, changes: Any, last: Iterable[Change]) -> None:  # Any: as `run` gives them
         """Make the changes of a run, and then the last ones."""
@@ -168,14 +172,14 @@ def simplified(p: Program) -> Program:
     return replace(p, eqns=spelled(assembled(needed(p.eqns, read, impure=True), read, exact=True)))
 
 
-def buffers_of(p: Program, lanes: Mapping[Eqn, int] | None = None) -> Placement:
-    """Places of results; somebody may keep an output."""
-    return placed([*p.eqns, *p.effects], (), (), {}, [*vars_in(tuple(p.outputs))], lanes)
+def buffers_of(p: Program, lanes: Mapping[Eqn, int] | None = None, inner: Container[Var] = ()) -> Placement:
+    """Places of results; somebody may keep an output, and what is `inner` to a fused group has none."""
+    return placed([*p.eqns, *p.effects], (), (), {}, [*vars_in(tuple(p.outputs))], lanes, inner)
 
 
-def text_of(p: Program, placement: Placement) -> ProgramText:
+def text_of(p: Program, placement: Placement, calls: Sequence[FusedCall] = ()) -> ProgramText:
     """The text of a program to be."""
-    return ProgramText(p.inputs, p.eqns, (), placement, p.targets or ())
+    return ProgramText(p.inputs, p.eqns, (), placement, p.targets or (), calls)
 
 
 def lines_of(text: ProgramText, p: Program) -> list[str]:

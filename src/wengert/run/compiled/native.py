@@ -1,0 +1,258 @@
+"""Programs whose fused groups are compiled by the machine's C compiler, in a thread beside the runs.
+
+Knows: that a program starts as Python and stays so wherever compiling fails; that it is compiled when what its runs
+would have saved pays for that, or at once where the library is in the cache; that a group is used only if it has given
+numpy's bits for NaN, infinities, signs of zero and random elements on this machine; how long a process may compile.
+Refuses to know: the text of loops, flags and folders, and what a program is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from logging import getLogger
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
+from time import perf_counter
+from typing import Final
+
+from wengert.arrays import all_quiet
+from wengert.arrays.agreement import drawn_specials, same_but_for_nan
+from wengert.arrays.compilers import (
+    CCompiler,
+    CompilerError,
+    LoopSignature,
+    cache_folder,
+    found_compiler,
+    is_own,
+    loaded,
+)
+from wengert.arrays.kernels import new_buffer
+from wengert.program.emit import FusedCall
+from wengert.program.fused import FusedGroup, elements_of, fused, module_text, space_of
+from wengert.program.program import Eqn, Function, Program, Values, assign
+from wengert.run.compiled.program import PlanProgram, buffers_of, lines_of, simplified, text_of
+
+__all__ = ["FusedProgram", "FusingProgram", "Library", "Workshop", "agrees"]
+
+_LOG: Final = getLogger("wengert.run")
+_RUNS: Final = 64  # until a program is looked at
+_CALL, _ELEMENT = 5e-7, 2.5e-10  # seconds that a call of numpy takes, and one element of it
+COMPILING_SECONDS = 1.0  # seconds that a library takes; the runs have to save so much first
+_LIMIT: Final = 60.0  # seconds of compiling in one process
+LEAST = 2e-5  # seconds in a run: what could save less stays as it is
+_EQUATION: Final = 1000  # bytes
+_NEVER: Final = 1 << 62  # runs
+_TRIED: Final = 515  # elements with which a loop is tried: many vectors, and a rest
+
+
+class FusingProgram(PlanProgram):
+    """A program in Python that gives way to one with compiled groups when there is one."""
+
+    def __init__(self, p: Program) -> None:
+        super().__init__(p)
+        self._begin(p)
+
+    @classmethod
+    def in_steps(cls, p: Program) -> Generator[None, None, PlanProgram]:
+        """Make it in steps."""
+        made = yield from super().in_steps(p)
+        assert isinstance(made, FusingProgram), "of this class"
+        made._begin(p)
+        return made
+
+    def _begin(self, p: Program) -> None:
+        self._candidate = Candidate(p)
+        self._runs, self._next = 0, _NEVER if self._candidate.over else _RUNS
+
+    def size(self) -> int:
+        """Its bytes, those of its equations among them as long as they may be compiled."""
+        return super().size() + self._candidate.size
+
+    def latest(self) -> PlanProgram:
+        """The program with compiled groups as soon as it is ready, this one until then."""
+        self._runs += 1
+        if self._runs < self._next:
+            return self
+        candidate = self._candidate
+        if candidate.made is not None:
+            return candidate.made
+        self._next = _NEVER if candidate.over else self._runs + _RUNS
+        if not candidate.over:
+            candidate.ask(self._runs)
+        return self
+
+
+class Candidate:
+    """A program that may get compiled groups, and what is known of it so far; the thread beside works on it."""
+
+    def __init__(self, p: Program) -> None:
+        self.over = sum(map(_could_save, p.eqns)) < LEAST  # there will be none
+        self._p: Program | None = None if self.over else p
+        self._groups: tuple[list[Eqn], list[FusedGroup]] | None = None
+        self._asked = False
+        self.made: PlanProgram | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes that it takes."""
+        return 0 if self._p is None else _EQUATION * len(self._p.eqns)
+
+    def ask(self, runs: int) -> None:
+        """Have the next step done in the thread beside, unless one is under way; there have been so many runs."""
+        if not self._asked:
+            self._asked = True
+            COMPILING.begin(partial(self.step, runs))
+
+    def step(self, runs: int) -> None:
+        """Look for groups, and compile them if that pays by now."""
+        try:
+            self.over = not self._stepped(runs)
+        except CompilerError as error:
+            self.over = True
+            COMPILING.fail(error)
+        except BaseException:
+            self.over = True
+            raise
+        finally:
+            if self.over or self.made is not None:
+                self._p = self._groups = None
+            self._asked = False
+
+    def _stepped(self, runs: int) -> bool:
+        """Tell whether it has compiled groups now, or may get them later."""
+        compiler, p = found_compiler(), self._p
+        if compiler is None or p is None or COMPILING.failed:
+            return False
+        p = simplified(p)
+        if self._groups is None:
+            self._groups = fused(p)
+        eqns, groups = self._groups
+        library, folder = Library(groups), cache_folder()
+        pays = runs * sum(map(saves, groups)) >= COMPILING_SECONDS
+        if not groups or not (pays or library.known(compiler, folder)):
+            return bool(groups)
+        with COMPILING.counted():
+            functions = library.functions(compiler, folder)
+        calls = [FusedCall(group, f) for group, f in zip(groups, functions, strict=True) if agrees(group, f)]
+        if len(calls) < len(groups):
+            _LOG.warning(
+                "%d of %d loops have other bits than numpy's, and are not used",
+                len(groups) - len(calls),
+                len(groups),
+            )
+        if calls:
+            ordered = Program(p.inputs, eqns, p.outputs, targets=p.targets, effects=p.effects)
+            self.made = FusedProgram(ordered, calls)
+        return bool(calls)
+
+
+class FusedProgram(PlanProgram):
+    """A program that calls a function for each fused group."""
+
+    def __init__(self, p: Program, calls: Sequence[FusedCall]) -> None:
+        inner = {x for call in calls for x in call.group.inner}
+        text = text_of(p, buffers_of(p, inner=inner), calls)
+        self._compile(text, lines_of(text, p))
+
+
+def _could_save(e: Eqn) -> float:
+    """The seconds that an equation takes beside others of its loop, at most."""
+    space = space_of(e)
+    return 0.0 if space is None else _CALL + _ELEMENT * elements_of(space)
+
+
+def saves(group: FusedGroup) -> float:
+    """Estimate of the seconds that a group saves in a run: calls and passes over its elements, all but one of each."""
+    return (len(group.eqns) - 1) * (_CALL + _ELEMENT * elements_of(group.space))
+
+
+class Library:
+    """The loops of some groups as one text; groups that are equal share one."""
+
+    def __init__(self, groups: Sequence[FusedGroup]) -> None:
+        self._names: list[str] = []  # of each group's loop
+        self._loops: list[LoopSignature] = []
+        known: dict[str, str] = {}  # the name of each loop, by its text without a name
+        texts = []
+        for group in groups:
+            text = group.text("loop")
+            name = known.setdefault(text, f"loop{len(known)}")
+            if len(known) > len(self._loops):
+                self._loops.append(LoopSignature(name, *group.dtypes()))
+                texts.append(group.text(name))
+            self._names.append(name)
+        self.text = module_text(texts)
+
+    def known(self, compiler: CCompiler, folder: Path) -> bool:
+        """Whether it has been compiled before."""
+        return is_own(compiler.library(self.text, folder))
+
+    def functions(self, compiler: CCompiler, folder: Path) -> list[Function]:
+        """The function of each group, compiled if need be."""
+        made = loaded(compiler.compiled(self.text, folder), self._loops)
+        named = {loop.name: f for loop, f in zip(self._loops, made, strict=True)}
+        return [named[name] for name in self._names]
+
+
+def agrees(group: FusedGroup, function: Function) -> bool:
+    """Tell whether a loop gives numpy's bits on this machine, for special values and for random ones."""
+    read, written = group.dtypes()
+    given, values = [], Values()
+    for seed, (x, dtype) in enumerate(zip(group.inputs, read, strict=True)):
+        one = x.aval.form != "array"
+        drawn = drawn_specials(seed, 1 if one else _TRIED, dtype)
+        given.append(drawn)
+        values[x] = drawn[0].item() if x.aval.form == "number" else drawn
+    found = [new_buffer((_TRIED,), dtype) for dtype in written]
+    with all_quiet():
+        function(*given, *found)
+        assign(group.eqns, values, group.outputs)
+    return all(same_but_for_nan(values[x], y) for x, y in zip(group.outputs, found, strict=True))
+
+
+class Workshop:
+    """The thread that compiles, for all programs of the process; it begins with the first of them."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0  # spent on compiling
+        self.failed = False  # the compiler or its folder: nothing more is tried
+        self._todo: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self._thread: Thread | None = None
+        self._lock = Lock()
+
+    def begin(self, work: Callable[[], object]) -> None:
+        """Have some work done, after what there is to do already."""
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():  # after a fork there is none
+                self._thread = Thread(target=self._work, name="wengert-native", daemon=True)
+                self._thread.start()
+        self._todo.put(work)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """A scope that compiles; `CompilerError` where that has taken too long already in this process."""
+        if self.seconds > _LIMIT:
+            raise CompilerError(f"compiling has taken {self.seconds:.0f} s of this process already")
+        begun = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += perf_counter() - begun
+
+    def fail(self, error: CompilerError) -> None:
+        """Say once why nothing more is compiled."""
+        if not self.failed:
+            self.failed = True
+            _LOG.warning("programs stay in Python: %s", error)
+
+    def _work(self) -> None:
+        while True:
+            work = self._todo.get()
+            work()
+            del work  # it may hold a program
+
+
+COMPILING: Final = Workshop()

@@ -1,0 +1,276 @@
+"""Fused groups: which equations become one loop, how the loop reads, and that it gives the bits of the equations."""
+
+from __future__ import annotations
+
+import operator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.program.drawn import Drawn, lowered
+from wengert.arrays import all_quiet, compilers, kernels
+from wengert.arrays.abstract import Aval
+from wengert.arrays.agreement import same_but_for_nan
+from wengert.arrays.compilers import CCompiler, found_compiler
+from wengert.plugins import SGD
+from wengert.program.emit import FusedCall
+from wengert.program.fused import FusedGroup, fused
+from wengert.program.program import Eqn, Program, Var, check, evaluate
+from wengert.run.compiled.native import FusedProgram, Library, agrees
+from wengert.run.compiled.program import simplified
+
+F32, F64, BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.bool_)
+SETTINGS = SGD(learning_rate=0.1)
+needs_compiler = pytest.mark.skipif(found_compiler() is None, reason="no C compiler on this machine")
+
+
+def var(*shape: int, dtype: np.dtype[Any] = F32) -> Var:
+    return Var(Aval(shape, dtype))
+
+
+def eqn(function: Any, *arguments: Any, dtype: np.dtype[Any] = F32, shape: tuple[int, ...] = (4, 3)) -> Eqn:
+    return Eqn(function, arguments, {}, var(*shape, dtype=dtype))
+
+
+class TestGroups:
+    def test_equations_of_one_shape_become_one_loop(self) -> None:
+        x, y = var(4, 3), var(3)
+        a = eqn(operator.add, x, y)
+        b = eqn(np.maximum, a.result, 0.0)
+        c = eqn(operator.mul, b.result, b.result)
+        _, (group,) = fused(Program([x, y], [a, b, c], [c.result]))
+        assert (group.eqns, group.inputs, group.outputs) == ((a, b, c), (x, y), (c.result,))
+        assert group.inner == [a.result, b.result]
+
+    def test_what_waits_for_something_between_stays_outside(self) -> None:
+        x, w = var(4, 3), var(3, 3)
+        a = eqn(operator.neg, x)
+        between = eqn(np.dot, a.result, w)
+        b = eqn(operator.add, a.result, between.result)
+        c = eqn(operator.mul, b.result, 2.0)
+        eqns, (group,) = fused(Program([x, w], [a, between, b, c], [c.result]))
+        assert group.eqns == (b, c)
+        assert eqns == [a, between, b, c]
+
+    def test_two_groups_never_wait_for_each_other(self) -> None:
+        x, w = var(4, 3), var(3, 3)
+        a, b = eqn(operator.neg, x), eqn(operator.mul, x, 2.0)
+        one, two = eqn(np.dot, a.result, w), eqn(np.dot, b.result, w)
+        c, d = eqn(operator.add, a.result, two.result), eqn(operator.add, b.result, one.result)
+        p = Program([x, w], [a, b, one, two, c, d], [c.result, d.result])
+        eqns, _ = fused(p)
+        check(Program(p.inputs, eqns, p.outputs))
+
+    @pytest.mark.parametrize(
+        "left",
+        [
+            eqn(np.exp, var(4, 3)),
+            eqn(operator.add, var(4, 3, dtype=np.dtype(np.int64)), 1, dtype=np.dtype(np.int64)),
+            eqn(operator.mul, var(4, 3), float("inf")),
+            eqn(operator.mul, var(4, 3), var(4, 3, dtype=F64), dtype=F64),
+            eqn(np.add.reduce, var(4, 3)),
+        ],
+        ids=["no formula", "integers", "an infinite constant", "two element types", "a reduction"],
+    )
+    def test_left_to_numpy(self, left: Eqn) -> None:
+        after = [eqn(operator.neg, left.result, dtype=left.result.dtype)]
+        _, groups = fused(Program([*left.reads], [left, *after], [after[-1].result]))
+        assert all(left not in group.eqns for group in groups)
+
+    def test_the_way_back_does_not_make_the_way_there_keep_more(self) -> None:
+        w = SETTINGS.array_weight(np.ones((4, 3), np.float32))
+        drawn = lowered(wg.gelu(wg.tanh(w) * 3.0))
+        p = simplified(drawn.program)
+        _, groups = fused(p)
+        for group in groups:
+            parts = {e.source.part for e in group.eqns if e.source is not None}
+            if len(parts) > 1:
+                there = [e for e in group.eqns if e.source is not None and e.source.part == "forward"]
+                assert len(group.outputs) <= len(there)
+
+
+LOOP = """\
+void loop(char **a, const ptrdiff_t *d, const ptrdiff_t *s, void *unused) {
+  (void)unused;
+  if (USUAL(((s[0] ^ 4) | (s[1] ^ 0) | (s[2] ^ 4)) == 0)) {
+    float *const p0 = (float *)a[0];
+    float *const p1 = (float *)a[1];
+    float *const p2 = (float *)a[2];
+    const float x1 = *p1;
+    EACH
+    for (ptrdiff_t i = 0; i < d[0]; i++) {
+      const float r0 = p0[i];
+      const float r1 = x1;
+      const float v0 = r0 - r1;
+      const unsigned char v1 = v0 > 0x0.0p+0f;
+      const float v2 = v1 ? v0 : 0x1.999999999999ap-4f;
+      p2[i] = v2;
+    }
+    return;
+  }
+  for (ptrdiff_t i = 0; i < d[0]; i++) {
+    const float r0 = *(float *)(a[0] + i * s[0]);
+    const float r1 = *(float *)(a[1] + i * s[1]);
+    const float v0 = r0 - r1;
+    const unsigned char v1 = v0 > 0x0.0p+0f;
+    const float v2 = v1 ? v0 : 0x1.999999999999ap-4f;
+    *(float *)(a[2] + i * s[2]) = v2;
+  }
+}
+"""
+
+
+def test_text_of_a_loop() -> None:
+    x, y = var(4, 3), var(4, 1)
+    a = eqn(operator.sub, x, y)
+    b = eqn(np.greater, a.result, 0.0, dtype=BOOL)
+    c = eqn(np.where, b.result, a.result, 0.1)
+    _, (group,) = fused(Program([x, y], [a, b, c], [c.result]))
+    assert group.text("loop") == LOOP.replace("0x1.999999999999ap-4f", "0x1.99999a0000000p-4f")
+
+
+# -- random programs -------------------------------------------------------------------------------------------
+
+_SHAPES = ((4, 3), (4, 1), (3,), (1, 3), (5, 4, 3), (1,), (0, 3), (17, 3))
+
+
+def drawn_leaf(random: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> Any:
+    special = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e-40, 3e38]
+    made = random.standard_normal((*shape[:-1], 2 * shape[-1])) * 3
+    made[random.random(made.shape) < 0.2] = random.choice(special)
+    made = made.astype(dtype)
+    return made[..., ::2] if random.random() < 0.5 else np.ascontiguousarray(made[..., ::2])
+
+
+ONE = (wg.negative, wg.abs, wg.relu, wg.square, wg.sqrt, wg.sign, wg.tanh, lambda x: wg.clip(x, -1.0, 2.0))
+TWO = (
+    *(wg.add, wg.subtract, wg.multiply, wg.divide, wg.maximum, wg.minimum),
+    lambda x, y: wg.where(wg.greater(x, y), x, 0.5 * y),
+)
+
+
+def drawn_program(seed: int) -> Drawn:
+    """A graph of 3 to 30 operations over weights and literals of one element type, forward and backward."""
+    random = np.random.default_rng(seed)
+    dtype = np.float32 if random.random() < 0.5 else np.float64
+    base = _SHAPES[random.integers(len(_SHAPES))]
+    shapes = [base, base, tuple(1 if random.random() < 0.3 else n for n in base), base[-1:]]
+    values: list[Any] = []
+    with all_quiet():
+        for shape in shapes:
+            leaf = drawn_leaf(random, dtype, shape)
+            values.append(SETTINGS.array_weight(leaf) if random.random() < 0.6 else wg.lift(leaf))
+        values.append(values[0] + values[1])
+        for _ in range(random.integers(3, 30)):
+            x, y = (values[-1 - random.integers(min(6, len(values)))] for _ in range(2))
+            if random.random() < 0.4:
+                values.append(ONE[random.integers(len(ONE))](x))
+            elif random.random() < 0.2:
+                values.append(x * float(random.choice([0.5, -2.0, 0.1, 0.0])))
+            else:
+                values.append(TWO[random.integers(len(TWO))](x, y))
+        return lowered(wg.add(values[-1], values[-2]))
+
+
+def wrong_programs(compiler: CCompiler, folder: Path, seeds: range) -> list[int]:
+    """The seeds of programs that have other bits with compiled loops than with numpy; all loops are one library."""
+    drawn = [(seed, drawn_program(seed)) for seed in seeds]
+    simple = [(seed, d, simplified(d.program)) for seed, d in drawn]
+    found = [(seed, d, p, *fused(p)) for seed, d, p in simple]
+    library = Library([group for *_, groups in found for group in groups])
+    functions = iter(library.functions(compiler, folder))
+    assert library.text.count("void loop") > len(seeds) // 2, "hardly anything is fused"
+    wrong = []
+    for seed, d, p, eqns, groups in found:
+        calls = [FusedCall(group, next(functions)) for group in groups]
+        ordered = Program(p.inputs, eqns, p.outputs)
+        check(ordered)
+        made = FusedProgram(ordered, calls)
+        with all_quiet():
+            expected = evaluate(p, d.given)
+            for _ in range(2):  # the second time in the same buffers
+                outputs = made.run(tuple(d.given), made.take())
+        if not all(map(same_but_for_nan, map(np.asarray, expected), map(np.asarray, outputs))):
+            wrong.append(seed)
+    return wrong
+
+
+@needs_compiler
+def test_loops_give_the_bits_of_numpy(tmp_path: Path) -> None:
+    compiler = found_compiler()
+    assert compiler is not None
+    assert wrong_programs(compiler, tmp_path, range(20)) == []
+
+
+@needs_compiler
+@pytest.mark.nightly
+@pytest.mark.parametrize("block", range(1, 41))
+def test_loops_give_the_bits_of_numpy_in_2000_programs(block: int, tmp_path: Path) -> None:
+    compiler = found_compiler()
+    assert compiler is not None
+    assert wrong_programs(compiler, tmp_path, range(50 * block, 50 * block + 50)) == []
+
+
+MUTANTS = {
+    "swapped operands of a difference": (np.subtract, "{1} - {0}"),
+    "swapped operands of a quotient": (np.true_divide, "{1} / {0}"),
+    "a maximum that loses NaN": (np.maximum, "{0} > {1} ? {0} : {1}"),
+    "a sign that loses NaN": (np.sign, "({t})(({0} > 0) - ({0} < 0))"),
+    "where turned round": (np.where, "{0} ? {2} : {1}"),
+    "a negative that loses the sign of zero": (np.negative, "0 - {0}"),
+    "less or equal": (np.less, "{0} <= {1}"),
+}
+
+
+def group_of(function: Any) -> FusedGroup:
+    x, y, w = var(4, 3), var(4, 3), var(4, 3)
+    if function is np.where:
+        given: list[Any] = [np.greater, x, y]
+        first = eqn(*given, dtype=BOOL)
+        second = eqn(np.where, first.result, w, x)
+    else:
+        both = function not in (np.negative, np.sign)
+        result = BOOL if function in (np.less, np.greater) else F32
+        first = eqn(function, *((x, y) if both else (x,)), dtype=result)
+        second = eqn(np.where, first.result, x, w) if result is BOOL else eqn(np.sqrt, first.result)
+        if function in (np.negative, np.sign):
+            second = eqn(operator.truediv, w, first.result)
+    _, (group,) = fused(Program([x, y, w], [first, second], [second.result]))
+    return group
+
+
+@needs_compiler
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_wrong_formula_is_not_used(mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = found_compiler()
+    assert compiler is not None
+    function, formula = MUTANTS[mutant]
+    group = group_of(function)
+    (right,) = Library([group]).functions(compiler, tmp_path)
+    assert agrees(group, right)
+    changed: dict[Any, str] = {**kernels.FORMULAS, function: formula}
+    monkeypatch.setattr(kernels, "FORMULAS", changed)
+    (wrong,) = Library([group]).functions(compiler, tmp_path)
+    assert not agrees(group, wrong)
+
+
+@needs_compiler
+def test_a_product_and_a_sum_are_rounded_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check finds a compiler that contracts them to one instruction."""
+    compiler = found_compiler()
+    assert compiler is not None
+    x, y, z = var(4, 3), var(4, 3), var(4, 3)
+    a = eqn(operator.mul, x, y)
+    b = eqn(operator.add, a.result, z)
+    _, (group,) = fused(Program([x, y, z], [a, b], [b.result]))
+    (right,) = Library([group]).functions(compiler, tmp_path)
+    assert agrees(group, right)
+    flags = [flag.replace("=off", "=fast") for flag in compilers.FLAGS]
+    if "fma" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this processor has no such instruction")
+    monkeypatch.setattr(compilers, "FLAGS", flags)
+    (wrong,) = Library([group]).functions(compiler, tmp_path)
+    assert not agrees(group, wrong)

@@ -1,0 +1,221 @@
+"""Plans with compiled loops: the bits of plans in Python, and whatever goes wrong leaves a run in Python."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.arrays import compilers
+from wengert.arrays.compilers import CCompiler, CompilerError, cache_folder, found_compiler
+from wengert.plugins import Adam, LearningRate
+from wengert.run.compiled import native
+from wengert.run.compiled.plans import Plans
+from wengert.run.sequential import Engine, Interpreter
+
+needs_compiler = pytest.mark.skipif(found_compiler() is None, reason="no C compiler on this machine")
+
+
+class Settings(Adam, LearningRate): ...
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache of its own, no waiting for what pays, and a thread of which nothing has failed yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(native, "COMPILING_SECONDS", 0.0)
+    monkeypatch.setattr(native, "LEAST", 0.0)
+    monkeypatch.setattr(native, "COMPILING", native.Workshop())
+    found_compiler.cache_clear()
+    yield tmp_path / "wengert"
+    found_compiler.cache_clear()
+
+
+def trained(native: bool, runs: int = 200) -> tuple[list[float], Any, Plans]:
+    """Losses, a weight and the plans of a small network that is trained; where it is native, until it has its loops."""
+    settings, random = Settings(learning_rate=1e-3), np.random.default_rng(0)
+    w = settings.array_weight((random.standard_normal((20, 16)) / 4).astype(np.float32), name="w")
+    b = settings.array_weight(np.zeros(16, np.float32), name="b")
+    x = random.standard_normal((8, 20)).astype(np.float32)
+    plans = Plans(worth=3, native=native)
+    executor = Interpreter(Engine(plans))
+    losses = []
+    for i in range(runs):
+        losses.append(float(wg.mean(wg.square(wg.relu(x @ w + b) * 0.5 - 1.0)).train().run(executor)))
+        if native and i in (70, 140):
+            waited()
+    return losses, w.data, plans
+
+
+def waited() -> None:
+    """Wait until the thread that compiles has nothing to do."""
+    done = threading.Event()
+    native.COMPILING.begin(done.set)
+    assert done.wait(60)
+
+
+def program_of(plans: Plans) -> Any:
+    (plan,) = plans._plans.items()
+    return plan.program
+
+
+@needs_compiler
+def test_training_has_the_same_bits() -> None:
+    expected, data, plans = trained(native=False)
+    assert type(program_of(plans)).__name__ == "PlanProgram"
+    losses, found, plans = trained(native=True)
+    assert isinstance(program_of(plans), native.FusedProgram)
+    assert losses == expected
+    assert np.array_equal(found, data)
+
+
+@needs_compiler
+def test_sequential_compiles_unless_told_not_to() -> None:
+    assert wg.run.Sequential().engine.plans is not None
+    for executor, expected in ((wg.run.Sequential(), True), (wg.run.Sequential(native=False), False)):
+        assert executor.engine.plans is not None
+        assert executor.engine.plans.native is expected
+
+
+@needs_compiler
+def test_a_second_process_finds_the_library(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained(native=True)
+    made = sorted(own_cache.iterdir())
+    assert [path.suffix for path in made] == [".so"]
+    monkeypatch.setattr(native, "COMPILING_SECONDS", 1e9)  # would never pay
+    monkeypatch.setattr(CCompiler, "compiled", lambda self, text, folder: self.library(text, folder))
+    *_, plans = trained(native=True)
+    assert isinstance(program_of(plans), native.FusedProgram)
+
+
+class TestStaysInPython:
+    def check(self, caplog: pytest.LogCaptureFixture, said: str) -> None:
+        with caplog.at_level(logging.WARNING, "wengert.run"):
+            losses, _, plans = trained(native=True)
+        assert losses == trained(native=False)[0]
+        assert not isinstance(program_of(plans), native.FusedProgram)
+        lines = [record.getMessage() for record in caplog.records]
+        assert (len(lines), said in "".join(lines)) == (1 if said else 0, True), lines
+
+    def test_without_a_compiler(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setenv("CC", "no-such-compiler")
+        assert found_compiler() is None
+        self.check(caplog, "")
+
+    def script(self, path: Path, text: str) -> str:
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o700)
+        return str(path)
+
+    def test_with_a_broken_one(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        text = 'test "$1" = --version && echo broken && exit 0\necho "out of order" >&2\nexit 7'
+        monkeypatch.setenv("CC", self.script(tmp_path / "broken", text))
+        self.check(caplog, "broken ended with status 7: out of order")
+
+    def test_with_one_that_hangs(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        text = 'test "$1" = --version && echo slow && exit 0\nexec sleep 1000'
+        monkeypatch.setenv("CC", self.script(tmp_path / "slow", text))
+        monkeypatch.setattr(compilers, "SECONDS", 0.2)
+        self.check(caplog, "timed out")
+
+    def test_with_one_that_makes_nonsense(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        text = 'test "$1" = --version && echo odd && exit 0\nwhile [ "$1" != -o ]; do shift; done\necho nonsense > "$2"'
+        monkeypatch.setenv("CC", self.script(tmp_path / "odd", text))
+        self.check(caplog, "cannot be loaded")
+
+    @needs_compiler
+    def test_in_a_folder_of_others(self, own_cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+        own_cache.mkdir(mode=0o755)
+        own_cache.chmod(0o755)
+        self.check(caplog, "has to be a folder of this user with mode 700")
+
+    @needs_compiler
+    def test_where_nothing_can_be_written(
+        self, own_cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def full(*arguments: object, **options: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(Path, "write_text", full)
+        self.check(caplog, "No space left on device")
+
+    @needs_compiler
+    def test_when_the_process_has_compiled_long_enough(self, caplog: pytest.LogCaptureFixture) -> None:
+        native.COMPILING.seconds = 1e9
+        self.check(caplog, "s of this process already")
+
+
+@needs_compiler
+def test_a_library_that_others_may_write_is_not_loaded(own_cache: Path) -> None:
+    compiler = found_compiler()
+    assert compiler is not None
+    folder = cache_folder()
+    library = compiler.library("int x;", folder)
+    library.write_bytes(b"theirs")
+    library.chmod(0o666)
+    assert not compilers.is_own(library)
+    assert compiler.compiled("int x;", folder).read_bytes() != b"theirs"
+    assert compilers.is_own(library)
+
+
+@needs_compiler
+def test_two_processes_at_once(own_cache: Path) -> None:
+    code = (
+        "from wengert.arrays.compilers import cache_folder, found_compiler, loaded\n"
+        "print(found_compiler().compiled('int x;', cache_folder()))"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env={**os.environ})
+        for _ in range(3)
+    ]
+    found = {process.communicate(timeout=120)[0] for process in processes}
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert len(found) == 1
+    assert [path.suffix for path in own_cache.iterdir()] == [".so"]
+
+
+@needs_compiler
+def test_a_kill_while_compiling_leaves_no_half_library(own_cache: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text('#!/bin/sh\ntest "$1" = --version && echo slow && exit 0\nsleep 3\n')
+    slow.chmod(0o700)
+    code = (
+        "from wengert.arrays.compilers import cache_folder, found_compiler\n"
+        "found_compiler().compiled('int x;', cache_folder())"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "CC": str(slow)})
+    with process:
+        while not list(own_cache.glob("making-*/*")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    assert not list(own_cache.glob("*.so"))
+    compiler = found_compiler()
+    assert compiler is not None
+    for left in own_cache.iterdir():
+        os.utime(left, (0, 0))  # long ago
+    assert compiler.compiled("int x;", cache_folder()).exists()
+    assert [path.suffix for path in own_cache.iterdir()] == [".so"]
+
+
+def test_an_error_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(CompilerError, match=r"^[^\n]*no-such-compiler[^\n]*$"):
+        CCompiler("no-such-compiler", "1").compiled("int x;", tmp_path)
