@@ -13,7 +13,7 @@ import pytest
 import wengert as wg
 from wengert import Do, Tape, UnitContinuation
 from wengert.control import Executor
-from wengert.extend import LazyDelta, Rows, kinds, operation
+from wengert.extend import LazyDelta, Rows, elementwise, kinds, operation
 from wengert.plugins import SGD, LearningRate, Momentum, Names
 from wengert.run import Batched, Parallel, Sequential
 
@@ -243,3 +243,24 @@ def test_an_attribute_of_another_type_is_another_signature() -> None:
     assert wg.sum(x, axis=1).shape == (2,)
     with pytest.raises(wg.errors.WengertError):
         wg.sum(x, axis=1.0)  # type: ignore[call-overload] # an axis is an int, also after axis=1 was met
+
+
+@pytest.mark.parametrize(
+    "executor", [Sequential(compiled=False), Sequential(), Parallel(threads=2), Batched()], ids=type
+)
+def test_an_awaited_prediction_is_not_computed_again(executor: Any) -> None:
+    calls = []
+
+    @elementwise(lambda case, g, y, x: g)
+    def told(case: Any, x: Any) -> Any:
+        calls.append(x)
+        return x
+
+    @wg.differentiable
+    async def squared(x: wg.DoubleLayer) -> wg.DoubleLayer:
+        y: wg.DoubleLayer = told(x)
+        return y * await wg.predict(y)
+
+    w = SGD(learning_rate=0.1).double_weight(3.0)
+    assert squared(w * 1.0).train().run(executor) == 9.0
+    assert calls == [3.0]
