@@ -1,7 +1,7 @@
 """A siamese network: two images of digits go through one small residual network with batch normalization.
 
 It learns whether both show the same digit, from what differs between their features. Each norm is called twice in a
-run, and its running statistics make one step, in the commit of the training that they belong to.
+run, and its running statistics make two steps, in the commit of the training that they belong to.
 Source: Bromley et al. 1993, "Signature Verification using a Siamese Time Delay Neural Network"; He et al. 2015, "Deep
 Residual Learning for Image Recognition".
 """

@@ -30,6 +30,9 @@ def case_updates(
     double: wg.ArrayLayer[Any, np.float64],
     loss: wg.ArrayLayer[tuple[()], np.float32],
     weight: wg.ArrayWeight[Any, np.float32],
+    number: wg.DoubleWeight,
+    small: wg.FloatLayer,
+    count: wg.Buffer[tuple[()], np.float64],
 ) -> None:
     assert_type(wg.update(seen, x), wg.Do[None])
     assert_type(wg.update(seen, data, rate=0.1), wg.Do[None])
@@ -37,10 +40,16 @@ def case_updates(
     assert_type(wg.with_update(double, seen, x, rate=0.1), wg.ArrayLayer[Any, np.float64])
     assert_type(x - seen, wg.ArrayLayer[Any, np.float32])
     assert_type(wg.assign({seen: data}), wg.Do[None])
+    assert_type(wg.with_update(number, count, number), wg.DoubleLayer)
+    assert_type(wg.with_update(number, seen, x, rate=0.1), wg.DoubleLayer)
+    assert_type(wg.with_update(small, seen, x), wg.FloatLayer)
+    assert_type(wg.with_update(x, count, 3.0), wg.ArrayLayer[Any, np.float32])
+    assert_type(wg.update(count, number * 2.0), wg.Do[None])
+    wg.update(seen, number)  # E
     wg.update(weight, x)  # E[arg-type]: incompatible type "ArrayWeight
     wg.update(seen, double)  # E: incompatible type "ArrayLayer\[Any, float64|Cannot infer
     wg.update(seen, x, 0.1)  # E: Too many positional arguments
-    wg.with_update(x, weight, x)  # E[arg-type]: incompatible type "ArrayWeight
+    wg.with_update(x, weight, x)  # E[call-overload]: matches argument types
     wg.gradients(loss, (seen,))  # E
 
 

@@ -168,7 +168,7 @@ class Replacement:
     """The delta after which the data are `value`, whatever they were: no optimizer is asked, and nothing is added.
 
     `frozen`: nobody can write to `value`, so that it becomes the data as it is.
-    At a `rate` below 1 the data go so much of the way to `value`, and several such terms are one, to their mean.
+    At a `rate` below 1 the data go so much of the way to `value`, and n such terms go n times, to the mean of theirs.
     """
 
     value: Value
@@ -251,14 +251,17 @@ class LazyDelta:
         return touched(term.key, term.values, term.shape)
 
     def replacement(self) -> Replacement | None:
-        """The value that takes the place of the data, if that is what this is; of several the mean."""
+        """The value that takes the place of the data, if that is what this is.
+
+        Several make as many steps, in no order: all go to the mean of their values.
+        """
         first = self.first
         if not isinstance(first, Replacement) or self._count == 1:
             return first if isinstance(first, Replacement) else None
         total = first.value
         for (value,) in [term.arrays() for term in self.terms[1:]]:
             total = total + value
-        return Replacement(total / self._count, rate=first.rate)
+        return Replacement(total / self._count, rate=1.0 - (1.0 - first.rate) ** self._count)
 
     def subtract_from(self, buffer: Value) -> None:
         """`buffer -= self`, in place; an interrupt comes before all of it, or afterwards."""

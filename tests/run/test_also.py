@@ -142,3 +142,25 @@ def test_refused() -> None:
         loss.train(also=wg.Tape(1.0, wrong))
     with pytest.raises(ShapeError, match="a loss is a scalar"):
         h.train(also=loss)
+
+
+def test_what_is_no_structure_of_expressions_is_said_so() -> None:
+    w = SGD(learning_rate=0.1).double_weight(2.0)
+    loss: Any = w * w
+    with pytest.raises(
+        NotDifferentiableError, match="also: expressions are asked for by a tuple, a NamedTuple or"
+    ):
+        loss.train(also=[w])
+    with pytest.raises(
+        NotDifferentiableError, match="also: expressions are asked for by a tuple, a NamedTuple or"
+    ):
+        loss.train(also=(w, {"a": w}))
+    with pytest.raises(
+        NotDifferentiableError, match="also: a Tape is of the run that made it; give the layer"
+    ):
+        loss.train(also=w.forward.run())
+    with pytest.raises(
+        NotDifferentiableError, match="also: a Do gives data when it is run; give the layer that"
+    ):
+        loss.train(also=w.predict())
+    assert w.data == 2.0

@@ -77,7 +77,7 @@ def test_a_frozen_network_counts(executor: wg.run.Sequential) -> None:
 
 
 @each
-def test_several_updates_at_one_rate_are_one_step_to_their_mean(executor: wg.run.Sequential) -> None:
+def test_several_updates_at_one_rate_are_as_many_steps_to_their_mean(executor: wg.run.Sequential) -> None:
     weight, seen = _parts()
     for _ in range(RUNS):
         wg.assign({seen: np.zeros(4)}).run(executor)
@@ -85,7 +85,7 @@ def test_several_updates_at_one_rate_are_one_step_to_their_mean(executor: wg.run
         for i in (1.0, 2.0, 6.0):
             y = wg.with_update(y * 1.5, seen, np.full(4, i, np.float64), rate=0.1)
         wg.sum(y).train().run(executor)
-        np.testing.assert_allclose(seen.data, 0.3, rtol=1e-12)
+        np.testing.assert_allclose(seen.data, 3.0 * (1.0 - 0.9**3), rtol=1e-12)
 
 
 @each
@@ -226,7 +226,7 @@ def test_what_is_no_update_is_refused_where_it_is_written() -> None:
     with pytest.raises(ShapeError, match=r"update: a value of shape \(5, 4\) for a buffer of \(4,\)"):
         wg.update(seen, X @ weight)
     with pytest.raises(DTypeError, match="update: a value of float32 for a buffer of float64; use astype"):
-        wg.with_update(weight, seen, np.zeros(4, np.float32))  # type: ignore[misc] # what is refused
+        wg.with_update(weight, seen, np.zeros(4, np.float32))  # type: ignore[arg-type] # what is refused
     for rate in (0.0, 1.5, float("nan"), "x"):
         given: Any = rate
         with pytest.raises(ArgumentError, match="update: the rate is a number above 0, and at most 1; got"):
@@ -236,3 +236,26 @@ def test_what_is_no_update_is_refused_where_it_is_written() -> None:
     whole: Any = np.zeros(4, np.int64)
     with pytest.raises(DTypeError, match="buffer: an array of int64 is not differentiable"):
         SGD(learning_rate=0.1).buffer(whole)
+
+
+@each
+def test_numbers_are_counted_and_bring_updates(executor: wg.run.Sequential) -> None:
+    """A scalar loss may bring an update, and a buffer of shape () takes the value of a scalar."""
+    settings = SGD(learning_rate=0.1)
+    number, small = settings.double_weight(2.0), settings.float_weight(3.0)
+    count, seen = settings.buffer(np.zeros(())), settings.buffer(np.zeros(4, np.float32))
+    for step in range(1, RUNS + 1):
+        wg.update(count, count + 1.0).run(executor)
+        assert count.data == step
+        before = number.data
+        loss = wg.with_update(number * number, seen, np.full(4, step, np.float32))
+        assert loss.train().run(executor) == before * before
+        assert seen.data.tolist() == [step] * 4
+        before = number.data
+        wg.with_update(number * number, count, number * 3.0).train().run(executor)
+        assert count.data == before * 3.0
+        wg.assign({count: np.array(float(step))}).run(executor)
+        wg.with_update(small * small, seen, np.ones(4, np.float32), rate=0.5).train().run(executor)
+        assert seen.data.tolist() == [(step + 1.0) / 2.0] * 4
+    with pytest.raises(DTypeError, match="a value of float64 for a buffer of float32"):
+        wg.with_update(number, settings.buffer(np.zeros((), np.float32)), number)  # type: ignore[misc] # as above

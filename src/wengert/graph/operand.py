@@ -173,6 +173,12 @@ def _conversion(x: object) -> str:
         return f"a {name} is not differentiable; write numpy.array(x, dtype)"
     if x is None or isinstance(x, (str, bytes, complex, dict, set)):
         return f"{name} is not differentiable, got {shown(x)}; give a number, an array or an expression"
+    if isinstance(x, Tape):
+        return (
+            f"a Tape is of the run that made it; give the layer, not what its `forward` gave; got {shown(x)}"
+        )
+    if isinstance(x, Do):
+        return f"a Do gives data when it is run; give the layer that it was made of; got {shown(x)}"
     if iscoroutine(x):
         return f"a {name} is not differentiable; put @wengert.differentiable above its `async def`"
     if hasattr(x, "dtype") and hasattr(x, "item"):

@@ -16,16 +16,18 @@ from typing import Any, Final
 from wengert.control import Do, UnitContinuation, gather
 from wengert.delta import zero
 from wengert.differentiable import Tape, enrol_where, registered
+from wengert.errors import NotDifferentiableError
 from wengert.graph.node import Expression, check_scalar_loss, new_node
-from wengert.graph.operand import lift_any, tape_do
+from wengert.graph.operand import lift_any, shown, tape_do
 from wengert.graph.operation import Operation, Rules
+from wengert.site import user_position
 
 Rebuild = Callable[[Iterable[Any]], Any]  # Any: a structure of data, of deltas or of layers
 
 
 def is_product(x: object) -> bool:
     """Whether `x` is a tuple or a frozen dataclass."""
-    if isinstance(x, Expression) or registered(x):
+    if isinstance(x, Expression | Tape) or registered(x):
         return False
     if isinstance(x, tuple):
         return True
@@ -191,6 +193,13 @@ def with_also(loss: object, also: object) -> object:
     root = lift_any(loss, "train")
     check_scalar_loss(root, "train")
     leaves, rebuild = leaves_of(also)
+    for x in leaves:
+        if isinstance(x, list | dict):
+            raise NotDifferentiableError(
+                "train: also: expressions are asked for by a tuple, a NamedTuple or a frozen dataclass; got "
+                f"{shown(x)}\n"
+                f"  at {user_position()}"
+            )
     lifted = [lift_any(x, "train: also") for x in leaves]
     if lifted:
         operands = (root, *lifted)

@@ -94,8 +94,8 @@ class BatchNorm(Seeded, Generic[Width, T, Dv]):
     y = (x - m) / sqrt(v + eps) * scale + offset. With a seed m and v are mean and variance over the batch (divided by
     its size n) and over all axes behind the features; a training whose derivative goes through y moves the buffers
     `mean` and `variance` by `rate` of the way to m and to v n / (n - 1), in its commit. Without a seed m and v are the
-    buffers. Which seed it is does not matter. Where the layer is called several times in one run, as in a siamese
-    network, the buffers make one step, to the mean over the calls; in PyTorch they make one a call.
+    buffers. Which seed it is does not matter. Where the layer is called n times in one run, as in a siamese network,
+    the buffers make n steps, each to the mean over the calls: see `with_update`.
     Shapes: (B, Width) and (B, Width, ...), kept. Raises ShapeError for another axis 1, and in training for n = 1.
     >>> import numpy as np
     >>> from wengert import mean

@@ -1,4 +1,4 @@
-"""`summary`: the weights of a model as a table, and how many numbers they hold.
+"""`summary`: the weights and buffers of a model as a table, and how many numbers they hold.
 
 Knows: how a table is written.
 Refuses to know: what a model computes, and where in it weights are.
@@ -6,31 +6,52 @@ Refuses to know: what a model computes, and where in it weights are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from wengert.arrays import dtype_of, shape_of
+from wengert.arrays import Value, dtype_of, shape_of
 from wengert.delta import Parameter
-from wengert.graph.weights import data_of
-from wengert.models import weights
+from wengert.graph.weights import Buffer, Weight, data_of
+from wengert.models import weights_and_buffers
 
 
 def summary(model: object) -> str:
-    """A line a weight with its place, shape, dtype and number of elements, and a line with the sums.
+    """A line a weight or buffer with its place, shape, dtype and number of elements, and a line with the sums of each.
 
-    >>> from wengert.nn import Linear
+    >>> from wengert.nn import BatchNorm, Linear
     >>> from wengert.plugins import SGD
-    >>> print(summary(Linear.make(SGD(learning_rate=0.1), 784, 64, seed=0)))
-    weight  (784, 64)  float32  50,176
-    bias    (64,)      float32      64
-    2 weights, 50,240 elements, 200,960 bytes
+    >>> settings = SGD(learning_rate=0.1)
+    >>> print(summary({"body": Linear.make(settings, 784, 64, seed=0), "norm": BatchNorm.make(settings, 64)}))
+    body.weight    (784, 64)  float32  50,176
+    body.bias      (64,)      float32      64
+    norm.scale     (64,)      float32      64
+    norm.offset    (64,)      float32      64
+    norm.mean      (64,)      float32      64  buffer
+    norm.variance  (64,)      float32      64  buffer
+    4 weights, 50,368 elements, 201,472 bytes
+    2 buffers, 128 elements, 512 bytes
     """
-    found = weights(model)
-    data = {place: data_of(w) for place, w in found.items()}
-    arrays = {place: x.to_array() if isinstance(x, Parameter) else x for place, x in data.items()}
-    forms = {place: (shape_of(x), dtype_of(x)) for place, x in arrays.items()}
+    found = weights_and_buffers(model)
+    forms = {place: _form(w) for place, w in found.items()}
     rows = [(place, str(shape), str(dtype), f"{prod(shape):,}") for place, (shape, dtype) in forms.items()]
     places, shapes, dtypes, counts = (max((len(row[i]) for row in rows), default=0) for i in range(4))
-    lines = [f"{a:{places}}  {b:{shapes}}  {c:{dtypes}}  {d:>{counts}}" for a, b, c, d in rows]
-    size = sum(prod(shape) * dtype.itemsize for shape, dtype in forms.values())
-    elements = sum(prod(shape) for shape, _ in forms.values())
-    return "\n".join([*lines, f"{len(found)} weights, {elements:,} elements, {size:,} bytes"])
+    marks = ["  buffer" if isinstance(w, Buffer) else "" for w in found.values()]
+    lines = [
+        f"{a:{places}}  {b:{shapes}}  {c:{dtypes}}  {d:>{counts}}{mark}"
+        for (a, b, c, d), mark in zip(rows, marks, strict=True)
+    ]
+    kept = [forms[place] for place, w in found.items() if isinstance(w, Buffer)]
+    trained = [forms[place] for place, w in found.items() if not isinstance(w, Buffer)]
+    return "\n".join([*lines, _sums("weights", trained), *([_sums("buffers", kept)] if kept else [])])
+
+
+def _form(of: Weight) -> tuple[tuple[int, ...], Value]:
+    x = data_of(of)
+    array = x.to_array() if isinstance(x, Parameter) else x
+    return shape_of(array), dtype_of(array)
+
+
+def _sums(what: str, forms: Sequence[tuple[tuple[int, ...], Value]]) -> str:
+    elements = sum(prod(shape) for shape, _ in forms)
+    size = sum(prod(shape) * dtype.itemsize for shape, dtype in forms)
+    return f"{len(forms)} {what}, {elements:,} elements, {size:,} bytes"

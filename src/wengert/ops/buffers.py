@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Final
+from typing import Any, Final, overload
 
 from typing_extensions import TypeVar
 
@@ -17,7 +17,15 @@ from wengert.arrays import Dv, Floating, S, T
 from wengert.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from wengert.graph import Buffer, lift
 from wengert.graph.apply import apply
-from wengert.graph.expressions import ArrayExpression, ArrayLayer
+from wengert.graph.expressions import (
+    ArrayExpression,
+    ArrayLayer,
+    DoubleExpression,
+    DoubleLayer,
+    FloatExpression,
+    FloatLayer,
+    ScalarOperand,
+)
 from wengert.graph.kinds import Kind, Role
 from wengert.graph.operation import Operation, Rules
 from wengert.lazy import LazyDelta, Replacement
@@ -53,21 +61,45 @@ UPDATE: Final = Operation(
 )
 
 
+@overload
 def with_update(
-    x: ArrayExpression[S, T, Dv],
+    x: DoubleExpression,
     buffer: Buffer[BufferShape, BufferType, Dv],
-    value: ArrayExpression[BufferShape, BufferType, Dv],
+    value: ArrayExpression[BufferShape, BufferType, Dv] | ScalarOperand[BufferType] | float,
     /,
     *,
     rate: float = 1.0,
-) -> ArrayLayer[S, T, Dv]:
+) -> DoubleLayer: ...
+@overload
+def with_update(
+    x: FloatExpression,
+    buffer: Buffer[BufferShape, BufferType, Dv],
+    value: ArrayExpression[BufferShape, BufferType, Dv] | ScalarOperand[BufferType] | float,
+    /,
+    *,
+    rate: float = 1.0,
+) -> FloatLayer: ...
+@overload
+def with_update(
+    x: ArrayExpression[S, T, Dv],
+    buffer: Buffer[BufferShape, BufferType, Dv],
+    value: ArrayExpression[BufferShape, BufferType, Dv] | ScalarOperand[BufferType] | float,
+    /,
+    *,
+    rate: float = 1.0,
+) -> ArrayLayer[S, T, Dv]: ...
+def with_update(
+    x: Any, buffer: Any, value: Any, /, *, rate: float = 1.0
+) -> Any:  # Any: typed by the overloads
     """x, and a training whose derivative goes through it gives the buffer new data, in its commit.
 
     They are the value, as the run computes it, at a rate of 1, else data + rate (value - data). A prediction, and a
-    training that does not depend on x, change nothing. Several updates of a buffer in one run are one step at their
-    common rate, to the mean of their values; at a rate of 1, and at several rates, they fail the run.
+    training that does not depend on x, change nothing. n updates of a buffer in one run, which has no order among its
+    parts, are n steps at their common rate, each to the mean of their values: data + (1 - (1 - rate)ⁿ) (mean - data).
+    At a rate of 1, and at several rates, they fail the run.
     Derivative: g for x; none for the buffer, a constant wherever it is read, and none for the value.
-    Shapes: that of x; the value has the shape, dtype and device of the buffer. Raises ShapeError, DTypeError,
+    Shapes: that of x, a scalar too; the value has the shape, dtype and device of the buffer: that of a buffer of shape
+    () may be a scalar. Raises ShapeError, DTypeError,
     DeviceError, and ArgumentError for a rate outside of (0, 1] and for what is no buffer.
     >>> import numpy as np
     >>> from wengert import mean
@@ -87,6 +119,4 @@ def with_update(
         raise ArgumentError(
             f"update: the rate is a number above 0, and at most 1; got {rate!r:.60}\n  at {user_position()}"
         )
-    given: Any = x  # Any: `lift` is typed for what is built in
-    layer: ArrayLayer[S, T, Dv] = apply(UPDATE, (lift(given), buffer, value), (("rate", float(rate)),))
-    return layer
+    return apply(UPDATE, (lift(x), buffer, value), (("rate", float(rate)),))

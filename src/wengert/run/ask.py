@@ -45,6 +45,7 @@ from wengert.graph.expressions import (
     FloatExpression,
     Predictable,
     ScalarLoss,
+    ScalarOperand,
 )
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Foreign, asked, check_scalar_loss
@@ -292,7 +293,13 @@ def apply(deltas: Mapping[Any, Any], /) -> Do[None]:  # Any: typed by the overlo
     return Question("apply", {w: _sent(w, d) for w, d in by_weight("apply", deltas)})
 
 
-def update(buffer: Buffer[S, T, Dv], value: ArrayExpression[S, T, Dv], /, *, rate: float = 1.0) -> Do[None]:
+def update(
+    buffer: Buffer[S, T, Dv],
+    value: ArrayExpression[S, T, Dv] | ScalarOperand[T] | float,
+    /,
+    *,
+    rate: float = 1.0,
+) -> Do[None]:
     """Give a buffer the value of an expression; at a `rate` below 1, data + rate (value - data).
 
     What a `gather` has beside it, trainings too, is one transaction with it: the value is of the same forward pass, and
@@ -309,7 +316,8 @@ def update(buffer: Buffer[S, T, Dv], value: ArrayExpression[S, T, Dv], /, *, rat
     >>> average.data.tolist(), w.data.tolist()
     ([1.8, 3.6], [0.0, 0.0])
     """
-    x = with_update(value, buffer, value, rate=rate)  # refuses here what is no update
+    given: Any = value  # Any: the overloads of `with_update` are for each column
+    x = with_update(given, buffer, given, rate=rate)  # refuses here what is no update
     first: Do[None] = Question("apply", {})  # so that the run is alone before anything is read
     return first.flat_map(partial(_value, x)).flat_map(partial(_updated, buffer, float(rate)))
 
