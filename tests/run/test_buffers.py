@@ -57,7 +57,7 @@ def test_no_derivative_goes_by_way_of_it(executor: wg.run.Sequential) -> None:
     (layer,) = wg.gradients(loss, (weight,)).layers
     np.testing.assert_allclose(layer.predict().run(executor), wanted, rtol=1e-12)
     with pytest.raises(NotDifferentiableError, match=r"<Buffer 'seen'.*has no derivative: it is a buffer"):
-        wg.gradients(loss, (seen,))  # type: ignore[arg-type] # what is refused
+        wg.gradients(loss, (seen,))  # type: ignore[misc] # what is refused
 
 
 @each
