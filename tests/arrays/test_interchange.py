@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert.arrays import interchanged
-from wengert.errors import DTypeError, NotDifferentiableError
+from wengert.errors import DTypeError, NotDifferentiableError, ShapeError
 from wengert.plugins import SGD
 
 SETTINGS = SGD(learning_rate=0.1)
@@ -69,6 +69,26 @@ def test_what_its_owner_writes_later_is_not_seen(form: Any) -> None:
     layer = wg.lift(form(x)) * 1.0
     x[:] = 7.0
     assert layer.predict().run().tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_weights_take_their_data_and_deltas(form: Any) -> None:
+    x, w = (
+        np.arange(6, dtype=np.float32).reshape(2, 3),
+        SETTINGS.array_weight(np.zeros((2, 3), np.float32), 2, 3),
+    )
+    setting = wg.assign({w: form(x)})
+    assert np.array_equal(w.predict(at={w: form(x)}).run(), x)
+    assert np.array_equal(wg.jvp(w * 2.0, w, form(x)).run()[1], 2.0 * x)
+    wanted, x[:] = x.copy(), 7.0
+    setting.run()
+    assert np.array_equal(w.data, wanted)
+    wg.apply({w: form(np.ones((2, 3), np.float32))}).run()
+    assert np.allclose(w.data, wanted - SETTINGS.learning_rate)
+    with pytest.raises(ShapeError, match=r"assign: an array of shape \(3,\) for <ArrayWeight"):
+        wg.assign({w: form(np.ones(3, np.float32))})
+    with pytest.raises(DTypeError, match="assign: an array of float64 for <ArrayWeight"):
+        wg.assign({w: form(np.ones((2, 3)))})
 
 
 def test_reading_copies_nothing() -> None:

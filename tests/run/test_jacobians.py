@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -257,6 +258,54 @@ def test_vectors_that_do_not_fit() -> None:
         wg.jvp(loss, (w, w), (W, 2 * W))
     with pytest.raises(ArgumentError, match=r"jvp: there is no weight and no other expression in \{'a': 1\}"):
         wg.jvp(loss, {"a": 1}, {"a": 2})
+
+
+def test_a_run_may_choose_first() -> None:
+    """What a function of a union has chosen is an expression, with all derivatives; a refusal says so."""
+
+    @wg.differentiable
+    async def bent(x: wg.DoubleLayer) -> wg.DoubleLayer | None:
+        return x * x * x if await x > 0.0 else x
+
+    @wg.differentiable
+    async def closed(x: wg.DoubleLayer) -> wg.DoubleLayer:
+        return x * x * x if await x > 0.0 else x
+
+    d = SETTINGS.double_weight(2.0)
+    chosen = bent(d * 1.0).run()
+    assert chosen is not None
+    assert wg.jvp(chosen, d, 1.0).run() == (8.0, 12.0)
+    assert wg.jacobian(chosen, d).run() == 12.0
+    assert wg.hessian_product(chosen, d, 1.0).run() == 12.0
+    assert wg.gradients(closed(d * 1.0), d).run() == 12.0
+    for ask in (wg.jvp, wg.hessian_product):
+        with pytest.raises(
+            NotDifferentiableError, match=r"annotated with a union.* its run\(\) gives the layer"
+        ):
+            ask(closed(d * 1.0), d, 1.0)
+    with pytest.raises(NotDifferentiableError, match=r"jacobian: what is behind .* is known only in the run"):
+        wg.jacobian(closed(d * 1.0), d)
+
+
+def test_derivatives_go_to_other_processes() -> None:
+    _, w, d = operands()
+    loss = wg.sum(wg.square(w)) * d
+    model = Network(w, [d, None])
+    for do in (
+        wg.jvp(loss, w, W),
+        wg.jacobian(w[0], w),
+        wg.jacobian(w[0], model),
+        wg.hessian_product(loss, model, Network(W, [1.0, None])),
+    ):
+        again: Any = pickle.loads(pickle.dumps(do))
+        wanted: Any = do.run()
+        for a, b in zip(parts(again.run()), parts(wanted), strict=True):
+            assert_allclose(a, b, rtol=0.0, atol=0.0)
+        assert type(again.layers) is type(do.layers)
+
+
+def parts(found: Any) -> list[Any]:  # Any: data, and a structure of them
+    return [found.w, found.rest[0]] if isinstance(found, Network) else [found]
 
 
 @wg.differentiable

@@ -213,7 +213,8 @@ def _known(x: Expression, what: str) -> Expression:
 def _too_early(node: Node) -> str:
     return (
         f"what is behind {node!r} is known only in the run, so no derivative can pass it before; write "
-        "stop_gradient(...) around it where none has to"
+        "stop_gradient(...) around it where none has to; a @differentiable function that is annotated with a union, "
+        "-> DoubleLayer | None, gives a Do: its run() gives the layer that was chosen, which has such derivatives"
     )
 
 

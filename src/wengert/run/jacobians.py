@@ -64,14 +64,23 @@ Tangents: TypeAlias = Mapping[Any, Tangent]  # Any: by expressions of any type
 class Derived(Map[D], Generic[D, L_co]):
     """Derivatives, to be run; `layers` are the same as expressions, to build on."""
 
-    __slots__ = ("layers",)
+    __slots__ = ("_given", "layers")
     layers: L_co
 
-    def __init__(self, who: str, targets: tuple[Expression, ...], rebuild: Any, at: Data | None) -> None:
-        """`rebuild` makes the answer of data, and of layers. Any: structures of these."""
+    def __init__(
+        self, who: str, targets: tuple[Expression, ...], structure: object, at: Data | None = None
+    ) -> None:
+        """The answer has the targets in the places of the expressions of a `structure`; None is a tuple of them."""
+        self._given = who, targets, structure, at
+        rebuild: Any = tuple if structure is None else targets_in(structure)[1]  # Any: as `L_co`
         made: Do[tuple[Any, ...]] = asked("predict", bound_to(who, lift_any(targets), at))
         super().__init__(made, rebuild)
         self.layers = rebuild(targets)
+
+    def __reduce__(
+        self,
+    ) -> Any:  # Any: it is made anew of other parts than a chain of maps, whose type this overrides
+        return Derived, self._given
 
 
 @overload
@@ -107,7 +116,7 @@ def jvp(
     delta = _basis(y.kind)
     pulled = as_layers("jvp", _dot(y, delta), tuple(directions))
     along = _sum_of_dots(pulled, directions.values())
-    return Derived("jvp", (y, as_layers("jvp", along, (delta,))[0]), tuple, at)
+    return Derived("jvp", (y, as_layers("jvp", along, (delta,))[0]), None, at)
 
 
 @overload
@@ -148,11 +157,11 @@ def jacobian(
     """
     y = _shaped("jacobian", x)
     check_targets("jacobian", wrt)
-    targets, rebuild = targets_in(wrt)
+    targets, _ = targets_in(wrt)
     delta = _basis(y.kind)
     pulled = as_layers("jacobian", _dot(y, delta), targets)
     found = tuple(_matrix(y, delta, w, row) for w, row in zip(targets, pulled, strict=True))
-    return Derived("jacobian", found, rebuild, at)
+    return Derived("jacobian", found, wrt, at)
 
 
 @overload
