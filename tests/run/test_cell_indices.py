@@ -201,3 +201,18 @@ def test_ties_and_nan_are_chosen_as_numpy_does() -> None:
     x = np.array([[1.0, 3.0, 3.0, 2.0], [np.nan, 1.0, np.nan, 5.0]], np.float64)
     assert wg.argmax(x, axis=1).predict().run().tolist() == np.argmax(x, axis=1).tolist()
     assert wg.top_k(x, 3)[1].predict().run().tolist() == [[1, 2, 3], [0, 2, 3]]
+
+
+@pytest.mark.parametrize("executor", [wg.run.Sequential(), wg.run.Batched()])
+def test_computed_integers_are_compared_with_labels(
+    executor: Any,
+) -> None:  # Any: executors have no common type
+    scores = np.array([[1.0, 2.0], [4.0, 3.0], [0.0, 1.0]], np.float64)
+    labels = np.array([1, 1, 1], np.int64)
+    right = wg.equal(wg.argmax(scores, axis=1), labels)
+    assert right.predict().run(executor).tolist() == [True, False, True]
+    assert wg.sum(right).predict().run(executor) == 2.0
+    assert wg.less(labels, wg.argmax(scores, axis=1)).predict().run(executor).tolist() == [False] * 3
+    integers: Any = labels  # Any: of the data, which are refused as before
+    with pytest.raises(wg.errors.DTypeError, match="an array of int64 has no derivative"):
+        wg.equal(integers, integers)

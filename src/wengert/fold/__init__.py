@@ -16,6 +16,7 @@ from wengert.fold.fractal import FractalNet
 from wengert.fold.functions import Function, ScopedLayer
 from wengert.fold.items import GetItem, Length, Nth, Slice
 from wengert.fold.joining import AllOf, Identity, Pipe, Record, Void
+from wengert.fold.kept import KeptExpressions
 from wengert.fold.layers import FC, Embedding, Layer
 from wengert.fold.messages import SerializedMessageToTree
 from wengert.fold.recursion import ForwardDeclaration
@@ -66,6 +67,7 @@ __all__ = [
     "GetItem",
     "Identity",
     "InputTransform",
+    "KeptExpressions",
     "Layer",
     "Length",
     "LoomInput",

@@ -16,7 +16,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice, repeat
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, Self, TypeAlias, cast, final, overload
@@ -30,6 +30,7 @@ from wengert.fold.block import AnyBlock, Block, Tensors, convert_to_block
 from wengert.fold.calls import Calls, Direct, Failing
 from wengert.fold.convert import OBJECT, VOID, zeros_of_type
 from wengert.fold.inference import known
+from wengert.fold.kept import Columns, KeptExpressions
 from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, building, built, in_example, made, plan, seeds
 from wengert.fold.types import (
     ResultType,
@@ -51,7 +52,7 @@ from wengert.program.text import function_of
 E = TypeVar("E")
 X = TypeVar("X")
 O = TypeVar("O", covariant=True, default=tuple[Tensors, ...])
-Columns: TypeAlias = "Tensors | tuple[Tensors | tuple[Tensors, ...], ...]"
+Outputs: TypeAlias = "Tensors | tuple[Tensors | tuple[Tensors, ...], ...]"
 
 # adds the results of one call to the values, given the operands of all calls that are left and the lengths of lists
 Replay: TypeAlias = Callable[[Iterator[Value], Iterator[int], list[Value]], None]
@@ -362,7 +363,7 @@ class Compiler(Generic[E, O]):
 
     @overload
     @classmethod
-    def create(cls, root: Block[E, Columns]) -> Compiler[E]: ...
+    def create(cls, root: Block[E, Outputs]) -> Compiler[E]: ...
     @overload
     @classmethod
     def create(cls, root: Block[E, IntegerArray]) -> Compiler[E, tuple[IntegerArray]]: ...
@@ -426,16 +427,18 @@ class Compiler(Generic[E, O]):
         metric_labels: bool = False,
         *,
         seed: Seeds | None = None,
+        kept: KeptExpressions | None = None,
     ) -> Batch[O]:
         """The batch of a list of examples, or of what `build_loom_inputs` has made of them.
 
         Layers that draw random numbers do so if there is a seed, for training: give each step its own.
-        With `batch_size`, examples may come from any iterable, which is read that many at a time.
+        With `batch_size`, examples may come from any iterable, which is read that many at a time. Expressions that are
+        `kept` are not built again, and new ones are kept.
         Raises BlockError for what is no list or tuple, BlockValueError for an empty one.
         """
-        kept: Kept = {name: [] for name in self._plan.metrics}
+        metrics: Kept = {name: [] for name in self._plan.metrics}
         rows = [
-            self._row(x, Example(kept, seeds(seed, i), place=(i, x)))
+            self._row(x, Example(metrics, seeds(seed, i), place=(i, x)), kept)
             for i, x in enumerate(self._listed(examples, batch_size))
         ]
         if not rows:
@@ -443,9 +446,9 @@ class Compiler(Generic[E, O]):
         outputs = tuple(_column(list(column)) for column in zip(*rows, strict=True))
         tensors = {
             name: _stacked([x for x, _ in values]) if values else self._none(name)
-            for name, values in kept.items()
+            for name, values in metrics.items()
         }
-        labels = {name: [label for _, label in values] for name, values in kept.items()}
+        labels = {name: [label for _, label in values] for name, values in metrics.items()}
         return Batch(cast(O, outputs), tensors, labels if metric_labels else {})
 
     def build_loom_inputs(self, examples: Iterable[E], batch_size: int | None = None) -> list[LoomInput]:
@@ -469,11 +472,27 @@ class Compiler(Generic[E, O]):
         """
         return Pool(self._root, processes)
 
-    def _row(self, x: E | LoomInput, example: Example) -> list[tuple[bool, Value]]:
+    def _row(self, x: E | LoomInput, example: Example, kept: KeptExpressions | None) -> Columns:
         if isinstance(x, LoomInput):
             if self._writer is None:
                 self._writer = Writer(self._root)
             return [(True, value) for value in self._writer.read(x, example)]
+        if kept is None or self._plan.waits is not None:
+            return self._built(x, example)
+        found = kept.find(x)
+        if found is None:
+            begun = kept.begin()
+            own = replace(example, kept={})
+            found = self._built(x, own), own.kept or {}
+            if not own.draws:
+                kept.keep(x, *found, begun)
+        columns, metrics = found
+        for name, values in metrics.items():
+            if example.kept is not None:
+                example.kept[name].extend(values)
+        return columns
+
+    def _built(self, x: E, example: Example) -> Columns:
         with in_example(example.place):
             return columns_of(self._plan.root.output, made(self._plan, x, example))
 
@@ -500,9 +519,9 @@ def _is_batched(of: ResultType, lists: bool) -> bool:
     return (lists or not isinstance(of, StackedType)) and all(_is_batched(part, lists) for part in of.parts)
 
 
-def columns_of(of: ResultType, x: Value) -> list[tuple[bool, Value]]:
+def columns_of(of: ResultType, x: Value) -> Columns:
     """The columns in the result of an example: tensors of a fixed shape, and, with False, whatever has a length."""
-    found: list[tuple[bool, Value]] = []
+    found: Columns = []
     todo = [(of, x)]
     while todo:
         part, value = todo.pop()
@@ -513,7 +532,7 @@ def columns_of(of: ResultType, x: Value) -> list[tuple[bool, Value]]:
     return found
 
 
-def _column(values: list[tuple[bool, Value]]) -> Value:
+def _column(values: Columns) -> Value:
     """All values as one tensor, or as a list where each has a length of its own."""
     column = [value for _, value in values]
     return _stacked(column) if values[0][0] else column

@@ -95,9 +95,11 @@ def keep(name: str, tensor: Value, label: object) -> None:
 def drawn_seed() -> tuple[int, ...] | None:
     """A seed for one more use of random numbers in the example that is built, None where it is not for training."""
     example = _current.get(None)
-    if example is None or example.seed is None:
+    if example is None:
         return None
-    example.draws += 1
+    example.draws += 1  # also where nothing is drawn: another step of the example would
+    if example.seed is None:
+        return None
     return (*example.seed, example.draws)
 
 

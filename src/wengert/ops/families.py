@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 
-from wengert.arrays import Axis, Dv, S, T
+from wengert.arrays import Axis, Dv, IntegerArray, S, T
 from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply, of_one, of_two, unary
 from wengert.graph.batch import rowwise
-from wengert.graph.detached import Mask
+from wengert.graph.detached import IndexExpression, Indices, Mask
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -119,8 +119,12 @@ class Broadcasting(Ruled, Protocol):
 
 
 class Comparison(Ruled, Protocol):
-    """Two operands of one dtype that broadcast, to a mask."""
+    """Two operands of one dtype that broadcast, to a mask; computed integers and any others."""
 
+    @overload
+    def __call__(self, a: Indices[Any, Dv], b: IndexExpression, /) -> Mask[Any, Dv]: ...
+    @overload
+    def __call__(self, a: IntegerArray, b: Indices[Any, Dv], /) -> Mask[Any, Dv]: ...
     @overload
     def __call__(
         self, a: ArrayExpression[Any, T, Dv], b: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /

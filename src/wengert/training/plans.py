@@ -17,7 +17,7 @@ from wengert.arrays import Value
 from wengert.control import Executor, without_collector
 from wengert.data import Items
 from wengert.errors import BlockError, BlockValueError
-from wengert.fold import Batch, Compiler, group_by_batches
+from wengert.fold import Batch, Compiler, KeptExpressions, group_by_batches
 from wengert.fold.plan import predicted
 from wengert.graph.operand import shown
 from wengert.nn import Seeds
@@ -120,6 +120,8 @@ class TrainPlan(Generic[E]):
     After each epoch `report` gets a line with the loss in training, and, with `dev_examples`, their loss and metrics.
     `best` is a file for `weights` (what `saving.save` takes) as they are after the epoch with the least dev loss; no
     worse model replaces it. How weights learn is in their settings.
+    Expressions of examples, of those in `dev_examples` too, are kept between epochs in `keep` bytes; examples must not
+    change, and functions of data are called once for each: say `keep=0` where they draw random numbers.
     `run` raises BlockValueError for a field that is missing, and what `fit` raises.
     >>> import numpy as np, wengert as wg
     >>> from wengert import fold as td
@@ -144,12 +146,13 @@ class TrainPlan(Generic[E]):
     seed: int = 0
     weights: object = None
     best: Path | None = None
+    keep: int = 2**28
     executor: Executor | None = field(default_factory=_batching)
     report: Callable[[str], object] = print
 
     def run(self) -> History:
         """Train, and report a line an epoch."""
-        built = _Built(_given(self, "compiler", self.compiler))
+        built = _Built(_given(self, "compiler", self.compiler), KeptExpressions(self.keep))
         examples = _given(self, "examples", self.examples)
         if self.best is not None:
             _given(self, "dev_examples", self.dev_examples)
@@ -190,14 +193,18 @@ def _given(plan: object, name: str, value: F | None) -> F:
 class _Built(Generic[E]):
     """The batch that a compiler makes of examples; the last one is kept, for all who measure it."""
 
-    def __init__(self, compiler: Compiler[E]) -> None:
-        self._compiler = compiler
+    def __init__(self, compiler: Compiler[E], kept: KeptExpressions | None = None) -> None:
+        self._compiler, self._kept = compiler, kept
         self._last: tuple[Items[E], Seeds | None, Batch] | None = None
 
     def __call__(self, examples: Items[E], seed: Seeds | None = None) -> Batch:
         last = self._last
         if last is None or last[0] is not examples or last[1] != seed:
-            last = self._last = (examples, seed, self._compiler.build(examples.items, seed=seed))
+            last = self._last = (
+                examples,
+                seed,
+                self._compiler.build(examples.items, seed=seed, kept=self._kept),
+            )
         return last[2]
 
 
