@@ -43,7 +43,8 @@ from mypy.nodes import (
     TypeInfo,
 )
 from mypy.options import Options
-from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext
+from mypy.plugin import CheckerPluginInterface, FunctionContext, FunctionSigContext, MethodContext
+from mypy.plugins.dataclasses import replace_function_sig_callback
 from mypy.plugins.functools import partial_call_callback, partial_new_callback
 from mypy.server.trigger import make_wildcard_trigger
 from mypy.subtypes import is_same_type, is_subtype
@@ -67,6 +68,7 @@ __all__ = [
     "accepts",
     "as_base",
     "as_partial",
+    "as_replace",
     "bound",
     "changed",
     "differ",
@@ -299,6 +301,11 @@ def result_of_all(
 def as_partial(ctx: FunctionContext | MethodContext) -> Type:
     """mypy's own type of a `functools.partial`, or of a call of one."""
     return partial_call_callback(ctx) if isinstance(ctx, MethodContext) else partial_new_callback(ctx)
+
+
+def as_replace(ctx: FunctionSigContext) -> CallableType:
+    """mypy's own signature of a call of `dataclasses.replace`."""
+    return replace_function_sig_callback(ctx)
 
 
 def _is_never(t: Type) -> bool:

@@ -103,7 +103,7 @@ from wengert_mypy.names import (
     SPLIT,
     WEIGHT_PART,
 )
-from wengert_mypy.networks import NETWORKS
+from wengert_mypy.networks import NETWORKS, REPLACE, refilled
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
 from wengert_mypy.partials import PARTIAL, completed, kept, taken
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
@@ -156,6 +156,8 @@ class WengertPlugin(Plugin):
             return None
         if fullname == PARTIAL:
             return partial(taken, known=self._is_operation)
+        if fullname == REPLACE:
+            return refilled
         symbol = self.lookup_fully_qualified(fullname)
         callee = type_of(symbol)
         if fullname in LOSSES:

@@ -26,7 +26,7 @@ from mypy.types import (
 
 from wengert_mypy.arithmetic import dim_at
 from wengert_mypy.calls import Call, Context, Rule
-from wengert_mypy.checker import as_base, result_of
+from wengert_mypy.checker import as_base, as_replace, bound, changed, result_of
 from wengert_mypy.dimensions import Unknown, Writer, dim_of, shape_of
 from wengert_mypy.names import ARRAY_OPERAND, NDARRAY, NN, NUMPY_FLOATING, SHAPE
 from wengert_mypy.results import sharpened
@@ -36,6 +36,23 @@ from wengert_shapes.rules import Misfit, Shape, Size, differ, size_text, text
 from wengert_shapes.windows import convolved
 
 Answer: TypeAlias = Callable[[Plugin, Context], Type]
+REPLACE: Final = "dataclasses.replace"
+
+
+def refilled(ctx: FunctionSigContext) -> CallableType:
+    """The signature of `dataclasses.replace`: fields of a layer take what its constructor takes, an expression too."""
+    made = as_replace(ctx)
+    layer = get_proper_type(made.ret_type)
+    if not isinstance(layer, Instance) or not layer.type.fullname.startswith(NN):
+        return made
+    found = layer.type.get("__init__")
+    init = get_proper_type(found.type) if found is not None else None
+    if not isinstance(init, CallableType):
+        return made
+    stated = bound(init, layer)
+    types = dict(zip(stated.arg_names, stated.arg_types, strict=True))
+    fields = zip(made.arg_names[1:], made.arg_types[1:], strict=True)
+    return changed(made, arg_types=[made.arg_types[0], *(types.get(name, t) for name, t in fields)])
 
 
 def _sizes(call: Call) -> list[Size]:
