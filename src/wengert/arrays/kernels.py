@@ -223,7 +223,7 @@ SPELLED: Final[Mapping[Function, Callable[..., Spelled]]] = {places: _places, pi
 _C_TYPES: Final[Mapping[str, str]] = {"float32": "float", "float64": "double", "bool": "unsigned char"}
 
 # Expressions of C that give numpy's bits by the rules of IEEE 754 alone, NaN, infinities and signs of zero included:
-# none rounds in another order. {0} to {2} are operands, {t} is the result's type, {f} ends the names of floats' functions.
+# none rounds in another order. {0} to {2} are operands, {t} is the type of the result, {f} ends names for floats.
 FORMULAS: Final[Mapping[Function, str]] = {
     np.add: "{0} + {1}",
     np.subtract: "{0} - {1}",
