@@ -145,7 +145,10 @@ def drawn_leaf(random: np.random.Generator, dtype: Any, shape: tuple[int, ...]) 
     return made[..., ::2] if random.random() < 0.5 else np.ascontiguousarray(made[..., ::2])
 
 
-ONE = (wg.negative, wg.abs, wg.relu, wg.square, wg.sqrt, wg.sign, wg.tanh, lambda x: wg.clip(x, -1.0, 2.0))
+ONE = (
+    *(wg.negative, wg.abs, wg.relu, wg.square, wg.sqrt, wg.sign, wg.tanh, wg.erf, wg.gelu),
+    lambda x: wg.clip(x, -1.0, 2.0),
+)
 TWO = (
     *(wg.add, wg.subtract, wg.multiply, wg.divide, wg.maximum, wg.minimum),
     lambda x, y: wg.where(wg.greater(x, y), x, 0.5 * y),

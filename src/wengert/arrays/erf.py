@@ -1,10 +1,12 @@
 """The error function over numpy, which has none.
 
-Knows: two polynomials for each element type, and where one takes over from the other.
-Refuses to know: who asks; the result is within two units in the last place everywhere.
+Knows: two polynomials for each element type, and where one takes over from the other; the same for float32 in C, with
+the same bits, as it is made of sums and products alone.
+Refuses to know: who asks; the result is within two and a half units in the last place everywhere.
 
-For |x| ≤ 1, erf(x) = x p(x²). Beyond, erf(x) = 1 - exp(-x²) q(t) with t = (x - 3) / (x + 3), the mapping of
-J. Schonfelder, "Chebyshev expansions for the error and related functions", 1978. The polynomials interpolate
+For |x| ≤ 1, erf(x) = x p(x²). Beyond, in float32, erf(x) = 1 - q(t) with t = (x - 5/2) · 2/3, a polynomial through
+erfc at Chebyshev's points of [1, 4]; in float64 it is 1 - exp(-x²) q(t) with t = (x - 3) / (x + 3), the mapping of
+J. Schonfelder, "Chebyshev expansions for the error and related functions", 1978. The other polynomials interpolate
 erf(√s)/√s on 0 ≤ s ≤ 1, and exp(x²) erfc(x) from 1 to where erf rounds to 1, at Chebyshev nodes, computed
 with 60 digits; highest power first.
 """
@@ -17,8 +19,9 @@ import numpy as np
 
 from wengert.arrays.namespace import Value
 
-__all__ = ["erf"]
+__all__ = ["erf", "erf_in_c"]
 
+_MIDDLE, _SCALE = 2.5, 2 / 3  # of 1 to 4, as -1 to 1
 _BLOCK: Final = (
     32768  # elements at a time, whose intermediate results stay in the cache: half the time of 2 million
 )
@@ -42,14 +45,20 @@ _SINGLE: Final = _Fit(
         1.1283791261787373,
     ),
     far=(
-        0.0015493261768614456,
-        0.004665094527335907,
-        -0.024337653526757347,
-        0.07165749817456664,
-        -0.15011811326231994,
-        0.24560382210495477,
-        -0.3262335449133817,
-        0.17900115118131857,
+        -9.703090099822373e-05,
+        0.0010650537790609384,
+        -0.0015266026880730076,
+        -0.0032313226257990593,
+        0.010376904051556052,
+        -0.007702576115191525,
+        -0.009547548818689945,
+        0.0322777301002813,
+        -0.04640283616072613,
+        0.043575659988123086,
+        -0.028185096556888584,
+        0.012258176830967464,
+        -0.0032673847426938074,
+        0.0004068892763295258,
     ),
     one=4.0,
 )
@@ -109,8 +118,11 @@ def _of_positive(x: Value, fit: _Fit) -> Value:
     places = np.flatnonzero(x > 1.0)
     if places.size:
         far = x.take(places)
-        rest = _polynomial(fit.far, (far - 3.0) / (far + 3.0))
-        rest *= np.exp(-far * far)
+        if fit is _SINGLE:
+            rest = _polynomial(fit.far, (far - _MIDDLE) * _SCALE)
+        else:
+            rest = _polynomial(fit.far, (far - 3.0) / (far + 3.0))
+            rest *= np.exp(-far * far)
         y[places] = 1.0 - rest
     return y
 
@@ -122,3 +134,34 @@ def _polynomial(coefficients: tuple[float, ...], x: Value) -> Value:
         y *= x
     y += coefficients[-1]
     return y
+
+
+def erf_in_c(name: str) -> str:
+    """The text of a function of C for float32, which takes the same steps.
+
+    >>> print(erf_in_c("erf32").splitlines()[0])
+    static inline float erf32(float x) {
+    """
+    return "\n".join(
+        [
+            f"static inline float {name}(float x) {{",
+            f"  const float b = fabsf(x), a = (b < {_c(_SINGLE.one)}) | (b != b) ? b : {_c(_SINGLE.one)};",
+            f"  const float s = a * a, t = (a - {_c(_MIDDLE)}) * {_c(_SCALE)};",
+            f"  const float near = ({_polynomial_in_c(_SINGLE.near, 's')}) * a;",
+            f"  const float far = {_c(1.0)} - ({_polynomial_in_c(_SINGLE.far, 't')});",
+            f"  return copysignf(a > {_c(1.0)} ? far : near, x);",
+            "}",
+            "",
+        ]
+    )
+
+
+def _polynomial_in_c(coefficients: tuple[float, ...], x: str) -> str:
+    text = f"{x} * {_c(coefficients[0])}"
+    for coefficient in coefficients[1:-1]:
+        text = f"({text} + {_c(coefficient)}) * {x}"
+    return f"{text} + {_c(coefficients[-1])}"
+
+
+def _c(number: float) -> str:
+    return f"{float(np.float32(number)).hex()}f"

@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.arrays import host, reductions, thin
 from wengert.arrays.changes import Change
+from wengert.arrays.erf import erf_in_c
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array as new_buffer
 from wengert.arrays.scatter import places, starts
@@ -24,6 +25,7 @@ __all__ = [
     "EFFECTS",
     "FORMULAS",
     "FOR_ANY_ROWS",
+    "HELPERS",
     "KERNELS",
     "SPELLED",
     "VIEWS",
@@ -220,6 +222,7 @@ def _picked(flat: Flat, x: Value, at: Value, shape: Shape) -> Spelled:
 SPELLED: Final[Mapping[Function, Callable[..., Spelled]]] = {places: _places, picked: _picked}
 
 
+_ERF: Final = "erf32"
 _C_TYPES: Final[Mapping[str, str]] = {"float32": "float", "float64": "double", "bool": "unsigned char"}
 
 # Expressions of C that give numpy's bits by the rules of IEEE 754 alone, NaN, infinities and signs of zero included:
@@ -247,16 +250,19 @@ FORMULAS: Final[Mapping[Function, str]] = {
     np.where: "{0} ? {1} : {2}",
     host.astype: "({t}){0}",
 }
+_SINGLE_FORMULAS: Final[Mapping[Function, str]] = {host.erf: f"{_ERF}({{0}})"}  # for float32 alone
+HELPERS: Final[Mapping[str, str]] = {_ERF: erf_in_c(_ERF)}  # functions of C that formulas call
 
 
-def formula_of(function: Function) -> str | None:
-    """The formula of an array function; None where C would give other bits, or another function decides.
+def formula_of(function: Function, dtype: Value) -> str | None:
+    """The formula of an array function whose result has this element type; None where C would give other bits.
 
     >>> import operator
-    >>> formula_of(operator.add), formula_of(np.exp)
+    >>> formula_of(operator.add, np.dtype(np.float64)), formula_of(np.exp, np.dtype(np.float64))
     ('{0} + {1}', None)
     """
-    return FORMULAS.get(kernel_of(function).into or function) or FORMULAS.get(function)
+    found = FORMULAS.get(kernel_of(function).into or function) or FORMULAS.get(function)
+    return _SINGLE_FORMULAS.get(function) if found is None and dtype == np.float32 else found
 
 
 def c_type(dtype: Value) -> str | None:

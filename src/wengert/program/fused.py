@@ -15,7 +15,7 @@ from math import prod
 from typing import Any, Final
 
 from wengert.arrays.abstract import Sizes, sizes_for
-from wengert.arrays.kernels import c_type, formula_of, literal_of
+from wengert.arrays.kernels import HELPERS, c_type, formula_of, literal_of
 from wengert.program.program import Argument, Eqn, Program, Var, vars_in
 
 __all__ = ["FusedGroup", "elements_of", "fused", "module_text", "operands_of", "space_of"]
@@ -68,7 +68,7 @@ def fused(p: Program) -> tuple[list[Eqn], list[FusedGroup]]:
 def space_of(e: Eqn) -> Space | None:
     """Shape and element type of the loop that an equation could be part of; None where there is none."""
     x = e.result
-    if not (e.pure and x.compact and e.reads) or e.options or formula_of(e.function) is None:
+    if not (e.pure and x.compact and e.reads) or e.options or formula_of(e.function, x.dtype) is None:
         return None
     dtypes = {y.dtype for y in (x, *e.reads) if c_type(y.dtype) in ("float", "double")}
     if len(dtypes) != 1 or c_type(x.dtype) is None:
@@ -84,7 +84,7 @@ def elements_of(space: Space) -> int:
 
 def operands_of(e: Eqn) -> tuple[Argument, ...]:
     """The arguments that a formula reads: not the element type of `astype`."""
-    formula = formula_of(e.function) or ""
+    formula = formula_of(e.function, e.result.dtype) or ""
     return tuple(x for i, x in enumerate(e.arguments) if f"{{{i}}}" in formula)
 
 
@@ -222,8 +222,9 @@ _HEAD: Final = """\
 
 
 def module_text(texts: Iterable[str]) -> str:
-    """The text of a library with these loops."""
-    return "\n".join([_HEAD, *texts])
+    """The text of a library with these loops, and the functions that they call."""
+    loops = "\n".join(texts)
+    return "\n".join([_HEAD, *(text for name, text in HELPERS.items() if f"{name}(" in loops), loops])
 
 
 @dataclass
@@ -276,7 +277,7 @@ def _body(group: FusedGroup, places: Sequence[str]) -> Iterator[str]:
     for i, e in enumerate(group.eqns):
         given = [names.text(x) for x in operands_of(e)]
         of = c_type(e.result.dtype) or ""
-        formula = (formula_of(e.function) or "").format(
+        formula = (formula_of(e.function, e.result.dtype) or "").format(
             *given, t=of, f="f" * (c_type(group.space[1]) == "float")
         )
         names.names[e.result] = f"v{i}"
