@@ -16,7 +16,6 @@ __all__ = [
     "Places",
     "argsort",
     "ascending",
-    "chosen",
     "concatenate",
     "counted",
     "cumulated",
@@ -99,11 +98,6 @@ def concatenate(parts: Sequence[Places]) -> Places:
 def counted(x: Places, size: int) -> Places:
     """Count of each integer below `size`."""
     return np.bincount(x, minlength=size)
-
-
-def chosen(where: Places | Flags, x: Places, other: int) -> Places:
-    """The elements of `x` where it is so, and `other` elsewhere."""
-    return np.where(where, x, other)
 
 
 def truths(x: Sequence[bool]) -> Flags:

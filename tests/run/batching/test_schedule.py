@@ -102,28 +102,6 @@ def test_many_losses_are_one_sum_however_they_are_added() -> None:
         assert batched.report.launches <= 5
 
 
-def test_a_loss_of_each_node_reads_all_of_them_as_they_lie() -> None:
-    w = SGD(learning_rate=0.1).array_weight(np.ones(2))
-
-    @wg.cell
-    def cost(x: Layer, at: Layer) -> Layer:
-        return x * x * at
-
-    def chain(length: int) -> list[Layer]:
-        x = [wg.tanh(w * float(length))]
-        for _ in range(length):
-            x.append(plus(x[-1], x[-1]))
-        return x[1:]
-
-    def loss() -> Any:  # Any: a layer of one number
-        return sum(wg.sum(cost(x, np.full(2, i + 0.5))) for n in (1, 4, 2) for i, x in enumerate(chain(n)))
-
-    batched, predicted = run.Batched(), loss().predict().run(sequential())
-    assert loss().train().run(batched) == pytest.approx(predicted, rel=1e-12)
-    (found,) = [one for one in batched.report.lines.values() if one.name.endswith("cost")]
-    assert (found.launches, found.rows, found.views, found.gathers) == (1, 7, 1, 0)
-
-
 def test_a_start_state_of_zeros_does_not_split_a_chain() -> None:
     w = SGD(learning_rate=0.1).array_weight(np.eye(2))
 

@@ -129,7 +129,7 @@ class _Structure:
     __slots__ = ("arrays", "hash", "plain")
 
     def __init__(self, graph: RegionGraph, own: object) -> None:
-        self.plain = (own, *[(g.form, g.dead, g.counts is None) for g in graph.groups])
+        self.plain = (own, *[(g.form, g.counts is None) for g in graph.groups])
         several = [
             (g.members, g.refs) if g.counts is None else (g.members, g.refs, g.counts) for g in graph.groups
         ]
@@ -222,7 +222,7 @@ class KeptRun:
         if loss.kind.trainable:
             try:
                 with all_quiet():
-                    deltas = Backward(region, [(self.place, one_like(value))], False).run(run.check)
+                    deltas = Backward(region, [(self.place, one_like(value))]).run(run.check)
             except Exception as failure:
                 raise Interrupted from failure
         value = handed_over(value, loss.kind, {})

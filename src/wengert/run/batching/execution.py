@@ -2,7 +2,7 @@
 
 Knows: that literals are stacked once for as long as an expression is kept; tables of values and of deltas, of which a
 launch gets views where it can; that single rows, and those that no table can hold, run node by node by the ordinary
-rules; that the delta of a weight is put together from those of all launches at the end, small products as one.
+rules; that the delta of a weight is put together from those of all launches at the end.
 Refuses to know: which graph this is, what a launch computes, and what becomes of the results.
 """
 
@@ -15,27 +15,26 @@ from functools import partial, reduce
 from itertools import chain
 from operator import add, itemgetter
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from wengert.arrays import Value, is_array
 from wengert.arrays.places import Places
-from wengert.arrays.rows import add_rows, add_runs, joined_rows, new_rows, repeated, run_sums, stacked, taken
+from wengert.arrays.rows import add_rows, add_runs, new_rows, repeated, run_sums, stacked, taken
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import UNRESOLVED, Signature
 from wengert.graph.template import CellSignature
 from wengert.graph.weights import Weight
-from wengert.lazy import LazyDelta, Product, Term, dense
+from wengert.lazy import dense
 from wengert.run.batching.kernel import Workspace
 from wengert.run.batching.lanes import Lanes, Pass
 from wengert.run.batching.launch import ComputedRow, Each, Launch, launch_of, one_by_one, row_of
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
-from wengert.run.batching.schedule import LaunchStep, Place, Read, Scatter, Schedule
+from wengert.run.batching.schedule import LaunchStep, Place, Read, Schedule
 from wengert.run.loops import total
 
 _launched = itemgetter(0)
-_ENOUGH: Final = 2  # times as many rows as the weight has: then a product is left as it is
 
 
 @dataclass(slots=True)
@@ -332,12 +331,11 @@ def row_places(step: LaunchStep, binding: Binding, row: int) -> Iterator[tuple[i
 
 
 class Backward:
-    """The deltas of one run; `adding`: rows that launches read have got deltas before."""
+    """The deltas of one run."""
 
-    def __init__(self, run: RegionRun, seeds: Iterable[tuple[Place, Value]], adding: bool) -> None:
+    def __init__(self, run: RegionRun, seeds: Iterable[tuple[Place, Value]]) -> None:
         self._run = run
         self._bound = run.bound
-        self.adding = adding
         self.tables: list[Any] = []  # Any: arrays of rows, and lists
         for table in run.bound.schedule.tables:
             made: Any = None
@@ -345,9 +343,7 @@ class Backward:
                 made = [None] * table.rows
             elif table.trainable:
                 made = new_rows(table.rows, table.kind.shape or (), table.kind.dtype)
-                clear = slice(None) if adding else table.clear
-                if clear is not None:
-                    made[clear] = 0
+                made[...] = 0
             self.tables.append(made)
         self._reached: set[Place] = set()  # the writes that deltas have come to
         for place, delta in seeds:
@@ -367,7 +363,7 @@ class Backward:
         sent: dict[Expression, list[Value]] = {}
         for x, delta in chain(((x, delta) for _, x, delta in self._sent), self._products(), self._given()):
             sent.setdefault(x, []).append(delta)
-        return {x: _joined(deltas) for x, deltas in sent.items()}
+        return {x: reduce(add, deltas) for x, deltas in sent.items()}
 
     def _step(self, number: int, check: Callable[[], object]) -> None:
         step = self._bound.schedule.steps[number]
@@ -375,8 +371,6 @@ class Backward:
         if binding.form.source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
             return
         if not any(place in self._reached for place in step.writes):
-            for read in step.reads if not step.alone else ():
-                self._send(read, None)
             return
         check()
         begun = perf_counter()
@@ -443,13 +437,9 @@ class Backward:
     def _send(self, read: Read, g: Value | None) -> None:
         """The deltas of one operand to the rows that it was read from."""
         to, table = read.to, self.tables[read.table]
-        if to is None:
+        if to is None or g is None:
             return
         of = self._bound.schedule.tables[read.table]
-        if g is None:
-            if read.scatter is Scatter.PUT and not self.adding:
-                table[to] = 0
-            return
         self._reached.update(read.feeds)
         if read.some is not None:
             g = taken(g, read.some)
@@ -460,10 +450,7 @@ class Backward:
             rows = range(*to.indices(of.rows)) if isinstance(to, slice) else to.tolist()
             for place, row in enumerate(rows):
                 self._add((read.table, row), _own(row_of(g, place, of.kind)))
-        elif read.scatter is Scatter.PUT and not self.adding:
-            table[to] = g
-        elif read.scatter is Scatter.SUM:
-            assert read.runs is not None
+        elif read.runs is not None:
             add_runs(table, read.runs, g)
         else:
             add_rows(table, to, g)
@@ -497,32 +484,3 @@ class Backward:
 def _own(delta: Value) -> Value:
     """A copy of what lies where the next launch writes."""
     return delta.copy() if is_array(delta) else delta
-
-
-def _joined(deltas: Sequence[Value]) -> Value:
-    """The sum of a weight's deltas, of which some may be lazy.
-
-    Small products become one, because each touches the whole weight; a large one gains nothing and would be copied.
-    """
-    found = reduce(add, deltas)
-    if not isinstance(found, LazyDelta) or len(found.terms) < 2:
-        return found
-    return LazyDelta(_fewer(found.terms), found.factor, found.rest)
-
-
-def _fewer(terms: Sequence[Term]) -> list[Term]:
-    done: list[Term] = []
-    small: list[Product] = []
-    for term in terms:
-        if isinstance(term, Product) and len(term.left) < _ENOUGH * term.left.shape[1]:
-            small.append(term)
-            if sum(len(each.left) for each in small) >= _ENOUGH * term.left.shape[1]:
-                done.append(_one(small))
-                small = []
-        else:
-            done.append(term)
-    return [*done, _one(small)] if small else done
-
-
-def _one(products: Sequence[Product]) -> Product:
-    return Product(joined_rows([p.left for p in products]), joined_rows([p.right for p in products]))

@@ -188,12 +188,10 @@ def sent_through(
     seeds = [(place, x) for x in deltas if (place := of.place(x)) is not None]
     if not seeds:
         return {}
-    schedule = of.region.bound.schedule
-    adding = any(schedule.surprised(place) for place, _ in seeds)
     sent = [(place, deltas.pop(x)) for place, x in seeds]
     try:
         with all_quiet():
-            going = Backward(of.region, sent, adding)
+            going = Backward(of.region, sent)
             leaving = going.run(check)
     except Exception as failure:
         arrived: dict[Expression, Value] = {x: d for (_, x), (_, d) in zip(seeds, sent, strict=True)}

@@ -179,7 +179,6 @@ class Group:
     literals: list[tuple[Literals, ...]] = field(default_factory=list)  # in pieces, by operand in each
     at: tuple[Any, int] = ("", 0)  # Any: where the user built one of them, as a node has it
     counts: Places | None = None  # of a sum: how many operands each member has, `refs` being flat
-    dead: bool = False  # no delta comes from the roots
 
     @property
     def site(self) -> str:
@@ -364,9 +363,9 @@ def with_dead(graph: RegionGraph, roots: Iterable[int]) -> None:
         if group.form.source is RowSource.GIVEN or not any(group.form.sends) or reached.all():
             groups.append(group)
             continue
-        for part, dead in ((reached, False), (~reached, True)):
+        for part in (reached, ~reached):
             if part.any():
-                some = replace(group, dead=dead)
+                some = replace(group)
                 some.keep(marked(part))
                 groups.append(some)
     graph.groups = groups
@@ -447,5 +446,5 @@ def _collapse(graph: RegionGraph, adding: Group, absorbed: Places, readers: Plac
     of = adding.form.results[0]
     form = GroupForm(RowSource.SUM, (0,), (of.trainable,), (), (), (of,))
     order = argsort(tops)
-    graph.groups.append(Group(form, None, members=sums, refs=codes[order], counts=counts, dead=adding.dead))
+    graph.groups.append(Group(form, None, members=sums, refs=codes[order], counts=counts))
     adding.keep(marked(rest))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from wengert.graph.kinds import Kind, Role
-from wengert.run.batching.schedule import LaunchStep, Scatter
+from wengert.run.batching.schedule import LaunchStep
 
 Key = tuple[str, tuple[Kind, ...]]  # the name of an operation, and the kinds of its operands
 
@@ -39,7 +39,7 @@ class Line:
         self.launches += 1
         self.rows += step.width
         for read in step.reads:
-            if isinstance(read.at, slice) or read.scatter is Scatter.ONE:
+            if isinstance(read.at, slice) or read.one:
                 self.views += 1
             else:
                 self.gathers += 1

@@ -3,8 +3,7 @@
 Knows: that a schedule is numbers only, so all of its structure may share it; that rows which are read together share
 a table, neighbours are read as a view, and a row which all rows of a launch read is read once; that where no delta
 comes back a row is free once its last reader has run, beside others that are free from then on, because the rows of a
-launch stand in the order of their last readers; that the last reader of a row is the first to send it a delta, and may
-put it there where all others add; that rows which a gather repeats are summed first.
+launch stand in the order of their last readers; that rows which a gather repeats are summed first.
 Refuses to know: which nodes run together, values, and what a launch computes.
 """
 
@@ -13,14 +12,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import TypeAlias
 
 from wengert.arrays.places import (
     Flags,
     Places,
     argsort,
-    chosen,
     concatenate,
     counted,
     cumulated,
@@ -48,32 +45,18 @@ Place: TypeAlias = tuple[int, int]  # of a row: its table, and where in that
 Runs: TypeAlias = tuple[Places, Places, Places]
 
 
-class Scatter(IntEnum):
-    """The ways in which the deltas of an operand's rows reach their places."""
-
-    PUT = 0  # nobody else has been there
-    ADD = 1
-    SUM = 2  # rows repeat: `runs`
-    ONE = 3  # all rows are one
-
-
 @dataclass(slots=True)
 class Read:
     """One operand of a launch."""
 
     table: int
     at: Places | slice
-    scatter: Scatter = Scatter.ADD
-    runs: Runs | None = None
+    one: bool = False  # all rows of the launch are this one
+    runs: Runs | None = None  # of rows that repeat, whose deltas are summed first
     tables: Places | None = None  # of rows that are read one by one, the table of each
     to: Places | slice | None = None  # the rows that deltas go to; None where none does
     feeds: tuple[Place, ...] = ()  # the writes that brought those rows
     some: Places | None = None  # which rows of the launch those are, if not all
-
-    @property
-    def one(self) -> bool:
-        """True if all rows of the launch read the same one."""
-        return self.scatter is Scatter.ONE
 
 
 @dataclass(slots=True)
@@ -84,7 +67,6 @@ class LaunchStep:
     start: int
     stop: int
     alone: bool  # row by row, by the ordinary rules
-    dead: bool  # no delta comes from the roots
     counts: Places | None = None  # of sums: how many rows of the read belong to each
     starts: Places | None = None  # and where those of each begin
     reads: list[Read] = field(default_factory=list)
@@ -105,13 +87,6 @@ class Table:
     loose: bool
     rows: int = 0
     trainable: bool = False
-    clear: Places | slice | None = None  # rows of the deltas that nobody puts before others add
-
-    def waits(self, row: int) -> bool:
-        """True if a delta that is there before all others is lost, because a launch puts its own."""
-        if isinstance(self.clear, slice) or self.loose:
-            return False
-        return self.clear is None or row not in self.clear
 
 
 @dataclass(slots=True)
@@ -125,7 +100,6 @@ class Schedule:
     row_of: Places
     base: Places  # of each node, its first result
     starts: list[list[int]]  # of each table, the first rows of launches
-    dead: set[Place]  # writes to which no delta comes from the roots
     lost: Flags | None = (
         None  # of each node, whether others use its rows in the end; None: there is a way back
     )
@@ -135,10 +109,6 @@ class Schedule:
         table, row = place
         starts = self.starts[table]
         return table, starts[bisect_right(starts, row) - 1]
-
-    def surprised(self, place: Place) -> bool:
-        """True if a delta that is at a row before all others is not planned for, so that all have to add."""
-        return self.tables[place[0]].waits(place[1]) or self.write_of(place) in self.dead
 
     def place(self, code: int) -> Place | None:
         """Table and row of a result; None if its row is not its own in the end."""
@@ -155,7 +125,7 @@ def scheduled(graph: RegionGraph, launch_of: Places, kept: Iterable[int] | None 
         counts[group.members] = len(group.form.results)
     base = cumulated(counts)
     live = None if kept is None else Liveness(graph, launch_of, base, kept)
-    orders = [argsort(live.turns[g.members]) if live else _order(g, launch_of) for g in graph.groups]
+    orders = [argsort((live.turns if live else launch_of)[g.members]) for g in graph.groups]
     launches: list[_Launch] = []
     within = flags(graph.size, 0)
     for number, order in enumerate(orders):
@@ -175,25 +145,11 @@ def scheduled(graph: RegionGraph, launch_of: Places, kept: Iterable[int] | None 
         reads = [read for step in steps for read in step.reads]
         _plan_scatters(gathers, reads, trainable, firsts, tables)
     starts: list[list[int]] = [[] for _ in tables]
-    dead: set[Place] = set()
     for step in steps:
-        dead.update(step.writes if step.dead else ())
         for table, row in step.writes:
             starts[table].append(row)
     lost = None if live is None else live.lost
-    return Schedule(orders, steps, tables, table_of_result, row_of, base, starts, dead, lost)
-
-
-def _order(group: Group, launch_of: Places) -> Places:
-    """The order in which launches take the members: as they come, or, if there is one launch, as what they read lies.
-
-    A loss of each node then reads all states as they are, and no copy of them in another order.
-    """
-    turns = launch_of[group.members]
-    if group.counts is None and group.refs.size and (turns == turns[0]).all():
-        read = group.refs[:, 0] >> BITS
-        turns = launch_of[read] * len(launch_of) + read
-    return argsort(turns)
+    return Schedule(orders, steps, tables, table_of_result, row_of, base, starts, lost)
 
 
 # -- launches and their tables ----------------------------------------------------------------------
@@ -232,7 +188,7 @@ def _launches(
     for turn, start, width in zip(turns[starts].tolist(), starts.tolist(), widths.tolist(), strict=True):
         stop = start + width
         read = slice(start, stop) if bounds is None else slice(int(bounds[start]), int(bounds[stop]))
-        step = LaunchStep(number, start, stop, _goes_alone(form, width), group.dead)
+        step = LaunchStep(number, start, stop, _goes_alone(form, width))
         if counts is not None:
             step.counts = counts[start:stop]
             step.starts = cumulated(step.counts)[:-1]
@@ -261,14 +217,12 @@ def _outputs(launches: Iterable[_Launch], results: int) -> tuple[Places, int]:
 class _Gathers:
     """The operands of all launches, one after the other: what each has to be asked is asked of all at once.
 
-    Of each: whether it `sends` deltas back, is read row by row, `alone`, or gets none from the roots, `dead`.
+    `sends`: of each, whether it sends deltas back to many rows at once.
     """
 
     def __init__(self, launches: Sequence[_Launch], output_of: Places, outputs: int) -> None:
         operands = [operand for launch in launches for operand in launch.operands]
         self.sends = [sends and not launch.step.alone for launch in launches for sends in launch.form.sends]
-        self.alone = truths([launch.step.alone for launch in launches for _ in launch.operands])
-        self.dead = truths([launch.step.dead for launch in launches for _ in launch.operands])
         self.results = concatenate(operands)
         self.lengths = places([len(operand) for operand in operands])
         self.bounds = cumulated(self.lengths)
@@ -374,7 +328,7 @@ def _lie(
             else:
                 one = gathers.one(gather) if step.counts is None else None
                 table, _ = firsts[gathers.read[gather][0]]
-                read = Read(table, gathers.at(gather)) if one is None else Read(table, one, Scatter.ONE)
+                read = Read(table, gathers.at(gather)) if one is None else Read(table, one, one=True)
             step.reads.append(read)
             gather += 1
         step.writes += firsts[launch.output : launch.output + len(launch.form.results)]
@@ -410,39 +364,13 @@ def _plan_scatters(
             read.some = marked(wants[here])
             read.to = gathers.rows[here][read.some]
     first = cumulated(places([table.rows for table in tables]))
-    put = _put(gathers, reads, wants & truths(sending)[gathers.of], first, tables)
-    for number, table in enumerate(tables):
-        rest = marked(~put[first[number] : first[number + 1]])
-        if len(rest):
-            table.clear = slice(0, table.rows) if len(rest) == table.rows else rest
-
-
-def _put(
-    gathers: _Gathers, reads: Sequence[Read], sends: Flags, first: Places, tables: Sequence[Table]
-) -> Places:
-    """Choose how deltas are scattered; of all rows, whether the first delta is put. `sends` is of each element."""
-    size = int(first[-1])
-    rows, of = first[gathers.tables] + gathers.rows, gathers.of
-    last = flags(size + 1, -1)  # one more, for those that are left out
-    last[chosen(sends & ~gathers.dead[of] if gathers.dead.any() else sends, rows, size)] = of
-    for gather in marked(gathers.alone).tolist():  # by itself a row only adds
-        last[rows[gathers.slice_of(gather)]] = -2
-    others = sums(sends & (last[rows] != of), gathers.starts).tolist()
-    apart = [
-        not (read.to is None or read.scatter is Scatter.ONE or tables[read.table].loose) for read in reads
-    ]
-    looked = marked(sends & truths(apart)[of])
-    again = repeating(rows.take(looked), of.take(looked), size)
-    put = flags(size)
-    for gather in marked(truths(apart)).tolist():
+    rows = first[gathers.tables] + gathers.rows
+    apart = [not (read.to is None or read.one or tables[read.table].loose) for read in reads]
+    looked = marked(wants & truths(apart)[gathers.of])
+    for gather in repeating(rows.take(looked), gathers.of.take(looked), int(first[-1])):
         read = reads[gather]
-        if gather in again:
-            assert read.to is not None and not isinstance(read.to, slice), "neighbours are different rows"
-            read.scatter, read.runs = Scatter.SUM, runs_of(read.to)
-        elif not others[gather]:
-            read.scatter = Scatter.PUT
-            put[first[read.table] : first[read.table + 1]][read.to] = True
-    return put
+        assert read.to is not None and not isinstance(read.to, slice), "neighbours are different rows"
+        read.runs = runs_of(read.to)
 
 
 # -- rows that are free again -------------------------------------------------------------------------
