@@ -100,7 +100,8 @@ def case_of_models(loss: wg.DoubleLayer, model: Model, pair: Pair, called: Calle
     assert_type(wg.gradients(loss, called).run(), wg.run.Deltas[Called])
     assert_type(wg.gradients(loss, model.head).layers, nn.Linear[Literal[3], Literal[2]])
     print(wg.gradients(loss, (model, pair.a)).run()[0].head)
-    print(wg.gradients(loss, (pair.a, [model, None])).run()[1][0].head)
+    print(wg.gradients(loss, (pair.a, [model])).run()[1][0].head)
+    wg.gradients(loss, [model, None]).run()
     wg.gradients(loss, [model, model]).run()
     wg.gradients(loss, {"a": model}).run()
     g(2.0)  # E[operator]: not callable

@@ -67,7 +67,7 @@ class Asking(NamedTuple):
             return make_simplified_union([self.of(x) for x in found.items])
         if isinstance(found, TupleType):
             return self._of_tuple(found)
-        if not isinstance(found, Instance):
+        if not isinstance(found, Instance) or found.type.fullname == "builtins.object":
             return found if isinstance(found, NoneType) else _unknown()
         if found.type.fullname in _LISTED:
             return Instance(found.type, [*found.args[:-1], self.of(found.args[-1])])
