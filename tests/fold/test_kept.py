@@ -55,8 +55,8 @@ def trained(
 @pytest.mark.parametrize("drop", [None, 0.7])
 def test_a_training_is_the_same_with_kept_expressions(drop: float | None) -> None:
     (losses, weights), (again, others) = trained(2**28, drop=drop), trained(0, drop=drop)
-    assert losses == again
-    np.testing.assert_array_equal(weights, others)
+    np.testing.assert_allclose(losses, again, rtol=1e-5)  # older nodes stand in another order in sums
+    np.testing.assert_allclose(weights, others, rtol=1e-4, atol=1e-6)
 
 
 def test_an_example_is_built_once_unless_nothing_is_kept() -> None:
