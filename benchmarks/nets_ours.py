@@ -14,7 +14,7 @@ import wengert as wg
 from benchmarks import nets_data as data
 from benchmarks.nets_data import DECAY, EPS, PARTS, RATE, Array, Given, Sizes
 from benchmarks.workload import Step
-from wengert.nn import Conv2d, Embedding, LayerNorm, Linear, LSTMCell, MultiHeadAttention, Sequential
+from wengert.nn import LSTM, Conv2d, Embedding, LayerNorm, Linear, LSTMCell, MultiHeadAttention, Sequential
 from wengert.plugins import SGD, Adam, AdamW, LearningRate, Plugin
 
 Value = Any  # an array or a layer
@@ -102,13 +102,12 @@ def images(sizes: Sizes) -> Step:
 def lstm(sizes: Sizes) -> Step:
     given = data.lstm(sizes)
     of = _Weights(given, _Adam(learning_rate=RATE))
-    cell, dense = LSTMCell(of["inputs"], of["hidden"], of["inputs bias"]), of.linear("dense")
+    layer = LSTM(LSTMCell(of["inputs"], of["hidden"], of["inputs bias"]))
+    dense = of.linear("dense")
 
     def loss(words: Value, labels: Array) -> Value:
-        state: Value = None
-        for word in words:
-            state = cell(word, state)
-        return wg.cross_entropy(dense(state[0]), labels)
+        _, (h, _) = layer(words)
+        return wg.cross_entropy(dense(h), labels)
 
     return _stepping(given, loss)
 

@@ -126,6 +126,30 @@ def case_states() -> None:
     tree.node(h, c)  # E[arg-type]: incompatible type "ArrayLayer\[.*"
 
 
+def case_all_steps() -> None:
+    lstm = nn.LSTM(nn.LSTMCell.make(settings, count(), count(), seed=0))
+    y, (h, c) = lstm(data)
+    assert_type(y, wg.ArrayLayer[Any])
+    assert_type(h, wg.ArrayLayer[Any])
+    lstm(data, (h, c))
+    lstm(data, h)  # E[arg-type]: incompatible type "ArrayLayer\[Any, floating\[_32Bit\], Literal\['cpu'\]\]"
+    nn.GRU(nn.GRUCell.make(settings, 3, 3, seed=0))(data, doubles)  # E
+
+    def step(
+        total: wg.ArrayLayer[Any], x: wg.ArrayLayer[Any]
+    ) -> tuple[wg.ArrayLayer[Any], wg.ArrayLayer[Any]]:
+        return total + x, x
+
+    def forgets(total: wg.ArrayLayer[Any], x: wg.ArrayLayer[Any]) -> wg.ArrayLayer[Any]:
+        return total + x
+
+    last, seen = wg.scan(step, h, y)
+    assert_type(last, wg.ArrayLayer[Any])
+    assert_type(seen, wg.ArrayLayer[Any])
+    wg.scan(forgets, h, y)  # E
+    wg.scan(step, (h, c), y)  # E
+
+
 def case_dropout_says_whether_it_trains() -> None:
     drop = nn.Dropout(0.5)
     drop(data)

@@ -131,6 +131,7 @@ from wengert.run import (
     jacobian,
     jvp,
     predict,
+    scan,
     train,
     update,
 )
@@ -236,6 +237,7 @@ __all__ = [
     "reshape",
     "roll",
     "run",
+    "scan",
     "segment_sum",
     "sigmoid",
     "sign",

@@ -13,13 +13,15 @@ from wengert.nn.dropout import Dropout
 from wengert.nn.embedding import Embedding
 from wengert.nn.linear import Linear
 from wengert.nn.normalization import BatchNorm, LayerNorm
-from wengert.nn.recurrent import GRUCell, LSTMCell
+from wengert.nn.recurrent import GRU, LSTM, GRUCell, LSTMCell
 from wengert.nn.seeded import Seeded, Seeds
 from wengert.nn.sequential import Sequential
 from wengert.nn.summary import summary
 from wengert.nn.tree import TreeLSTM
 
 __all__ = [
+    "GRU",
+    "LSTM",
     "BatchNorm",
     "Conv2d",
     "Dropout",

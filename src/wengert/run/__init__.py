@@ -16,6 +16,7 @@ from wengert.run.compiled.cache import set_cache_limit
 from wengert.run.direct import differentiable
 from wengert.run.gradient import Gradients, gradients
 from wengert.run.jacobians import hessian_product, jacobian, jvp
+from wengert.run.scan import scan
 from wengert.run.sequential import Sequential
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "predict",
+    "scan",
     "set_cache_limit",
     "train",
     "update",

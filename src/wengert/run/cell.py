@@ -439,6 +439,7 @@ class Cell(Generic[P, R]):
         self._forms: dict[Pattern, Form] = {}
         self._call = unmet  # of the form that the last call had
         self._makes: dict[CellSignature, Make] = {}
+        self.scanned: Cell[..., Any] | None = None  # all steps of `scan` with it; Any: state and outputs
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if kwargs:
@@ -522,7 +523,7 @@ class Cell(Generic[P, R]):
         return method
 
     def __getstate__(self) -> dict[str, Any]:  # Any: whatever a function has as attributes
-        return {**self.__dict__, "_methods": {}, "_forms": {}, "_call": unmet, "_makes": {}}
+        return {**self.__dict__, "_methods": {}, "_forms": {}, "_call": unmet, "_makes": {}, "scanned": None}
 
 
 class _Method(functools.partial[R]):
