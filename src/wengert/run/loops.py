@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial, reduce
 from operator import add
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from wengert.arrays import Value, all_quiet, dtype_of, is_array, shape_of
 from wengert.control import Do
@@ -34,7 +34,7 @@ from wengert.graph.template import Template, template_of
 from wengert.graph.weights import Weight
 from wengert.run.commit import commit
 
-Values = dict[Any, Value]  # Any: expressions, and `Inside` a call
+Values = dict[Any, Value]  # Any: expressions, and `inside_of` a call
 Failure = tuple[Exception, ...]
 Ends = Mapping[Node, Sequence[Node]]  # for a node those whose values go after it
 Part = Literal["forward", "backward", "bind"]
@@ -197,10 +197,9 @@ class Call:
         raise NotImplementedError
 
 
-class Inside(NamedTuple):
-    """The template of a call, and what it computed on its way: backward goes through it again, among the values."""
-
-    node: Node
+def inside_of(node: Node) -> tuple[Node]:
+    """Key among the values, for backward, of what a call left: a `Call`, or its template and the values within."""
+    return (node,)
 
 
 def entered(
@@ -215,7 +214,7 @@ def entered(
         called = inside.called(template, arguments)
         if called is not None:
             if called[1] is not None:
-                values[Inside(node)] = called[1]
+                values[inside_of(node)] = called[1]
             return called[0]
     inner: Values = dict(zip(template.inputs, arguments, strict=True))
     failed: dict[Expression, Failure] = {}
@@ -225,7 +224,7 @@ def entered(
     if done < len(template.nodes):
         raise combine(next(iter(failed.values())))
     if inside is None or inside.goes_back:
-        values[Inside(node)] = template, inner
+        values[inside_of(node)] = template, inner
     return inner[template.results[0]] if template.single else tuple(inner[x] for x in template.results)
 
 
@@ -233,7 +232,7 @@ def left(
     node: Node, g: Value, values: Values, inside: Loops | None = None
 ) -> Iterator[tuple[Expression, Value]]:
     """The deltas of a call's operands."""
-    call = values[Inside(node)]
+    call = values[inside_of(node)]
     if isinstance(call, Call):
         sent = call.sent(g)
         if sent is not None:

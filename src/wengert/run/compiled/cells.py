@@ -12,24 +12,25 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from operator import itemgetter
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary, ref
+from typing import TYPE_CHECKING, Any, Final
+from weakref import ref
 
-from wengert.arrays import Value, is_host_array
+from wengert.arrays import ARRAY_CLASS, Value
 from wengert.control import without_collector
 from wengert.graph.node import Expression, Node
 from wengert.graph.template import Parts, Template
 from wengert.later import later
 from wengert.run.compiled.cache import Cache, Item, clock, grown
 from wengert.run.compiled.segment import form_of, operations
-from wengert.run.loops import PASSING, Call, Ends, Failure, Loops, Values, backward, forward, passed
+from wengert.run.loops import Call, Ends, Failure, Loops, Values, backward, forward, passed
 
 if TYPE_CHECKING:
     from wengert.run.compiled.program import PlanProgram
 
 _FIXED: Final = 1e-3  # seconds that making the programs of a cell takes, whatever it does,
 _EACH: Final = 0.75e-3  # and for each of its operations
-_FEWEST: Final = 3  # operations: a call of fewer takes as long by a program
+_FEWEST: Final = 3  # nodes: a call of fewer takes as long by a program
+_MOST_CELLS: Final = 4096  # of which the times of calls are known
 _MOST: Final = 200  # of more, making programs would stop a run for longer than one can overlook
 _MOST_BACK: Final = 16  # programs that send deltas; calls at which others arrive are left to the interpreter
 _COMPILER: Final = "wengert.run.compiled.compiler"
@@ -63,8 +64,9 @@ class CellPrograms(Item):
 
     def called(self, arguments: tuple[Value, ...]) -> tuple[Value, ...] | None:
         """Results of a call, and what it leaves for backward; None where the interpreter has to run it."""
+        x: Any  # of every type
         for x in arguments:
-            if is_host_array(x) and not x.flags.c_contiguous:
+            if x.__class__ is ARRAY_CLASS and not x.flags.c_contiguous:
                 return None
         program = self.forward
         buffers = program.take()
@@ -139,10 +141,12 @@ class CellRun(Call):
 class _Earning:
     """Seconds that the calls of a cell have taken so far, forward node by node, and that its programs would cost."""
 
-    __slots__ = ("price", "spent")
+    __slots__ = ("price", "spent", "template")
 
-    def __init__(self, price: float) -> None:
-        self.price = price
+    def __init__(self, template: Template, worth: float) -> None:
+        self.template = ref(template)
+        count = operations(template.nodes)
+        self.price = worth * (_FIXED + _EACH * count) if count <= _MOST else inf
         self.spent = 0.0
 
     def begin_again(self) -> None:
@@ -160,7 +164,7 @@ class CellLoops(Loops):
         self.inside = self
         self.goes_back = goes_back
         self._worth = worth
-        self._earning: WeakKeyDictionary[Template, _Earning] = WeakKeyDictionary()
+        self._earning: dict[int, _Earning] = {}  # by the identity of the template
         self._made: Cache[int, CellPrograms] = Cache()
         self._passing = CellLoops(worth, False) if goes_back else self
 
@@ -175,6 +179,8 @@ class CellLoops(Loops):
         backward(nodes, values, deltas, failures, self)
 
     def called(self, template: Template, arguments: tuple[Value, ...]) -> tuple[Value, Call | None] | None:
+        if len(template.nodes) < _FEWEST:
+            return None
         key = id(template)
         made = next(iter(self._made.of(key)), None)
         if made is None or made.template() is not template:
@@ -192,19 +198,24 @@ class CellLoops(Loops):
     def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
         begun = perf_counter()
         if self.goes_back:
-            done = forward(template.nodes, values, failed)
+            done = forward(template.nodes, values, failed, self)
         else:
-            done = passed(template.nodes, values, failed, template.ends, PASSING)
-        self._earning[template].spent += perf_counter() - begun
+            done = passed(template.nodes, values, failed, template.ends, self)
+        if len(template.nodes) >= _FEWEST:
+            self._of(template).spent += perf_counter() - begun
         return done
+
+    def _of(self, template: Template) -> _Earning:
+        found = self._earning.get(id(template))
+        if found is None or found.template() is not template:
+            if len(self._earning) >= _MOST_CELLS:
+                self._earning.clear()
+            found = self._earning[id(template)] = _Earning(template, self._worth)
+        return found
 
     def _earned(self, template: Template) -> CellPrograms | None:
         """The programs of a cell whose calls have paid for them; None if they have not, or there are none."""
-        earning = self._earning.get(template)
-        if earning is None:
-            count = operations(template.nodes)
-            price = self._worth * (_FIXED + _EACH * count) if _FEWEST <= count <= _MOST else inf
-            earning = self._earning[template] = _Earning(price)
+        earning = self._of(template)
         if earning.spent < earning.price:
             return None
         earning.begin_again()

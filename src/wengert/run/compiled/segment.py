@@ -26,7 +26,7 @@ from wengert.later import later
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.binder import matcher
 from wengert.run.compiled.cache import Cache, Item, RunCounts, grown
-from wengert.run.loops import Inside, Values, arguments_of
+from wengert.run.loops import Values, arguments_of, inside_of
 
 if TYPE_CHECKING:
     from wengert.run.compiled.program import PlanProgram
@@ -242,7 +242,7 @@ def _entered(
             inner[x] = _entered(x, template_of(signature), given, inner, computed)
         else:
             inner[x] = next(computed)
-    values[Inside(node)] = template, inner
+    values[inside_of(node)] = template, inner
     return inner[template.results[0]] if template.single else tuple(inner[x] for x in template.results)
 
 
