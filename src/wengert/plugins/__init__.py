@@ -14,6 +14,7 @@ from wengert.plugins.clip import ClipByGlobalNorm
 from wengert.plugins.decay import WeightDecay
 from wengert.plugins.factory import Factory
 from wengert.plugins.finite import FailOnNonFinite
+from wengert.plugins.hyperparameters import Hyperparameters
 from wengert.plugins.inject import inject, provide
 from wengert.plugins.l1 import L1Regularization
 from wengert.plugins.l2 import L2Regularization
@@ -37,6 +38,7 @@ __all__ = [
     "ClipByGlobalNorm",
     "Factory",
     "FailOnNonFinite",
+    "Hyperparameters",
     "L1Regularization",
     "L2Regularization",
     "LearningRate",

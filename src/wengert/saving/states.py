@@ -63,10 +63,14 @@ def check_state(weight: Weight, name: str, saved: Saved) -> None:
             "load(..., optimizer=False) for the data alone"
         )
     ours = all(part.__module__.startswith("wengert.") for part in _parts(weight))
-    cls = type(weight.optimizer)
+    cls, now = type(weight.optimizer), weight.optimizer.kept()  # which may have numbers of its settings
     for state, entry in saved.state.items():
         default = getattr(cls, state, None)
-        if callable(default) or isinstance(default, property) or (ours and not hasattr(cls, state)):
+        if (
+            callable(default)
+            or isinstance(default, property)
+            or (ours and not (hasattr(cls, state) or state in now))
+        ):
             raise Broken(f"the optimizer of {brief(name)}, {_chain(parts)}, has no state {brief(state)}")
         if ours and not _fits(entry, default, weight):
             raise Broken(
