@@ -193,3 +193,21 @@ def test_a_block_of_a_transformer(tmp_path: Path) -> None:
     module = Block()
     i = np.random.default_rng(1).integers(0, 9, (3, 5))
     same(tmp_path, module, model, lambda: model(i), lambda: module(torch.tensor(i)))
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_a_norm_that_is_called_twice_in_a_step(equal: bool) -> None:
+    """Two steps of the running statistics, as in PyTorch, where no call is before the other."""
+    rate, chance = 0.1, np.random.default_rng(0)
+    left, right = chance.normal(size=(2, 8, 3))
+    right = left[::-1].copy() if equal else right
+    theirs = torch.nn.BatchNorm1d(3, momentum=rate).double()
+    norm = nn.BatchNorm.make(SETTINGS, 3, rate=rate, dtype=np.float64)
+    for _ in range(40):
+        theirs(torch.tensor(left))
+        theirs(torch.tensor(right))
+        wg.mean(wg.square(norm(left, seed=0) - norm(right, seed=0))).train().run()
+    apart = rate / (4.0 - 2.0 * rate) * np.abs(left.mean(axis=0) - right.mean(axis=0))
+    found = np.abs(theirs.running_mean.numpy() - norm.mean.data)
+    assert (found <= apart + 1e-12).all()
+    assert equal or (found > 0.9 * apart).all()
