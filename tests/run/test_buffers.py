@@ -57,7 +57,7 @@ def test_no_derivative_goes_by_way_of_it(executor: wg.run.Sequential) -> None:
     (layer,) = wg.gradients(loss, (weight,)).layers
     np.testing.assert_allclose(layer.predict().run(executor), wanted, rtol=1e-12)
     with pytest.raises(NotDifferentiableError, match=r"<Buffer 'seen'.*has no derivative: it is a buffer"):
-        wg.gradients(loss, (seen,))  # type: ignore[misc] # what is refused
+        wg.gradients(loss, (seen,))  # type: ignore[arg-type] # what is refused
 
 
 @each
@@ -225,8 +225,9 @@ def test_what_is_no_update_is_refused_where_it_is_written() -> None:
         wg.update(wrong, weight)
     with pytest.raises(ShapeError, match=r"update: a value of shape \(5, 4\) for a buffer of \(4,\)"):
         wg.update(seen, X @ weight)
+    narrow: Any = np.zeros(4, np.float32)
     with pytest.raises(DTypeError, match="update: a value of float32 for a buffer of float64; use astype"):
-        wg.with_update(weight, seen, np.zeros(4, np.float32))  # type: ignore[arg-type] # what is refused
+        wg.with_update(weight, seen, narrow)
     for rate in (0.0, 1.5, float("nan"), "x"):
         given: Any = rate
         with pytest.raises(ArgumentError, match="update: the rate is a number above 0, and at most 1; got"):
@@ -257,5 +258,6 @@ def test_numbers_are_counted_and_bring_updates(executor: wg.run.Sequential) -> N
         wg.assign({count: np.array(float(step))}).run(executor)
         wg.with_update(small * small, seen, np.ones(4, np.float32), rate=0.5).train().run(executor)
         assert seen.data.tolist() == [(step + 1.0) / 2.0] * 4
+    narrow: Any = settings.buffer(np.zeros((), np.float32))
     with pytest.raises(DTypeError, match="a value of float64 for a buffer of float32"):
-        wg.with_update(number, settings.buffer(np.zeros((), np.float32)), number)  # type: ignore[misc] # as above
+        wg.with_update(number, narrow, number)
