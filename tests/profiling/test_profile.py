@@ -8,7 +8,7 @@ import inspect
 import logging
 import threading
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ import wengert as wg
 from tests.run.counting import Counted
 from wengert import run
 from wengert.control import Context, Steps, replace_executors
-from wengert.plugins import SGD, Logging
+from wengert.plugins import SGD, Backend, Logging, Plugin
 from wengert.profiling import Profile, Row, profile
 from wengert.run import Batched, Sequential
 
@@ -144,6 +144,33 @@ def test_runs_that_are_started_and_awaited_are_timed() -> None:
         asyncio.run(awaited())
     assert sum(row.forward.calls for row in p.rows if row.operation == "exp") == 2
     assert sum(row.update.calls for row in p.rows if row.operation == "update by SGD") == 2
+
+
+class Absolute(Plugin):
+    rules: ClassVar[dict[Any, Any]] = {wg.relu: lambda case, x: abs(x)}
+
+
+class Settings(Absolute, Backend, SGD): ...
+
+
+def test_rules_that_settings_bring_keep_their_meaning_and_have_their_rows() -> None:
+    v, w = (Settings(learning_rate=0.5).array_weight(np.array([-1.0, 2.0], np.float64)) for _ in range(2))
+
+    @wg.differentiable
+    async def twice(x: Any) -> wg.ArrayLayer[tuple[()], np.float64]:
+        seen = await wg.sum(wg.relu(x))
+        made: wg.ArrayLayer[tuple[()], np.float64] = wg.sum(wg.relu(x * 2.0)) * float(seen)
+        return made
+
+    for _ in range(3):
+        twice(v).train().run()
+    with profile() as p:
+        assert wg.relu(w).predict().run().tolist() == [1.0, 2.0]
+        for _ in range(3):
+            twice(w).train().run()
+    assert v.data.tobytes() == w.data.tobytes()
+    assert sum(row.forward.calls for row in p.rows if row.operation == "relu") == 7
+    assert sum(row.backward.calls for row in p.rows if row.operation == "relu") == 3
 
 
 def test_other_rules_keep_their_meaning() -> None:

@@ -40,8 +40,19 @@ class TimedLoops(loops.Loops):
     def __init__(self, record: ProfileRecord, usual: loops.Loops) -> None:
         self._record = record
         self._careful = isinstance(usual, Changed)
+        self._usual = usual
+        self._like: dict[loops.Loops, TimedLoops] = {}  # a run compares loops by identity
         self.meaning = usual.meaning  # type: ignore[method-assign] # the usual one's, without a call between
         self.inside = self
+
+    @property
+    def usual(self) -> loops.Loops:
+        """The loops that are timed."""
+        return self._usual
+
+    def like(self, other: loops.Loops) -> TimedLoops:
+        """Others, timed."""
+        return self._like.setdefault(other, TimedLoops(self._record, other))
 
     def forward(
         self,

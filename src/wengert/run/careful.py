@@ -107,20 +107,21 @@ def brought(usual: Loops, x: Expression) -> Loops:
 
     Raises ArgumentError where they differ: a run has one meaning.
     """
-    if not BROUGHT or (isinstance(usual, Changed) and not any(usual is loops for loops in BROUGHT.values())):
+    own = usual.usual
+    if not BROUGHT or (isinstance(own, Changed) and not any(own is loops for loops in BROUGHT.values())):
         return usual
     nodes, weights = below(x, ())
     sources = [y for node in nodes if node.signature.mode == EXTERNAL for y in node.operands]
     met = [*weights, *(y for y in sources if isinstance(y, Weight))]
     found = {w: BROUGHT[w.settings] for w in met if w.settings in BROUGHT}
-    first = usual if isinstance(usual, Changed) else next(iter(found.values()), None)
+    first = own if isinstance(own, Changed) else next(iter(found.values()), None)
     for w, loops in found.items():
         if first is not None and not loops.same(first):
             raise ArgumentError(
                 f"the settings of {w!r} bring other rules or arrays than those which this run has followed before; run "
                 "them apart, or give the run an executor, as in run.Sequential(rules=..., arrays=...)"
             )
-    return usual if first is None else first
+    return usual if first is None or first is own else usual.like(first)
 
 
 def _operation_of(public: object) -> Operation:

@@ -284,6 +284,15 @@ class Loops:
         """Deltas of what is below them."""
         backward(nodes, values, deltas, failures)
 
+    @property
+    def usual(self) -> Loops:
+        """The loops that compute, where these only stand around others."""
+        return self
+
+    def like(self, other: Loops) -> Loops:
+        """Loops that compute as others, and otherwise do what these do."""
+        return other
+
     def meaning(self, signature: Signature) -> Signature:
         """Replacement of a signature in these runs, where a node is computed with care."""
         return signature
