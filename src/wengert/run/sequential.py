@@ -47,6 +47,7 @@ from wengert.run.own import (
     private,
 )
 from wengert.run.tapes import OwnTape, given, handed_over, nowhere
+from wengert.site import user_position
 
 if TYPE_CHECKING:
     from wengert.run.compiled.plan import Bound
@@ -274,7 +275,8 @@ def _check_read(x: Expression, refs: Refs, read: Iterable[Expression]) -> None:
     unread = [*(refs.keys() - {*read})]
     if unread:
         raise ArgumentError(
-            f"{unread[0]!r} has data in `at`, and is not below {x!r}, which does not depend on it"
+            f"{unread[0]!r} has data in `at`, and is not below {x!r}, which does not depend on it\n"
+            f"  at {user_position()}"
         )
 
 

@@ -32,6 +32,7 @@ from wengert.saving.states import check_state, parts_of, state_of, with_state
 from wengert.site import user_position
 
 Path: TypeAlias = str | os.PathLike[str]
+_HINT: Final = "; write rename= for names, strict=False for a part"
 _WANTED: Final[dict[type, str]] = {int: "an int", str: "a str"}
 
 
@@ -251,9 +252,7 @@ def _check_fit(found: Fit, strict: bool, container: Container, layout: Layout | 
     """Broken if a file lacks, or has, what it should not; without `strict`, if nothing in it is of use."""
     foreign = container.manifest is None
     origin = "it has no manifest, so `wengert.saving.save` did not write it, and " if foreign else ""
-    hint = "; write rename= for names, strict=False for a part" + (
-        ", layout='pytorch' for a state_dict" if foreign and layout is None else ""
-    )
+    hint = _HINT + (", layout='pytorch' for a state_dict" if foreign and layout is None else "")
     try:
         if strict or not found.parts:
             check_differences(found.missing, found.unused, (), hint)
@@ -271,7 +270,7 @@ def _agree(manifest: Manifest, named: Mapping[str, Weight], optimizer: bool) -> 
         if manifest.weights[name].data != forms[name]
     ]
     missing, unexpected = named.keys() - manifest.weights.keys(), manifest.weights.keys() - named.keys()
-    check_differences(missing, unexpected, differ)
+    check_differences(missing, unexpected, differ, _HINT if missing or unexpected else "")
     for name in both if optimizer else ():
         check_state(named[name], name, manifest.weights[name])
 
