@@ -400,12 +400,12 @@ class Reach:
         return found
 
     def _count(self, order: Sequence[Node]) -> None:
-        for node in order[self._counted :]:
-            if node in self._times:
-                self._times[node] += 1
-            if node not in self._met:
-                self._met.add(node)
-                self._readers.update(node.operands[i] for i in node.signature.nodes)
+        found = Counter(order[self._counted :])
+        for node in self._times.keys() & found.keys():
+            self._times[node] += found[node]
+        for node in found.keys() - self._met:
+            self._readers.update(node.operands[i] for i in node.signature.nodes)
+        self._met |= found.keys()
         self._counted = len(order)
 
 
