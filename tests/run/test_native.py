@@ -216,6 +216,21 @@ def test_a_kill_while_compiling_leaves_no_half_library(own_cache: Path, tmp_path
     assert [path.suffix for path in own_cache.iterdir()] == [".so"]
 
 
+@needs_compiler
+def test_a_process_that_ends_while_it_compiles_says_nothing(own_cache: Path) -> None:
+    code = (
+        "import threading, time\n"
+        "from wengert.arrays.compilers import cache_folder, found_compiler\n"
+        "from wengert.run.compiled.native import COMPILING\n"
+        "COMPILING.begin(lambda: found_compiler().compiled('int x;', cache_folder()))\n"
+        "folder = cache_folder()\n"
+        "while not list(folder.iterdir()): time.sleep(0.001)"
+    )
+    command = [sys.executable, "-W", "error", "-X", "dev", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_an_error_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(CompilerError, match=r"^[^\n]*no-such-compiler[^\n]*$"):
         CCompiler("no-such-compiler", "1").compiled("int x;", tmp_path)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from time import time
 from typing import Any, Final
 
@@ -76,12 +76,15 @@ class CCompiler:
             return library
         try:
             _clear(folder)
-            with TemporaryDirectory(dir=folder, prefix=_MAKING) as place:
+            place = mkdtemp(dir=folder, prefix=_MAKING)  # a process that ends meanwhile leaves it to `_clear`
+            try:
                 source, made = Path(place, "loops.c"), Path(place, "loops.so")
                 source.write_text(text)
                 _called([self.path, *FLAGS, str(source), "-o", str(made), "-lm"])
                 made.chmod(0o600)
                 made.replace(library)  # in one step: another process finds the whole of it or nothing
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
         except OSError as error:
             raise CompilerError(f"no library of compiled loops could be written: {error}") from None
         return library
