@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from operator import itemgetter
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from weakref import ref
 
 from wengert.arrays import ARRAY_CLASS, Value
@@ -64,9 +64,9 @@ class CellPrograms(Item):
 
     def called(self, arguments: tuple[Value, ...]) -> tuple[Value, ...] | None:
         """Results of a call, and what it leaves for backward; None where the interpreter has to run it."""
-        x: Any  # of every type
         for x in arguments:
-            if x.__class__ is ARRAY_CLASS and not x.flags.c_contiguous:
+            cls: object = type(x)
+            if cls is ARRAY_CLASS and not x.flags.c_contiguous:
                 return None
         program = self.forward
         buffers = program.take()
