@@ -301,8 +301,8 @@ class LazyDelta:
 
     @staticmethod
     def _sharing(terms: list[Term], count: int, factor: float, rest: Value) -> LazyDelta:
-        made = LazyDelta((), factor, rest)
-        made._terms, made._count = terms, count
+        made = object.__new__(LazyDelta)
+        made._terms, made._count, made.factor, made.rest = terms, count, factor, rest
         return made
 
     def __add__(self, other: LazyDelta | Value) -> LazyDelta:
@@ -322,9 +322,9 @@ class LazyDelta:
             _check_replacements((first, *terms[:1]), rest)
         own = self._terms if self._count == len(self._terms) else self.terms
         own.extend(terms)
-        both = self.rest is not None and rest is not None
-        total = self.rest + rest if both else rest if self.rest is None else self.rest
-        return self._sharing(own, len(own), 1.0, total)
+        if self.rest is not None:
+            rest = self.rest if rest is None else self.rest + rest
+        return self._sharing(own, len(own), 1.0, rest)
 
 
 def _check_replacements(first: Sequence[Term | None], rest: Value) -> None:
