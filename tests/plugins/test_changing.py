@@ -147,6 +147,19 @@ def test_a_schedule_of_what_is_no_number_is_refused() -> None:
         Plain(learning_rate=0.1, schedules={"l2": lambda t: 0.1})
 
 
+@pytest.mark.parametrize(
+    ("schedules", "says"),
+    [
+        ([1], r"Plain: schedules is \[1\]; it has to be a dict from names to functions"),
+        ({"learning_rate": 3}, r"Plain: schedules is .*; it has to be a dict from names to functions"),
+        ({"learning_rate": lambda t: None}, r"Plain: learning_rate is None; it has to be a finite number"),
+    ],
+)
+def test_schedules_that_are_none_are_refused(schedules: Any, says: str) -> None:
+    with pytest.raises(PluginError, match=says):
+        Plain(learning_rate=0.1, schedules=schedules)
+
+
 def test_settings_without_the_plugin_stay_frozen() -> None:
     with pytest.raises(AttributeError, match="frozen"):
         SGD(learning_rate=0.1).learning_rate = 0.2  # type: ignore[misc] # as is refused

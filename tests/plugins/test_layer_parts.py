@@ -443,6 +443,13 @@ def test_any_class_is_a_part_and_is_checked_where_a_plugin_names_it() -> None:
             layer: ClassVar[type] = Wrong
 
 
+def test_slots_are_refused() -> None:
+    with pytest.raises(PluginError, match=r"Wrong.__slots__: a layer has slots of its own"):
+
+        class Wrong(LayerPart):
+            __slots__ = ("kept",)
+
+
 def test_a_failure_in_a_part_names_the_line_of_the_operation(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(LayerPart):
         @property

@@ -15,6 +15,7 @@ from wengert.arrays import Value, is_number
 from wengert.arrays.changes import Change, carry_out
 from wengert.control import Do
 from wengert.errors import PluginError
+from wengert.graph.operand import shown
 from wengert.graph.store import STORE
 from wengert.graph.weights import Weight
 from wengert.plugins.optimizer import Optimizer
@@ -76,9 +77,15 @@ class Hyperparameters(Plugin):
     def __post_init__(self) -> None:
         self._time = 0
         self._numbers = tuple(name for name in self._members if is_number(vars(self).get(name)))
+        given: object = self.schedules
+        if given is not None and not (isinstance(given, Mapping) and all(map(callable, given.values()))):
+            raise PluginError(
+                f"{type(self).__name__}: schedules is {shown(given)}; it has to be a dict from names to functions of "
+                f"the number of earlier commits, as in {{'learning_rate': lambda t: 0.1 / (1 + t)}}\n  at {user_position()}"
+            )
         self._known(self.schedules or {}, "schedules")
         self._next: dict[int, dict[str, float]] = {}  # of the next commit
-        vars(self).update(self._scheduled(0))
+        vars(self).update(self._checked(self._scheduled(0)))
 
     @property
     def time(self) -> int:

@@ -93,6 +93,11 @@ class LayerPart:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         check_part(cls, LayerPart, "layer")
+        if vars(cls).get("__slots__"):
+            raise PluginError(
+                f"{cls.__name__}.__slots__: a layer has slots of its own, and cannot have others; leave them out\n"
+                f"  at {user_position()}"
+            )
 
     if TYPE_CHECKING:  # of the class of the column, to the right of all parts
         settings: Any  # Any: a part fits every settings class that has it
