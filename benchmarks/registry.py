@@ -10,6 +10,7 @@ from typing import Final
 
 from benchmarks import (
     beside,
+    blocks,
     columns,
     directions,
     extended,
@@ -38,6 +39,7 @@ WORKLOADS: Final[dict[str, Workload]] = {
         trees.WORKLOADS,
         table_one.WORKLOADS,
         treebank.WORKLOADS,
+        blocks.WORKLOADS,
         directions.WORKLOADS,
     )
     for workload in several
