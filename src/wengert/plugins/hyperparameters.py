@@ -81,7 +81,8 @@ class Hyperparameters(Plugin):
         if given is not None and not (isinstance(given, Mapping) and all(map(callable, given.values()))):
             raise PluginError(
                 f"{type(self).__name__}: schedules is {shown(given)}; it has to be a dict from names to functions of "
-                f"the number of earlier commits, as in {{'learning_rate': lambda t: 0.1 / (1 + t)}}\n  at {user_position()}"
+                f"the number of earlier commits, as in {{'learning_rate': lambda t: 0.1 / (1 + t)}}\n"
+                f"  at {user_position()}"
             )
         self._known(self.schedules or {}, "schedules")
         self._next: dict[int, dict[str, float]] = {}  # of the next commit
