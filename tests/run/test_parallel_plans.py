@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from tests.run.drawn import network
 from tests.run.planned import eager, trained
 from wengert.plugins import SGD
 from wengert.run import Sequential
-from wengert.run.threads.autotune import ScheduledProgram, Terms
+from wengert.run.threads.autotune import Choice, ScheduledProgram, Terms
 
 SETTINGS: dict[str, Callable[[], Any]] = {  # Any: settings classes take different keywords
     "SGD": lambda: SGD(learning_rate=0.1),
@@ -146,3 +148,21 @@ class TestPlans:
         assert program.chosen is program._ways[0]
         steps(16)
         assert isinstance(program.chosen, ScheduledProgram)
+
+
+def test_threads_that_end_the_timing_at_once_divide_once() -> None:
+    choice, divided = Choice(FREE), list[list[float]]()
+
+    def divide(costs: list[float]) -> bool:
+        divided.append(costs)
+        return True
+
+    choice.timed([2.0, 1.0])
+    with ThreadPoolExecutor(2) as pool:
+        with choice._lock:  # both have seen that it is time
+            found = [pool.submit(choice.next, divide) for _ in range(2)]
+            sleep(0.1)
+        assert [way.result() for way in found] == [1, 1]
+    choice.timed([9.0, 9.0])
+    assert choice.next(divide) == 1
+    assert divided == [[2.0, 1.0]]
