@@ -148,6 +148,16 @@ def test_methods_and_operators_are_those_of_every_layer_above_a_weight_of_the_se
     assert not isinstance(wg.greater(w, 0.0), Squaring)  # a mask is no layer
 
 
+@pytest.mark.parametrize("settings", [Squared, Halving])
+def test_masks_and_indices_have_no_part(settings: type[LearningRate]) -> None:
+    v = settings(learning_rate=0.5).array_weight(np.array([1.0, 3.0], np.float64))
+    factor = 0.5 if settings is Halving else 1.0
+    for executor in EXECUTORS.values():
+        assert wg.argmax(v).predict().run(executor()) == 1
+        assert wg.take(v, wg.argmax(v)).predict().run(executor()) == 3.0 * factor
+        assert wg.where(wg.greater(v, 2.0), v, 0.0).predict().run(executor()).tolist() == [0.0, 3.0 * factor]
+
+
 def test_methods_cost_a_run_nothing() -> None:
     """What is run is what would be run without: the same signatures, so the same plans and launches."""
     w, u = Squared(learning_rate=0.5).double_weight(3.0), SGD(learning_rate=0.5).double_weight(3.0)

@@ -106,6 +106,9 @@ class LayerPart:
         def forward(self) -> Do[Tape[Any, Any]]: ...  # Any: parts fit layers of every column
 
 
+_NO_TAPE: Final = frozenset({Column.MASK, Column.INDEX})  # what is computed, and no layer
+
+
 class Stage(Enum):
     """The place of an expression about the `forward` of a part."""
 
@@ -150,7 +153,7 @@ class Layers:
     def layer_class(self, column: Column) -> type[Any]:  # Any: by the column
         """The class of the layers of a column; KeyError for one that makes none."""
         base = CLASSES[column]
-        if column is Column.MASK:
+        if column in _NO_TAPE:
             return base
         made: dict[tuple[type, bool], type] = vars(self.part).get("_with", {})
         key = (base, self.changes and self.stage is not Stage.COMPUTED)
@@ -164,7 +167,7 @@ class Layers:
 
     def layer_of(self, computed: Node) -> Node:
         """The layer for what an operation on expressions of this family computes."""
-        if computed.kind.column is Column.MASK:
+        if computed.kind.column in _NO_TAPE:
             return computed
         if not self.changes:
             return self._dressed(computed, self)
