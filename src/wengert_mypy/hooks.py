@@ -49,6 +49,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from wengert_mypy import blocks
 from wengert_mypy.advice import (
     EQUALITIES,
     LAZY_FUNCTIONS,
@@ -89,6 +90,7 @@ from wengert_mypy.names import (
     CUSTOM,
     DROPOUT,
     EXPRESSION,
+    FOLD,
     LAYER_PART,
     LIFT,
     LOSSES,
@@ -158,6 +160,8 @@ class WengertPlugin(Plugin):
             return partial(taken, known=self._is_operation)
         if fullname == REPLACE:
             return refilled
+        if fullname in blocks.FUNCTIONS:
+            return blocks.of_lambda
         symbol = self.lookup_fully_qualified(fullname)
         callee = type_of(symbol)
         if fullname in LOSSES:
@@ -177,6 +181,10 @@ class WengertPlugin(Plugin):
         info = self._class(class_name)
         if info is None:
             return None
+        if fullname.startswith(FOLD) and method in ("__rshift__", "__rrshift__"):
+            return partial(blocks.joining, self, turned=method == "__rrshift__")
+        if fullname == f"{FOLD}compiler.Compiler.create":
+            return partial(blocks.compiled, self)
         if method == "__call__" and info.has_base(CUSTOM):
             return partial(self._adapted, all_of=None, lifts=False, own=False)
         callee = type_of(info.get(method))
@@ -275,6 +283,8 @@ class WengertPlugin(Plugin):
         callee = self.lookup_fully_qualified(fullname)
         if callee is not None and isinstance(callee.node, TypeInfo) and callee.node.has_base(PLUGIN):
             return settings_made
+        if fullname.startswith(FOLD) and callee is not None and isinstance(callee.node, TypeInfo):
+            return partial(blocks.made, self)
         return self._if_computed(callee)
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
@@ -313,6 +323,8 @@ class WengertPlugin(Plugin):
             return completed
         if fullname in ROOTS:
             return partial(real, self)
+        if fullname.startswith(FOLD):
+            return blocks.method_hook(self, fullname.rpartition(".")[2])
         if fullname == "builtins.str.format":
             return checked_format
         class_name, _, method = fullname.rpartition(".")

@@ -40,6 +40,7 @@ REGISTER: Final = "wengert.graph.evidence.register"
 SPLIT: Final = "wengert.ops.joining.split"
 PLUGIN_ACTIVE: Final = "wengert.testing.plugin.plugin_active"
 
+FOLD: Final = "wengert.fold."
 FAMILIES: Final = "wengert.ops.families."
 NN: Final = "wengert.nn."
 PLUGINS: Final = "wengert.plugins."
