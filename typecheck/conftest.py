@@ -9,9 +9,10 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 collect_ignore = [
+    "block_bugs",
     "bugs",
     "right",
-]  # programs without cases: tests/test_bugs.py judges these, tests/test_right.py those
+]  # programs without cases: tests/fold/test_mistakes.py, test_bugs.py and test_right.py judge these
 if sys.version_info < (3, 12):
     collect_ignore.append("newer")  # its syntax is that of Python 3.12
 

@@ -29,7 +29,7 @@ from mypy.types import (
 
 from wengert_mypy.checker import accepts, as_base, asked, lambda_at
 from wengert_mypy.dimensions import Unknown, Writer, dim_of, shape_in
-from wengert_mypy.names import ARRAY_LAYER, ARRAY_OPERAND, FOLD, INTEGER_ARRAY
+from wengert_mypy.names import ARRAY_LAYER, ARRAY_OPERAND, FOLD, INDICES, INTEGER_ARRAY
 from wengert_shapes.algebra import ONE
 from wengert_shapes.rules import Misfit, Shape, Size, differ, text
 
@@ -120,9 +120,10 @@ class Blocks:
                 return declared
             names = found.arg_names
             if len(names) != len(given):
-                raise Misfit(
-                    f"its input is {shown(x)}, and a function of ({', '.join(map(str, names))}) {_NOT}"
-                )
+                takes = ", ".join(map(str, names))
+                missing = [f"missing a required argument: {name!r}" for name in names[len(given) :]]
+                why = (missing or ["too many positional arguments"])[0]
+                raise Misfit(f"its input is {shown(x)}, and a function of ({takes}) {_NOT}: {why}")
             return asked(self.api, found, None, given, self.where)
         function = held(block, "function")
         if isinstance(function, Instance) and as_base(function, BLOCK) is not None:
@@ -234,7 +235,9 @@ def tensor(t: Type) -> Instance | None:
 def get_integers(t: Type) -> bool:
     """Whether a type is that of an array of integers."""
     proper = get_proper_type(t)
-    return isinstance(proper, Instance) and proper.type.fullname == INTEGER_ARRAY
+    return isinstance(proper, Instance) and (
+        proper.type.fullname == INTEGER_ARRAY or proper.type.has_base(INDICES)
+    )
 
 
 def has_tensors(t: Type) -> bool:
@@ -336,7 +339,7 @@ def described(block: Type) -> str:
 
 def _data(blocks: Blocks, block: Instance, x: Type) -> Type:
     if kind(x) in ("tensor", "integers", "list", "nothing", "endless") and not _is_data(x):
-        raise Misfit(f"its input is {shown(x)}, and it takes data")
+        raise Misfit(f"what it reads is {shown(x)}, but the input of {described(block)} is object")
     blocks.declared(block, x)
     return blocks.result(block)
 
@@ -531,6 +534,13 @@ def _stack(blocks: Blocks, block: Instance, x: Type) -> Type:
     return blocks.result(block) if known is None else blocks.layer((None, *known), item)
 
 
+def _unstack(blocks: Blocks, block: Instance, x: Type) -> Type:
+    known = shape(x)
+    if kind(x) in ("list", "tuple", "nothing", "endless") or (known is not None and not known):
+        raise Misfit(f"its input is {shown(x)}; it takes a tensor with an axis to go along")
+    return blocks.result(block) if known is None else blocks.list(blocks.layer(known[1:], x))
+
+
 def _length(blocks: Blocks, block: Instance, x: Type) -> Type:
     blocks.element(x)
     return blocks.result(block)
@@ -667,6 +677,7 @@ RULES: Final[Mapping[str, Rule]] = {
         "tensors.FromTensor": _constant,
         "tensors.Zeros": _constant,
         "tensors.Stack": _stack,
+        "tensors.Unstack": _unstack,
         "sequences._Arithmetic": _reduced,
         "sequences.Reduce": _reduce,
         "sequences.Map": _map,

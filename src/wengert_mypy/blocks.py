@@ -15,6 +15,7 @@ from mypy import errorcodes
 from mypy.errorcodes import ErrorCode
 from mypy.nodes import (
     ARG_POS,
+    CallExpr,
     DictExpr,
     Expression,
     FloatExpr,
@@ -528,7 +529,8 @@ def applied(plugin: Plugin, ctx: MethodContext) -> Type:
 
 def compiled(plugin: Plugin, ctx: MethodSigContext) -> FunctionLike:
     """The signature of `Compiler.create` for a block; lists and objects have no batch."""
-    given = ctx.args[0][0] if ctx.args and len(ctx.args[0]) == 1 else None
+    stated = isinstance(ctx.context, CallExpr) and "lists" in ctx.context.arg_names
+    given = ctx.args[0][0] if ctx.args and len(ctx.args[0]) == 1 and not stated else None
     root = None if given is None else Reading(plugin, ctx).block(given)
     if root is None:
         return ctx.default_signature
@@ -537,11 +539,12 @@ def compiled(plugin: Plugin, ctx: MethodSigContext) -> FunctionLike:
         data = ctx.api.named_generic_type("builtins.object", [])
         made = rules.applied(root, _NO_TYPE if _closed(root) else data)
         if _unbatched(made):
-            raise Misfit(f"its output is {shown(made)}, which has objects or lists in it")
+            advice = "; td.Compiler.create(block, lists=True) takes lists" * (not _has_objects(made))
+            raise Misfit(f"its output is {shown(made)}, which has objects or lists in it{advice}")
     except Misfit as error:
         text, _ = _told(root, error)
         failed(ctx.api, text, ctx.context, errorcodes.ARG_TYPE)
-        return changed(ctx.default_signature, arg_types=[_NO_TYPE])
+        return changed(ctx.default_signature, arg_types=[_NO_TYPE, *ctx.default_signature.arg_types[1:]])
     except Unknown:
         return ctx.default_signature
     return ctx.default_signature
@@ -553,6 +556,15 @@ def _unbatched(t: Type) -> bool:
     if isinstance(proper, TupleType):
         return any(map(_unbatched, proper.items))
     return kind(proper) in ("list", "endless", "object") and not isinstance(proper, AnyType | TypeVarType)
+
+
+def _has_objects(t: Type) -> bool:
+    proper = get_proper_type(t)
+    if isinstance(proper, TupleType):
+        return any(map(_has_objects, proper.items))
+    if isinstance(proper, Instance) and kind(proper) == "list":
+        return _has_objects(proper.args[0])
+    return kind(proper) in ("object", "endless")
 
 
 def evaluated(ctx: MethodContext) -> Type:

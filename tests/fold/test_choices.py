@@ -71,7 +71,7 @@ def test_a_tensor_becomes_a_list_again(executor: Any) -> None:
         [3, 4],
     ]
     with pytest.raises(BlockError, match=r"its input is float32 \(\); it takes a tensor with an axis"):
-        (td.Scalar() >> td.Unstack()).eval(1)
+        (td.Scalar() >> td.Unstack()).eval(1)  # type: ignore[operator]  # mypy refuses it too
     loom: Any = td.Compiler.create(sums >> td.Sum())
     with pytest.raises(BlockError, match="how many elements it gives is not known"):
         loom.build_loom_inputs(EXAMPLES)
