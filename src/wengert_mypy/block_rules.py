@@ -1,7 +1,7 @@
 """Blocks of `wengert.fold` as mypy sees them: what each gives for an input, by the rules and in the words of the run.
 
-Knows: that the type of a block carries the arguments that made it, under names that no program has; for each block of
-the library what it gives; how a function or an operation is asked what it gives for layers of other shapes.
+Knows: for each block of the library what it gives; how a function or an operation is asked what it gives for layers of
+other shapes.
 Refuses to know: where mypy asks, and what is done with an answer.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from mypy.nodes import ARG_POS, CallExpr, Context, NameExpr, TypeInfo
+from mypy.nodes import CallExpr, Context, NameExpr, TypeInfo
 from mypy.plugin import CheckerPluginInterface, Plugin
 from mypy.types import (
     AnyType,
@@ -23,19 +23,35 @@ from mypy.types import (
     Type,
     TypeOfAny,
     TypeVarType,
-    UnionType,
     get_proper_type,
 )
 
+from wengert_mypy.block_types import (
+    BLOCK,
+    ENDLESS,
+    arity,
+    described,
+    get_integers,
+    has_tensors,
+    held,
+    is_data,
+    kind,
+    number,
+    reads_nothing,
+    shape,
+    shown,
+    size,
+    tensor,
+    terminals,
+    unsure,
+    word,
+)
 from wengert_mypy.checker import accepts, as_base, asked, lambda_at
-from wengert_mypy.dimensions import Unknown, Writer, dim_of, shape_in
-from wengert_mypy.names import ARRAY_LAYER, ARRAY_OPERAND, FOLD, INDICES, INTEGER_ARRAY
+from wengert_mypy.dimensions import Unknown, Writer
+from wengert_mypy.names import ARRAY_LAYER, FOLD, INTEGER_ARRAY
 from wengert_shapes.algebra import ONE
 from wengert_shapes.rules import Misfit, Shape, Size, differ, text
 
-BLOCK: Final = f"{FOLD}block.Block"
-_KEPT: Final = "td:"  # before the names of arguments: no attribute of a program is called so
-_ENDLESS: Final = "itertools.repeat"
 _NO_TYPE: Final = AnyType(TypeOfAny.special_form)
 
 
@@ -164,7 +180,7 @@ class Blocks:
             return t.items[0] if t.items else _NO_TYPE
         if isinstance(t, Instance) and t.type.fullname == "builtins.list":
             return t.args[0]
-        if isinstance(t, Instance) and t.type.fullname == _ENDLESS:
+        if isinstance(t, Instance) and t.type.fullname == ENDLESS:
             if not endless:
                 raise Misfit(f"{what} is endless; it takes a list")
             return t.args[0]
@@ -202,156 +218,11 @@ class Blocks:
 _NOT: Final = "does not take that"
 
 
-def held(block: Instance, name: str) -> Type | None:
-    """An argument that made a block."""
-    found = block.extra_attrs.attrs.get(_KEPT + name) if block.extra_attrs else None
-    return None if found is None else get_proper_type(found)
-
-
-def holding(block: Instance, parts: Mapping[str, Type | None]) -> Instance:
-    """The type of a block with arguments that made it."""
-    for name, t in parts.items():
-        if t is not None:
-            block = block.copy_with_extra_attr(_KEPT + name, t)
-    return block
-
-
-def word(t: Type | None) -> str | None:
-    """The text of a literal type."""
-    return t.value if isinstance(t, LiteralType) and isinstance(t.value, str) else None
-
-
-def number(t: Type | None) -> int | None:
-    """The number that a literal type says."""
-    return t.value if isinstance(t, LiteralType) and type(t.value) is int else None
-
-
-def tensor(t: Type) -> Instance | None:
-    """The type of an array expression as its base class."""
-    proper = get_proper_type(t)
-    return as_base(proper, ARRAY_OPERAND) if isinstance(proper, Instance) else None
-
-
-def get_integers(t: Type) -> bool:
-    """Whether a type is that of an array of integers."""
-    proper = get_proper_type(t)
-    return isinstance(proper, Instance) and (
-        proper.type.fullname == INTEGER_ARRAY or proper.type.has_base(INDICES)
-    )
-
-
-def has_tensors(t: Type) -> bool:
-    """Whether a type has tensors in it alone; recursive over a type, which a person has written."""
-    proper = get_proper_type(t)
-    if isinstance(proper, TupleType):
-        return all(map(has_tensors, proper.items))
-    return tensor(proper) is not None or get_integers(proper)
-
-
-def unsure(t: Type) -> bool:
-    """Whether nothing is known of a type that could be compared."""
-    proper = get_proper_type(t)
-    return isinstance(proper, AnyType | TypeVarType | UnionType)
-
-
-def shape(t: Type) -> Shape | None:
-    """The shape of a tensor, None where it is not known."""
-    base = tensor(t)
-    try:
-        return None if base is None else shape_in(base.args[0])
-    except Unknown:
-        return None
-
-
-def kind(t: Type) -> str:
-    """What a type is to blocks, as the run says it."""
-    proper = get_proper_type(t)
-    if isinstance(proper, NoneType):
-        return "nothing"
-    if tensor(proper) is not None:
-        return "tensor"
-    if get_integers(proper):
-        return "integers"
-    if isinstance(proper, TupleType):
-        return "tuple"
-    if isinstance(proper, Instance) and proper.type.fullname == "builtins.list":
-        return "list"
-    if isinstance(proper, Instance) and proper.type.fullname == _ENDLESS:
-        return "endless"
-    return "object"
-
-
-_DTYPES: Final = {"_32Bit": "float32", "_64Bit": "float64", "_16Bit": "float16", "float64": "float64"}
-
-
-def shown(t: Type) -> str:
-    """A type in the words of the run."""
-    proper = get_proper_type(t)
-    if unsure(proper):
-        return "?"
-    base = tensor(proper)
-    if base is not None:
-        known = shape(base)
-        element = get_proper_type(base.args[1])
-        inner = (
-            get_proper_type(element.args[0]) if isinstance(element, Instance) and element.args else element
-        )
-        name = inner.type.name if isinstance(inner, Instance) else ""
-        return f"{_DTYPES.get(name, 'float')} {'(...)' if known is None else text(known)}"
-    if isinstance(proper, TupleType):
-        inside = ", ".join(map(shown, proper.items))
-        return f"({inside},)" if len(proper.items) == 1 else f"({inside})"
-    if isinstance(proper, Instance) and kind(proper) in ("list", "endless"):
-        return f"{'list of' if kind(proper) == 'list' else 'endless'} {shown(proper.args[0])}"
-    return kind(proper)
-
-
-def arity(function: Type) -> int | None:
-    """How many arguments a function takes by place, None where they may be several numbers."""
-    callee = get_proper_type(function)
-    if isinstance(callee, Instance):
-        method = callee.type.get("__call__")
-        found = None if method is None or method.type is None else get_proper_type(method.type)
-        counts = (
-            {arity(item) for item in found.items}
-            if isinstance(found, Overloaded)
-            else {arity(found)}
-            if found
-            else set()
-        )
-        return None if len(counts) != 1 or None in counts else (counts.pop() or 1) - 1
-    if isinstance(callee, Overloaded):
-        several = {arity(item) for item in callee.items}
-        return several.pop() if len(several) == 1 else None
-    if not isinstance(callee, CallableType) or callee.is_var_arg or callee.is_kw_arg:
-        return None
-    return sum(k == ARG_POS for k in callee.arg_kinds)
-
-
-def described(block: Type) -> str:
-    """A block as messages name it."""
-    b = get_proper_type(block)
-    if not isinstance(b, Instance):
-        return "a block"
-    chain = held(b, "chain")
-    return described(chain.items[-1]) if isinstance(chain, TupleType) else f"<td.{b.type.name}>"
-
-
 def _data(blocks: Blocks, block: Instance, x: Type) -> Type:
-    if kind(x) in ("tensor", "integers", "list", "nothing", "endless") and not _is_data(x):
+    if kind(x) in ("tensor", "integers", "list", "nothing", "endless") and not is_data(x):
         raise Misfit(f"what it reads is {shown(x)}, but the input of {described(block)} is object")
     blocks.declared(block, x)
     return blocks.result(block)
-
-
-def _is_data(x: Type) -> bool:
-    """Whether a list has data in it."""
-    proper = get_proper_type(x)
-    if isinstance(proper, Instance) and kind(proper) in ("list", "endless"):
-        return _is_data(proper.args[0])
-    if isinstance(proper, TupleType):
-        return all(map(_is_data, proper.items))
-    return kind(proper) == "object"
 
 
 def _fc(blocks: Blocks, block: Instance, x: Type) -> Type:
@@ -362,11 +233,6 @@ def _fc(blocks: Blocks, block: Instance, x: Type) -> Type:
         raise Misfit(f"its input is {shown(x)}, which is no tensor")
     made: Shape = (size(held(block, "num_units")),)
     return blocks.layer(made, x if tensor(x) is not None else blocks.result(block))
-
-
-def size(t: Type | None) -> Size:
-    """The size that an argument states."""
-    return None if t is None else dim_of(t)
 
 
 def _embedding(blocks: Blocks, block: Instance, x: Type) -> Type:
@@ -429,14 +295,6 @@ def _at_least_vector(t: Type) -> Shape | None:
     return known if known is None or known else (ONE,)
 
 
-def terminals(x: Type) -> list[Type]:
-    """The parts of nested tuples."""
-    proper = get_proper_type(x)
-    return (
-        [t for item in proper.items for t in terminals(item)] if isinstance(proper, TupleType) else [proper]
-    )
-
-
 def _reduced(blocks: Blocks, block: Instance, x: Type) -> Type:
     """Sum, Min, Max and Mean."""
     item = blocks.element(x)
@@ -469,7 +327,7 @@ def _map(blocks: Blocks, block: Instance, x: Type) -> Type:
         return blocks.result(block)
     made = blocks.applied(part, item)
     proper = get_proper_type(x)
-    if isinstance(proper, Instance) and proper.type.fullname == _ENDLESS:
+    if isinstance(proper, Instance) and proper.type.fullname == ENDLESS:
         return Instance(proper.type, [made])
     return blocks.list(made)
 
@@ -547,7 +405,7 @@ def _length(blocks: Blocks, block: Instance, x: Type) -> Type:
 
 
 def _broadcast(blocks: Blocks, block: Instance, x: Type) -> Type:
-    return Instance(blocks.info(_ENDLESS), [x])
+    return Instance(blocks.info(ENDLESS), [x])
 
 
 def _get_item(blocks: Blocks, block: Instance, x: Type) -> Type:
@@ -562,14 +420,14 @@ def _get_item(blocks: Blocks, block: Instance, x: Type) -> Type:
     if kind(x) == "list" and isinstance(x, Instance) and (type(value) is int or key is None):
         return x.args[0] if key is not None else blocks.result(block)
     refused = kind(x) in ("tensor", "integers", "nothing", "endless")
-    if refused or (isinstance(value, str) and kind(x) in ("tuple", "list") and not _is_data(x)):
+    if refused or (isinstance(value, str) and kind(x) in ("tuple", "list") and not is_data(x)):
         told = "a slice" if block.type.name == "Slice" else repr(value) if value is not None else "a key"
         raise Misfit(f"its input is {shown(x)}, of which {told} takes nothing")
     return blocks.result(block)
 
 
 def _nth(blocks: Blocks, block: Instance, x: Type) -> Type:
-    if kind(x) in ("tensor", "integers", "nothing", "endless") or (kind(x) == "list" and not _is_data(x)):
+    if kind(x) in ("tensor", "integers", "nothing", "endless") or (kind(x) == "list" and not is_data(x)):
         raise Misfit(f"its input is {shown(x)}; it takes a list and a place")
     if not isinstance(x, TupleType) or len(x.items) != 2:
         return blocks.result(block)
@@ -590,12 +448,6 @@ def _constant(blocks: Blocks, block: Instance, x: Type) -> Type:
     return blocks.result(block)
 
 
-def reads_nothing(block: Type) -> bool:
-    """Whether a block is a constant, which may stand wherever anything is read."""
-    b = get_proper_type(block)
-    return isinstance(b, Instance) and b.type.name in ("FromTensor", "Zeros")
-
-
 def _fed(blocks: Blocks, block: Type, x: Type) -> Type:
     return blocks.applied(block, NoneType() if reads_nothing(block) else x)
 
@@ -611,10 +463,10 @@ def _record(blocks: Blocks, block: Instance, x: Type) -> Type:
     parts, ordered = held(block, "children"), held(block, "ordered") is not None
     if not isinstance(parts, TupleType):
         return blocks.result(block)
-    if kind(x) in ("tensor", "integers", "endless") or (kind(x) == "list" and not _is_data(x)):
+    if kind(x) in ("tensor", "integers", "endless") or (kind(x) == "list" and not is_data(x)):
         raise Misfit(f"its input is {shown(x)}; it takes data, or a tuple")
     sources: list[Type] = [_NO_TYPE] * len(parts.items)
-    if isinstance(x, TupleType) and not _is_data(x):
+    if isinstance(x, TupleType) and not is_data(x):
         if not ordered:
             advice = "a dict has no order: give a tuple of blocks, or an OrderedDict"
             raise Misfit(f"its input is {shown(x)}, and {advice}")

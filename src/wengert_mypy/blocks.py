@@ -45,9 +45,9 @@ from mypy.types import (
 )
 
 from wengert_mypy.arithmetic import dim_at
-from wengert_mypy.block_rules import (
+from wengert_mypy.block_rules import Blocks
+from wengert_mypy.block_types import (
     BLOCK,
-    Blocks,
     arity,
     described,
     get_integers,
