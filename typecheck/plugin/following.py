@@ -16,9 +16,6 @@ def case_chains() -> None:
     net = td.FC(4) >> td.FC(3)
     assert_type((td.Vector(2) >> net).build([1, 2]), V3)
     assert_type(td.Scalar("int64") >> td.Embedding(10, 3), td.Block[SupportsFloat, V3])
-    assert_type(
-        (td.Scalar("float64"), td.Scalar("float64")) >> td.Sum() >> td.Identity(), td.Block[Any, Any]
-    )  # E
 
 
 def case_parts() -> None:
