@@ -56,7 +56,7 @@ _NO_TYPE: Final = AnyType(TypeOfAny.special_form)
 
 
 class Blocks:
-    """What blocks give, for one question of mypy."""
+    """The outputs of blocks, for one question of mypy."""
 
     def __init__(self, plugin: Plugin, api: CheckerPluginInterface, where: Context) -> None:
         self.plugin, self.api, self.where = plugin, api, where
@@ -98,7 +98,7 @@ class Blocks:
     # what a block gives
 
     def applied(self, block: Type, x: Type) -> Type:
-        """What a block gives for an input; Misfit where it takes none such, Unknown where nothing is known."""
+        """Output of a block for an input; Misfit where it takes none such, Unknown where nothing is known."""
         b = get_proper_type(block)
         if not isinstance(b, Instance) or as_base(b, BLOCK) is None:
             raise Unknown
@@ -111,14 +111,14 @@ class Blocks:
         return self.declared(b, x) if rule is None else rule(self, b, get_proper_type(x))
 
     def declared(self, block: Instance, x: Type) -> Type:
-        """What a block of which only the types are known gives; mypy has its own words where they do not fit."""
+        """Output of a block of which only the types are known; mypy has its own words where they do not fit."""
         base = as_base(block, BLOCK)
         if base is None or not accepts(base.args[0], x):
             raise Unknown
         return base.args[1]
 
     def called(self, block: Instance, x: Type) -> Type:
-        """What the function of a block gives."""
+        """Output of the function of a block."""
         given = x.items if isinstance(x, TupleType) else [x]
         declared = self.result(block)
         if isinstance(x, AnyType) or held(block, "batched") is not None:
@@ -279,7 +279,7 @@ def _concat(blocks: Blocks, block: Instance, x: Type) -> Type:
 def _unlike(
     blocks: Blocks, a: Type, b: Type, first: Shape | None, own: Shape | None, axis: int | None
 ) -> str | None:
-    """What differs of two parts that cannot be joined."""
+    """The difference between two parts that cannot be joined."""
     if not blocks.same(blocks.layer(None, a), blocks.layer(None, b)) or get_integers(a) != get_integers(b):
         return "dtypes"
     if first is None or own is None:

@@ -103,7 +103,7 @@ def shape(t: Type) -> Shape | None:
 
 
 def kind(t: Type) -> str:
-    """What a type is to blocks, as the run says it."""
+    """Kind of a type to blocks, as the run says it."""
     proper = get_proper_type(t)
     if isinstance(proper, NoneType):
         return "nothing"

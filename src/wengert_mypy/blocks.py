@@ -187,7 +187,7 @@ class Reading:
     # arguments
 
     def arguments(self) -> Iterator[tuple[str | None, Expression]]:
-        """What is given, with the names of the parameters."""
+        """Arguments with the names of their parameters."""
         for name, given in zip(
             self.ctx.callee_arg_names if not isinstance(self.ctx, MethodSigContext) else [],
             self.ctx.args,
@@ -467,7 +467,10 @@ def joining(plugin: Plugin, ctx: MethodSigContext, turned: bool) -> FunctionLike
         return signature  # the first of several takes whatever is known
     reading = Reading(plugin, ctx)
     written = ctx.context.left if turned and isinstance(ctx.context, OpExpr) else ctx.args[0][0]
-    receiver, other = reading.of_type(ctx.type), reading.block(written)
+    literal = isinstance(written, DictExpr | TupleExpr | ListExpr)
+    # by itself: what stands on the left may have made another type of it
+    other = reading.block(written) if literal else reading.of_type(ctx.api.get_expression_type(written))
+    receiver = reading.of_type(ctx.type)
     if receiver is None or other is None:
         return signature
     left, right = (other, receiver) if turned else (receiver, other)
@@ -585,7 +588,7 @@ Hook: TypeAlias = Callable[..., Type]
 
 
 def method_hook(plugin: Plugin, name: str) -> Hook | None:
-    """Who answers for the result of a method of blocks."""
+    """The answer for the result of a method of blocks."""
     if name == "__call__":
         return partial(applied, plugin)
     return evaluated if name in ("eval", "build") else None

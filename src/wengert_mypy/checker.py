@@ -14,6 +14,7 @@ from typing import Any, Final
 from mypy.checker import TypeChecker
 from mypy.erasetype import erase_typevars
 from mypy.errorcodes import ErrorCode
+from mypy.errors import ErrorWatcher
 from mypy.expandtype import expand_type, expand_type_by_instance, freshen_function_type_vars
 from mypy.infer import infer_function_type_arguments
 from mypy.maptype import map_instance_to_supertype
@@ -168,7 +169,7 @@ def outright(api: CheckerPluginInterface, where: Context) -> Iterator[None]:
     Held back as mypy holds such an error, it would leave Any for the result, and strict settings a second error.
     """
     assert isinstance(api, TypeChecker), "mypy has one checker"
-    held = api.msg.errors._watchers
+    held = _watchers(api)
     if not isinstance(where, OpExpr | OperatorAssignmentStmt) or not held:
         yield
         return
@@ -182,12 +183,18 @@ def outright(api: CheckerPluginInterface, where: Context) -> Iterator[None]:
 def failed(api: CheckerPluginInterface, text: str, where: Context, code: ErrorCode) -> None:
     """Report an error at once, whichever of several signatures mypy tries."""
     assert isinstance(api, TypeChecker), "mypy has one checker"
-    held = api.msg.errors._watchers[:]
-    api.msg.errors._watchers.clear()
+    watchers = _watchers(api)
+    held = watchers[:]
+    watchers.clear()
     try:
         api.fail(text, where, code=code)
     finally:
-        api.msg.errors._watchers[:] = held
+        watchers[:] = held
+
+
+def _watchers(api: TypeChecker) -> list[ErrorWatcher]:
+    """The watchers that hold errors back, the innermost last."""
+    return api.msg.errors._watchers
 
 
 def stored(api: CheckerPluginInterface, x: Expression) -> Type:
@@ -203,7 +210,7 @@ def asked(
     given: Sequence[Type],
     where: Context,
 ) -> Type:
-    """What a function gives for arguments of these types; Misfit with the text of mypy's first error."""
+    """Result of a function for arguments of these types; Misfit with the text of mypy's first error."""
     assert isinstance(api, TypeChecker), "mypy has one checker"
     kinds, names = [ARG_POS] * len(given), [None] * len(given)
     result: Type
