@@ -159,3 +159,11 @@ def case_products(
     assert_type(wg.jvp(loss, (w, d), (v, 1.0)).run(), tuple[float, float])
     wg.hessian_product(loss, w)  # E[call-overload]: matches argument types
     wg.hessian_product(loss, w, "v")  # E: matches argument types
+
+
+def case_of_a_metric(
+    seen: wg.run.Values[Pair], both: wg.run.Values[Scores]
+) -> None:  # as an annotation has it
+    assert_type(seen.error, float)
+    assert_type(both.scores, Host23)
+    print(seen.wrong)  # E[attr-defined]: "Pair" has no attribute "wrong"
