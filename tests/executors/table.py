@@ -381,7 +381,7 @@ def elements_taken(w: Weights) -> Graph:
         along = wg.take_along_axis(a, s.labels(3, 4, 1), axis=1)
         sums = wg.segment_sum(a, s.labels(5, 4), num_segments=5)
         best, (top, places) = wg.argmax(a, axis=0), wg.top_k(a * a, 2, axis=0)
-        chosen = wg.take(a, best, axis=0) * wg.astype(places, np.float32)[0], top
+        chosen = wg.take(a, best, axis=0) * wg.astype(places, w.dtype)[0], top
         loss = wg.cross_entropy(a, wg.argmax(a, axis=1))
         taken = wg.take(a, s.labels(4, 5), axis=0), wg.take(a * 2.0, s.labels(3, 2), axis=1)
         return *chosen, loss, *taken, along, sums
