@@ -21,9 +21,7 @@ def case_keywords_of_other_libraries() -> None:
     wg.sum(x, dim=1)  # E[call-arg]: ^sum: the keyword is `axis`, not `dim`$
     wg.softmax(x, dim=1)  # E[call-arg]: ^softmax: the keyword is `axis`, not `dim`$
     wg.max(x, axis=1, keepdim=True)  # E[call-arg]: ^max: the keyword is `keepdims`, not `keepdim`$
-    wg.sum(
-        x, dim=1, keepdim=True
-    )  # E[call-arg]: ^sum: the keyword is `axis`, not `dim` and `keepdims`, not `keepdim`$
+    wg.sum(x, dim=1, keepdim=True)  # E[call-arg]: ^sum: the keyword is `axis`, not `dim` and `keepdims`, not
     wg.concat([x, x], dim=1)  # E[call-arg]: ^concat: the keyword is `axis`, not `dim`$
     wg.permute_dims(x, dims=(1, 0))  # E[call-arg]: ^permute_dims: the keyword is `axes`, not `dims`$
 
