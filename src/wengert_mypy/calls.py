@@ -35,7 +35,7 @@ from wengert_mypy.dimensions import (
     shape_of,
     shape_variable,
 )
-from wengert_mypy.names import NUMPY_SCALAR
+from wengert_mypy.names import INDICES, NUMPY_SCALAR
 from wengert_shapes.index import At, Cut, Gather, New, Part, Rest
 from wengert_shapes.rules import Shape, broadcast
 
@@ -300,6 +300,8 @@ def gathered(api: CheckerPluginInterface, x: Expression) -> Gather:
     proper = get_proper_type(t)
     if is_number(t) or (isinstance(proper, Instance) and proper.type.has_base(NUMPY_SCALAR)):
         return Gather(())
+    if isinstance(proper, Instance) and proper.type.has_base(INDICES):
+        return Gather(_shape_or_none(proper))
     return Gather(rank_of_array(t))
 
 
