@@ -303,6 +303,10 @@ class Pool(Generic[E]):
         return list(self._processes.map(_wired, examples, chunksize=batch_size))
 
 
+def _compiled(root: Block[E, Any]) -> Compiler[E, Any]:  # Any: what its columns are
+    return Compiler(root, plan(root, OBJECT))
+
+
 def _begin(root: bytes) -> None:
     _writer[:] = [Writer(pickle.loads(root))]  # what the parent has sent
 
@@ -360,6 +364,9 @@ class Compiler(Generic[E, O]):
     def __init__(self, root: Block[E, Any], compiled: BlockPlan) -> None:
         self._root, self._plan = root, compiled
         self._writer: Writer | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _compiled, (self._root,)  # a plan is code that has been written for it
 
     @overload
     @classmethod

@@ -226,7 +226,8 @@ class Function(Written[K, Q]):
             raise self.error("it takes a function of layers")
         self._layer = function if isinstance(function, Layer) else None
         self._function = partial(_of_one, function, self.fault) if batched else function
-        self._cell = self.cell(self._function)
+        if self._layer is None:
+            self._cell = self.cell(self._function)
         self._traced: dict[ResultType, ResultType] = {}
         self.settled()
 

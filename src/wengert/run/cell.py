@@ -32,7 +32,7 @@ from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
 from wengert.graph.products import Rebuild, fields_of, is_product, leaves_of, parts_of
 from wengert.graph.template import PART, CellSignature, Template, traced
 from wengert.program.text import function_of
-from wengert.site import OURS, user_frame, user_position
+from wengert.site import OURS, position, user_frame, user_position
 
 # -- arguments --------------------------------------------------------------------------------------
 
@@ -77,6 +77,9 @@ class Templates:
         self.function = function
         self.operation = Operation(name, None, function.__module__, listed=False)
         self._made: dict[object, CellSignature] = {}
+
+    def __getstate__(self) -> dict[str, Any]:  # Any: as in `Cell`
+        return {**self.__dict__, "_made": {}}  # a copy traces anew
 
     def signature(self, kinds: tuple[Kind, ...], form: object, filled: Rebuild) -> CellSignature:
         """For operands of these kinds, in a call of this form; `filled` makes its arguments of them.
@@ -522,8 +525,18 @@ class Cell(Generic[P, R]):
         method.owner = owner
         return method
 
+    def __reduce_ex__(self, protocol: Any, /) -> Any:  # Any: what `object` declares
+        """By name, as a function: that of its module finds the cell. Of `__main__` another process has its own."""
+        name = getattr(self, "__qualname__", "")
+        found: object = None if self.__module__ == "__main__" else sys.modules.get(self.__module__)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        return name if found is self else super().__reduce_ex__(protocol)
+
     def __getstate__(self) -> dict[str, Any]:  # Any: whatever a function has as attributes
-        return {**self.__dict__, "_methods": {}, "_forms": {}, "_call": unmet, "_makes": {}, "scanned": None}
+        at = self.at and (position(*self.at), 0)  # code is not pickled, and a site is only shown
+        caches = {"_methods": {}, "_forms": {}, "_call": unmet, "_makes": {}, "scanned": None}
+        return {**self.__dict__, **caches, "at": at}
 
 
 class _Method(functools.partial[R]):
