@@ -67,6 +67,34 @@ def test_embeddings() -> None:  # row 46
         assert [rows.eval(i).tolist() for i in (0, 1, 7, -5)] == [[1, 2], [3, 4], [3, 4], [3, 4]]
 
 
+def test_an_embedding_has_the_sizes_of_its_array() -> None:
+    table = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    blocks = (
+        td.Embedding(initializer=table),
+        td.Embedding(num_units_out=3, initializer=table, trainable=False),
+        td.Embedding(2, initializer=table),
+    )
+    for block in blocks:
+        rows = made.Scalar("int32") >> block
+        assert [rows.eval(i).tolist() for i in (0, 1, 7)] == [[1, 2, 3], [4, 5, 6], [4, 5, 6]]
+        assert rows.output_type == td.TensorType((3,))
+
+
+def test_an_embedding_of_no_known_size_is_refused() -> None:
+    flat = np.zeros(3, np.float32)
+    cases: list[tuple[Any, str]] = [
+        (lambda: td.Embedding(), "it needs num_buckets and num_units_out; got None and None"),
+        (lambda: td.Embedding(3), "it needs num_buckets and num_units_out; got 3 and None"),
+        (lambda: td.Embedding(initializer=lambda shape: flat), "without an array as initializer"),
+        (lambda: td.Embedding(initializer=flat), "an array of rows and columns; got"),
+        (lambda: td.Embedding(5, initializer=np.zeros((3, 2), np.float32)), r"of shape \(5, 2\), got"),
+        (lambda: td.Embedding(initializer=np.zeros((0, 2), np.float32)), "at least one row"),
+    ]
+    for make, text in cases:
+        with pytest.raises(wg.errors.BlockValueError, match=rf"(?s){text}.*test_layers\.py:\d+"):
+            make()
+
+
 def test_only_touched_rows_are_trained() -> None:
     block = td.Embedding(3, 2, np.zeros((3, 2), np.float32))
     wg.sum((made.Scalar("int32") >> block).build(1)).train().run()

@@ -125,13 +125,15 @@ class Layer(Primitive[A, Tensors]):
 class Embedding(Layer[IntegerArray]):
     """A row of a table for an integer: row |x| mod `num_buckets`.
 
-    The table begins uniform up to √(3 / n), for n numbers a row, or with `initializer`. Not trainable, it is a
+    The table begins uniform up to √(3 / n), for n numbers a row, or with `initializer`; sizes that are not given are
+    those of its array. Not trainable, it is a
     constant; with `mod_inputs=False` an integer outside is a BlockValueError, when built. Of a computed integer, as
     `argmax` gives, the row is taken as it is: outside is an IndexError in the run.
-    Raises BlockError for an input that is no integer, BlockValueError for an array of another shape.
+    Raises BlockError for an input that is no integer, BlockValueError for an array of another shape, and where a size
+    is neither given nor that of an array.
     >>> import numpy as np
     >>> from wengert import fold as td
-    >>> table = td.Embedding(2, 2, initializer=np.float32([[1, 2], [3, 4]]))
+    >>> table = td.Embedding(initializer=np.float32([[1, 2], [3, 4]]))
     >>> (td.Scalar("int32") >> table).eval(7).tolist()
     [3.0, 4.0]
 
@@ -140,8 +142,8 @@ class Embedding(Layer[IntegerArray]):
 
     def __init__(
         self,
-        num_buckets: int,
-        num_units_out: int,
+        num_buckets: int | None = None,
+        num_units_out: int | None = None,
         initializer: Initializer | None = None,
         trainable: bool = True,
         mod_inputs: bool = True,
@@ -150,8 +152,9 @@ class Embedding(Layer[IntegerArray]):
         seed: int = 0,
         name: str | None = None,
     ) -> None:
-        super().__init__(name, settings, seed, num_buckets=num_buckets, num_units_out=num_units_out)
-        shape = TensorType((num_buckets, num_units_out)).shape
+        given = {"num_buckets": num_buckets, "num_units_out": num_units_out}
+        super().__init__(name, settings, seed, **{key: x for key, x in given.items() if x is not None})
+        shape = TensorType(self._sizes(num_buckets, num_units_out, initializer)).shape
         if min(shape) < 1:
             raise self.error("a table has at least one row and one column", BlockValueError)
         chance = self.chance("weights")
@@ -166,6 +169,22 @@ class Embedding(Layer[IntegerArray]):
         self._mod = mod_inputs
         self._rows: dict[int, Value] = {}  # the layers of rows, at most one for each
         self.settled()
+
+    def _sizes(self, rows: int | None, columns: int | None, initializer: object) -> tuple[int, int]:
+        """Rows and columns as given, else those of the array."""
+        if rows is not None and columns is not None:
+            return rows, columns
+        if not is_array(initializer):
+            raise self.error(
+                f"without an array as initializer it needs num_buckets and num_units_out; got {rows} and {columns}",
+                BlockValueError,
+            )
+        shape = shape_of(initializer)
+        if len(shape) != 2:
+            raise self.error(
+                f"a table is an array of rows and columns; got {shown(initializer)}", BlockValueError
+            )
+        return shape[0] if rows is None else rows, shape[1] if columns is None else columns
 
     def made(self, of: TensorType) -> TensorType:
         if of.ndim or of.floating:
