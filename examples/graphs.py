@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped] # sh
 
 import wengert as wg
 from wengert import fold as td
-from wengert.arrays import IntegerArray
 from wengert.plugins import Adam, LearningRate
 from wengert.training import InferPlan, TrainPlan
 
@@ -41,7 +40,7 @@ def network(size: int, seed: int) -> td.Block[Graph, Any]:  # Any: a row of scor
         for name, n, m in (("first", 2, size), ("own", size, size), ("sent", size, size), ("last", size, 2))
     )
 
-    def passed(x: td.Tensors, start: IntegerArray, end: IntegerArray) -> td.Tensors:
+    def passed(x: td.Tensors, start: wg.IntegerArray, end: wg.IntegerArray) -> td.Tensors:
         h: Any = wg.relu(x @ first)  # Any: a row for each node
         for _ in range(ROUNDS):
             reached = wg.segment_sum(wg.take(h @ sent, start), end, num_segments=x.shape[0])

@@ -14,7 +14,7 @@ Refuses to know: any logic.
 from __future__ import annotations
 
 from wengert import errors, extend, ops, plugins, run
-from wengert.arrays import Array, Cpu, Gpu
+from wengert.arrays import Array, Cpu, Gpu, IntegerArray
 from wengert.control import Do, UnitContinuation, gather
 from wengert.differentiable import DeepLearning, Differentiable, Tape
 from wengert.graph import (
@@ -161,6 +161,7 @@ __all__ = [
     "IndexExpression",
     "Indices",
     "Instance",
+    "IntegerArray",
     "Layer",
     "Mask",
     "Tape",

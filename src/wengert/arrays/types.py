@@ -133,7 +133,15 @@ class ArrayLiteral(Protocol[T_co, Dv_co]):
 
 
 class IntegerArray(Protocol):
-    """An array of integers: labels, or places in another array; `__len__` keeps numpy's scalars out."""
+    """An array of integers: labels, or places in another array; `__len__` keeps numpy's scalars out.
+
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> def chosen(x: wg.ArrayExpression, places: wg.IntegerArray) -> wg.ArrayLayer:
+    ...     return wg.take(x, places, axis=0)
+    >>> chosen(np.array([1.0, 2.0, 3.0]), np.array([2, 0])).predict().run().tolist()
+    [3.0, 1.0]
+    """
 
     @property
     def dtype(self) -> np.dtype[np.integer[Any]]: ...  # Any: the number of bits
