@@ -19,7 +19,7 @@ from wengert.arrays.dispatch import (
     plain,
     serve,
 )
-from wengert.arrays.heap import give_back, keep_heap
+from wengert.arrays.heap import give_back, keep_heap, keep_workspaces
 from wengert.arrays.interchange import interchanged
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
 from wengert.arrays.quiet import all_quiet
@@ -146,6 +146,7 @@ __all__ = [
     "is_other_float",
     "isolated",
     "keep_heap",
+    "keep_workspaces",
     "namespace_for",
     "namespace_of",
     "one_like",

@@ -15,7 +15,7 @@ from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final
 
-from wengert.arrays import Value, all_quiet
+from wengert.arrays import Value, all_quiet, keep_workspaces
 from wengert.arrays.places import argsort, places
 from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.control import Context, Do, Run, Steps
@@ -473,6 +473,7 @@ class Batched(Interpreter):
         evaluations = partial(Batching, self._library, self._kept, self._waves)
         of_run = partial(_RunsBatching, self._library, self._kept, self._waves)
         super().__init__(Engine(self._kept, loops=loops, evaluations=evaluations, of_run=of_run))
+        keep_workspaces()
 
     @property
     def report(self) -> Report:
