@@ -422,7 +422,7 @@ def _giving(block: Instance, output: Type) -> Instance:
         if isinstance(variable, TypeVarType) and v.id == variable.id:
             args = list(block.args)
             args[i] = output
-            return block.copy_modified(args=args)
+            return Instance(block.type, args, block.line, block.column, extra_attrs=block.extra_attrs)
     proper = get_proper_type(output)
     whole = None if own is None else get_proper_type(own.args[1])
     if isinstance(whole, Instance) and whole.args and isinstance(get_proper_type(whole.args[0]), TypeVarType):

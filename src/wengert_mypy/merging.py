@@ -214,7 +214,16 @@ def weight_of(ctx: MethodContext, made: Type, lookup: Lookup) -> Type:
     if not isinstance(settings, Instance) or not isinstance(weight, Instance):
         return made
     parts, above = (_parts(settings.type, name, lookup) or [] for name in ("weight", "layer"))
+    own = lookup(WEIGHT_PART)
+    if not above and own is not None and not any(_adds(part, own) for part in parts):
+        return made  # the parts do something when it is made or stepped, and nobody sees more of it
     return merged(ctx.api, weight, parts, _kept(part.fullname for part in above))
+
+
+def _adds(part: TypeInfo, own: TypeInfo) -> bool:
+    """Whether a part gives weights a member: a name that every part has is a hook."""
+    owners = [owner for owner in part.mro if owner is not own and owner.has_base(own.fullname)]
+    return any(not name.startswith("_") and own.get(name) is None for owner in owners for name in owner.names)
 
 
 def layers_of(ctx: Context, result: Type, lookup: Lookup) -> Type:

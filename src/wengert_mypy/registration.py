@@ -251,6 +251,8 @@ class Signature:
         takes = {t.type.fullname for t in taken(signature.arg_types[i])}
         if INTEGER_ARRAY not in takes or not takes.isdisjoint(_OPERANDS):
             return False
+        if any(mentioned(formal, *_OPERANDS) is not None for formal in self._formals(i)):
+            return False  # of a comparison, whose other overloads take floats
         called = named(self._ctx.context)
         for x in given.items if isinstance(given, TupleExpr) else [given]:
             if not isinstance(x, IntExpr | SliceExpr):
@@ -273,7 +275,7 @@ class Signature:
             if refusal is not None and refusal.code is ANY_ARRAY and keeps_floats(self._ctx.api, x):
                 refusal = None
             if refusal is not None:
-                return None, refusal
+                return None, None if self._compares_integers(i, t) else refusal
         if array is not None or accepts(formal, t):
             return None, None
         found = self._registry.found(self._ctx.api, t)
@@ -282,10 +284,28 @@ class Signature:
             return layers[0], None
         return None, self._refusal(i, t, found, layers)
 
+    def _formals(self, i: int) -> list[Type]:
+        """The parameters in that place of all overloads."""
+        return [item.arg_types[i] for item in self._overloads() if len(item.arg_types) > i]
+
+    def _compares_integers(self, i: int, t: Instance) -> bool:
+        """Whether another overload takes integers here, and what is given in the other places."""
+        given = [
+            t if j == i else self._ctx.api.get_expression_type(x[0])
+            for j, x in enumerate(self._ctx.args)
+            if len(x) == 1
+        ]
+        return any(
+            len(item.arg_types) >= len(given)
+            and mentioned(item.arg_types[i], INTEGER_ARRAY) is not None
+            and all(map(accepts, item.arg_types, given))
+            for item in self._overloads()
+        )
+
     def _refusal(self, i: int, t: Instance, found: list[Found], layers: list[Type]) -> Refusal | None:
         if self._lifts:
             return None  # products are lifted too, and mypy's own list of overloads says what else
-        formals = [item.arg_types[i] for item in self._overloads() if len(item.arg_types) > i]
+        formals = self._formals(i)
         # another overload may take what this one does not
         takes = [t] if len(found) != 1 else [t, *layers]
         if any(accepts(formal, taken) for formal in formals for taken in takes):

@@ -125,7 +125,7 @@ def test_the_list_names_operations() -> None:
     assert ZERO.keys() <= set(DIFFERENTIABLE)
 
 
-@pytest.mark.parametrize("name", [name for name in CONSTANT if not name.startswith("logical")])
+@pytest.mark.parametrize("name", [name for name in CONSTANT if not name.startswith(("logical", "arg"))])
 @examples(6)
 @given(data=st.data())
 def test_the_derivative_of_a_constant_is_zeros(name: str, data: st.DataObject) -> None:

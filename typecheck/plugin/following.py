@@ -51,10 +51,13 @@ def case_choices() -> None:
 @td.composition
 def wired(x: td.Wire[wg.ArrayLayer[tuple[Literal[2]]]]) -> td.Wire[V3]:
     assert_type(td.FC(4)(x), td.Wire[wg.ArrayLayer[tuple[Literal[4]]]])
-    td.Embedding(3, 2)(x)  # E[arg-type]: it takes an integer
     return td.FC(3)(x)
 
 
 def case_wires() -> None:
     assert_type(td.Vector(2) >> wired, td.Block[td.Row, V3])
     td.Vector(4) >> wired  # E[operator]
+
+
+def case_embeddings(x: td.Wire[wg.ArrayLayer[tuple[Literal[2]]]]) -> None:
+    td.Embedding(3, 2)(x)  # E[arg-type]: it takes an integer

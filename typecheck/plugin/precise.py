@@ -84,7 +84,19 @@ def case_roots(width: int) -> None:  # T71
 def case_masks_of_numpy(scores: Scores, n: int) -> None:  # T82
     causal = np.ones((n, n), np.bool)
     assert_type(wg.where(causal, scores, -1e9), Scores)
-    wg.where(np.ones((3, n), np.bool), scores, -1e9) @ x  # E[shape]: inner dimensions Time and 2 differ
+    wg.where(np.ones((n, n), np.bool), scores, -1e9) @ x  # E[shape]: inner dimensions Time and 2 differ
+
+
+def case_comparisons(s: wg.ArrayLayer, i: wg.Indices, anything: Any) -> None:
+    floats, labels = np.ones((4, 5), np.float32), np.ones(3, np.int64)
+    wg.less(s, floats)
+    wg.less(floats, s)
+    wg.less(anything, floats)
+    wg.less(anything, labels)
+    assert_type(wg.equal(i, labels), wg.Mask[Any, wg.Cpu])
+    assert_type(wg.less(labels, i), wg.Mask[Any, wg.Cpu])
+    wg.less(s, labels)  # E[not-differentiable]: write x.astype\(numpy.float32\)
+    wg.less(i, floats)  # E[arg-type]: expected "IntegerArray
 
 
 def case_partial_calls() -> None:  # T73

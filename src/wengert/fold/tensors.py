@@ -40,6 +40,7 @@ from wengert.graph.operand import shown
 from wengert.ops import concat, reshape, stack
 
 L = TypeVar("L", default=ArrayLayer)
+Stacked = TypeVar("Stacked", default=ArrayLayer | IntegerArray)
 
 
 class FromTensor(Written[object, L]):  # nothing is read, in a case or a record whatever is there
@@ -187,7 +188,7 @@ class Zeros(Written[object, L]):  # as above
         )  # a list may be changed
 
 
-class Stack(Primitive[Several[L], ArrayLayer[Any, Any, Any]]):  # Any: one axis more than L has
+class Stack(Primitive[Several[Stacked], ArrayLayer[Any, Any, Any]]):  # Any: one axis more than L has
     """The tensors of a list as one tensor: the first axis is the list, and as long as that is in each example.
 
     Raises BlockError for an endless sequence, or what are no tensors; BlockValueError, when built, for an empty list.

@@ -64,8 +64,35 @@ UPDATE: Final = Operation(
 @overload
 def with_update(
     x: DoubleExpression,
+    buffer: Buffer[tuple[()], BufferType, Dv],
+    value: ScalarOperand[BufferType] | float,
+    /,
+    *,
+    rate: float = 1.0,
+) -> DoubleLayer: ...
+@overload
+def with_update(
+    x: FloatExpression,
+    buffer: Buffer[tuple[()], BufferType, Dv],
+    value: ScalarOperand[BufferType] | float,
+    /,
+    *,
+    rate: float = 1.0,
+) -> FloatLayer: ...
+@overload
+def with_update(
+    x: ArrayExpression[S, T, Dv],
+    buffer: Buffer[tuple[()], BufferType, Dv],
+    value: ScalarOperand[BufferType] | float,
+    /,
+    *,
+    rate: float = 1.0,
+) -> ArrayLayer[S, T, Dv]: ...
+@overload
+def with_update(
+    x: DoubleExpression,
     buffer: Buffer[BufferShape, BufferType, Dv],
-    value: ArrayExpression[BufferShape, BufferType, Dv] | ScalarOperand[BufferType] | float,
+    value: ArrayExpression[BufferShape, BufferType, Dv],
     /,
     *,
     rate: float = 1.0,
@@ -74,7 +101,7 @@ def with_update(
 def with_update(
     x: FloatExpression,
     buffer: Buffer[BufferShape, BufferType, Dv],
-    value: ArrayExpression[BufferShape, BufferType, Dv] | ScalarOperand[BufferType] | float,
+    value: ArrayExpression[BufferShape, BufferType, Dv],
     /,
     *,
     rate: float = 1.0,
@@ -83,7 +110,7 @@ def with_update(
 def with_update(
     x: ArrayExpression[S, T, Dv],
     buffer: Buffer[BufferShape, BufferType, Dv],
-    value: ArrayExpression[BufferShape, BufferType, Dv] | ScalarOperand[BufferType] | float,
+    value: ArrayExpression[BufferShape, BufferType, Dv],
     /,
     *,
     rate: float = 1.0,

@@ -132,7 +132,8 @@ class Hyperparameters(Plugin):
         if any(vars(self)[name] != x for name, x in numbers.items()):
             given = [name for name, member in self._members.items() if not member.injected]
             members: dict[str, Any] = {name: vars(self)[name] for name in given}  # Any: of all types
-            type(self)(**{**members, **numbers, "schedules": None})  # which refuses what is out of range
+            members |= {**numbers, "schedules": None}
+            type(self)(**members)  # which refuses what is out of range
         return numbers
 
     def _assigned(self, numbers: dict[str, float]) -> None:

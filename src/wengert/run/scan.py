@@ -14,7 +14,8 @@ from typing import Any, Final, TypeVar, overload
 
 from wengert.arrays import Dv, T
 from wengert.errors import ArgumentError, ShapeError
-from wengert.graph.expressions import ArrayExpression, ArrayLayer, Structure
+from wengert.graph.answers import Structure
+from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.operand import lift_any, shown
 from wengert.graph.products import is_product, leaves_of
 from wengert.ops import reshape, split, stack
