@@ -136,7 +136,8 @@ def graphs_ours(way: str, task: Task) -> Step:
 
     of_one: Any = loss  # Any: a function of four
     nodes: Any = td.InputTransform(lambda graph: graph.nodes) >> td.Map(td.Vector(2)) >> td.Stack()
-    block: Any = td.AllOf(nodes, *map(column, ("start", "end", "labels"))) >> td.Function(of_one)
+    together: Any = td.AllOf(nodes, *map(column, ("start", "end", "labels")))
+    block: Any = together >> td.Function(of_one)
     return stepped(block, task.shuffled(graphs(task), mixed=True), way)
 
 

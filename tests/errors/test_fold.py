@@ -35,7 +35,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "lists for a compiler": (
         lambda: td.Compiler.create(numbers),
         "BlockError: <td.Map elem_block=<td.Scalar>>: its output is list of float32 (), which "
-        "has objects or lists in it\n"
+        "has objects or lists in it; td.Compiler.create(block, lists=True) takes lists\n"
         "  at test_fold.py:N",
     ),
     "no example": (

@@ -267,7 +267,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "a file of other names": (
         lambda: load("whole", {"head": model}),
         "CheckpointError: whole cannot be loaded, and no weight has changed: it is of "
-        "another model: it lacks 'head.bias', 'head.weight' and has 'bias', 'weight'\n"
+        "another model: it lacks 'head.bias', 'head.weight' and has 'bias', 'weight'; "
+        "write rename= for names, strict=False for a part\n"
         "  at here",
     ),
     "a weight without a name": (

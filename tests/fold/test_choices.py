@@ -29,9 +29,9 @@ def test_a_computed_place_chooses_in_batches_and_from_loom_inputs(executor: Any)
 
 def test_the_chosen_element_has_a_derivative_and_the_place_none() -> None:
     w = wg.plugins.SGD(learning_rate=0.1).array_weight(np.array([1.0, 2.0, 3.0], np.float32))
-    rows: Any = td.Map(
-        td.Scalar("int64") >> td.Function(lambda i: wg.take(w, i))
-    )  # Any: integers in a lambda
+    place: Any = td.Scalar("int64")  # Any: as below
+    of_one: Any = lambda i: wg.take(w, i)  # noqa: E731 # Any: integers, which pyrefly does not follow into a lambda
+    rows: Any = td.Map(place >> td.Function(of_one))
     best: Any = rows >> td.AllOf(td.Identity(), td.Stack() >> td.Function(wg.argmax)) >> td.Nth()
     (delta,) = wg.gradients(wg.square(best.build([0, 2, 1])), (w,)).run()
     assert delta.tolist() == [0.0, 0.0, 6.0]
