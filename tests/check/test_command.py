@@ -11,6 +11,7 @@ from wengert import saving
 from wengert.check import main
 from wengert.nn import Linear
 from wengert.plugins import SGD
+from wengert.saving.container import Container
 
 MODEL = '''"""A model."""
 
@@ -225,6 +226,20 @@ def test_a_checkpoint_is_compared_with_the_model(capsys: pytest.CaptureFixture[s
     assert "bias is array of float32 and shape (3,) there, and array of float32 and shape (2,) here" in lines[
         -2
     ].replace("'", "")
+
+
+@pytest.mark.usefixtures("model")
+def test_of_a_checkpoint_the_header_is_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saving.save("fits.safetensors", Linear.make(SGD(learning_rate=0.1), 8, 2, seed=3))
+
+    def read(self: object, manifest: object) -> None:
+        raise AssertionError("the data are read")
+
+    monkeypatch.setattr(Container, "values", read)
+    status, lines = said(capsys, "model.py:make", "--input", "Batch 8", "--weights", "fits.safetensors")
+    assert (status, lines[-2]) == (0, "fits.safetensors fits: 2 weights")
 
 
 def test_shapes_are_written_into_bare_annotations_once(

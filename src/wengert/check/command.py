@@ -32,7 +32,7 @@ from wengert.graph.literals import literal
 from wengert.graph.node import Expression
 from wengert.graph.order import below
 from wengert.models import weights
-from wengert.saving import load
+from wengert.saving import Checkpoint, load
 
 _DTYPES: Final = ("float32", "float64", "int64", "int32", "bool")
 Key: TypeAlias = tuple[str, str, str]  # of what is one row for all its shapes that are alike
@@ -324,11 +324,23 @@ def _weights(options: Namespace, model: object) -> list[Mistake]:
     if options.weights is None:
         return []
     try:
-        found = load(options.weights, model, optimizer=False)
+        used = len(load(options.weights, model, optimizer=False, check=_header_says_all).used)
+    except _Fits as fits:
+        (used,) = fits.args
     except (CheckpointError, OSError) as error:
         return [Mistake((options.weights, 1), str(error).splitlines()[0], "weights")]
-    print(f"{options.weights} fits: {len(found.used)} weights")
+    print(f"{options.weights} fits: {used} weights")
     return []
+
+
+class _Fits(Exception):
+    """The header of a file has told that it fits: with the number of its weights."""
+
+
+def _header_says_all(said: Checkpoint) -> None:
+    """Stop before the data of a file that `save` wrote are read; those of others say their shapes and axes there."""
+    if said.version:
+        raise _Fits(len(said.used))
 
 
 def _unread(model: object, result: object) -> None:
