@@ -135,6 +135,13 @@ def _segment_sum(call: Call) -> Shape:
     return (*call.dims("num_segments"), *arrangement.of_segments(call.shape(0), _known(call.array(1))))
 
 
+def _with_update(call: Call) -> Shape:
+    buffer, value = call.shape_or(1, ()), call.shape_or(2, ())
+    if len(buffer) != len(value) or any(map(rules.differ, buffer, value)):
+        raise Misfit(f"a value of shape {rules.text(value)} for a buffer of {rules.text(buffer)}")
+    return call.shape(0)
+
+
 def _top_k(call: Call) -> Shape:
     (k,) = call.dims(1)
     shape, axis = call.shape(0), call.axis("axis", -1)
@@ -245,6 +252,7 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.indexing.take": _take,
     "wengert.ops.indexing.take_along_axis": _take_along_axis,
     "wengert.ops.indexing.segment_sum": _segment_sum,
+    "wengert.ops.buffers.with_update": _with_update,
     "wengert.ops.selection.argmax": _extremum,
     "wengert.ops.selection.top_k": _top_k,
     "wengert.ops.rearrangement.flip": _flip,

@@ -58,6 +58,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "matmul": (X, X.T),
     "einsum": ("ij,kj->ki", X, X),
     "flip": (X,),
+    "argmax": (X, 1),
+    "top_k": (X, 2, 1),
     "roll": (X, 1),
     "swap_last": (X,),
     **dict.fromkeys(["sum", "prod", "mean", "max", "min", "cumsum", "cumprod"], (X, 0)),

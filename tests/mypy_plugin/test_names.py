@@ -19,7 +19,7 @@ LIBRARY = sorted(
         *RATES,
         *(value for value in vars(names).values() if isinstance(value, str) and value.startswith("wengert.")),
     }
-    - {names.FAMILIES, names.NN, names.PLUGINS}
+    - {names.FAMILIES, names.FOLD, names.NN, names.PLUGINS}
 )
 
 

@@ -11,7 +11,7 @@ from wengert_mypy.names import NN
 from wengert_mypy.networks import NETWORKS
 
 # their signatures say all there is to know
-UNCHECKED = {"Dropout", "Seeded", "Seeds", "buffers", "summary", "weights"} | {
+UNCHECKED = {"Dropout", "GRU", "LSTM", "Seeded", "Seeds", "buffers", "summary", "weights"} | {
     *("freeze", "map_weights", "replace", "tie", "with_settings")
 }
 

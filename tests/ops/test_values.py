@@ -91,7 +91,7 @@ def test_operands_are_left_as_they_were(name: str, data: st.DataObject) -> None:
     for xs in (example.operands, weights):
         value = example.call(*xs).predict().run()
         if isinstance(value, np.ndarray) and value.size and value.dtype != np.bool:
-            value += 1.0  # the result is the caller's own
+            value += value.dtype.type(1)  # the result is the caller's own
     for x, w, kept in zip(example.operands, weights, before, strict=True):
         assert (x == kept).all()
         assert (w.data == kept).all()

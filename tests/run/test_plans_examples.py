@@ -25,7 +25,9 @@ EXAMPLES = sorted(
     path.stem for path in (ROOT / "examples").glob("*.py") if "Batched(" not in path.read_text()
 )
 LONG = {"gated", "digits", "diamond", "cifar100", "guess_next_number"}
-WITHOUT = {"rotation"}  # weights of a user's type, which the interpreter steps
+WITHOUT = {"rotation"} | {  # weights of a user's type, which the interpreter steps
+    *("beams", "graphs", "pointer", "tagger"),  # plans of `wengert.fold`, which batch
+}
 FEW = ("--synthetic", "--images", "200", "--epochs", "2", "--columns", "1")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 SPEED = re.compile(r"\d+ a second")

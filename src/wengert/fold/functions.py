@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, overload
 
-import numpy as np
 from typing_extensions import TypeVar
 
-from wengert.arrays import Cpu, Gpu, namespace_of
+from wengert.arrays import Cpu, Floating, Gpu, namespace_of
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError, DTypeError
 from wengert.fold.block import C, K, Q, Tensors, X, Y, Z
@@ -67,7 +66,7 @@ def joined(parts: tuple[Value, ...], axis: int) -> Value:
 
 # Any: the shape, dtype and device of what enters a lambda, which says nothing of them
 P = TypeVar("P", bound=tuple[Any, ...], default=Any)
-E = TypeVar("E", bound=np.floating[Any], default=Any)
+E = TypeVar("E", bound=Floating, default=Any)
 I = TypeVar("I", bound=Cpu | Gpu, default=Any)
 
 Fault = Callable[[str], str]

@@ -32,7 +32,6 @@ from wengert.lazy import LazyDelta, Replacement
 from wengert.site import user_position
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
-BufferShape = TypeVar("BufferShape", bound=tuple[int, ...], default=Any)
 BufferType = TypeVar("BufferType", bound=Floating, default=Any)  # Any: as of every array
 
 
@@ -63,27 +62,11 @@ UPDATE: Final = Operation(
 
 @overload
 def with_update(
-    x: DoubleExpression,
-    buffer: Buffer[tuple[()], BufferType, Dv],
-    value: ScalarOperand[BufferType] | float,
-    /,
-    *,
-    rate: float = 1.0,
-) -> DoubleLayer: ...
-@overload
-def with_update(
-    x: FloatExpression,
-    buffer: Buffer[tuple[()], BufferType, Dv],
-    value: ScalarOperand[BufferType] | float,
-    /,
-    *,
-    rate: float = 1.0,
-) -> FloatLayer: ...
-@overload
-def with_update(
     x: ArrayExpression[S, T, Dv],
-    buffer: Buffer[tuple[()], BufferType, Dv],
-    value: ScalarOperand[BufferType] | float,
+    buffer: Buffer[
+        Any, BufferType, Dv
+    ],  # Any, and below: the plugin compares the shapes, and so does the run
+    value: ArrayExpression[Any, BufferType, Dv] | ScalarOperand[BufferType] | float,
     /,
     *,
     rate: float = 1.0,
@@ -91,8 +74,10 @@ def with_update(
 @overload
 def with_update(
     x: DoubleExpression,
-    buffer: Buffer[BufferShape, BufferType, Dv],
-    value: ArrayExpression[BufferShape, BufferType, Dv],
+    buffer: Buffer[
+        Any, BufferType, Dv
+    ],  # Any, and below: the plugin compares the shapes, and so does the run
+    value: ArrayExpression[Any, BufferType, Dv] | ScalarOperand[BufferType] | float,
     /,
     *,
     rate: float = 1.0,
@@ -100,21 +85,14 @@ def with_update(
 @overload
 def with_update(
     x: FloatExpression,
-    buffer: Buffer[BufferShape, BufferType, Dv],
-    value: ArrayExpression[BufferShape, BufferType, Dv],
+    buffer: Buffer[
+        Any, BufferType, Dv
+    ],  # Any, and below: the plugin compares the shapes, and so does the run
+    value: ArrayExpression[Any, BufferType, Dv] | ScalarOperand[BufferType] | float,
     /,
     *,
     rate: float = 1.0,
 ) -> FloatLayer: ...
-@overload
-def with_update(
-    x: ArrayExpression[S, T, Dv],
-    buffer: Buffer[BufferShape, BufferType, Dv],
-    value: ArrayExpression[BufferShape, BufferType, Dv],
-    /,
-    *,
-    rate: float = 1.0,
-) -> ArrayLayer[S, T, Dv]: ...
 def with_update(
     x: Any, buffer: Any, value: Any, /, *, rate: float = 1.0
 ) -> Any:  # Any: typed by the overloads
