@@ -136,7 +136,8 @@ def _segment_sum(call: Call) -> Shape:
 
 
 def _with_update(call: Call) -> Shape:
-    buffer, value = call.shape_or(1, ()), call.shape_or(2, ())
+    value = call.shape_or(2, call.shape_or(1, ()))
+    buffer = call.shape_or(1, value)
     if len(buffer) != len(value) or any(map(rules.differ, buffer, value)):
         raise Misfit(f"a value of shape {rules.text(value)} for a buffer of {rules.text(buffer)}")
     return call.shape(0)

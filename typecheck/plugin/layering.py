@@ -84,9 +84,7 @@ def case_norms_over_a_batch(x: wg.ArrayLayer[tuple[B, I]], norm: nn.BatchNorm[O]
     norm(x)  # E[shape]: ^BatchNorm: expected axis 1 of size O, got \(B, I\)$
     h = wg.literal(data, Batch, 3)
     assert_type(wg.with_update(h, layer.mean, wg.mean(h, axis=0)), wg.ArrayLayer[tuple[Batch, Literal[3]]])
-    wg.with_update(
-        h, layer.mean, h
-    )  # E[shape]: ^with_update: a value of shape \(Batch, 3\) for a buffer of \(3,\)$
+    wg.with_update(h, layer.mean, h)  # E[shape]: a value of shape \(Batch, 3\) for a buffer of \(3,\)$
     wg.update(settings.buffer(data, 4), wg.mean(h, axis=0))  # E[shape]: ^update: S is both 4 and 3$
 
 
