@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from logging import getLogger
 from pathlib import Path
@@ -91,7 +92,8 @@ class Candidate:
     def __init__(self, p: Program) -> None:
         self.over = sum(map(_could_save, p.eqns)) < LEAST  # there will be none
         self._p: Program | None = None if self.over else p
-        self._groups: tuple[list[Eqn], list[FusedGroup]] | None = None
+        self._eqns: list[Eqn] = []  # in an order in which those of a group follow each other
+        self._found: Library | None = None  # its groups, once somebody has looked for them
         self._asked = False
         self.made: PlanProgram | None = None
 
@@ -108,17 +110,15 @@ class Candidate:
 
     def step(self, runs: int) -> None:
         """Look for groups, and compile them if that pays by now."""
+        over = True  # also after a failure of whatever kind
         try:
-            self.over = not self._stepped(runs)
+            over = not self._stepped(runs)
         except CompilerError as error:
-            self.over = True
             COMPILING.fail(error)
-        except BaseException:
-            self.over = True
-            raise
         finally:
-            if self.over or self.made is not None:
-                self._p = self._groups = None
+            self.over = over
+            if over or self.made is not None:
+                self._p, self._found, self._eqns = None, None, []
             self._asked = False
 
     def _stepped(self, runs: int) -> bool:
@@ -126,26 +126,23 @@ class Candidate:
         compiler, p = found_compiler(), self._p
         if compiler is None or p is None or COMPILING.failed:
             return False
-        p = simplified(p)
-        if self._groups is None:
-            self._groups = fused(p)
-        eqns, groups = self._groups
-        library, folder = Library(groups), cache_folder()
-        pays = runs * sum(map(saves, groups)) >= COMPILING_SECONDS
-        if not groups or not (pays or library.known(compiler, folder)):
-            return bool(groups)
+        if self._found is None:
+            self._p = p = simplified(p)
+            self._eqns, groups = fused(p)
+            self._found = Library(groups)
+        library, folder = self._found, cache_folder()
+        pays = runs * sum(map(saves, library.groups)) >= COMPILING_SECONDS
+        if not library.groups or not (pays or library.known(compiler, folder)):
+            return bool(library.groups)
         with COMPILING.counted():
             functions = library.functions(compiler, folder)
-        calls = [FusedCall(group, f) for group, f in zip(groups, functions, strict=True) if agrees(group, f)]
-        if len(calls) < len(groups):
-            _LOG.warning(
-                "%d of %d loops have other bits than numpy's, and are not used",
-                len(groups) - len(calls),
-                len(groups),
-            )
+        tried = zip(library.groups, functions, strict=True)
+        calls = [FusedCall(group, f) for group, f in tried if agrees(group, f)]
+        left = len(library.groups) - len(calls)
+        if left:
+            _LOG.warning("%d of %d loops have other bits than numpy's and are not used", left, len(functions))
         if calls:
-            ordered = Program(p.inputs, eqns, p.outputs, targets=p.targets, effects=p.effects)
-            self.made = FusedProgram(ordered, calls)
+            self.made = FusedProgram(replace(p, eqns=self._eqns), calls)
         return bool(calls)
 
 
@@ -173,6 +170,7 @@ class Library:
     """The loops of some groups as one text; groups that are equal share one."""
 
     def __init__(self, groups: Sequence[FusedGroup]) -> None:
+        self.groups = groups
         self._names: list[str] = []  # of each group's loop
         self._loops: list[LoopSignature] = []
         known: dict[str, str] = {}  # the name of each loop, by its text without a name
