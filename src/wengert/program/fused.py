@@ -9,7 +9,7 @@ Refuses to know: who compiles the text and whether it pays, where results lie, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import prod
 from typing import Any, Final
@@ -227,20 +227,6 @@ def module_text(texts: Iterable[str]) -> str:
     return "\n".join([_HEAD, *(text for name, text in HELPERS.items() if f"{name}(" in loops), loops])
 
 
-@dataclass
-class _Spellings:
-    """Names of the values of a loop: inputs, results, and constants as they are."""
-
-    group: FusedGroup
-    names: dict[Var, str] = field(default_factory=dict)
-
-    def text(self, x: Argument) -> str:
-        if isinstance(x, Var):
-            return self.names[x]
-        literal = literal_of(x, self.group.space[1])
-        return "" if literal is None else literal
-
-
 def _loop(group: FusedGroup, name: str) -> str:
     """A loop twice: for arrays whose elements lie side by side, which a compiler makes vectors of, and for any."""
     read, written = group.dtypes()
@@ -269,18 +255,19 @@ def _is_one(x: Var, shape: Sizes) -> bool:
 
 def _body(group: FusedGroup, places: Sequence[str]) -> Iterator[str]:
     """The work of a loop on one element of each operand."""
-    names = _Spellings(group)
+    names: dict[Var, str] = {}
     read, _ = group.dtypes()
-    for i, (x, dtype) in enumerate(zip(group.inputs, read, strict=True)):
-        names.names[x] = f"r{i}"
-        yield f"    const {c_type(dtype)} r{i} = {places[i]};"
+    dtype = group.space[1]
+    for i, (x, given) in enumerate(zip(group.inputs, read, strict=True)):
+        names[x] = f"r{i}"
+        yield f"    const {c_type(given)} r{i} = {places[i]};"
     for i, e in enumerate(group.eqns):
-        given = [names.text(x) for x in operands_of(e)]
+        operands = [names[x] if isinstance(x, Var) else literal_of(x, dtype) for x in operands_of(e)]
         of = c_type(e.result.dtype) or ""
         formula = (formula_of(e.function, e.result.dtype) or "").format(
-            *given, t=of, f="f" * (c_type(group.space[1]) == "float")
+            *operands, t=of, f="f" * (c_type(dtype) == "float")
         )
-        names.names[e.result] = f"v{i}"
+        names[e.result] = f"v{i}"
         yield f"    const {of} v{i} = {formula};"
     for i, x in enumerate(group.outputs, len(group.inputs)):
-        yield f"    {places[i]} = {names.names[x]};"
+        yield f"    {places[i]} = {names[x]};"
