@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import inspect
 import re
 import runpy
 import sys
@@ -18,6 +19,7 @@ import wengert
 from tests.documents import ROOT, Block, Page, checked, run_console, run_python
 from tests.test_readme import configured
 from wengert import fold as td
+from wengert.training import fit
 
 DOCS = ROOT / "docs"
 PAGES = [Page(path) for path in sorted(DOCS.glob("*.md"))]
@@ -83,6 +85,18 @@ def test_a_block_that_stands_in_the_text_only_is_found(tmp_path: Path) -> None:
         (DOCS / "fold.md").read_text().replace("td.NGrams(2)", "td.Identity()") + "\n`td.NGrams(2)`\n"
     )
     assert unused_blocks(Page(tmp_path / "page.md")) == {"NGrams"}
+
+
+def arguments_of_fit(page: str) -> set[str]:
+    """The names in the first column of the table of `fit`'s arguments."""
+    rows = page.partition("`fit(loss, data, *, seed, …)` takes:")[2].partition("\n\nThe `History`")[0]
+    return {name for row in rows.splitlines() if row for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+
+
+def test_each_argument_of_fit_is_on_its_page() -> None:
+    page = (DOCS / "training.md").read_text()
+    assert arguments_of_fit(page) == set(inspect.signature(fit).parameters)
+    assert "patience" not in arguments_of_fit(page.replace("`patience`, ", ""))
 
 
 def test_every_floor_has_a_page() -> None:

@@ -156,7 +156,9 @@ def test_pyrefly_passes_over_everything() -> None:
 
 def test_ruff_finds_nothing() -> None:
     for command in (["check"], ["format", "--check"]):
-        result = run(SCRIPTS / "ruff", *command, "src", "tests", "examples", "benchmarks", "typecheck")
+        result = run(
+            SCRIPTS / "ruff", *command, "src", "tests", "examples", "benchmarks", "docs", "typecheck"
+        )
         assert result.returncode == 0, result.stdout + result.stderr
 
 

@@ -81,15 +81,18 @@ def test_examples_print_the_same(name: str, capsys: Quiet) -> None:
 
 
 @pytest.mark.slow
-def test_the_readme_prints_the_same(capsys: Quiet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_getting_started_prints_the_same(
+    capsys: Quiet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)  # it saves a model
-    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    page = (ROOT / "docs" / "getting_started.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     printed = []
     for executor in (eager()[0], plain()):
-        names: dict[str, object] = {"__name__": "readme"}
+        names: dict[str, object] = {"__name__": "getting_started"}
         with default(executor):
             for block in blocks:
-                exec(compile(block, "README.md", "exec"), names)
+                exec(compile(block, "getting_started.md", "exec"), names)
         printed.append(capsys.readouterr().out)
     same_text(*printed)
     assert printed[0]
