@@ -51,7 +51,7 @@ def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_right_programs_pass_and_mistakes_are_found(caches: Path) -> None:
     verdicts = judged(all_in(FOLDER), caches)
-    assert len(verdicts) >= 220
+    assert len(verdicts) >= 283
     assert passed(verdicts), report(verdicts)
     assert {v.twin.name for v in verdicts if v.found[PLUGIN] is None} == NOT_FOUND
     plain = sum(v.found[PLAIN] is not None for v in verdicts)
@@ -86,6 +86,11 @@ def test_the_judge_can_fail(tmp_path: Path, caches: Path) -> None:
     assert not passed([by_name["harmless"]])
     assert not passed([replace(by_name["found"], false_alarms=["one"])])
     assert passed([by_name["found"]])
+
+
+def test_each_names_its_source() -> None:
+    unnamed = [p.name for p in FOLDER.glob("*.py") if "\nSource: " not in p.read_text(encoding="utf-8")]
+    assert not unnamed, "the report, as in `owner/repository#1, its title`, or `written for this table`"
 
 
 def test_both_programs_are_read_from_one_file(tmp_path: Path) -> None:

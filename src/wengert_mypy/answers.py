@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
-from mypy.nodes import DictExpr, ListExpr, TypeInfo
+from mypy.errorcodes import ARG_TYPE
+from mypy.nodes import DictExpr, Expression, ListExpr, TupleExpr, TypeInfo
 from mypy.plugin import AttributeContext, FunctionContext, Plugin
 from mypy.subtypes import is_same_type
 from mypy.typeops import make_simplified_union
@@ -29,8 +30,8 @@ from mypy.types import (
     get_proper_type,
 )
 
-from wengert_mypy.calls import Context
-from wengert_mypy.checker import as_base, member, opened
+from wengert_mypy.calls import Context, shape_as_written
+from wengert_mypy.checker import as_base, failed, member, opened
 from wengert_mypy.dimensions import Unknown, Writer, shape_of
 from wengert_mypy.names import (
     ANSWER,
@@ -41,9 +42,10 @@ from wengert_mypy.names import (
     NDARRAY,
     NUMPY_SCALAR,
     SCALAR_OPERAND,
+    SHAPE,
     VALUES,
 )
-from wengert_shapes.rules import Shape
+from wengert_shapes.rules import Shape, differ, text
 
 _KEPT: Final = frozenset({"builtins", "numpy", "enum", "wengert.plugins"})  # classes that hold no expression
 _LISTED: Final = frozenset({"builtins.list", "builtins.tuple", "builtins.dict"})
@@ -214,7 +216,46 @@ def multiplied(plugin: Plugin, ctx: FunctionContext) -> Type:
     given = _any_structure(ctx, 1)
     if given is None or len(ctx.arg_types) != _WITH_VECTOR:
         return ctx.default_return_type
+    _check_vector(ctx, "hessian_product", given)
     return _derivatives(plugin, ctx, given)
+
+
+def directed(plugin: Plugin, ctx: FunctionContext) -> Type:
+    """Of `jvp`: what its signature says, with a look at the vector."""
+    given = _any_structure(ctx, 1)
+    if given is not None and len(ctx.arg_types) == _WITH_VECTOR:
+        _check_vector(ctx, "jvp", given)
+    return ctx.default_return_type
+
+
+def _check_vector(ctx: FunctionContext, name: str, wrt: Type) -> None:
+    """Refuse a vector that is no structure as `wrt`, or in which an array has another shape."""
+    if len(ctx.args[2]) != 1:
+        return
+    waiting = [(opened(wrt), ctx.args[2][0])]
+    while waiting:
+        w, x = waiting.pop()
+        v = opened(ctx.api.get_expression_type(x))
+        if isinstance(w, TupleType) and isinstance(v, Instance) and _is_array(v):
+            why = "the vector is a structure as `wrt`, with an array in the place of each expression"
+            failed(ctx.api, f"{name}: {why}; it is one array here", x, ARG_TYPE)
+        elif isinstance(w, TupleType) and isinstance(x, TupleExpr) and len(w.items) == len(x.items):
+            waiting += zip(map(opened, w.items), x.items, strict=True)
+        elif isinstance(w, Instance) and isinstance(v, Instance) and _is_array(w) and _is_array(v):
+            _check_direction(ctx, name, w, v, x)
+
+
+def _is_array(t: Instance) -> bool:
+    return t.type.has_base(ARRAY_OPERAND) or t.type.has_base(NDARRAY)
+
+
+def _check_direction(ctx: FunctionContext, name: str, w: Instance, v: Instance, x: Expression) -> None:
+    try:
+        wanted, shape = shape_of(w), shape_as_written(ctx.api, x, v)
+    except Unknown:
+        return
+    if len(wanted) != len(shape) or any(map(differ, wanted, shape)):
+        failed(ctx.api, f"{name}: a tangent of shape {text(shape)} for one of {text(wanted)}", x, SHAPE)
 
 
 def jacobians(plugin: Plugin, ctx: FunctionContext) -> Type:
@@ -275,6 +316,7 @@ QUESTIONS: Final[dict[str, Callable[[Plugin, FunctionContext], Type]]] = {
     "wengert.run.gradient.gradients": differentiated,
     "wengert.run.jacobians.hessian_product": multiplied,
     "wengert.run.jacobians.jacobian": jacobians,
+    "wengert.run.jacobians.jvp": directed,
 }
 
 

@@ -81,11 +81,8 @@ class Call:
         t = self.type(of)
         if t is None:
             raise Unknown
-        known = shape_of(t)
-        if known and all(n is None for n in known):
-            written = _written(self.ctx.api, self.ctx.args[self.position(of)])
-            return known if written is None or len(written) != len(known) else written
-        return known
+        given = self.ctx.args[self.position(of)]
+        return shape_of(t) if len(given) != 1 else shape_as_written(self.ctx.api, given[0], t)
 
     def shape_or(self, of: int | str, otherwise: Shape) -> Shape:
         """The shape of an operand; one of unknown rank is taken for `otherwise`, which fits whatever is asked."""
@@ -218,9 +215,17 @@ class Call:
 _FILLED: Final = frozenset({"empty", "full", "ones", "zeros"})  # numpy's, of which the stubs say the rank
 
 
-def _written(api: CheckerPluginInterface, given: Sequence[Expression]) -> Shape | None:
+def shape_as_written(api: CheckerPluginInterface, x: Expression, t: Type) -> Shape:
+    """The shape that an operand's type states, or else the call of numpy that makes it."""
+    known = shape_of(t)
+    if known and all(n is None for n in known):
+        written = _written(api, x)
+        return known if written is None or len(written) != len(known) else written
+    return known
+
+
+def _written(api: CheckerPluginInterface, x: Expression) -> Shape | None:
     """The shape of an array that numpy makes right there, as in `np.ones((4, 2), np.float32)`."""
-    x = given[0] if len(given) == 1 else None
     if not isinstance(x, CallExpr) or not isinstance(x.callee, RefExpr) or not x.args:
         return None
     home, _, name = x.callee.fullname.rpartition(".")

@@ -110,6 +110,7 @@ from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, 
 from wengert_mypy.partials import PARTIAL, completed, kept, taken
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
 from wengert_mypy.results import called, sharpened, split
+from wengert_mypy.sequences import SEQUENCES
 from wengert_mypy.sizes import has_sizes, sized
 from wengert_mypy.symbolic import solved, takes_computed
 from wengert_mypy.wording import of_scalars, of_weights, reworded
@@ -118,6 +119,7 @@ from wengert_shapes import rules
 _NO_EXPRESSIONS: Final = frozenset(
     {"builtins", "typing", "typing_extensions", "numpy", "collections", "wengert_mypy"}
 )
+_LAYERS: Final = {**NETWORKS, **SEQUENCES}
 _OF_ONE: Final = frozenset({"__pos__", "__neg__", "__abs__"})
 _COMPARED: Final = (EXPRESSION, NDARRAY, NUMPY_SCALAR)  # numpy's compare with everything
 
@@ -263,7 +265,7 @@ class WengertPlugin(Plugin):
             return partial(self._checked, name=fullname, rule=rule)
         if rule is not None:
             return partial(self._shaped, name=fullname.rpartition(".")[2], rule=rule)
-        if fullname in NETWORKS:
+        if fullname in _LAYERS:
             return partial(self._network, name=fullname)
         if fullname == LIFT:
             return partial(self._shaped, name="lift", rule=lambda call: call.shape(0))
@@ -317,7 +319,7 @@ class WengertPlugin(Plugin):
         return Writer(self, ctx.api.named_generic_type).normalised(ctx.default_attr_type)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        if fullname in NETWORKS:
+        if fullname in _LAYERS:
             return partial(self._network, name=fullname)
         if fullname == f"{PARTIAL}.__call__":
             return completed
@@ -373,7 +375,7 @@ class WengertPlugin(Plugin):
 
     def _network(self, ctx: Context, name: str) -> Type:
         called = name.removesuffix(".__call__").rpartition(".")[2]
-        return layers_of(ctx, self._told(ctx, called, NETWORKS[name](self, ctx)), self._class)
+        return layers_of(ctx, self._told(ctx, called, _LAYERS[name](self, ctx)), self._class)
 
     def _is_operation(self, fullname: str, t: Type) -> bool:
         t = get_proper_type(t)

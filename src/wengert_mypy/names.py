@@ -37,6 +37,7 @@ LOSSES: Final = frozenset({"wengert.run.ask.train"})
 LIFT: Final = "wengert.graph.evidence.lift"
 CUSTOM: Final = "wengert.ops.families.Custom"
 REGISTER: Final = "wengert.graph.evidence.register"
+SCAN: Final = "wengert.run.scan.scan"
 SPLIT: Final = "wengert.ops.joining.split"
 PLUGIN_ACTIVE: Final = "wengert.testing.plugin.plugin_active"
 

@@ -55,7 +55,7 @@ def refilled(ctx: FunctionSigContext) -> CallableType:
     return changed(made, arg_types=[made.arg_types[0], *(types.get(name, t) for name, t in fields)])
 
 
-def _sizes(call: Call) -> list[Size]:
+def sizes_of(call: Call) -> list[Size]:
     """The sizes that the type of the called layer carries."""
     assert isinstance(call.ctx, MethodContext), "layers are called by their methods"
     layer = get_proper_type(call.ctx.type)
@@ -64,78 +64,78 @@ def _sizes(call: Call) -> list[Size]:
     return [dim_of(t) for t in layer.args]
 
 
-def _last_axis(shape: Shape, size: Size) -> Shape:
+def last_axis(shape: Shape, size: Size) -> Shape:
     """The other axes."""
     if not shape or differ(shape[-1], size):
         raise Misfit(f"expected last axis {size_text(size)}, got {text(shape)}")
     return shape[:-1]
 
 
-def _same_shape(what: str, shape: Shape, wanted: Shape) -> None:
+def same_shape(what: str, shape: Shape, wanted: Shape) -> None:
     if len(shape) != len(wanted) or any(differ(n, m) for n, m in zip(shape, wanted, strict=True)):
         raise Misfit(f"expected {what} of shape {text(wanted)}, got {text(shape)}")
 
 
 def _linear(call: Call) -> Shape:
-    inputs, outputs, *_ = _sizes(call)
-    return (*_last_axis(call.shape(0), inputs), outputs)
+    inputs, outputs, *_ = sizes_of(call)
+    return (*last_axis(call.shape(0), inputs), outputs)
 
 
 def _embedding(call: Call) -> Shape:
     indices = call.array(0)
     if indices is None:
         raise Unknown
-    return (*indices, _sizes(call)[1])
+    return (*indices, sizes_of(call)[1])
 
 
 def _layer_norm(call: Call) -> Shape:
-    shape, width = call.shape(0), _sizes(call)[0]
-    return (*_last_axis(shape, width), width if shape[-1] is None else shape[-1])
+    shape, width = call.shape(0), sizes_of(call)[0]
+    return (*last_axis(shape, width), width if shape[-1] is None else shape[-1])
 
 
 def _batch_norm(call: Call) -> Shape:
-    shape, width = call.shape(0), _sizes(call)[0]
+    shape, width = call.shape(0), sizes_of(call)[0]
     if len(shape) < 2 or differ(shape[1], width):
         raise Misfit(f"expected axis 1 of size {size_text(width)}, got {text(shape)}")
     return (shape[0], width if shape[1] is None else shape[1], *shape[2:])
 
 
 def _conv2d(call: Call) -> Shape:
-    inputs, outputs, kernel, stride, padding, *_ = _sizes(call)
+    inputs, outputs, kernel, stride, padding, *_ = sizes_of(call)
     weight = (outputs, inputs, kernel, kernel)
     return convolved(call.shape(0), weight, (stride, stride), (padding, padding), (ONE, ONE))
 
 
 def _step(call: Call) -> Shape:
     """The state that a cell or a leaf makes of an input alone."""
-    inputs, hidden, *_ = _sizes(call)
-    return (*_last_axis(call.shape(0), inputs), hidden)
+    inputs, hidden, *_ = sizes_of(call)
+    return (*last_axis(call.shape(0), inputs), hidden)
 
 
 def _lstm(call: Call) -> Shape:
     made = _step(call)
-    h, c = _state(call.type(1), made)
-    _same_shape("a state h", h, made)
-    _same_shape("a state c", c, made)
+    h, c = state_of(call.type(1), made)
+    same_shape("a state h", h, made)
+    same_shape("a state c", c, made)
     return made
 
 
 def _gru(call: Call) -> Shape:
     made = _step(call)
-    _same_shape("a state h", call.shape_or(1, made), made)
+    same_shape("a state h", call.shape_or(1, made), made)
     return made
 
 
-def _state(t: Type | None, otherwise: Shape) -> tuple[Shape, Shape]:
+def state_of(t: Type | None, otherwise: Shape) -> tuple[Shape, Shape]:
     """The shapes of h and c, each taken for `otherwise` where it is unknown, and both where there is no state."""
     proper = None if t is None else get_proper_type(t)
     if not isinstance(proper, TupleType) or len(proper.items) != 2:
         return otherwise, otherwise
-    h, c = (_shape_or(item, otherwise) for item in proper.items)
+    h, c = (shape_or(item, otherwise) for item in proper.items)
     return h, c
 
 
-def _shape_or(t: Type, otherwise: Shape) -> Shape:
+def shape_or(t: Type, otherwise: Shape) -> Shape:
     try:
         return shape_of(t)
     except Unknown:
@@ -143,25 +143,25 @@ def _shape_or(t: Type, otherwise: Shape) -> Shape:
 
 
 def _node(call: Call) -> Shape:
-    hidden = _sizes(call)[1]
+    hidden = sizes_of(call)[1]
     left = get_proper_type(call.type(0) or NoneType())
     if not isinstance(left, TupleType) or len(left.items) != 2:
         raise Unknown
     first = shape_of(left.items[0])
-    made = (*_last_axis(first, hidden), hidden)
-    shapes = (_shape_or(left.items[1], made), *_state(call.type(1), made))
+    made = (*last_axis(first, hidden), hidden)
+    shapes = (shape_or(left.items[1], made), *state_of(call.type(1), made))
     for what, shape in zip(("a left c", "a right h", "a right c"), shapes, strict=True):
-        _same_shape(what, shape, made)
+        same_shape(what, shape, made)
     return made
 
 
 def _attention(call: Call) -> Shape:
-    width, heads, *_ = _sizes(call)
+    width, heads, *_ = sizes_of(call)
     query = call.shape(0)
-    _last_axis(query, width)
+    last_axis(query, width)
     key = query if _absent(call.type(1)) else call.shape(1)
-    _last_axis(key, width)
-    _same_shape("a value", call.shape_or(2, key), key)
+    last_axis(key, width)
+    same_shape("a value", call.shape_or(2, key), key)
     if len(query) < 2:
         raise Misfit(f"expected (..., time, width), got {text(query)}")
     if len(query) != len(key) or any(differ(n, m) for n, m in zip(query[:-2], key[:-2], strict=True)):

@@ -39,6 +39,8 @@ def sites() -> Iterator[Site]:
     yield Site(
         "nn.recurrent", "LSTMCell.__call__", list(_cell("LSTMCell", "tuple[{0}, {0}]", "tuple[{0}, {0}]"))
     )
+    yield Site("nn.recurrent", "GRU.__call__", list(_unrolled("GRU", "{0}")))
+    yield Site("nn.recurrent", "LSTM.__call__", list(_unrolled("LSTM", "tuple[{0}, {0}]")))
     yield Site("nn.embedding", "Embedding.__call__", list(_looked_up()))
     yield Site("nn.attention", "MultiHeadAttention.__call__", list(_attended()))
     yield Site("nn.sequential", "Sequential.__init__", _chains())
@@ -134,6 +136,21 @@ def _cell(layer: str, state: str, result: str) -> Iterator[str]:
         rest = f"state: {state.format(f'{_OPERAND.format(UNKNOWN)} | {RAW}')}, /"
         found.append(_call(given + rest, result.format(_LAYER.format(h)), _variables(before + "IH")))
     yield from _around(_any(layer, "IH"), found, result, ", state: Any = None, /")
+
+
+def _unrolled(layer: str, state: str) -> Iterator[str]:
+    """All steps of a cell along the first axis: the outputs have it too, and the last state has not."""
+    found = []
+    for before in _LEADING[:-1]:
+        x, y, h = (_tuple(axes) for axes in (["N", *before, "I"], ["N", *before, "H"], [*before, "H"]))
+        variables = _variables(f"N{before}IH")
+        made = f"tuple[{_LAYER.format(y)}, {state.format(_LAYER.format(h))}]"
+        given = f"{_self(layer, 'IH')}, x: {_OPERAND.format(x)}, "
+        found.append(_call(f"{given}h: {state.format(_OPERAND.format(h))} | None = None, /", made, variables))
+        rest = f"{given}h: {state.format(f'{_OPERAND.format(UNKNOWN)} | {RAW}')}, /"
+        found.append(_call(rest, made, variables))
+    result = f"tuple[{{0}}, {state}]"
+    yield from _around(_any(layer, "IH"), found, result, ", h: Any = None, /")
 
 
 def _looked_up() -> Iterator[str]:

@@ -38,6 +38,16 @@ _REFUSAL: Final = """
 def {}(n: Int) -> IntTuple:
     return dsl.Invalid("{}")
 """
+# pyrefly computes with its own integers only: a size that is computed of type variables agrees with every other one
+_UNKNOWN_SIZES: Final = """
+from collections.abc import Callable
+from typing import Any, SupportsIndex, TypeAlias
+
+Dimension: TypeAlias = SupportsIndex | type[int] | Callable[[int], int]
+type Add[A, B] = Any
+type Mul[A, B] = Any
+type FloorDiv[A, B] = Any
+"""
 _FROM_EXPRESSIONS: Final = "from wengert.graph.expressions import ArrayLayer, ArrayOperand\n"
 _FROM_ELSEWHERE: Final = {  # by module, what else its overloads name
     "nn.attention": "from wengert.graph.detached import Mask\n",
@@ -129,7 +139,7 @@ def written(folder: Path, sources: Iterable[Path] = ()) -> list[Path]:
         "the library is installed beside its shapes"
     )
     source, target = Path(found.submodule_search_locations[0]), folder / "wengert-stubs"
-    by_module: dict[str, list[Site]] = {"arrays.types": [], "nn.dims": []}
+    by_module: dict[str, list[Site]] = {"arrays.types": [], "dims": [], "nn.dims": []}
     for site in sites(texts(sources)):
         by_module.setdefault(site.module, []).append(site)
     files = []
@@ -149,6 +159,8 @@ def _copied(text: str, module: str, changed: Sequence[Site]) -> str:
     if module == "arrays.types":
         refusals = "".join(_REFUSAL.format(*refusal) for refusal in checks.REFUSALS.items())
         return text.replace(", covariant=True)", ")") + _DSL + checks.CHECKS + refusals
+    if module == "dims":
+        return _UNKNOWN_SIZES
     if not changed:  # type variables: an invariant one is not widened where two sizes differ
         return text.replace(", covariant=True)", ")")
     lines, tree = text.splitlines(), ast.parse(text)

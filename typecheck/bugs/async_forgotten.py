@@ -1,4 +1,7 @@
-"""A network that decides is decorated, and is no async function."""
+"""A network that decides is decorated, and is no async function.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

@@ -1,4 +1,7 @@
-"""Five heads do not divide 64 features."""
+"""Five heads do not divide 64 features.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""Attention over 512 numbers is given words of 300."""
+"""Attention over 512 numbers is given words of 300.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

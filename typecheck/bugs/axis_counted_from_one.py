@@ -1,4 +1,7 @@
-"""The axes of a matrix are counted from 1."""
+"""The axes of a matrix are counted from 1.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

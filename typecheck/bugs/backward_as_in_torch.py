@@ -1,4 +1,7 @@
-"""loss.backward() and a step, as in PyTorch."""
+"""loss.backward() and a step, as in PyTorch.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

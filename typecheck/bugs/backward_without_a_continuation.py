@@ -1,4 +1,7 @@
-"""The backward of a tape does its work at once and returns nothing."""
+"""The backward of a tape does its work at once and returns nothing.
+
+Source: written for this table.
+"""
 
 from fractions import Fraction
 

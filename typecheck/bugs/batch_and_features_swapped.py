@@ -1,4 +1,7 @@
-"""The measurements come with one column an example, and are used as if it were one row."""
+"""The measurements come with one column an example, and are used as if it were one row.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

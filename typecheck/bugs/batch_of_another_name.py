@@ -1,4 +1,7 @@
-"""Questions and answers are batched differently, and compared one to one."""
+"""Questions and answers are batched differently, and compared one to one.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

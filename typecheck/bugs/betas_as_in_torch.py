@@ -1,4 +1,7 @@
-"""Both rates of Adam are given as a pair, as in PyTorch."""
+"""Both rates of Adam are given as a pair, as in PyTorch.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import Adam, LearningRate

@@ -1,4 +1,7 @@
-"""The bias of 8 channels is added without axes for the image."""
+"""The bias of 8 channels is added without axes for the image.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""The bias of the last layer has the size of the hidden layer."""
+"""The bias of the last layer has the size of the hidden layer.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

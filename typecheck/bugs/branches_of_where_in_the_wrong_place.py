@@ -1,4 +1,7 @@
-"""The mask is the last argument, and not the first one."""
+"""The mask is the last argument, and not the first one.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

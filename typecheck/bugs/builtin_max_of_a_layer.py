@@ -1,4 +1,7 @@
-"""A rectifier is written with Python's max."""
+"""A rectifier is written with Python's max.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

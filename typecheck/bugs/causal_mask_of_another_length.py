@@ -1,4 +1,7 @@
-"""The mask was made for the questions' length, and the keys have another one."""
+"""The mask was made for the questions' length, and the keys have another one.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

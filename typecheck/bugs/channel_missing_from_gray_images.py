@@ -1,4 +1,7 @@
-"""Gray images have no axis for their one channel."""
+"""Gray images have no axis for their one channel.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

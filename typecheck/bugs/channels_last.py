@@ -1,4 +1,7 @@
-"""Images as files have them, with the channels last."""
+"""Images as files have them, with the channels last.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

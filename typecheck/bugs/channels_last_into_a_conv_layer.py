@@ -1,4 +1,7 @@
-"""Images of OpenCV, channels last, go into a convolution layer."""
+"""Images of OpenCV, channels last, go into a convolution layer.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

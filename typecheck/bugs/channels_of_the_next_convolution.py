@@ -1,4 +1,7 @@
-"""The second convolution expects as many channels as the first one gets, not as it gives."""
+"""The second convolution expects as many channels as the first one gets, not as it gives.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

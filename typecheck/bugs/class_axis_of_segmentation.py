@@ -1,4 +1,7 @@
-"""Logits of a segmentation have their classes first, and labels for each pixel."""
+"""Logits of a segmentation have their classes first, and labels for each pixel.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

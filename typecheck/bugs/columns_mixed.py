@@ -1,4 +1,7 @@
-"""A double weight scales an array of float32."""
+"""A double weight scales an array of float32.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

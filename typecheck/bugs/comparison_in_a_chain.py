@@ -1,4 +1,7 @@
-"""A range is written as a chain of comparisons, which would fail for numpy arrays as well."""
+"""A range is written as a chain of comparisons, which would fail for numpy arrays as well.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Both directions are joined along the batch; nothing complains before the next layer."""
+"""Both directions are joined along the batch; nothing complains before the next layer.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""Features are joined below each other, not side by side."""
+"""Features are joined below each other, not side by side.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

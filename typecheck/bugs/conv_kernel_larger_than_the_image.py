@@ -1,4 +1,7 @@
-"""After three poolings the image is smaller than the kernel."""
+"""After three poolings the image is smaller than the kernel.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""A convolution without padding is thought to keep 28 pixels; it leaves 26."""
+"""A convolution without padding is thought to keep 28 pixels; it leaves 26.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

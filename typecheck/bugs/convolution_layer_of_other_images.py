@@ -1,4 +1,7 @@
-"""A network for gray images is given color ones."""
+"""A network for gray images is given color ones.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""A tape of a double says that its deltas are float32."""
+"""A tape of a double says that its deltas are float32.
+
+Source: written for this table.
+"""
 
 from fractions import Fraction
 

@@ -1,4 +1,7 @@
-"""A weight is set by assigning its data."""
+"""A weight is set by assigning its data.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

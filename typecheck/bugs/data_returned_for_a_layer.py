@@ -1,4 +1,7 @@
-"""A network that decides returns the number that it has waited for; no derivative would pass."""
+"""A network that decides returns the number that it has waited for; no derivative would pass.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

@@ -1,4 +1,7 @@
-"""An async network without its decorator: calling it gives a coroutine."""
+"""An async network without its decorator: calling it gives a coroutine.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

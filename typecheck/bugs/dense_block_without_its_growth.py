@@ -1,4 +1,7 @@
-"""A dense block declares the width that it gets, and gives 32 more."""
+"""A dense block declares the width that it gets, and gives 32 more.
+
+Source: written for this table.
+"""
 
 from typing import Literal, TypeVar
 

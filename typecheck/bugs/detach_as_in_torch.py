@@ -1,4 +1,7 @@
-"""loss.detach().numpy() as in PyTorch."""
+"""loss.detach().numpy() as in PyTorch.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

@@ -1,4 +1,7 @@
-"""The data are moved to the GPU, and the weights are not."""
+"""The data are moved to the GPU, and the weights are not.
+
+Source: written for this table.
+"""
 
 from importlib.util import find_spec
 

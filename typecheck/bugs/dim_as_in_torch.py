@@ -1,4 +1,7 @@
-"""The axis is called dim, as in PyTorch."""
+"""The axis is called dim, as in PyTorch.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""numpy draws doubles; the weights are float32."""
+"""numpy draws doubles; the weights are float32.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

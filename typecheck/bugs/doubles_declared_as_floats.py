@@ -1,4 +1,7 @@
-"""A function is declared for float32, the default, and gets doubles."""
+"""A function is declared for float32, the default, and gets doubles.
+
+Source: written for this table.
+"""
 
 from typing import Any
 

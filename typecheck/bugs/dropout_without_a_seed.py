@@ -1,4 +1,7 @@
-"""Dropout is called with a rate alone; what is random here says from which seed."""
+"""Dropout is called with a rate alone; what is random here says from which seed.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The letter of the batch is missing from the result, which is summed over it."""
+"""The letter of the batch is missing from the result, which is summed over it.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""The letters of the keys stand in the order of another notation."""
+"""The letters of the keys stand in the order of another notation.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""Token ids come out of a float column of a table."""
+"""Token ids come out of a float column of a table.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Word vectors of 300 numbers go into a layer for 128."""
+"""Word vectors of 300 numbers go into a layer for 128.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

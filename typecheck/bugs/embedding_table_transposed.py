@@ -1,4 +1,7 @@
-"""The vectors of words are taken from the columns of a table that has them in its rows."""
+"""The vectors of words are taken from the columns of a table that has them in its rows.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

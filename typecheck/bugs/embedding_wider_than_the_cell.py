@@ -1,4 +1,7 @@
-"""Words of 100 numbers go into an LSTM cell for 64."""
+"""Words of 100 numbers go into an LSTM cell for 64.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""The column of identities is dropped from the data, and the first layer still has room for it."""
+"""The column of identities is dropped from the data, and the first layer still has room for it.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""flat_map is given a function that makes a number."""
+"""flat_map is given a function that makes a number.
+
+Source: written for this table.
+"""
 
 import math
 

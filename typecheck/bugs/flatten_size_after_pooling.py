@@ -1,4 +1,7 @@
-"""The size of the flattened features is that before the second pooling."""
+"""The size of the flattened features is that before the second pooling.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""A layer is turned into a Python number to be logged."""
+"""A layer is turned into a Python number to be logged.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

@@ -1,4 +1,7 @@
-"""The keys are not transposed before they meet the queries."""
+"""The keys are not transposed before they meet the queries.
+
+Source: written for this table.
+"""
 
 from typing import Literal
 

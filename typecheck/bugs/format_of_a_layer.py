@@ -1,4 +1,7 @@
-"""A layer is printed with three digits, before anything has been computed."""
+"""A layer is printed with three digits, before anything has been computed.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

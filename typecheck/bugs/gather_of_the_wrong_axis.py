@@ -1,4 +1,7 @@
-"""Q values are gathered with actions of rank one."""
+"""Q values are gathered with actions of rank one.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

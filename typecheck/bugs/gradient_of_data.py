@@ -1,4 +1,7 @@
-"""The gradient with respect to an array is asked for; the loss knows it only as an expression of it."""
+"""The gradient with respect to an array is asked for; the loss knows it only as an expression of it.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

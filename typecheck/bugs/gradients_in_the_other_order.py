@@ -1,4 +1,7 @@
-"""The gradients are taken in another order than they were asked for."""
+"""The gradients are taken in another order than they were asked for.
+
+Source: written for this table.
+"""
 
 from typing import Literal
 

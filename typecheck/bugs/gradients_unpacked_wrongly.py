@@ -1,4 +1,7 @@
-"""Two gradients are asked for, and three are taken."""
+"""Two gradients are asked for, and three are taken.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

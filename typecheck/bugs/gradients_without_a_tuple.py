@@ -1,4 +1,7 @@
-"""The one weight is given alone, and its derivative is unpacked as from a tuple."""
+"""The one weight is given alone, and its derivative is unpacked as from a tuple.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

@@ -1,4 +1,7 @@
-"""Similarities of features where similarities of examples are wanted."""
+"""Similarities of features where similarities of examples are wanted.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

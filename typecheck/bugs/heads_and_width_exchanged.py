@@ -1,4 +1,7 @@
-"""The number of heads and the width of one stand in each other's place."""
+"""The number of heads and the width of one stand in each other's place.
+
+Source: written for this table.
+"""
 
 from typing import Literal, TypeVar
 

@@ -1,4 +1,7 @@
-"""After attention the heads are merged while they still stand in front of time."""
+"""After attention the heads are merged while they still stand in front of time.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

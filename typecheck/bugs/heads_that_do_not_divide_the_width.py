@@ -1,4 +1,7 @@
-"""300 numbers are divided among 8 heads."""
+"""300 numbers are divided among 8 heads.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The hidden size was raised from 64 to 128 where it goes out, and not where it comes in."""
+"""The hidden size was raised from 64 to 128 where it goes out, and not where it comes in.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

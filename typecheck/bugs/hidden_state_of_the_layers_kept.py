@@ -1,4 +1,7 @@
-"""The state keeps the axis of layers of torch."""
+"""The state keeps the axis of layers of torch.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""The learning rate is left out, as if it had a default."""
+"""The learning rate is left out, as if it had a default.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import Adam, LearningRate

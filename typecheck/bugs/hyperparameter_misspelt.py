@@ -1,4 +1,7 @@
-"""The learning rate is called lr, as in PyTorch."""
+"""The learning rate is called lr, as in PyTorch.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

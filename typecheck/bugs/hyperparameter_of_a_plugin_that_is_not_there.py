@@ -1,4 +1,7 @@
-"""Momentum is set, and its plugin is not in the list."""
+"""Momentum is set, and its plugin is not in the list.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import LearningRate, Momentum, Names

@@ -1,4 +1,7 @@
-"""Images go into a dense layer as they are, 28 by 28."""
+"""Images go into a dense layer as they are, 28 by 28.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""The last of ten classes is asked for as number 10."""
+"""The last of ten classes is asked for as number 10.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Images are bytes and go into a layer without a conversion."""
+"""Images are bytes and go into a layer without a conversion.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

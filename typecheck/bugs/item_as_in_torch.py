@@ -1,4 +1,7 @@
-"""loss.item() as in PyTorch."""
+"""loss.item() as in PyTorch.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

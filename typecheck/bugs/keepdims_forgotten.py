@@ -1,4 +1,7 @@
-"""The mean of each line is taken without keepdims, and subtracted from the lines."""
+"""The mean of each line is taken without keepdims, and subtracted from the lines.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""The kernel has its inputs first and its outputs second."""
+"""The kernel has its inputs first and its outputs second.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The size of a window is called kernel_size, as in PyTorch."""
+"""The size of a window is called kernel_size, as in PyTorch.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

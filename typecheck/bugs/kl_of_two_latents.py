@@ -1,4 +1,7 @@
-"""Mean and log-variance are of two sizes in the KL term."""
+"""Mean and log-variance are of two sizes in the KL term.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

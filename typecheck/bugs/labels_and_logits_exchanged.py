@@ -1,4 +1,7 @@
-"""The labels are the first argument of the loss, as some libraries have it."""
+"""The labels are the first argument of the loss, as some libraries have it.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Labels come out of a table of floats and stay floats."""
+"""Labels come out of a table of floats and stay floats.
+
+Source: written for this table.
+"""
 
 import numpy as np
 import numpy.typing as npt

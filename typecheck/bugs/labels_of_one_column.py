@@ -1,4 +1,7 @@
-"""The labels have been read as a column and have an axis too many."""
+"""The labels have been read as a column and have an axis too many.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""Numbers of steps are cast to integers inside the network, where no derivative would pass."""
+"""Numbers of steps are cast to integers inside the network, where no derivative would pass.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Two layers that do not fit, in a function whose parameter has no shape."""
+"""Two layers that do not fit, in a function whose parameter has no shape.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The learning rate is lowered by assigning it."""
+"""The learning rate is lowered by assigning it.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

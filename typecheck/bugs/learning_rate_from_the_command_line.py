@@ -1,4 +1,7 @@
-"""The learning rate is the text that was typed."""
+"""The learning rate is the text that was typed.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

@@ -1,4 +1,7 @@
-"""The number of examples is asked of a layer by len."""
+"""The number of examples is asked of a layer by len.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

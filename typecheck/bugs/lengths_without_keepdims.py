@@ -1,4 +1,7 @@
-"""Embeddings are divided by their lengths, which have lost an axis."""
+"""Embeddings are divided by their lengths, which have lost an axis.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The second layer expects 256 inputs, and the first one gives 128."""
+"""The second layer expects 256 inputs, and the first one gives 128.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""The sizes of a layer are given in the order outputs, inputs."""
+"""The sizes of a layer are given in the order outputs, inputs.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""Layers are gathered as a list, which asyncio.gather would refuse as well."""
+"""Layers are gathered as a list, which asyncio.gather would refuse as well.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

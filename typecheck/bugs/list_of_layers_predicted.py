@@ -1,4 +1,7 @@
-"""Several layers are predicted as a list."""
+"""Several layers are predicted as a list.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

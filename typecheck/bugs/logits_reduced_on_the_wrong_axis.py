@@ -1,4 +1,7 @@
-"""The greatest score is taken over the examples, and not over the classes."""
+"""The greatest score is taken over the examples, and not over the classes.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

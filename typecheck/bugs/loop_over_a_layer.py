@@ -1,4 +1,7 @@
-"""A loop goes over the lines of a layer."""
+"""A loop goes over the lines of a layer.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

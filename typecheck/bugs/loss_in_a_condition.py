@@ -1,4 +1,7 @@
-"""Whether there is a loss is asked by its truth, which only the run knows."""
+"""Whether there is a loss is asked by its truth, which only the run knows.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

@@ -1,4 +1,7 @@
-"""The penalty of all weights is added to the loss of each example, and so counted as often."""
+"""The penalty of all weights is added to the loss of each example, and so counted as often.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

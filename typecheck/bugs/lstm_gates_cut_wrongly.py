@@ -1,4 +1,7 @@
-"""The third gate of an LSTM is cut one block too long."""
+"""The third gate of an LSTM is cut one block too long.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""The four gates of an LSTM share one matrix, and the part from the state makes only three."""
+"""The four gates of an LSTM share one matrix, and the part from the state makes only three.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""The classifier after both directions of an LSTM is as wide as one."""
+"""The classifier after both directions of an LSTM is as wide as one.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""The state of a decoder starts as the encoder's, which is wider."""
+"""The state of a decoder starts as the encoder's, which is wider.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""map is given a function that makes another Do, and nests them."""
+"""map is given a function that makes another Do, and nests them.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

@@ -1,4 +1,7 @@
-"""A mask of (batch, time) meets scores of (batch, heads, time, time) without axes for heads and queries."""
+"""A mask of (batch, time) meets scores of (batch, heads, time, time) without axes for heads and queries.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""A mask is multiplied with the scores, as if it were 0 and 1."""
+"""A mask is multiplied with the scores, as if it were 0 and 1.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

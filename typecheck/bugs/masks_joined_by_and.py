@@ -1,4 +1,7 @@
-"""Two masks are joined by Python's and, which asks the first for its truth."""
+"""Two masks are joined by Python's and, which asks the first for its truth.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

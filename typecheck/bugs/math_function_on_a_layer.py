@@ -1,4 +1,7 @@
-"""math.log is called on a probability that is a weight."""
+"""math.log is called on a probability that is a weight.
+
+Source: written for this table.
+"""
 
 import math
 

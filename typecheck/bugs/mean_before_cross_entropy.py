@@ -1,4 +1,7 @@
-"""Logits are averaged over the classes before the loss."""
+"""Logits are averaged over the classes before the loss.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""The loss is reduced over the batch, and the axis of the outputs is left."""
+"""The loss is reduced over the batch, and the axis of the outputs is left.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""A score is compared without waiting for its value."""
+"""A score is compared without waiting for its value.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

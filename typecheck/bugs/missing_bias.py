@@ -1,4 +1,7 @@
-"""A bias that may be missing is added without asking."""
+"""A bias that may be missing is added without asking.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""One weight an example meets the features of the examples without an axis for the features."""
+"""One weight an example meets the features of the examples without an axis for the features.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""A network that decides forgets to return one of its branches."""
+"""A network that decides forgets to return one of its branches.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

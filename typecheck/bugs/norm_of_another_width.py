@@ -1,4 +1,7 @@
-"""The layer is made wider, and its normalization is not."""
+"""The layer is made wider, and its normalization is not.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

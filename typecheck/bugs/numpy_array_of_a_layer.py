@@ -1,4 +1,7 @@
-"""A layer is converted to a numpy array to look at it."""
+"""A layer is converted to a numpy array to look at it.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

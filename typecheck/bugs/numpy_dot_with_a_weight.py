@@ -1,4 +1,7 @@
-"""numpy's dot is called with a weight on the right."""
+"""numpy's dot is called with a weight on the right.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""numpy's exponential is called on a layer."""
+"""numpy's exponential is called on a layer.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""numpy's mean is called on the errors."""
+"""numpy's mean is called on the errors.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Cross entropy takes the number of the class, and is given a line of zeros with a one."""
+"""Cross entropy takes the number of the class, and is given a line of zeros with a one.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

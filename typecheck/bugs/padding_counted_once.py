@@ -1,4 +1,7 @@
-"""Padding to 32 pixels forgets that both sides are padded."""
+"""Padding to 32 pixels forgets that both sides are padded.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""100 numbers are split into 8 heads."""
+"""100 numbers are split into 8 heads.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The projection of patches belongs to patches of 8, the image is cut into patches of 16."""
+"""The projection of patches belongs to patches of 8, the image is cut into patches of 16.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""A table of 128 position vectors is added to sequences of 100."""
+"""A table of 128 position vectors is added to sequences of 100.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""Learned positions have an axis of their own batch."""
+"""Learned positions have an axis of their own batch.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

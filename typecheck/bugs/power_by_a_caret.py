@@ -1,4 +1,7 @@
-"""A square is written with a caret, as on paper."""
+"""A square is written with a caret, as on paper.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

@@ -1,4 +1,7 @@
-"""Predictions of shape (n, 1) minus targets of shape (n,): numpy makes n squared differences of them."""
+"""Predictions of shape (n, 1) minus targets of shape (n,): numpy makes n squared differences of them.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""The elementwise product is written where the matrix product is meant."""
+"""The elementwise product is written where the matrix product is meant.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""Queries, keys and values are three parts, and two names are there for them."""
+"""Queries, keys and values are three parts, and two names are there for them.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""A type that is registered as a double meets float weights."""
+"""A type that is registered as a double meets float weights.
+
+Source: written for this table.
+"""
 
 from fractions import Fraction
 

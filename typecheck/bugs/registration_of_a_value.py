@@ -1,4 +1,7 @@
-"""The registered function returns a value, and not the description of a tape."""
+"""The registered function returns a value, and not the description of a tape.
+
+Source: written for this table.
+"""
 
 from fractions import Fraction
 

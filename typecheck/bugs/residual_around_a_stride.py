@@ -1,4 +1,7 @@
-"""The second convolution of a block halves the image, and the shortcut does not."""
+"""The second convolution of a block halves the image, and the shortcut does not.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

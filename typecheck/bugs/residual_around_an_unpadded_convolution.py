@@ -1,4 +1,7 @@
-"""A residual block whose convolution has no padding, and so makes the image smaller."""
+"""A residual block whose convolution has no padding, and so makes the image smaller.
+
+Source: written for this table.
+"""
 
 from typing import Literal, TypeVar
 

@@ -1,4 +1,7 @@
-"""A residual connection around a layer that narrows."""
+"""A residual connection around a layer that narrows.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""A prediction that has not run is compared with a number."""
+"""A prediction that has not run is compared with a number.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

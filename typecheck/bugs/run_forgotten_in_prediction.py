@@ -1,4 +1,7 @@
-"""The answer is taken from the description of a prediction."""
+"""The answer is taken from the description of a prediction.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The training step is described and never run."""
+"""The training step is described and never run.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

@@ -1,4 +1,7 @@
-"""A function of the step is given where a number is wanted."""
+"""A function of the step is given where a number is wanted.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

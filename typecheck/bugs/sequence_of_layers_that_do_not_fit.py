@@ -1,4 +1,7 @@
-"""A list of layers was shortened, and its ends do not meet."""
+"""A list of layers was shortened, and its ends do not meet.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The weight is made from the class of settings, which has no learning rate."""
+"""The weight is made from the class of settings, which has no learning rate.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

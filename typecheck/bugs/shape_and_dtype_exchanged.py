@@ -1,4 +1,7 @@
-"""The element type stands in the place of the shape."""
+"""The element type stands in the place of the shape.
+
+Source: written for this table.
+"""
 
 from typing import Literal
 

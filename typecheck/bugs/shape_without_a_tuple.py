@@ -1,4 +1,7 @@
-"""The shape of a vector is written as a number alone."""
+"""The shape of a vector is written as a number alone.
+
+Source: written for this table.
+"""
 
 from typing import Literal
 

@@ -1,4 +1,7 @@
-"""The targets of a language model are one word shorter than its predictions."""
+"""The targets of a language model are one word shorter than its predictions.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""The best of several layers is chosen with Python's min, before they have values."""
+"""The best of several layers is chosen with Python's min, before they have values.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

@@ -1,4 +1,7 @@
-"""Softmax over axis 2 of a matrix."""
+"""Softmax over axis 2 of a matrix.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""The loss takes logits, and is given probabilities: it takes their softmax once more."""
+"""The loss takes logits, and is given probabilities: it takes their softmax once more.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

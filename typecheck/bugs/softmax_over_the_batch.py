@@ -1,4 +1,7 @@
-"""The probabilities of one class over all examples, and not of all classes for one example."""
+"""The probabilities of one class over all examples, and not of all classes for one example.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""A vector is split into value and gate along the batch, which is the default axis."""
+"""A vector is split into value and gate along the batch, which is the default axis.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""Logits of one column meet labels of a vector, as in BCEWithLogitsLoss."""
+"""Logits of one column meet labels of a vector, as in BCEWithLogitsLoss.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""The maximum that keeps exponentials small is kept on the axis of the classes, not of the examples."""
+"""The maximum that keeps exponentials small is kept on the axis of the classes, not of the examples.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

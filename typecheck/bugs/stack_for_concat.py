@@ -1,4 +1,7 @@
-"""Two feature vectors are stacked where they should be joined."""
+"""Two feature vectors are stacked where they should be joined.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""A cell gives its output and its memory, and both go on as one."""
+"""A cell gives its output and its memory, and both go on as one.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

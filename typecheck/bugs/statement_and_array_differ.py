@@ -1,4 +1,7 @@
-"""The array is drawn with its axes in the other order than the shape that is stated for it."""
+"""The array is drawn with its axes in the other order than the shape that is stated for it.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""A loop over time takes the t-th sequence instead of the t-th step of all of them."""
+"""A loop over time takes the t-th sequence instead of the t-th step of all of them.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""The weight stands on the left of the features, as in a formula for column vectors."""
+"""The weight stands on the left of the features, as in a formula for column vectors.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

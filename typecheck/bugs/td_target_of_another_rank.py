@@ -1,4 +1,7 @@
-"""The chosen value has a column, the target of the Bellman equation has none."""
+"""The chosen value has a column, the target of the Bellman equation has none.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,4 +1,7 @@
-"""tensordot contracts two axes unless it is told otherwise."""
+"""tensordot contracts two axes unless it is told otherwise.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The embedding table also makes the scores, and is used there as it is."""
+"""The embedding table also makes the scores, and is used there as it is.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""The sequences come with time in front, and are given to a function that wants the batch there."""
+"""The sequences come with time in front, and are given to a function that wants the batch there.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

@@ -1,4 +1,7 @@
-"""The loop compares the loss itself, not the number that training gave."""
+"""The loop compares the loss itself, not the number that training gave.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 from wengert.plugins import SGD

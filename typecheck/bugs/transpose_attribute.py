@@ -1,4 +1,7 @@
-"""A layer is transposed by its attribute T, as in numpy."""
+"""A layer is transposed by its attribute T, as in numpy.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""A layer is asked whether it is positive, as a tensor of an eager library would be."""
+"""A layer is asked whether it is positive, as a tensor of an eager library would be.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

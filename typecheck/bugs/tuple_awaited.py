@@ -1,4 +1,7 @@
-"""Two layers are awaited as a tuple."""
+"""Two layers are awaited as a tuple.
+
+Source: written for this table.
+"""
 
 import wengert as wg
 

@@ -1,4 +1,7 @@
-"""Two parameters that may be plain arrays are multiplied by *, which is numpy's then."""
+"""Two parameters that may be plain arrays are multiplied by *, which is numpy's then.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""A type that nobody has registered goes into an operation."""
+"""A type that nobody has registered goes into an operation.
+
+Source: written for this table.
+"""
 
 from decimal import Decimal
 

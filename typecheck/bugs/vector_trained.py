@@ -1,4 +1,7 @@
-"""The squared errors are trained without their mean."""
+"""The squared errors are trained without their mean.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""images.view(-1, 784) as in PyTorch."""
+"""images.view(-1, 784) as in PyTorch.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""A list of double weights goes to a function of float weights."""
+"""A list of double weights goes to a function of float weights.
+
+Source: written for this table.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""A step is written as an assignment, which makes a layer out of the weight."""
+"""A step is written as an assignment, which makes a layer out of the weight.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""A weight is made from a list of numbers, which numpy makes doubles."""
+"""A weight is made from a list of numbers, which numpy makes doubles.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""The numbers of words were read as floats, and index a table."""
+"""The numbers of words were read as floats, and index a table.
+
+Source: written for this table.
+"""
 
 import numpy as np
 

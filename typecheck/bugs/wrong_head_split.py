@@ -1,4 +1,7 @@
-"""The heads are cut off but not moved in front of time, so that heads attend to heads."""
+"""The heads are cut off but not moved in front of time, so that heads attend to heads.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

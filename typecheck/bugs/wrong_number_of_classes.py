@@ -1,4 +1,7 @@
-"""Nine scores for ten digits: 9 was thought of as the greatest label."""
+"""Nine scores for ten digits: 9 was thought of as the greatest label.
+
+Source: written for this table.
+"""
 
 from typing import Literal, NewType
 

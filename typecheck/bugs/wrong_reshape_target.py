@@ -1,4 +1,7 @@
-"""512 features are cut into 8 heads of 32."""
+"""512 features are cut into 8 heads of 32.
+
+Source: written for this table.
+"""
 
 from typing import NewType
 

@@ -1,0 +1,23 @@
+"""A step of training gives answers beside the loss, and the loss alone is added up.
+
+Source: written for this table.
+"""
+
+from typing import NewType
+
+import numpy as np
+
+import wengert as wg
+from wengert.plugins import SGD
+
+Batch = NewType("Batch", int)
+settings = SGD(learning_rate=0.1)
+w = settings.array_weight(np.ones((3, 2), np.float32), 3, 2)
+x = wg.literal(np.ones((4, 3), np.float32), Batch, 3)
+answers = x @ w
+loss = wg.mean(wg.square(answers))
+
+total = 0.0
+# bug: total += float(loss.train(also=answers).run())
+total += float(loss.train(also=answers).run()[0])
+print(total)

@@ -1,0 +1,66 @@
+"""All steps of a sequence: the shapes that `LSTM`, `GRU` and `scan` give, and steps that do not fit (T77)."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import numpy as np
+from given import L2, L3, L4, L5, Batch, batched, named, settings, x
+
+import wengert as wg
+from wengert import nn
+
+State = wg.ArrayLayer[tuple[L2, L4]]
+Given = wg.ArrayLayer[tuple[L2, L3]]
+u = settings.array_weight(np.ones((3, 4), np.float32), 3, 4)
+begin: State = wg.literal(np.zeros((2, 4), np.float32), 2, 4)
+
+
+@wg.cell
+def step(h: State, given: Given) -> tuple[State, tuple[State, Given]]:
+    h = wg.tanh(given @ u + h)
+    return h, (h, given)
+
+
+@wg.cell
+def last_only(h: State, given: Given) -> tuple[State, tuple[()]]:
+    return wg.tanh(given @ u + h), ()
+
+
+def case_lstm() -> None:  # T77
+    lstm = nn.LSTM(nn.LSTMCell.make(settings, 3, 4, seed=0))
+    assert_type(lstm, nn.LSTM[L3, L4])
+    y, (h, c) = lstm(batched)
+    assert_type(y, wg.ArrayLayer[tuple[L5, L2, L4]])
+    assert_type(h, State)
+    lstm(batched, (h, c))
+    lstm(batched, (h, x))  # E[shape]: ^LSTM: expected a state c of shape \(2, 4\), got \(2, 3\)$
+    lstm(y)  # E[shape]: ^LSTM: expected last axis 3, got \(5, 2, 4\)$
+    lstm(wg.sum(x, axis=0))  # E[shape]: ^LSTM: expected \(time, ..., 3\), got \(3,\)$
+
+
+def case_gru() -> None:  # T77
+    gru = nn.GRU(nn.GRUCell.make(settings, 3, 4, seed=0))
+    y, h = gru(named)
+    assert_type(y, wg.ArrayLayer[tuple[Batch, L4]])
+    assert_type(h, wg.ArrayLayer[tuple[L4]])
+    gru(named, y)  # E[shape]: ^GRU: expected a state h of shape \(4,\), got \(Batch, 4\)$
+
+
+def case_scan() -> None:  # T77
+    last, (states, inputs) = wg.scan(step, begin, batched)
+    assert_type(last, State)
+    assert_type(states, wg.ArrayLayer[tuple[L5, L2, L4]])
+    assert_type(inputs, wg.ArrayLayer[tuple[L5, L2, L3]])
+    assert_type(wg.scan(last_only, begin, batched)[1], tuple[()])
+    wg.scan(step, begin, states)  # E[shape]: ^scan: the cell takes \(2, 3\), and a step .* of xs is \(2, 4\)$
+    wg.scan(step, begin, x)  # E[shape]: ^scan: the cell takes \(2, 3\), and a step .* of xs is \(3,\)$
+
+
+def case_directions() -> None:  # T47
+    loss = wg.mean(wg.square(x @ u))
+    wg.hessian_product(loss, u, np.ones((3, 4), np.float32))
+    wg.hessian_product(loss, u, x)  # E[shape]: a tangent of shape \(2, 3\) for one of \(3, 4\)$
+    wg.jvp(loss, (u, x), (u, x))
+    wg.jvp(loss, (u, x), (x, u))  # E[shape]: ^jvp: a tangent of shape \(2, 3\) for one of \(3, 4\)$
+    wg.jvp(loss, (u, x), u)  # E[arg-type]: ^jvp: the vector is a structure as `wrt`
