@@ -91,7 +91,7 @@ def attacked(
     after = calm.state()
     assert before != after
     nothing = everything = 0
-    for at in range(1, count.met + 1, every):
+    for at in range(count.met, 0, -every):  # the last place too, after which all has changed
         one = scene()
         thrown = Thrown(bomb, at, within)
         assert thrown.run(partial(work, one)) or thrown.met < at, f"swallowed at place {at} of {count.met}"
