@@ -1,0 +1,71 @@
+"""The site is built without a warning, and its reference has every public name."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from sphinx.util.inventory import InventoryFile
+
+from tests.documents import ROOT
+
+DOCS = ROOT / "docs"
+MODULES = sorted(path.stem for path in (DOCS / "reference").glob("*.md") if path.stem != "index")
+
+
+def build(source: Path, site: Path) -> subprocess.CompletedProcess[str]:
+    """Make the site of a folder; a warning is an error."""
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-b",
+        "html",
+        str(source),
+        str(site),
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def public(name: str) -> set[str]:
+    """The names that a module of the reference exports, under the name of that module."""
+    module = importlib.import_module("wengert" if name == "wengert" else f"wengert.{name}")
+    names = [
+        name for name in getattr(module, "__all__", ()) if not isinstance(getattr(module, name), ModuleType)
+    ]
+    return {f"{module.__name__}.{name}" for name in names}
+
+
+@pytest.mark.slow
+def test_the_site_has_every_public_name_and_no_warning(tmp_path: Path) -> None:
+    done = build(DOCS, tmp_path / "site")
+    assert done.returncode == 0, done.stdout + done.stderr
+    inventory = InventoryFile.loads((tmp_path / "site" / "objects.inv").read_bytes(), uri="")
+    documented = {name for names in inventory.data.values() for name in names}
+    elsewhere = {"wengert.control.Do", "wengert.control.UnitContinuation"}  # on the page of `wengert`
+    wanted = {name for module in MODULES for name in public(module)} - elsewhere
+    assert len(wanted) > 300 and wanted - documented == set()
+
+
+@pytest.mark.slow
+def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
+    for name in ("conf.py", "docstrings.py"):
+        shutil.copy(DOCS / name, tmp_path)
+    (tmp_path / "page.md").write_text("# A page\n\n[nowhere](nowhere.md)\n")
+    (tmp_path / "README.md").write_text("# Front\n")
+    command = ["-D", "root_doc=page", "-D", "suppress_warnings=toc.not_included"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-W", *command, str(tmp_path), str(tmp_path / "site")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0 and "nowhere.md" in done.stderr
