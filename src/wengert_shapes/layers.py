@@ -11,7 +11,7 @@ from typing import Final
 
 from wengert_shapes import windows
 from wengert_shapes.algebra import ONE
-from wengert_shapes.overloads import RAW, UNKNOWN, Site, named, overload, sliding
+from wengert_shapes.overloads import INTEGERS, RAW, UNKNOWN, Site, named, overload, sliding
 
 _LEADING: Final = ("", "A", "AB", "ABC")  # names of the axes before the last
 _SETTINGS: Final = "seed: Seed = ..., name: str | None = None, dtype: Any = ..., **options: Any"
@@ -156,7 +156,7 @@ def _unrolled(layer: str, state: str) -> Iterator[str]:
 def _looked_up() -> Iterator[str]:
     """Indices of numpy say how many axes they have."""
     for rank in range(4):
-        indices = "int" if rank == 0 else f"np.ndarray[tuple[{', '.join(['Any'] * rank)}], Any]"
+        indices = "int" if rank == 0 else f"np.ndarray[tuple[{', '.join(['Any'] * rank)}], {INTEGERS}]"
         parameters = f"{_self('Embedding', 'RW')}, indices: {indices}{' | list[int]' * (rank == 1)}, /"
         yield _call(parameters, _LAYER.format(_tuple([*["Any"] * rank, "W"])), _variables("RW"))
     yield _call(f"{_any('Embedding', 'RW')}, indices: IndexExpression, /", _LAYER.format("Any"))

@@ -17,6 +17,7 @@ from wengert_shapes.rules import Misfit, Shape
 
 RANKS: Final = range(1, 5)
 LETTERS: Final = "ABCD"
+INTEGERS: Final = "np.dtype[np.integer[Any]]"  # of indices and labels
 # a shape that no array has: only one that is not known fits it
 UNKNOWN: Final = f"tuple[{', '.join(['Never'] * 7)}]"
 RAW: Final = "ArrayLiteral[T_, V_] | Differentiable[Host[T_], Host[T_]]"  # what has no shape in its type

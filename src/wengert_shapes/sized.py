@@ -14,6 +14,7 @@ from wengert_shapes import contraction, windows
 from wengert_shapes.algebra import ONE
 from wengert_shapes.checks import misfit
 from wengert_shapes.overloads import (
+    INTEGERS,
     LETTERS,
     RANKS,
     RAW,
@@ -23,6 +24,7 @@ from wengert_shapes.overloads import (
     named,
     overload,
     raw_pairs,
+    reductions,
     shape_text,
     sliding,
     variables_of,
@@ -50,7 +52,7 @@ def convolutions() -> list[str]:
         counted,
     )
     unknown, anything = array.format(UNKNOWN), f"{array.format('Any')} | {RAW}"
-    strides = "stride: Any = 1, padding: Any = 0, dilation: Any = 1"
+    strides = "stride: Any = 1, padding: int | tuple[int, int] = 0, dilation: Any = 1"
     sides = operands.format(
         array.format("tuple[B_, I_, H_, W_]"), array.format("tuple[O_, I_, Any, Any]"), strides
     )
@@ -225,7 +227,7 @@ def pools(name: str) -> list[str]:
         made = f"ArrayLayer[{sliding(result)}, T_, V_]"
         parameters = f"x: {x}, /, size: Int[K_], *, {more}, padding: Int[P_] = 0"
         found.append(overload(name, parameters, made, names + variables))
-    more = "stride: Any = ..., padding: Any = 0, dilation: Any = 1"
+    more = "stride: Any = ..., padding: int | tuple[int, int] = 0, dilation: Any = 1"
     images = f"x: ArrayOperand[tuple[B_, C_, Any, Any], T_, V_], /, size: Any, *, {more}"
     found.append(
         overload(
@@ -280,11 +282,15 @@ def tensordots() -> list[str]:
 
 def takes() -> list[str]:
     """Overloads by axis and by how many axes the indices have, whose lengths are not known."""
-    indices = {0: "int", 1: "list[int] | np.ndarray[tuple[Any], Any]", 2: "np.ndarray[tuple[Any, Any], Any]"}
+    indices = {
+        0: "int",
+        1: f"list[int] | np.ndarray[tuple[Any], {INTEGERS}]",
+        2: f"np.ndarray[tuple[Any, Any], {INTEGERS}]",
+    }
     found = [
         overload(
             "take",
-            f"x: ArrayOperand[{UNKNOWN}, T_, V_], indices: Any, /, *, axis: int = 0",
+            f"x: ArrayOperand[{UNKNOWN}, T_, V_], indices: IndexExpression, /, *, axis: int = 0",
             "ArrayLayer[Any, T_, V_]",
         )
     ]
@@ -305,10 +311,12 @@ def takes() -> list[str]:
         *found,
         overload(
             "take",
-            "x: ArrayOperand[Any, T_, V_], indices: Any, /, *, axis: int = 0",
+            "x: ArrayOperand[Any, T_, V_], indices: IndexExpression, /, *, axis: int = 0",
             "ArrayLayer[Any, T_, V_]",
         ),
-        overload("take", f"x: {RAW}, indices: Any, /, *, axis: int = 0", "ArrayLayer[Any, T_, V_]"),
+        overload(
+            "take", f"x: {RAW}, indices: IndexExpression, /, *, axis: int = 0", "ArrayLayer[Any, T_, V_]"
+        ),
     ]
 
 
@@ -321,16 +329,16 @@ def labels() -> list[str]:
 def _losses(reduction: str, made: str) -> Iterator[str]:
     loss = f"logits: ArrayOperand[{{}}, T_, V_], labels: {{}}, /, *, {reduction}"
     result = f"ArrayLayer[{made}, T_, V_]"
-    yield overload("cross_entropy", loss.format(UNKNOWN, "Any"), result)
+    yield overload("cross_entropy", loss.format(UNKNOWN, "IndexExpression"), result)
     for rank in RANKS:
         for places in product("nc", repeat=rank - 1):
             yield _labelled(loss, places, made)
     for rank, axes in sorted(product(RANKS, RANKS), key=lambda pair: pair[0] != pair[1]):
         logits, given = (f"tuple[{', '.join(['Any'] * n) or '()'}]" for n in (rank, axes - 1))
         answer = result if rank == axes else misfit("labels_of_another_rank")
-        yield overload("cross_entropy", loss.format(logits, f"np.ndarray[{given}, Any]"), answer)
-    yield overload("cross_entropy", loss.format("Any", "Any"), result)
-    yield overload("cross_entropy", f"logits: {RAW}, labels: Any, /, *, {reduction}", result)
+        yield overload("cross_entropy", loss.format(logits, f"np.ndarray[{given}, {INTEGERS}]"), answer)
+    yield overload("cross_entropy", loss.format("Any", "IndexExpression"), result)
+    yield overload("cross_entropy", f"logits: {RAW}, labels: IndexExpression, /, *, {reduction}", result)
 
 
 def _labelled(loss: str, places: Sequence[str], made: str) -> str:
@@ -344,7 +352,7 @@ def _labelled(loss: str, places: Sequence[str], made: str) -> str:
     pairs = ", ".join(f"Int[{n}_], Int[{n}L]" for n in (counted * 3)[:3])
     result = f"labelled({pairs})" if counted and made == "tuple[()]" else made
     parameters = loss.format(
-        f"tuple[{', '.join([*logits, 'K_'])}]", f"np.ndarray[tuple[{', '.join(given) or '()'}], Any]"
+        f"tuple[{', '.join([*logits, 'K_'])}]", f"np.ndarray[tuple[{', '.join(given) or '()'}], {INTEGERS}]"
     )
     return overload("cross_entropy", parameters, f"ArrayLayer[{result}, T_, V_]", ", ".join(variables))
 
@@ -411,23 +419,92 @@ def choices() -> list[str]:
 def along() -> list[str]:
     """Overloads of `take_along_axis`, whose indices have as many axes as the array."""
     call = "x: ArrayOperand[{}, T_, V_], indices: {}, /, *, axis: int = -1"
-    found = [overload("take_along_axis", call.format(UNKNOWN, "Any"), "ArrayLayer[Any, T_, V_]")]
+    found = [overload("take_along_axis", call.format(UNKNOWN, "IndexExpression"), "ArrayLayer[Any, T_, V_]")]
     last = []
     for rank, axes in product(RANKS, RANKS):
         x, indices = (f"tuple[{', '.join(['Any'] * n)}]" for n in (rank, axes))
         if rank == axes:
-            found.append(
-                overload(
-                    "take_along_axis",
-                    call.format(x, f"np.ndarray[{indices}, Any]"),
-                    f"ArrayLayer[{x}, T_, V_]",
-                )
-            )
+            given = f"np.ndarray[{indices}, {INTEGERS}] | Indices[{indices}, V_]"
+            found.append(overload("take_along_axis", call.format(x, given), f"ArrayLayer[{x}, T_, V_]"))
         else:
-            refused = misfit("indices_of_another_rank")
-            last.append(overload("take_along_axis", call.format(x, f"np.ndarray[{indices}, Any]"), refused))
-    anything = f"x: ArrayOperand[Any, T_, V_] | {RAW}, indices: Any, /, *, axis: int = -1"
+            given = f"np.ndarray[{indices}, {INTEGERS}] | Indices[{indices}, V_]"
+            last.append(overload("take_along_axis", call.format(x, given), misfit("indices_of_another_rank")))
+    anything = f"x: ArrayOperand[Any, T_, V_] | {RAW}, indices: IndexExpression, /, *, axis: int = -1"
     return [*found, *last, overload("take_along_axis", anything, "ArrayLayer[Any, T_, V_]")]
+
+
+def chosen() -> list[str]:
+    """Overloads of `top_k`: the axis, which is as long as k at least, gets the size k."""
+    both = "tuple[ArrayLayer[{0}, T_, V_], Indices[{0}, V_]]"
+    unknown = f"x: ArrayOperand[{UNKNOWN}, T_, V_] | {RAW}, k: int, /, *, axis: int = -1"
+    found = [overload("top_k", unknown, both.format("Any"))]
+    for rank in RANKS:
+        for axis in range(-rank, rank):
+            given = list(map(dim_text, named(LETTERS[:rank])))
+            names = [f"{n}: int" for i, n in enumerate(given) if i != axis % rank]
+            made = list(given)
+            given[axis % rank], made[axis % rank] = "Int[N]", "within(Int[K], Int[N], Int[K])"
+            stated = f"axis: Literal[{axis}]" + " = -1" * (axis == -1)
+            parameters = f"x: ArrayOperand[tuple[{', '.join(given)}], T_, V_], k: Int[K], /, *, {stated}"
+            variables = ", ".join([*names, "N: IntVar", "K: IntVar", "T_: Any", "V_: Any"])
+            found.append(overload("top_k", parameters, both.format(f"tuple[{', '.join(made)}]"), variables))
+    anything = "x: ArrayOperand[Any, T_, V_], k: int, /, *, axis: int = -1"
+    return [*found, overload("top_k", anything, both.format("Any"))]
+
+
+def places() -> list[str]:
+    """Overloads of `argmax`, which are those of a reduction, with places for elements."""
+    found = []
+    for (x,), others, result in reductions():
+        if "tuple" not in others:  # one axis
+            parameters = f"x: ArrayOperand[{shape_text(x)}, T_, V_], /, {others}"
+            found.append(
+                overload("argmax", parameters, f"Indices[{shape_text(result)}, V_]", variables_of([x]))
+            )
+    anything = f"x: ArrayOperand[{{}}, T_, V_] | {RAW}, /, *, axis: int | None = None, keepdims: bool = False"
+    first, last = (overload("argmax", anything.format(x), "Indices[Any, V_]") for x in (UNKNOWN, "Any"))
+    return [first, *found, last]
+
+
+def updates() -> list[str]:
+    """Overloads of `with_update`: the value has the shape of the buffer."""
+    call = "x: ArrayOperand[Q_, T_, V_], buffer: Buffer[{}, B_, V_], value: {}, /, *, rate: float = 1.0"
+    variables = "Q_: tuple[Any, ...], B_: Any, T_: Any, V_: Any"
+    made = "ArrayLayer[Q_, T_, V_]"
+    found = []
+    for pair in ((UNKNOWN, "Any"), ("Any", UNKNOWN)):
+        given = call.format(pair[0], f"ArrayOperand[{pair[1]}, B_, V_]")
+        found.append(overload("with_update", given, made, variables))
+    for rank in range(5):
+        shape = shape_text(named(LETTERS[:rank]))
+        names = "".join(f"{n}_: int, " for n in LETTERS[:rank])
+        given = call.format(shape, f"ArrayOperand[{shape}, B_, V_]")
+        found.append(overload("with_update", given, made, names + variables))
+    raw = call.format("Any", f"{RAW.replace('T_', 'B_')} | ScalarOperand[B_] | float")
+    found.append(overload("with_update", raw, made, variables))
+    data = f"x: {RAW}, buffer: Buffer[Any, Any, Any], value: Any, /, *, rate: float = 1.0"
+    return [*found, overload("with_update", data, "ArrayLayer[Any, T_, V_]")]
+
+
+def scans() -> list[str]:
+    """Overloads of `scan` for a cell of one input and one output, each with up to three axes."""
+    step = "cell: Callable[[S_, ArrayLayer[{}, T_, V_]], tuple[S_, {}]], init: S_, xs: {}, /"
+    array, any_array = "ArrayLayer[{}, T_, V_]", f"ArrayOperand[Any, T_, V_] | {RAW}"
+    names = "S_: Any, T_: Any, V_: Any"
+    unknown = [(UNKNOWN, "Any", any_array), ("Any", "Any", f"ArrayOperand[{UNKNOWN}, T_, V_] | {RAW}")]
+    found = [
+        overload("scan", step.format(x, array.format(y), xs), f"tuple[S_, {array.format('Any')}]", names)
+        for x, y, xs in unknown
+    ]
+    for inputs, outputs in product(range(4), repeat=2):
+        x, y = named("ABC"[:inputs]), named("KLM"[:outputs])
+        given, made = shape_text(x), shape_text(y)
+        xs, ys = (shape_text((*named("N"), *shape)) for shape in (x, y))
+        parameters = step.format(given, array.format(made), f"ArrayOperand[{xs}, T_, V_]")
+        result = f"tuple[S_, {array.format(ys)}]"
+        found.append(overload("scan", parameters, result, f"S_: Any, N_: int, {variables_of([x, y])}"))
+    structure = step.format("Any", "tuple[Any, ...] | Structure", any_array)
+    return [*found, overload("scan", structure, "tuple[S_, Any]", names)]
 
 
 def parts() -> list[str]:

@@ -51,6 +51,7 @@ type FloorDiv[A, B] = Any
 _FROM_EXPRESSIONS: Final = "from wengert.graph.expressions import ArrayLayer, ArrayOperand\n"
 _FROM_ELSEWHERE: Final = {  # by module, what else its overloads name
     "nn.attention": "from wengert.graph.detached import Mask\n",
+    "ops.indexing": "from wengert.graph.detached import Indices\n",
     "nn.sequential": "from wengert.nn.linear import Linear\nfrom wengert.ops.families import Elementwise\n",
 }
 
@@ -92,6 +93,10 @@ def sites(sums: Sequence[str] = ()) -> Iterator[Site]:
     yield Site("ops.indexing", "take", sized.takes())
     yield Site("ops.indexing", "take_along_axis", sized.along())
     yield Site("ops.comparison", "where", sized.choices())
+    yield Site("ops.selection", "argmax", sized.places())
+    yield Site("ops.selection", "top_k", sized.chosen())
+    yield Site("ops.buffers", "with_update", sized.updates())
+    yield Site("run.scan", "scan", sized.scans())
     if sums:
         yield Site("ops.contraction", "einsum", sized.sums(sums))
     for name, rows, unknown in (
@@ -113,6 +118,9 @@ def sites(sums: Sequence[str] = ()) -> Iterator[Site]:
     more = ", *, name: str | None = None, **members: object"
     weight = overloads.stating("array_weight", "ArrayWeight", f"self, data: {overloads.RAW}, /", more)
     yield Site("plugins.making", "Maker.array_weight", weight)
+    more = ", *, name: str | None = None"
+    kept = overloads.stating("buffer", "Buffer", f"self, data: {overloads.RAW}, /", more)
+    yield Site("plugins.making", "Maker.buffer", kept)
 
 
 # -- a copy of a module -------------------------------------------------------------------------------
