@@ -38,9 +38,7 @@ def close(layer: wg.ArrayLayer[Any, np.float64], expected: Array) -> None:
 def test_linear(shape: tuple[int, ...]) -> None:
     layer = nn.Linear.make(settings, 3, 4, seed=0, dtype=F64)
     x = drawn(*shape)
-    bias = layer.bias
-    assert bias is not None
-    close(layer(x), x @ layer.weight.data + bias.data)
+    close(layer(x), x @ layer.weight.data + layer.bias.data)
     close(nn.Linear(layer.weight)(x), x @ layer.weight.data)
 
 
@@ -172,7 +170,6 @@ def test_convolution() -> None:
             expected[:, :, i, j] = np.einsum("bcuv,ocuv->bo", window, layer.kernel.data)
     close(layer(x), expected)
     biased = nn.Conv2d(layer.kernel, settings.array_weight(drawn(3)), 2, 1)
-    assert biased.bias is not None
     close(biased(x), expected + biased.bias.data[:, None, None])
 
 

@@ -193,11 +193,11 @@ def load(
                 given = _all(named, manifest, container.values(manifest), optimizer)
             else:
                 fitting = fit(container.weights(), named, former, rename, sources(weights, layout))
-                _check_fit(fitting, strict, container, layout)
+                given, differ = _some(container, fitting.parts, optimizer)
+                _check_fit(fitting, differ, strict, container, layout)
                 said = _said(manifest, *fitting[1:])
                 if check is not None:
                     check(said)
-                given = _some(container, fitting.parts, optimizer)
         except Broken as reason:
             raise CheckpointError(
                 f"{place} cannot be loaded, and no weight has changed: {reason}\n  at {user_position()}"
@@ -248,14 +248,19 @@ def _said(manifest: Manifest | None, used: Sequence[str], *others: tuple[str, ..
     return Checkpoint(of.step, of.seed, of.version, of.note, tuple(used), *others)
 
 
-def _check_fit(found: Fit, strict: bool, container: Container, layout: Layout | None) -> None:
-    """Broken if a file lacks, or has, what it should not; without `strict`, if nothing in it is of use."""
+def _check_fit(
+    found: Fit, differ: Sequence[str], strict: bool, container: Container, layout: Layout | None
+) -> None:
+    """Broken if a file has tensors of other forms, lacks some or has others; these two without `strict` if none fits."""
+    if not strict and found.parts:
+        return check_differences((), (), differ)
     foreign = container.manifest is None
     origin = "it has no manifest, so `wengert.saving.save` did not write it, and " if foreign else ""
     hint = _HINT + (", layout='pytorch' for a state_dict" if foreign and layout is None else "")
     try:
-        if strict or not found.parts:
-            check_differences(found.missing, found.unused, (), hint)
+        return check_differences(
+            found.missing, found.unused, differ, hint if found.missing or found.unused else ""
+        )
     except Broken as reason:
         raise Broken(f"{origin}{reason}") from reason
 
@@ -302,8 +307,8 @@ def _all(
     return given
 
 
-def _some(container: Container, parts: Sequence[Part], optimizer: bool) -> list[Given]:
-    """Of some weights, what a file has; Broken with all that have another form."""
+def _some(container: Container, parts: Sequence[Part], optimizer: bool) -> tuple[list[Given], list[str]]:
+    """Of some weights, what a file has; and in words those that have another form there."""
     entries, given, differ = container.entries(), list[Given](), list[str]()
     saved = {} if container.manifest is None else container.manifest.weights
     for place, weight, source in parts:
@@ -320,8 +325,7 @@ def _some(container: Container, parts: Sequence[Part], optimizer: bool) -> list[
             check_state(weight, place, own)
             state = _state_in(container, entries, source.names[0], own, weight)
         given.append(Given(weight, made_of(weight, restored(data, weight.kind.device)), state))
-    check_differences((), (), differ)
-    return given
+    return given, differ
 
 
 def _state_in(
