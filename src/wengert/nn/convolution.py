@@ -39,7 +39,9 @@ class Conv2d(Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
     """
 
     kernel: ArrayWeight[tuple[Out, In, Kernel, Kernel], T, Dv]
-    bias: ArrayWeight[tuple[Out], T, Dv]  # None with `bias=False`; for a checker, the weight that `make` gives
+    bias: ArrayWeight[
+        tuple[Out], T, Dv
+    ]  # None with `bias=False`; for a checker, the weight that `make` gives
     stride: Stride
     padding: Padding
 

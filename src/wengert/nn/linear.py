@@ -36,7 +36,9 @@ class Linear(Generic[In, Out, T, Dv]):
     """
 
     weight: ArrayWeight[tuple[In, Out], T, Dv]
-    bias: ArrayWeight[tuple[Out], T, Dv]  # None with `bias=False`; for a checker, the weight that `make` gives
+    bias: ArrayWeight[
+        tuple[Out], T, Dv
+    ]  # None with `bias=False`; for a checker, the weight that `make` gives
 
     def __init__(
         self, weight: ArrayOperand[tuple[In, Out], T, Dv], bias: ArrayOperand[tuple[Out], T, Dv] | None = None

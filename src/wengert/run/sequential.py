@@ -123,7 +123,12 @@ class Interpreter:
             x = evaluation.variables(x)
         if isinstance(evaluation, RunsOwn) and x.kind.trainable:
             evaluation.may_train(context.run)
-        value = yield from evaluation.evaluate(x, context)
+        yield from evaluation.evaluate(x, context)
+        return (yield from self.tape(evaluation, x, context))
+
+    def tape(self, evaluation: Evaluation, x: Expression, context: Context) -> Steps[Tape[Any, Any]]:
+        """The tape of an expression whose value is there."""
+        value = evaluation.values[x]
         if not x.kind.trainable:
             return OwnTape(given(value, x.kind, evaluation.buffers), nowhere, x)
         hold = Hold(evaluation, x)

@@ -29,14 +29,17 @@ from wengert.run.compiled.plans import WORTH, Account, BackwardPrograms, Plans
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fork, Joined, in_turn
-from wengert.run.own import RunsOwn
+from wengert.run.own import RunsOwn, private
 from wengert.run.sequential import Engine, Interpreter, Sequential, asked_root
+from wengert.run.tapes import given
 from wengert.run.threads.autotune import TERMS, AutotunedProgram, SpeculationTuner, Terms, functions_of
 from wengert.run.threads.loops import ThreadedLoops
 from wengert.run.threads.pool import ThreadPool, checked_threads
 from wengert.run.threads.speculation import Early, SpeculativeEvaluation
 
 A = TypeVar("A")
+_VALUES: Final = frozenset({"value", "forward", "predict"})  # questions that are answered by a value
+_VALUES_OF_TRAININGS: Final = _VALUES | {"train"}
 _IN_TURN: Final = (Programmed, Shared, Within)  # which do nothing before their turn
 
 
@@ -74,6 +77,8 @@ class Parallel:
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """As `Sequential`."""
+        if _goes_in_turn(context):
+            return self.inner.forward(expression, context)
         own = self._around(context)
         steps = self._asking(own, self.inner.forward(expression, context), expression, context, trains=True)
         in_turn = isinstance(own, RunsOwn) and not own.trains
@@ -82,6 +87,8 @@ class Parallel:
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
         steps = self.inner.value(expression, context)
+        if _goes_in_turn(context):
+            return steps
         return self._alone(self._asking(self._around(context), steps, expression, context), context)
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
@@ -105,7 +112,7 @@ class Parallel:
             return None
         asked = _asked(parts)
         if asked is not None and not isinstance(context, Early):
-            return self._alone(Fork(parts).steps(self._together(asked, context)), context)
+            return self._alone(self._answers(parts, asked, context), context)
         if sum(not isinstance(part, _IN_TURN) for part in parts) < 2:
             return None
         of = functions_of(parts)
@@ -158,17 +165,36 @@ class Parallel:
         answer: A = yield from steps
         return answer
 
-    def _together(self, asked: Sequence[Question[Any]], context: Context) -> Steps[None]:
-        """Values of all expressions that are asked about, as if they were one."""
+    def _answers(
+        self, parts: Sequence[Do[Any]], asked: Sequence[Question[Any]], context: Context
+    ) -> Steps[tuple[Any, ...]]:
+        """The answers to all questions, after the values of all expressions, which are computed as if they were one."""
         own = self._evaluation(asked, context)
-        if isinstance(own, SpeculativeEvaluation):
-            methods = {"value", "forward", "predict", "train" if own.trains else ""}
-            roots = [
-                root
-                for x in asked
-                if x.method in methods and (root := asked_root(x.arguments[0])) is not None
-            ]
-            yield from own.together(roots, context)
+        if not isinstance(own, SpeculativeEvaluation):
+            return (yield from Fork(parts).steps())
+        methods = _VALUES if not own.trains else _VALUES_OF_TRAININGS
+        roots = [
+            root for x in asked if x.method in methods and (root := asked_root(x.arguments[0])) is not None
+        ]
+        begun = own.together(roots, context)
+        alone = own.variables is None and all(isinstance(x, Question) and x.method in _VALUES for x in parts)
+        if not alone or len(roots) < len(parts):
+            return (yield from Fork(parts).steps(begun))
+        yield from begun
+        if not all(root in own.values for root in roots):  # each question says what has failed
+            return (yield from Fork(parts).steps())
+        found: list[Any] = []  # Any: of every type
+        for part, root in zip(asked, roots, strict=True):
+            found.append((yield from self._known(part, root, context)))
+        return tuple(found)
+
+    def _known(self, asked: Question[Any], x: Expression, context: Context) -> Steps[Any]:
+        """The answer to a question about an expression whose value is there."""
+        own = self.inner.engine.evaluation(context, x=x)
+        if asked.method == "forward":
+            return (yield from self.inner.tape(own, x, context))
+        value = own.values[x]
+        return private(value, x) if asked.method == "predict" else given(value, x.kind, own.buffers)
 
     def _evaluation(self, asked: Iterable[Question[Any]], context: Context) -> Evaluation:
         """The evaluation that answers questions, which knows of deltas before anything is read."""
@@ -184,6 +210,12 @@ class Parallel:
         made, alone = own.branches(parts, context)
         self.tuner.learn(of, alone)
         return made
+
+
+def _goes_in_turn(context: Context) -> bool:
+    """Tell whether a question is one of an evaluation around it of which nothing has gone ahead, as of most binds."""
+    around = context.environment
+    return isinstance(around, SpeculativeEvaluation) and not around.apart and context.__class__ is Context
 
 
 def _gives_tape(asked: Question[Any]) -> bool:
