@@ -103,6 +103,55 @@ def test_functions_meet_between_their_questions(branch: Branch) -> None:
             assert found == expected
 
 
+@wg.differentiable
+async def deeper(x: DoubleLayer, depth: int, wait: Callable[[], object]) -> DoubleLayer:
+    """Waits after some questions, the last one of another function's."""
+    for _ in range(depth):
+        x = await waiting(x * 0.5, int) * x if depth > 2 else x * await x
+    wait()
+    return x * await (x * 2.0)
+
+
+@pytest.mark.parametrize(("left", "right"), [(0, 1), (1, 0), (0, 3), (4, 1), (3, 3)])
+@pytest.mark.parametrize("index", range(3), ids=["plans", "nodes", "batches"])
+def test_functions_of_unlike_depth_meet(index: int, left: int, right: int) -> None:
+    (a, b), (c, d), executor = (
+        weights(),
+        weights(),
+        executors()[index],
+    )  # which knows nothing of these functions
+    for _ in range(3):
+        expected = gather(deeper(c * 1.0, left, int), deeper(d * 1.0, right, int)).run(Sequential())
+        wait = barrier().wait
+        both = deeper(a * 1.0, left, wait), deeper(b * 1.0, right, wait)
+        assert gather(*both).run(executor) == expected
+        wait = barrier().wait
+        loss = deeper(a * 0.25, left, wait) + deeper(b * 0.25, right, wait)
+        same = deeper(c * 0.25, left, int) + deeper(d * 0.25, right, int)
+        assert loss.train().run(executor) == same.train().run(Sequential())
+        assert (a.data, b.data) == (c.data, d.data)
+
+
+def test_a_function_that_fails_while_another_lasts() -> None:
+    (a, b), met = weights(), threading.Event()
+
+    @wg.differentiable
+    async def lasting(x: DoubleLayer) -> DoubleLayer:
+        assert met.wait(5.0)
+        return x * await x
+
+    @wg.differentiable
+    async def failing(x: DoubleLayer) -> DoubleLayer:
+        await (x * 2.0)
+        met.set()
+        raise Boom
+
+    for executor in executors():
+        met.clear()
+        with pytest.raises(Boom):
+            gather(lasting(a * 1.0), failing(b * 1.0)).run(executor)
+
+
 def test_what_follows_a_layer_meets() -> None:
     (a, b), met = weights(), barrier()
 

@@ -251,7 +251,7 @@ def _said(manifest: Manifest | None, used: Sequence[str], *others: tuple[str, ..
 def _check_fit(
     found: Fit, differ: Sequence[str], strict: bool, container: Container, layout: Layout | None
 ) -> None:
-    """Broken if a file has tensors of other forms, lacks some or has others; these two without `strict` if none fits."""
+    """Broken for tensors of other forms, and, with `strict` or if none fits, for those that lack or are too many."""
     if not strict and found.parts:
         return check_differences((), (), differ)
     foreign = container.manifest is None

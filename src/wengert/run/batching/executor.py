@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
+from threading import Lock
 from time import perf_counter
 from typing import Any, Final
 
@@ -84,6 +85,7 @@ class Known:
         self._new: list[Round] = []  # the last ones, whose nodes are not in that table yet
         self._parts: list[Round] = []  # with nodes that were not met one by one
         self._newest = 0  # serial of all their nodes
+        self._settling = Lock()  # of threads that ask; one alone adds rounds
 
     def close(self) -> None:
         """Let go of all rounds, which hold this (S13)."""
@@ -150,12 +152,13 @@ class Known:
     def settle(self) -> None:
         """Put the nodes of rounds into one table, where there are more rounds than one asks one after the other.
 
-        From then on, up to the next round, several threads may ask.
+        Several threads may ask, while one adds a round.
         """
         if len(self._new) > _FEW:
-            for of in self._new:
-                self._rounds.update(dict.fromkeys(of.record.codes, of))
-            self._new.clear()
+            with self._settling:
+                for of in (new := self._new[:]):
+                    self._rounds.update(dict.fromkeys(of.record.codes, of))
+                del self._new[: len(new)]
 
     def _found(self, x: Expression) -> tuple[Round, Place] | None:
         self.settle()
@@ -342,6 +345,11 @@ class Batching(Evaluation):
     def binds_in(self, nodes: Recorded) -> list[Node]:
         """The nodes whose values come from a `Do` that has not run."""
         return [node for node in nodes.opens() if node not in self.failed]
+
+    def gives_tapes(self, run: Run) -> None:
+        """Binds will ask for tapes, which then need not wait for their turn."""
+        if isinstance(self, RunsOwn):
+            self.may_train(run)
 
     def settle(self) -> None:
         """From now on, up to the next round, several threads may ask what is known."""

@@ -1,19 +1,20 @@
 """The scheduler of fibers in rounds: all run until each waits or has ended, and what they wait for is one batch.
 
 Knows: that each bind, and each branch of a `gather`, is a fiber; that fibers go on in the order in which they came, and
-those that wait for an outcome from elsewhere when it is known.
+those that wait for an outcome from elsewhere when it is known; that of several threads a fiber which lasts may wait for
+another one, so that the others go on without it.
 Refuses to know: how values are computed.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
-from wengert.control import Context, Do, Steps
+from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Question, Shared, Within
 from wengert.control.machine import Settling
 from wengert.differentiable import Tape
@@ -28,6 +29,7 @@ from wengert.run.threads.pool import ONE_TASK, Spawned, ThreadPool
 
 STOPS: Final[frozenset[type]] = frozenset({Wait, WaitShared, Fork})
 _TURNS: Final[frozenset[type]] = frozenset({Turn, Shared, Within})
+_PATIENCE: Final = 0.05  # seconds for which fibers that have stopped wait for one that lasts
 
 
 class Waves:
@@ -37,19 +39,80 @@ class Waves:
         self._pool = pool
         self._tuner = tuner
 
-    def run(self, fibers: Sequence[Fiber], sources: Sequence[object]) -> bool:
-        """Run fibers; False, and none has moved, where those of such sources were too short to gain from it."""
+    def run(
+        self,
+        fibers: Sequence[Fiber],
+        sources: Sequence[object],
+        onward: Callable[[Sequence[Fiber]], list[Fiber]],
+    ) -> Collection[Fiber]:
+        """Run fibers, and give those that have stopped: none, and none has moved, where they gain too little from it.
+
+        `sources` are what such fibers come from; `onward` is that of a `Wave`.
+        """
         of = functions_of(sources)
         if sources and not self._tuner.pays(of):
-            return False
-        for fiber in fibers:
-            fiber.stops = STOPS | _TURNS
-        alone = self._pool.run([lambda: Spawned(fiber.go for fiber in fibers)], ONE_TASK, deferred=True)
-        for fiber in fibers:
-            fiber.stops = STOPS
+            return ()
+        wave = Wave(fibers, onward)
+        alone = self._pool.run([wave.begin], ONE_TASK, deferred=True)
         if sources:
             self._tuner.learn(of, alone)
-        return True
+        return wave.end()
+
+
+class Wave:
+    """Fibers on the threads of a pool; where one lasts, the others go on with what they have stopped for.
+
+    `onward` is called with fibers that have stopped, and gives those that can go on; one of them, or another thread's,
+    may be what a fiber that lasts is waiting for.
+    """
+
+    def __init__(self, fibers: Sequence[Fiber], onward: Callable[[Sequence[Fiber]], list[Fiber]]) -> None:
+        self._fibers = [*fibers]  # all that have taken part
+        self._onward = onward
+        self._lasting = {*fibers}
+        self._stopped: dict[Fiber, None] = {}  # and have not been given to `onward`
+        self._bell: SimpleQueue[None] = SimpleQueue()  # rings when one stops
+
+    def begin(self) -> Spawned:
+        """The works of a job."""
+        return self._works(self._fibers)
+
+    def end(self) -> Collection[Fiber]:
+        """The fibers that nobody has gone on with."""
+        for fiber in self._fibers:
+            fiber.stops = STOPS
+        return self._stopped.keys()
+
+    def _works(self, fibers: Sequence[Fiber]) -> Spawned:
+        for fiber in fibers:
+            fiber.stops = STOPS | _TURNS
+        return Spawned([*(partial(self._go, fiber) for fiber in fibers), self._watch])
+
+    def _go(self, fiber: Fiber) -> None:
+        try:
+            fiber.go()
+        finally:
+            self._stopped[fiber] = None
+            self._lasting.discard(fiber)
+            self._bell.put(None)
+
+    def _watch(self) -> Spawned | None:
+        """Look after all have begun: as long as one lasts, and none has stopped for a while, the others go on."""
+        while self._lasting:
+            try:
+                self._bell.get(timeout=_PATIENCE)
+                continue
+            except Empty:
+                stopped = [x for x in [*self._stopped] if x.asked.__class__ not in _TURNS]
+            for fiber in stopped:
+                del self._stopped[fiber]
+            more = self._onward(stopped) if stopped else []
+            if more:
+                self._fibers += more
+                self._lasting.update(more)
+                return self._works(more)
+            self._bell.get()
+        return None
 
 
 def _does_more(fiber: Fiber) -> bool:
@@ -78,6 +141,9 @@ class Owner(Protocol):
     @property
     def known(self) -> Container[object]:
         """The expressions that have a value."""
+
+    def gives_tapes(self, run: Run) -> None:
+        """Binds will ask for tapes, which then need not wait for their turn."""
 
     def settle(self) -> None:
         """From now on several threads may ask what is known."""
@@ -147,7 +213,7 @@ class Scheduler:
         """Run, round by round, until these have ended."""
         try:
             while self._left(until):
-                self._advance()
+                self._advance(context)
                 while self.opened:
                     yield self.opened[0]
                     del self.opened[0]
@@ -162,13 +228,13 @@ class Scheduler:
     def _left(self, until: Sequence[Fiber]) -> bool:
         return any(fiber in self.fibers for fiber in until)
 
-    def _advance(self) -> None:
+    def _advance(self, context: Context) -> None:
         """Run each fiber that can to its next stop."""
         while self.ready:
             fibers = [*self.ready]
             self.ready.clear()
-            gone = self._together(fibers)
-            for fiber in fibers:
+            gone = self._together(fibers, context)
+            for fiber in gone or fibers:
                 if not gone or fiber.asked.__class__ in _TURNS:
                     before, self.current = self.current, fiber
                     try:
@@ -177,17 +243,33 @@ class Scheduler:
                         self.current = before
                 self._stopped(fiber)
 
-    def _together(self, fibers: Sequence[Fiber]) -> bool:
-        """Whether the fibers have moved as one wave."""
-        if self.waves is None or len(fibers) < 2 or sum(map(_does_more, fibers)) < 2:
-            return False
+    def _together(self, fibers: Sequence[Fiber], context: Context) -> Sequence[Fiber]:
+        """The fibers that have stopped after they moved as one wave; none, where each has its turn."""
+        if self.waves is None or sum(map(_does_more, fibers)) + (len(self.free) > 0) < 2:
+            return ()
+        if any(self.fibers[fiber] is not None for fiber in fibers):
+            self.evaluation.gives_tapes(context.run)
         self.evaluation.settle()
         sources = [*map(self._source, (fibers[0], fibers[-1]))]
         before, self.current = self.current, fibers[0]
         try:
-            return self.waves.run(fibers, sources if all(isinstance(x, Do) for x in sources) else ())
+            known = sources if all(isinstance(x, Do) for x in sources) else ()
+            gone = self.waves.run(fibers, known, partial(self._onward, context))
         finally:
             self.current = before
+        return [fiber for fiber in self.fibers if fiber in gone] if gone else ()
+
+    def _onward(self, context: Context, stopped: Sequence[Fiber]) -> list[Fiber]:
+        """Go on with fibers that have stopped, while others last; those that can go on now."""
+        for fiber in stopped:
+            self._stopped(fiber)
+        while not self.ready and (self.fresh or self.free):
+            for _ in self._values(context):
+                raise AssertionError("below what is computed here nothing waits")
+        self.evaluation.settle()
+        found = [*self.ready]
+        self.ready.clear()
+        return found
 
     def _source(self, fiber: Fiber) -> object:
         """Source of a fiber; of a branch that has begun, the outermost part that is left."""
@@ -252,6 +334,16 @@ class Scheduler:
                     self.free.append(x)
 
     def _round(self, context: Context) -> Steps[None]:
+        """Values of what is waited for, or an outcome from elsewhere."""
+        yield from self._values(context)
+        if self.ready:
+            return
+        if self.outside:
+            self._arrive(context)
+        else:
+            self._circle()
+
+    def _values(self, context: Context) -> Steps[None]:
         """Values of what is waited for, unless there are binds below it that have not ended."""
         evaluation, fresh = self.evaluation, self.fresh
         self.fresh = []
@@ -269,10 +361,6 @@ class Scheduler:
             for fiber in self.waiting.pop(x):
                 fiber.answered()
                 self.ready.append(fiber)
-        if not found and self.outside:
-            self._arrive(context)
-        elif not found:
-            self._circle()
 
     def _sort(self, fresh: Sequence[Expression], context: Context) -> None:
         """Tell free expressions from those that wait for binds; new binds begin."""
