@@ -3,13 +3,10 @@
 Knows: that they are plain text with `code` in single backticks, doctests, labels such as "Shapes:" where a line begins,
 and arguments as "name: text" with further lines indented. Refuses to know: Sphinx.
 
->>> print(restructured("Twice x.\\n\\nShapes: () to (); one *dtype*.\\n>>> twice(2)\\n4"))
-Twice x.
+>>> print(restructured("Twice x, as `2 * x`.\\n\\nShapes: () to (); one *dtype*."))
+Twice x, as ``2 * x``.
 <BLANKLINE>
 **Shapes:** () to (); one \\*dtype\\*.
-<BLANKLINE>
->>> twice(2)
-4
 <BLANKLINE>
 """
 

@@ -17,6 +17,7 @@ from typing import Final
 from wengert import check, doctor
 from wengert.profiling.measuring import profile
 from wengert.profiling.programs import ProgramTimes
+from wengert.version import __version__
 
 _MOST_PAGES: Final = 5
 
@@ -110,11 +111,14 @@ def main(arguments: list[str]) -> int:
     if arguments and arguments[0] in COMMANDS:
         run, _ = COMMANDS[arguments[0]]
         return run(arguments[1:])
+    if arguments == ["--version"]:
+        print(f"wengert {__version__}")
+        return 0
     asked_for_help = arguments in ([], ["-h"], ["--help"])
     out = sys.stdout if asked_for_help else sys.stderr
     if not asked_for_help:
         print(f"python -m wengert: there is no command {arguments[0]!r}", file=out)
-    print("usage: python -m wengert COMMAND ...", file=out)
+    print("usage: python -m wengert COMMAND ... | --version", file=out)
     for command, (_, what) in COMMANDS.items():
         print(f"  {command:8} {what}", file=out)
     return 0 if asked_for_help else 2
