@@ -19,11 +19,12 @@ from typing import Final, TypeAlias
 
 from wengert.control import replace_executors
 from wengert.graph.operation import CELL
-from wengert.profiling.programs import ProgramTimes, near
-from wengert.profiling.record import Event, ProfileRecord, Thread, plain
+from wengert.profiling.programs import ProgramTimes, near, plain
+from wengert.profiling.record import Event, ProfileRecord, Thread
 from wengert.profiling.rows import Column, Row, rows_of
 from wengert.profiling.timed import Replacing
 
+_OF_BATCHES: Final = "Rows of `Batched` count launches, each of many nodes; a first launch makes its kernels."
 _MOST_EVENTS: Final = 500_000  # the table counts what comes after them, too
 
 
@@ -51,14 +52,16 @@ class Profile:
 
     def table(self, most: int | None = 30) -> str:
         """The first `most` rows as text, and the sums of all."""
-        return _table(
+        table = _table(
             self.rows, self.seconds, len(self._record.threads), self.missed, self._replacing.compiled, most
         )
+        return f"{table}\n{_OF_BATCHES}" if self._record.batches else table
 
     @property
     def programs(self) -> tuple[ProgramTimes, ...]:
         """The programs that ran, with `program=True`: the one that took longest first; `str` of one is its page."""
         found = [x.times() for x in tuple(self._record.programs) if x.runs]
+        found += [x.times() for x in tuple(self._record.batches) if x.runs]
         return tuple(sorted(found, key=_seconds, reverse=True))
 
     def trace(self, path: str | PathLike[str]) -> None:
@@ -145,9 +148,10 @@ def profile(
     Runs go node by node on one thread each, whatever executor they name: a structure that comes back would else run
     by a plan, which is faster and knows no operations any more. `compiled=True` leaves it to plans, and a call of one
     is one row. With `program=True` a structure that comes back has a program from the third run on, whether that pays
-    or not, and `programs` has the time of each of its equations. `Batched`, which runs many nodes as one, and executors
-    of others go on as they are and are not timed; the table says how many runs these were. Of profiles in each other
-    the inner one records. The first `most_events` events are kept for a trace.
+    or not, and `programs` has the time of each of its equations; of `Batched` it has a page for each question on each
+    line, with the equations of all launches, of the runs for which kernels were there. Without it `Batched`, which runs
+    many nodes as one, and executors of others go on as they are and are not timed; the table says how many runs these
+    were. Of profiles in each other the inner one records. The first `most_events` events are kept for a trace.
 
     >>> import wengert as wg
     >>> from wengert.plugins import SGD

@@ -14,10 +14,11 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import Final, Literal
 
-from wengert.program.program import Eqn, Program, printed_lines
+from wengert.program.program import Program, SourceInfo, printed_lines
 from wengert.run.compiled.program import TimedProgram, simplified
 from wengert.site import position
 
+Part = Literal["forward", "backward", "update", "not mapped", ""]
 _LONGEST: Final = 64  # characters of an equation that the columns beside it make room for
 _part = attrgetter("part")
 
@@ -27,7 +28,7 @@ class ProgramLine:
     """A line of a program; `seconds` of all runs. Inputs, outputs and targets are no part of a step and take none."""
 
     text: str
-    part: Literal["forward", "backward", "update", "not mapped", ""]
+    part: Part
     operation: str = ""
     line: str = ""  # `file:line`, or empty for what nobody wrote
     seconds: float = 0.0
@@ -37,7 +38,8 @@ class ProgramLine:
 class ProgramTimes:
     """A program, and where the time of its runs went; `seconds` of them all, from the question to its answer.
 
-    `finding` is the time in which the plan was found, `around` that in which weights were read and changes made known.
+    `finding` is the time in which the plan or the schedule of a batch was found, `around` that in which weights were
+    read and changes made known, or tables of rows and deltas made. The lines of a batch are those of its launches.
     """
 
     question: str
@@ -47,6 +49,7 @@ class ProgramTimes:
     finding: float
     around: float
     lines: tuple[ProgramLine, ...]
+    names: tuple[str, str] = ("finding the plan", "reading weights, making changes known")  # of these two
 
     @property
     def rest(self) -> float:
@@ -78,14 +81,19 @@ class ProgramTimes:
             for x in found:
                 words = f"{x.text:{width}}  {x.operation:{column}}  {near(x.line)}".rstrip()
                 lines.append(self._timed(x.seconds, words) if part else f"{'':20}{x.text}")
-        lines.append(self._timed(self.finding, "finding the plan"))
-        lines.append(self._timed(self.around, "reading weights, making changes known"))
+        lines.append(self._timed(self.finding, self.names[0]))
+        lines.append(self._timed(self.around, self.names[1]))
         lines.append(self._timed(self.rest, "the rest of the run"))
         return "\n".join(lines)
 
     def _timed(self, seconds: float, words: str) -> str:
         share = seconds / self.seconds if self.seconds else 0.0
         return f"{seconds / max(1, self.runs) * 1e6:10,.1f}  {share:6.1%}  {words}"
+
+
+def plain(name: str) -> str:
+    """The name of an operation without the function in which a cell was written."""
+    return name.rpartition("<locals>.")[2]
 
 
 def near(line: str) -> str:
@@ -142,11 +150,12 @@ def _lines_of(p: Program, seconds: Sequence[float]) -> Iterator[ProgramLine]:
     """The lines of a program; the times of its equations and effects are in their order."""
     times = iter(seconds)
     for e, text in printed_lines(p):
-        yield ProgramLine(text, "") if e is None else _line_of(e, text, next(times))
+        yield ProgramLine(text, "") if e is None else line_of(text, e.source, next(times))
 
 
-def _line_of(e: Eqn, text: str, seconds: float) -> ProgramLine:
-    if e.source is None:
+def line_of(text: str, source: SourceInfo | None, seconds: float) -> ProgramLine:
+    """The line of an equation."""
+    if source is None:
         return ProgramLine(text, "not mapped", seconds=seconds)
-    part, operation, code, offset = e.source
+    part, operation, code, offset = source
     return ProgramLine(text, part, operation, position(code, offset), seconds)

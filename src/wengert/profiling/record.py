@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from wengert.graph.node import Expression
 from wengert.graph.operation import Signature
+from wengert.profiling.batches import MeasuredBatches
 from wengert.profiling.programs import MeasuredProgram
 from wengert.program.program import Program
 from wengert.site import position
@@ -85,6 +86,7 @@ class ProfileRecord:
         self.clock = clock  # of nanoseconds
         self.threads: list[Thread] = []
         self.programs: list[MeasuredProgram] = []
+        self.batches: list[MeasuredBatches] = []
         self.began = clock()
         self.ended: int | None = None
         self.dropped = 0  # events beyond the number that is kept
@@ -118,6 +120,18 @@ class ProfileRecord:
         self.programs.append(made := MeasuredProgram(self.clock, p))
         return made
 
+    def batch(self, question: str, line: str) -> MeasuredBatches:
+        """A new page of launches."""
+        self.batches.append(made := MeasuredBatches(self.seconds, self._launched, question, line))
+        return made
+
+    def seconds(self) -> float:
+        """The clock, in seconds."""
+        return self.clock() / 1e9
+
+    def _launched(self, part: Part, name: str, origin: Origin, own: int) -> None:
+        self.thread.count(part, name, origin, own)
+
     def keep(self, thread: Thread, event: Event) -> None:
         """One more event, while there is room."""
         if self._room > 0:
@@ -140,11 +154,6 @@ class ProfileRecord:
 def origin_of(x: Expression) -> Origin:
     """File and line of an expression."""
     return x.code, x.offset
-
-
-def plain(name: str) -> str:
-    """The name of an operation without the function in which a cell was written."""
-    return name.rpartition("<locals>.")[2]
 
 
 class _Span:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 
-from wengert.profiling.record import Part, ProfileRecord, plain
+from wengert.profiling.programs import plain
+from wengert.profiling.record import Part, ProfileRecord
 from wengert.site import position
 
 Column: TypeAlias = Literal["forward", "backward", "update", "plan"]

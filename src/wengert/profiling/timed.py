@@ -16,20 +16,25 @@ from weakref import WeakKeyDictionary
 
 from wengert.arrays import Value
 from wengert.arrays.changes import Change
-from wengert.control import Context, Executor, Run, Steps
+from wengert.control import Context, Do, Executor, Run, Steps
+from wengert.differentiable import Tape
 from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED
 from wengert.graph.weights import Update, Weight
+from wengert.profiling.batches import MeasuredBatches
 from wengert.profiling.programs import MeasuredProgram
 from wengert.profiling.record import NOWHERE, Part, ProfileRecord, origin_of
-from wengert.run import Parallel, Sequential, loops
+from wengert.run import Batched, Parallel, Sequential, loops
+from wengert.run.batching.cache import ScheduleCache
+from wengert.run.batching.executor import batching_engine
 from wengert.run.careful import Changed
 from wengert.run.commit import Changing, commit, stepped
 from wengert.run.compiled.plan import Bound
 from wengert.run.compiled.plans import Making, Mode, Plans
 from wengert.run.evaluation import Evaluation
-from wengert.run.sequential import Engine, Interpreter
+from wengert.run.loops import ONE_THREAD
+from wengert.run.sequential import Engine, Interpreter, asked_root
 
 _WORTH: Final = 2  # runs of a structure until it has a program that is timed
 
@@ -117,6 +122,46 @@ class TimedLoops(loops.Loops):
     def _of_weight(self, part: Part, weight: Weight) -> AbstractContextManager[object]:
         name = f"update by {type(weight.optimizer.settings).__name__}"
         return self._record.span(part, name, origin_of(weight))
+
+
+class BatchLoops(TimedLoops):
+    """The usual loops, which tell the page of a batch of commits, and of nodes that run by themselves."""
+
+    def __init__(self, record: ProfileRecord, usual: loops.Loops, page: MeasuredBatches) -> None:
+        super().__init__(record, usual)
+        self._page = page
+
+    def forward(
+        self,
+        nodes: list[Node],
+        values: loops.Values,
+        failed: dict[Expression, loops.Failure],
+        ends: loops.Ends | None = None,
+    ) -> int:
+        with self._page.timed("forward", "nodes by themselves", ""):
+            return super().forward(nodes, values, failed, ends)
+
+    def backward(
+        self, nodes: list[Node], values: loops.Values, deltas: loops.Values, failures: list[Exception]
+    ) -> None:
+        with self._page.timed("backward", "nodes by themselves", ""):
+            super().backward(nodes, values, deltas, failures)
+
+    def commit(
+        self,
+        deltas: Mapping[Expression, Value],
+        snapshot: int,
+        loss: Value = 0.0,
+        refused: Callable[[Exception], None] | None = None,
+    ) -> None:
+        with self._page.timed("update", "commit", ""):
+            super().commit(deltas, snapshot, loss, refused)
+
+    @contextmanager
+    def _of_weight(self, part: Part, weight: Weight) -> Iterator[None]:
+        name = f"update by {type(weight.optimizer.settings).__name__}"
+        with super()._of_weight(part, weight), self._page.timed("update", name, weight.site):
+            yield
 
 
 class TimedPlans(Plans):
@@ -239,6 +284,82 @@ class Profiled(Interpreter):
         return answer
 
 
+class ProfiledBatches(Interpreter):
+    """An executor in place of `Batched`: one thread, a page for each question on each line, with its own launches."""
+
+    def __init__(self, record: ProfileRecord, usual: Batched, missed: Counter[str]) -> None:
+        super().__init__(usual.engine)
+        self._record = record
+        self._usual = usual
+        self._missed = missed
+        self._pages: dict[tuple[Mode, str], tuple[MeasuredBatches, ScheduleCache, Interpreter]] = {}
+
+    # Any in the answers: as in `Sequential`
+
+    def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
+        """As `Batched`."""
+        return self._usual.forward(expression, context)
+
+    def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:
+        """As `Batched`."""
+        return self._usual.gather(parts, context)
+
+    def predict(self, expression: object, context: Context, /) -> Steps[Any]:
+        """As `Batched`."""
+        return self._paged("predict", expression, context, lambda by: by.predict(expression, context))
+
+    def train(self, loss: object, context: Context, /) -> Steps[Any]:
+        """As `Batched`."""
+        return self._paged("train", loss, context, lambda by: by.train(loss, context))
+
+    def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
+        """As `Batched`."""
+        return self._paged("gradients", loss, context, lambda by: by.gradients(loss, wrt, context))
+
+    def _paged(
+        self, question: Mode, asked: object, context: Context, ask: Callable[[Interpreter], Steps[Any]]
+    ) -> Steps[Any]:
+        """The steps of a question that is a run of its own, timed; any other goes on as it is."""
+        x = asked_root(asked)
+        if not context.whole or x is None:
+            self._missed["Batched"] += context.whole
+            return ask(self._usual)
+        page, schedules, by = self._page(question, x)
+        if page.busy:  # another thread's run
+            self._missed["Batched"] += 1
+            return ask(self._usual)
+        return self._timed(question, x, page, schedules, ask(by))
+
+    def _page(self, question: Mode, x: Expression) -> tuple[MeasuredBatches, ScheduleCache, Interpreter]:
+        found = self._pages.get((question, x.site))
+        if found is None:
+            page = self._record.batch(question, x.site)
+            schedules = ScheduleCache(source=page)
+            loops = BatchLoops(self._record, ONE_THREAD, page)
+            found = page, schedules, Interpreter(batching_engine(schedules, loops))
+            self._pages[question, x.site] = found
+        return found
+
+    def _timed(
+        self,
+        question: Mode,
+        x: Expression,
+        page: MeasuredBatches,
+        schedules: ScheduleCache,
+        steps: Steps[Any],
+    ) -> Steps[Any]:
+        clock, before, seconds = page.clock, schedules.report.bookkeeping, None
+        page.begin()
+        begun = clock()
+        try:
+            with self._record.waiting("run", question, origin_of(x)):
+                answer = yield from steps
+            seconds = clock() - begun
+        finally:
+            page.end(seconds, schedules.report.bookkeeping - before)
+        return answer
+
+
 class Replacing:
     """Gives for each executor one that records; those whose runs have no nodes to be timed are left alone, counted."""
 
@@ -251,8 +372,13 @@ class Replacing:
 
     def __call__(self, executor: Executor) -> Executor:
         usual = executor.inner if isinstance(executor, Parallel) else executor
-        if isinstance(usual, Profiled):  # a part of a run that is timed runs by itself
+        if isinstance(usual, (Profiled, ProfiledBatches)):  # a part of a run that is timed runs by itself
             return executor
+        if self._program and type(usual) is Batched:
+            found = self._made.get(executor)
+            if found is None:
+                found = self._made[executor] = ProfiledBatches(self._record, usual, self.missed)
+            return found
         # a class of its own may mean something else
         if not isinstance(usual, Interpreter) or type(usual) not in (Sequential, Interpreter):
             self.missed[type(executor).__name__] += 1

@@ -44,11 +44,15 @@ class Kernel:
         self.buffers: list[Allocation] = placement.buffers
         self.place: Mapping[Var, int] = placement.place
         given = ["rows", *text.inputs, *(f"o{i}" for i in range(len(outputs))), *text.frame]
-        run = function_text("run", given, [*text.body(), f"return {text.value(tuple(wanted))}"])
+        run = function_text("run", given, [*self.body(text), f"return {text.value(tuple(wanted))}"])
         self.source = text.frame_source() + run
         scope = executed(self.source, text.constants.scope, "<program>")
         self.run: Callable[..., tuple[Value, ...]] = scope.pop("run")
         self.frame: Callable[..., tuple[Value, ...]] = scope.pop("frame")
+
+    def body(self, text: ProgramText) -> list[str]:
+        """The lines of `run` but for the last one."""
+        return text.body()
 
 
 class FusedCall(NamedTuple):
@@ -96,14 +100,15 @@ class ProgramText:
         lines = ["stop = start + rows", *cuts, *self._first, f"return {_tuple(self.frame)}"]
         return function_text("frame", ["start", "rows", *buffers], lines)
 
-    def body(self) -> list[str]:
-        """The lines of a run."""
+    def body(self, after: str = "") -> list[str]:
+        """The lines of a run, with another one `after` each equation."""
         lines = [
             f"{self.names[e.result]}[...] = 0"
             for e in self.eqns
             if isinstance(e.function, Pieces) and not e.function.whole
         ]
-        lines += map(self.line, self.eqns)
+        for e in self.eqns:
+            lines += (self.line(e), after)
         for i, x in enumerate(self.outputs):
             if not isinstance(x, Var) or self.names[x] != f"o{i}":
                 lines.append(f"o{i}[...] = {self.value(x)}")

@@ -18,7 +18,7 @@ from wengert.control import Run
 from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
-from wengert.run.batching.execution import Backward, BoundSchedule, RegionRun
+from wengert.run.batching.execution import Backward, BoundSchedule, Launches, RegionRun
 from wengert.run.batching.grouping import grouped
 from wengert.run.batching.lanes import Lanes
 from wengert.run.batching.region import BITS, RegionGraph, RowSource, why_alone, with_dead, with_sums
@@ -26,9 +26,10 @@ from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place, Schedule, scheduled
 from wengert.run.batching.traversal import KnownValues, region_of
 from wengert.run.cell import is_open
-from wengert.run.commit import Interrupted, commit, settle
+from wengert.run.commit import Interrupted, settle
 from wengert.run.compiled.cache import Cache, Item
 from wengert.run.compiled.plans import Mode, Plans
+from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.tapes import handed_over
 
 _NODE: Final = 105  # bytes of a schedule for each node, and for each launch; measured
@@ -42,8 +43,9 @@ _ROWS = (RowSource.OPERATION, RowSource.CELL)
 class ScheduleCache:
     """All schedules of one executor, and its report."""
 
-    def __init__(self, lanes: Callable[[], Lanes] | None = None) -> None:
+    def __init__(self, lanes: Callable[[], Lanes] | None = None, source: Launches | None = None) -> None:
         self.report = Report()
+        self.source = Launches() if source is None else source
         self._lanes = lanes  # makes those of a structure; None: one thread
         self._schedules: Cache[_Structure, _Cached] = Cache()
         self.latest = 0  # the greatest serial of what has been recorded
@@ -87,7 +89,7 @@ class ScheduleCache:
             return None
         if cached.lanes is None and self._lanes is not None:
             cached.lanes = self._lanes()
-        return BoundSchedule(graph, cached.schedule, self.report, cached.lanes)
+        return BoundSchedule(graph, cached.schedule, self.report, cached.lanes, self.source)
 
     def _ran_alone(self, graph: RegionGraph) -> None:
         """Report a region of which nothing runs together: one launch a node."""
@@ -151,6 +153,10 @@ class _Structure:
 class KeptSchedules(Plans):
     """The schedules that expressions remember, where an interpreter asks for plans."""
 
+    def __init__(self, loops: Loops = ONE_THREAD) -> None:
+        super().__init__()
+        self._loops = loops  # which commit
+
     def find(
         self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()
     ) -> Any:  # Any: as `BoundSchedule`
@@ -162,7 +168,7 @@ class KeptSchedules(Plans):
         if kept is None or kept[0] is not self or mode == "gradients":
             return None
         found = kept[1].get(mode == "train")
-        return None if found is None else KeptRun(*found)
+        return None if found is None else KeptRun(self._loops, *found)
 
     def answer(self, *asked: object, **how: object) -> None:
         """Nothing: a schedule is found by its structure, and made in the first run."""
@@ -194,7 +200,8 @@ class _Weights:
 class KeptRun:
     """One run of a schedule that was found."""
 
-    def __init__(self, bound: BoundSchedule, place: Place, refs: Refs | None = None) -> None:
+    def __init__(self, loops: Loops, bound: BoundSchedule, place: Place, refs: Refs | None = None) -> None:
+        self.loops = loops
         self.bound = bound
         self.place = place
         self.refs = refs or {}
@@ -206,7 +213,7 @@ class KeptRun:
 
     def at(self, refs: Refs, snapshot: int) -> KeptRun:
         """This run where some weights have other data."""
-        return KeptRun(self.bound, self.place, refs)
+        return KeptRun(self.loops, self.bound, self.place, refs)
 
     def predict(self, root: Expression, snapshot: int) -> Value:
         """The data of the expression."""
@@ -229,7 +236,7 @@ class KeptRun:
 
         def change() -> Value:
             settle(run, value)
-            commit(deltas, snapshot, value, _interrupt)
+            self.loops.commit(deltas, snapshot, value, _interrupt)
             region.release()
             return value
 

@@ -15,7 +15,7 @@ from functools import partial, reduce
 from itertools import chain
 from operator import add, itemgetter
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from wengert.arrays import Value, is_array
 from wengert.arrays.places import Places
@@ -35,6 +35,7 @@ from wengert.run.batching.schedule import LaunchStep, Place, Read, Schedule
 from wengert.run.loops import total
 
 _launched = itemgetter(0)
+Direction = Literal["forward", "backward"]
 
 
 @dataclass(slots=True)
@@ -50,16 +51,36 @@ class Binding:
     given: list[Any] = field(default_factory=list)  # Any: literals, and nodes whose values are known
     nodes: list[Node] | None = None  # of what runs node by node
     line: Line | None = None  # of the report
+    at: tuple[Any, int] = ("", 0)  # Any: where the user built one of its nodes, as a node has it
+
+
+class Launches:
+    """The launches of an executor, and who is told how long they take: nobody."""
+
+    clock: Callable[[], float] = perf_counter  # of seconds
+
+    def of(self, signature: Signature, shared: tuple[bool, ...], binding: Binding) -> Launch:
+        """The launch of the operation or cell of a group."""
+        return launch_of(signature, shared)
+
+    def ran(self, bound: BoundSchedule, part: Direction, seconds: Sequence[float], total: float) -> None:
+        """A region has run forward or backward: the time of each of its steps, and of all."""
 
 
 class BoundSchedule:
     """A schedule with the weights and literals of one graph."""
 
     def __init__(
-        self, graph: RegionGraph, schedule: Schedule, report: Report, lanes: Lanes | None = None
+        self,
+        graph: RegionGraph,
+        schedule: Schedule,
+        report: Report,
+        lanes: Lanes | None = None,
+        source: Launches | None = None,
     ) -> None:
         self.schedule = schedule
         self.report = report
+        self.source = Launches() if source is None else source
         self.passes: tuple[Pass, Pass] | None = None  # forward and backward, on several threads
         self._lanes = lanes
         if lanes is not None:
@@ -103,6 +124,16 @@ class BoundSchedule:
             group = graph.groups[number]
             yield signature.operation.name, reason, group.site, len(group.members)
 
+    def ran(self, part: Direction, seconds: Sequence[float], total: float) -> None:
+        """Report a run of all steps, and how long each of them took."""
+        for step, spent in zip(self.schedule.steps, seconds, strict=True):
+            line = self.bindings[step.group].line
+            if line is not None:
+                line.seconds += spent
+                if part == "forward":
+                    line.add(step)
+        self.source.ran(self, part, seconds, total)
+
     def each(self, binding: Binding) -> Each:
         """How the rows of a launch are called that has no batching rule."""
         if self._lanes is None or binding.signature is None:
@@ -133,11 +164,11 @@ class BoundSchedule:
             shared[i] = read.one
         for i, (one, _) in binding.literals.items():
             shared[i] = one
-        return launch_of(binding.signature, tuple(shared))
+        return self.source.of(binding.signature, tuple(shared), binding)
 
 
 def _binding(group: Group, order: Places, graph: RegionGraph) -> Binding:
-    binding = Binding(group.form, group.signature)
+    binding = Binding(group.form, group.signature, at=group.at)
     if group.form.source is RowSource.GIVEN:
         binding.given = [group.given[i] for i in group.order[order].tolist()]
     if group.signature is None:
@@ -182,21 +213,18 @@ class RegionRun:
     def forward(self, check: Callable[[], object]) -> None:
         """All launches, in order; `check` raises if the run is to end."""
         bound = self.bound
+        begun = bound.source.clock()
         bound.begin()
         if bound.passes is None:
             for number in range(len(bound.schedule.steps)):
                 self._step(number, check)
         else:
             bound.passes[0].run(partial(self._step, check=check))
-        for step, seconds in zip(bound.schedule.steps, self.seconds, strict=True):
-            line = bound.bindings[step.group].line
-            if line is not None:
-                line.add(step)
-                line.seconds += seconds
+        bound.ran("forward", self.seconds, bound.source.clock() - begun)
 
     def _step(self, number: int, check: Callable[[], object]) -> None:
         check()
-        begun = perf_counter()
+        begun = self.bound.source.clock()
         step = self.bound.schedule.steps[number]
         binding = self.bound.bindings[step.group]
         if step.alone:
@@ -210,7 +238,7 @@ class RegionRun:
             self._launch(number, step, binding)
         for table in step.drops:
             self.tables[table] = None
-        self.seconds[number] = perf_counter() - begun
+        self.seconds[number] = self.bound.source.clock() - begun
 
     def _launch(self, number: int, step: LaunchStep, binding: Binding) -> None:
         launch = self.bound.launches[number]
@@ -336,6 +364,8 @@ class Backward:
     def __init__(self, run: RegionRun, seeds: Iterable[tuple[Place, Value]]) -> None:
         self._run = run
         self._bound = run.bound
+        self._begun = run.bound.source.clock()
+        self._seconds = [0.0] * len(run.bound.schedule.steps)  # of each launch
         self.tables: list[Any] = []  # Any: arrays of rows, and lists
         for table in run.bound.schedule.tables:
             made: Any = None
@@ -363,7 +393,9 @@ class Backward:
         sent: dict[Expression, list[Value]] = {}
         for x, delta in chain(((x, delta) for _, x, delta in self._sent), self._products(), self._given()):
             sent.setdefault(x, []).append(delta)
-        return {x: reduce(add, deltas) for x, deltas in sent.items()}
+        found = {x: reduce(add, deltas) for x, deltas in sent.items()}
+        bound.ran("backward", self._seconds, bound.source.clock() - self._begun)
+        return found
 
     def _step(self, number: int, check: Callable[[], object]) -> None:
         step = self._bound.schedule.steps[number]
@@ -373,7 +405,7 @@ class Backward:
         if not any(place in self._reached for place in step.writes):
             return
         check()
-        begun = perf_counter()
+        begun = self._bound.source.clock()
         if step.alone:
             self._alone(number, step, binding)
         elif binding.form.source is RowSource.SUM:
@@ -383,8 +415,7 @@ class Backward:
             self._send(step.reads[0], repeated(g, step.counts))
         else:
             self._launch(number, step, binding)
-        if binding.line is not None:
-            binding.line.seconds += perf_counter() - begun
+        self._seconds[number] = self._bound.source.clock() - begun
 
     def _products(self) -> Iterator[tuple[Weight, Value]]:
         """Products that lie in workspaces for all launches of a group."""

@@ -13,7 +13,6 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from threading import Lock
-from time import perf_counter
 from typing import Any, Final
 
 from wengert.arrays import Value, all_quiet, keep_workspaces
@@ -335,11 +334,12 @@ class Batching(Evaluation):
 
     def recorded(self, roots: Sequence[Expression]) -> Recorded:
         """The nodes below roots that have no value yet."""
-        begun = perf_counter()
+        clock = self.schedules.source.clock
+        begun = clock()
         nodes = [x for x in roots if isinstance(x, Node)]
         known = self.known if self.values or self.timeline else None
         found = Recorded(nodes, self.schedules.record(nodes, known, self.before))
-        self.schedules.report.bookkeeping += perf_counter() - begun
+        self.schedules.report.bookkeeping += clock() - begun
         return found
 
     def binds_in(self, nodes: Recorded) -> list[Node]:
@@ -391,9 +391,10 @@ class Batching(Evaluation):
 
     def _runs(self, nodes: Recorded, check: Callable[[], object], back: bool = True) -> bool:
         """Run the nodes as one region; False where they have to run one by one."""
-        begun = perf_counter()
+        clock = self.schedules.source.clock
+        begun = clock()
         bound = self.schedules.bound(nodes.record, [*nodes, *self.wanted], back)
-        self.schedules.report.bookkeeping += perf_counter() - begun
+        self.schedules.report.bookkeeping += clock() - begun
         if bound is None:
             return False
         self.read(bound.weights())
@@ -454,6 +455,17 @@ def _is_node(item: object) -> bool:
     return isinstance(item, Node)
 
 
+def batching_engine(
+    schedules: ScheduleCache, loops: Loops = ONE_THREAD, waves: Waves | None = None
+) -> Engine:
+    """The parts of an executor that batches."""
+    kept = KeptSchedules(loops)
+    evaluations = partial(Batching, schedules, kept, waves)
+    return Engine(
+        kept, loops=loops, evaluations=evaluations, of_run=partial(_RunsBatching, schedules, kept, waves)
+    )
+
+
 class Batched(Interpreter):
     """Like parts of an expression run together, whatever its shape: trees, graphs, sequences of any lengths.
 
@@ -477,10 +489,7 @@ class Batched(Interpreter):
         lanes = partial(Lanes, pool) if pool.threads > 1 else None
         self._library = ScheduleCache(lanes)
         self._waves = Waves(pool, SpeculationTuner()) if pool.threads > 1 else None
-        self._kept = KeptSchedules()
-        evaluations = partial(Batching, self._library, self._kept, self._waves)
-        of_run = partial(_RunsBatching, self._library, self._kept, self._waves)
-        super().__init__(Engine(self._kept, loops=loops, evaluations=evaluations, of_run=of_run))
+        super().__init__(batching_engine(self._library, loops, self._waves))
         keep_workspaces()
 
     @property

@@ -10,9 +10,11 @@ Refuses to know: when a kernel is worth making, which rows come together, and ho
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter, itemgetter
 from typing import Any, Final, cast
 
 from wengert.arrays import FLOAT64, Value
@@ -22,7 +24,7 @@ from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, kind
-from wengert.graph.node import Expression, Node, new_node
+from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below
@@ -39,6 +41,7 @@ from wengert.run.loops import total
 
 _NUMBERS: Final = frozenset({Column.NUMBER, Column.DOUBLE, Column.FLOAT})
 _PARAMETER: Final = PARAMETER.signature((NUMBER,), ())
+_serial = attrgetter("serial")
 
 
 # -- the graph for many rows ------------------------------------------------------------------------
@@ -81,13 +84,19 @@ def batched(signature: Signature, shared: Sequence[bool], rows: int) -> BatchedG
         _parameter(k if one else _of_rows(k, number, rows))
         for k, one in zip(signature.kinds, shared, strict=True)
     )
-    made = _called(signature, [RowValue(x, not one) for x, one in zip(parameters, shared, strict=True)], rows)
+    written: list[tuple[int, Node]] = []
+    given = [RowValue(x, not one) for x, one in zip(parameters, shared, strict=True)]
+    made = _called(signature, given, rows, written)
     results = tuple(x.over(rows) for x in (made if isinstance(made, tuple) else (made,)))
     met: dict[Expression, None] = dict.fromkeys(parameters)
     for x in results:
         met |= dict.fromkeys(below(x, met)[0])
     nodes = [x for x in met if isinstance(x, Node)][len(parameters) :]
-    return BatchedGraph(parameters, sorted(nodes, key=lambda x: x.serial), results)
+    nodes.sort(key=_serial)
+    for x in nodes:  # written on the line of what it stands for, in a cell
+        at = bisect_left(written, x.serial, key=itemgetter(0))
+        x.code, x.offset = (written[at][1].code, written[at][1].offset) if at < len(written) else ("", 0)
+    return BatchedGraph(parameters, nodes, results)
 
 
 def _of_rows(of: Kind, number: Any, rows: int) -> Kind:  # Any: the dtype that Python numbers take on
@@ -105,8 +114,8 @@ def _parameter(of: Kind) -> Node:
     return new_node(CLASSES.get(of.column, Node), own, _PARAMETER, (), "", 0)
 
 
-def _called(signature: Signature, given: Sequence[Made], rows: int) -> Made:
-    """One operation or cell, on parts."""
+def _called(signature: Signature, given: Sequence[Made], rows: int, written: list[tuple[int, Node]]) -> Made:
+    """One operation or cell, on parts; `written` gets each node of a cell, with a serial after all that it became."""
     if not isinstance(signature, CellSignature):
         return _applied(signature, given, rows)
     template = signature.template
@@ -115,7 +124,8 @@ def _called(signature: Signature, given: Sequence[Made], rows: int) -> Made:
         at = node.signature.nodes
         operands = [table[x] if i in at else RowValue(x, False) for i, x in enumerate(node.operands)]
         try:
-            table[node] = _called(node.signature, operands, rows)
+            table[node] = _called(node.signature, operands, rows, written)
+            written.append((next_serial(), node))
         except NoBatchingRule as refusal:
             if "\n" in str(refusal):
                 raise
@@ -248,13 +258,19 @@ class Residuals:
 
 
 class BatchedKernel:
-    """The programs of one signature; `shared[i]`: all rows have one operand `i`."""
+    """The programs of one signature, functions that `make` makes; `shared[i]`: all rows have one operand `i`."""
 
-    def __init__(self, signature: Signature, shared: tuple[bool, ...], pattern: Pattern) -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        shared: tuple[bool, ...],
+        pattern: Pattern,
+        make: Callable[..., Kernel] = Kernel,
+    ) -> None:
         self._lowered = lowered = Lowered(signature, shared)
         self._shared = shared
         arriving, eqns, deltas = lowered.backward(pattern)
-        self._forward = ForwardKernel(lowered, eqns, deltas)
+        self._forward = ForwardKernel(lowered, eqns, deltas, make)
         self._backward = {pattern: BackwardKernel(self._forward, arriving, eqns, deltas, shared)}
         self._forms = [(x.shape, x.dtype) for x in lowered.results]
         homes = self._forward.homes
@@ -323,13 +339,20 @@ class BatchedKernel:
 class ForwardKernel:
     """Forward, leaving what backward reads: `kept`, in that order; or leaving nothing."""
 
-    def __init__(self, lowered: Lowered, backward: Sequence[Eqn], deltas: Sequence[Delta]) -> None:
+    def __init__(
+        self,
+        lowered: Lowered,
+        backward: Sequence[Eqn],
+        deltas: Sequence[Delta],
+        make: Callable[..., Kernel] = Kernel,
+    ) -> None:
         self.lowered = lowered
+        self.make = make
         self.made = {*lowered.inputs, *(e.result for e in lowered.eqns)}
         read = [*(x for e in backward for x in e.reads), *(x for delta in deltas for x in _vars_of(delta))]
         self.kept = [x for x in dict.fromkeys(read) if x in self.made]
         keys: dict[Var, object] = {x: ("kept", i) for i, x in enumerate(self.kept)}
-        self.train = Kernel(lowered.inputs, lowered.eqns, lowered.results, self.kept, keys)
+        self.train = make(lowered.inputs, lowered.eqns, lowered.results, self.kept, keys)
         sides = dict.fromkeys(x for pair in _products(deltas) for x in pair)
         apart = [x for x in sides if x in self.made and x not in self.train.place]
         # Of what is to be brought; keys of their own, as what such a value is a view of may have its key in `train`.
@@ -338,7 +361,7 @@ class ForwardKernel:
     @cached_property
     def predict(self) -> Kernel:
         """The one that leaves nothing: written when asked for, as text takes half of the time that a launch takes."""
-        return Kernel(self.lowered.inputs, self.lowered.eqns, self.lowered.results, (), {})
+        return self.make(self.lowered.inputs, self.lowered.eqns, self.lowered.results, (), {})
 
     def key(self, x: Var) -> object:
         """Key of the buffer of one side of a product."""
@@ -391,7 +414,7 @@ class BackwardKernel:
         at = {x: i for i, x in enumerate(self._wanted)}
         # of operands: the number of a value, None, or what is made of values
         self._made_of = [at[x] if isinstance(x, Var) else x for x in self._deltas]
-        self.kernel = Kernel([*forward.kept, *arriving], self._eqns, (), self._wanted, self._keys)
+        self.kernel = forward.make([*forward.kept, *arriving], self._eqns, (), self._wanted, self._keys)
         self.joined = [(i, self._key(a), self._key(b)) for i, a, b in sides]
 
     def _check(self) -> None:

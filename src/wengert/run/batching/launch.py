@@ -20,6 +20,7 @@ from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operation import Signature
 from wengert.graph.template import CellSignature, Parts
 from wengert.lazy import LazyDelta, dense
+from wengert.program.emit import Kernel
 from wengert.run.batching.kernel import BatchedKernel, NoBatchingRule, NoKernel, Workspace, batched
 from wengert.run.batching.region import result_kinds
 from wengert.run.loops import Failure, Values, backward, forward
@@ -144,7 +145,7 @@ _MOST_SPARE: Final = 4  # times as many rows as needed: what a kept workspace ma
 
 
 def launch_of(signature: Signature, shared: tuple[bool, ...]) -> Launch:
-    """The launch of a signature; `shared[i]`: all rows have one operand `i`.
+    """The launch of a signature, which it remembers; `shared[i]`: all rows have one operand `i`.
 
     Any other operand is given with a leading axis of rows, scalars too.
     """
@@ -162,7 +163,9 @@ def launch_of(signature: Signature, shared: tuple[bool, ...]) -> Launch:
 class Launch:
     """One operation or cell for many rows. `reason`: why it goes row by row, if it does."""
 
-    def __init__(self, signature: Signature, shared: tuple[bool, ...]) -> None:
+    def __init__(
+        self, signature: Signature, shared: tuple[bool, ...], make: Callable[..., Kernel] = Kernel
+    ) -> None:
         self.signature = signature
         self.shared = shared
         self.reason: str | None = None
@@ -170,7 +173,7 @@ class Launch:
         self._made: BatchedKernel | Rowwise
         able = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(signature))
         try:
-            self._made = BatchedKernel(signature, shared, able)
+            self._made = BatchedKernel(signature, shared, able, make)
         except (NoBatchingRule, NoKernel) as refusal:
             self.reason = str(refusal)
         except Exception as failure:  # of a rule, on the symbols that a program is made with

@@ -123,9 +123,7 @@ class TimedProgram(PlanProgram):
     ) -> None:  # Any: a number of the clock's
         text = text_of(p, buffers_of(p))
         text.constants.scope |= {"clock": clock, "note": note, "starmap": starmap}
-        lines = [*head(text), "marks = [clock()]"]
-        for e in p.eqns:
-            lines += [text.line(e), "marks.append(clock())"]
+        lines = [*head(text), "marks = [clock()]", *text.body("marks.append(clock())")]
         lines += [asking(text, p), "marks.append(clock())"]
         effects = map(text.change, p.effects)
         if p.targets is None:
