@@ -14,6 +14,7 @@ from typing import Final
 
 _PACKAGE: Final = os.path.dirname(os.path.realpath(__file__)) + os.sep
 _CALLS: Final = {opmap[name] for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX") if name in opmap}
+_WRITTEN: Final = "<string>"  # the file of what `dataclass` has written
 _MOST_FILES: Final = 4096  # beyond it the table starts afresh: each cell of a notebook is a file
 
 
@@ -60,7 +61,7 @@ def column(code: CodeType | str, offset: int) -> str:
 def is_ours(frame: FrameType) -> bool:
     """Tell whether a frame runs this package's own code, or what `dataclass` has written."""
     file = frame.f_code.co_filename
-    if file == "<string>":
+    if file == _WRITTEN:
         name: str = frame.f_globals.get("__name__", "")
         return name.startswith("wengert.") or frame.f_code.co_name == "__init__"
     return OURS[file]
@@ -68,10 +69,20 @@ def is_ours(frame: FrameType) -> bool:
 
 def user_frame() -> FrameType:
     """The nearest frame outside this package: the line that the user wrote."""
-    frame = sys._getframe(1)
-    while is_ours(frame) and frame.f_back is not None:
-        frame = frame.f_back
-    return frame
+    return outside(sys._getframe(1))
+
+
+def outside(frame: FrameType) -> FrameType:
+    """The frame, or the nearest of its callers outside this package."""
+    while True:
+        file = frame.f_code.co_filename
+        ours = OURS[file]
+        if not ours and (file != _WRITTEN or not is_ours(frame)):
+            return frame
+        back = frame.f_back
+        if back is None:
+            return frame
+        frame = back
 
 
 def user_position() -> str:

@@ -22,7 +22,7 @@ from wengert.arrays.dispatch import (
 from wengert.arrays.heap import give_back, keep_heap, keep_workspaces
 from wengert.arrays.interchange import interchanged
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
-from wengert.arrays.quiet import all_quiet
+from wengert.arrays.quiet import all_quiet, quietly
 from wengert.arrays.scatter import touched
 from wengert.arrays.stored import Sort, Stored, StoredForm, as_form, exactly, form_of, restored, stored
 from wengert.arrays.types import (
@@ -152,6 +152,7 @@ __all__ = [
     "one_like",
     "own_copy",
     "plain",
+    "quietly",
     "restored",
     "root",
     "serve",

@@ -57,6 +57,13 @@ def replace_executors(by: Replacing | None) -> Replacing | None:
     return before
 
 
+def chosen(executor: Executor | None) -> Executor | None:
+    """The executor of a run that names this one or none; None while others take the place of each."""
+    if _replacing is not None:
+        return None
+    return _default_executor if executor is None else executor
+
+
 class Transaction(NamedTuple):
     """A participant besides weights: `prepare` votes by raising or not, `commit` or `abort` hears the decision."""
 

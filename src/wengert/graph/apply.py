@@ -19,7 +19,7 @@ from wengert.graph.kinds import NUMBER, Family, Kind, with_family
 from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import OWN, described, found_kind, operand, shown
 from wengert.graph.operation import Attributes, Operation, Signature
-from wengert.site import OURS, user_frame, user_position
+from wengert.site import OURS, outside, user_position
 
 _getframe = sys._getframe
 _new = object.__new__  # the layer classes' own `__new__` is the door for a `Do` of a tape
@@ -45,7 +45,7 @@ def of_one(operation: Operation) -> Callable[[Any], Any]:  # Any: typed by the p
         frame = _getframe(1)
         code = frame.f_code
         if OURS[code.co_filename]:  # a layer of `nn`, say
-            frame = user_frame()
+            frame = outside(frame)
             code = frame.f_code
         node = _new(signature.cls)
         node.kind = signature.kind
@@ -74,7 +74,7 @@ def of_two(operation: Operation) -> Callable[[Any, Any], Any]:  # Any: as in `of
         frame = _getframe(1)
         code = frame.f_code
         if OURS[code.co_filename]:
-            frame = user_frame()
+            frame = outside(frame)
             code = frame.f_code
         node = _new(signature.cls)
         node.kind = signature.kind
@@ -171,7 +171,7 @@ def apply(
 def _node(signature: Signature, operands: tuple[Any, ...], frame: FrameType) -> Node:  # Any: as above
     """A node that a frame, or whoever called it from outside, has asked for."""
     if OURS[frame.f_code.co_filename]:
-        frame = user_frame()
+        frame = outside(frame)
     return new_node(signature.cls, signature.kind, signature, operands, frame.f_code, frame.f_lasti)
 
 

@@ -48,6 +48,7 @@ _MOST_SHOWN: Final = 6
 FLOAT_LITERAL: Final = kind(Column.FLOAT, (), FLOAT32)
 BUILT_IN: Final = frozenset({float, int, bool, Float32, Float64, ARRAY_CLASS})  # what nobody can register
 OWN: Final = Role.OWN  # a name of a module is found faster than a member of an enumeration
+INDEX: Final = Column.INDEX
 INDEX_LITERAL: Final = kind(Column.INDEX, (), INTEGER)
 _given: Final[WeakValueDictionary[int, Node]] = (
     WeakValueDictionary()
@@ -109,8 +110,10 @@ def _word(x: int) -> tuple[Any, Kind]:  # Any: an array
 def operand(x: Any) -> tuple[Any, Kind]:  # Any: whatever a person writes, and what a node's operands are
     """The operand that a node keeps for `x`, and its kind."""
     cls: type = type(x)
-    if cls is ARRAY_CLASS and x.dtype is INTEGER and x.shape == ():
-        return _word(x.item())
+    if cls is ARRAY_CLASS:
+        if x.dtype is INTEGER and x.shape == ():
+            return _word(x.item())
+        return freeze(x), _host_kind(x.shape, x.dtype) or array_kind(x)
     if isinstance(x, Expression):
         return (x, x.kind) if x.kind.role is not OWN else _given_by(x)
     if type(x) in BUILT_IN or not registered(x):  # a class that derives from one of them may be registered
@@ -194,13 +197,13 @@ def lift_any(x: object, who: str = "lift") -> Expression:
         return x
     try:
         value, of = operand(x)
-        if of.column is Column.INDEX:
+        if of.column is INDEX:
             raise DTypeError(f"an array of {refused_dtype(of.dtype)}")
     except WengertError as error:
         raise type(error)(f"{who}: {error}\n  at {user_position()}") from None
     if isinstance(value, Expression):
         return value
-    signature = LITERAL.signature((of,), ())
+    signature = LITERAL.signatures.get(of) or LITERAL.signature((of,), ())
     frame = user_frame()
     return new_node(signature.cls, signature.kind, signature, (value,), frame.f_code, frame.f_lasti)
 

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 from wengert.arrays import Value, as_readonly, is_array, own_copy
@@ -219,7 +220,7 @@ class Store:
 
     def read(self, refs: Sequence[Ref], snapshot: int) -> list[Value]:
         """The data of the refs at a snapshot."""
-        data = [ref.data for ref in refs]  # before the version: `replaced` writes them the other way round
+        data = [*map(_data, refs)]  # before the version: `replaced` writes them the other way round
         return data if self.version == snapshot else [ref.at(snapshot) for ref in refs]
 
     def others(self, snapshot: int) -> list[int]:
@@ -228,6 +229,9 @@ class Store:
         if snapshot in others:
             others.remove(snapshot)
         return others
+
+
+_data = attrgetter("data")
 
 
 def _still_seen(history: list[tuple[int, Value]], readers: list[int]) -> list[tuple[int, Value]]:

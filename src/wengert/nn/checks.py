@@ -17,6 +17,8 @@ from wengert.site import user_position
 def as_layer(x: ArrayExpression[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
     """Any array expression, a registered value among them, as a layer."""
     value: Any = x  # Any: `lift` is typed for what is built in
+    if isinstance(value, ArrayLayer):
+        return value
     layer: ArrayLayer[Any, T, Dv] = lift(value)
     return layer
 

@@ -15,7 +15,7 @@ from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_made, check_weight, shape_of, with_last_axis
 from wengert.nn.dims import In, N, Out
 from wengert.nn.making import Beginning, Seed
-from wengert.ops import matmul, reshape
+from wengert.ops import reshape
 from wengert.plugins import Plugin
 
 
@@ -85,5 +85,5 @@ class Linear(Generic[In, Out, T, Dv]):
         return reshape(self._affine(reshape(layer, (-1, rows))), (*shape[:-1], columns))
 
     def _affine(self, x: ArrayLayer[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
-        y = matmul(x, self.weight)
+        y = x @ self.weight
         return y if self.bias is None else y + self.bias

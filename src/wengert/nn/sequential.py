@@ -61,7 +61,11 @@ class Sequential(Seeded, Generic[T, Dv, Layers]):
         if not (is_array(value) and value.dtype.kind in "iu"):
             value = as_layer(value)
         steps: Any = self.layers  # Any: a tuple, of layers that the parameter names
-        for i, step in enumerate(steps):
-            value = step(value, seed=derived(seed, i)) if isinstance(step, Seeded) else step(value)
+        if seed is None:
+            for step in steps:
+                value = step(value)
+        else:
+            for i, step in enumerate(steps):
+                value = step(value, seed=derived(seed, i)) if isinstance(step, Seeded) else step(value)
         layer: ArrayLayer[Any, T, Dv] = value
         return layer

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -17,6 +17,7 @@ from wengert.arrays import Namespace, Value, is_array
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Remainder
 from wengert.control.machine import Bell
+from wengert.control.running import UNANSWERED, Unanswered
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError
 from wengert.graph.binding import At, Refs
@@ -27,7 +28,7 @@ from wengert.graph.store import STORE
 from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
-from wengert.run.careful import Changed, Changes, Watched, brought
+from wengert.run.careful import BROUGHT, Changed, Changes, Watched, brought
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.cells import CellLoops
 from wengert.run.compiled.plans import WORTH, BackwardPrograms, Plans, answer
@@ -252,6 +253,22 @@ class Sequential(Interpreter):
         else:
             engine = Engine()
         super().__init__(engine)
+
+    def at_once(self, method: str, asked: object, *others: object) -> Any:  # Any: the data of an expression
+        """The answer of a prediction that has a plan and is a whole run; else an `Unanswered`: see `answered`."""
+        plans = self.engine.plans
+        if method != "predict" or plans is None or BROUGHT or WATCHERS or not isinstance(asked, Node):
+            return UNANSWERED
+        bound = plans.find(asked, "predict")
+        if bound is None:
+            return UNANSWERED
+        reader = object()
+        try:
+            return bound.predict(asked, STORE.begin(reader))
+        except Interrupted:  # the interpreter says where
+            return Unanswered(Interpreter(replace(self.engine, plans=None)))
+        finally:
+            STORE.end(reader)
 
 
 def asked_root(asked: object) -> Expression | None:

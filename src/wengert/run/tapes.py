@@ -10,7 +10,7 @@ Refuses to know: the order of nodes, and what is computed between tapes.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
@@ -127,13 +127,13 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
     return value
 
 
-def handed_over(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
-    """Data for a user after the run: a new array, whatever the expression was."""
+def handed_over(value: Value, of: Kind, buffers: Container[int]) -> Value:
+    """Data for a user after the run: a new array; one with an identity in `buffers` is somebody else's, too."""
     column = of.column
     if column is Column.ARRAY or column is Column.MASK or column is Column.INDEX:
         if not is_array(value):
             return host_array(value)
-        fresh = value.base is None and value.flags.writeable and id(value) not in buffers
+        fresh = value.base is None and id(value) not in buffers and value.flags.writeable
         return value if fresh else value.copy()
     if column is Column.FLOAT:
         return Float32(value)

@@ -8,13 +8,13 @@ Refuses to know: when a plan is made, and how a program is made of rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from operator import is_, itemgetter
 from threading import Lock
 from typing import Any, Final
 
-from wengert.arrays import Value, all_quiet, give_back, is_array, is_host_array
+from wengert.arrays import Value, all_quiet, give_back, is_array
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.stacked import rows_of
 from wengert.control import Run
@@ -205,33 +205,39 @@ class Bound:
 
     def predict(self, root: Expression, snapshot: int) -> Value:
         """The data of the expression."""
-        (value,) = self._outputs(snapshot)
-        return handed_over(value, root.kind, self._read(snapshot, [value]))
+        data, (value,) = self._outputs(snapshot)
+        for x in data:
+            if x is value:  # the expression is a weight's data
+                return handed_over(value, root.kind, (id(x),))
+        return handed_over(value, root.kind, ())
 
     def gradients(self, snapshot: int) -> tuple[Value, ...]:
         """The delta of each target, each an object of its own."""
         found: list[Value] = []
         seen: set[int] = set()  # their identities
-        deltas = self._outputs(snapshot)
-        read = self._read(snapshot, deltas)
+        data, deltas = self._outputs(snapshot)
+        read = _identities(data)
         for x, delta in zip(self.targets, deltas, strict=True):
             again = is_array(delta) and id(delta) in seen
             found.append(delta.copy() if again else handed_over(delta, x.kind, read))
             seen.add(id(found[-1]))
         return tuple(found)
 
-    def _outputs(self, snapshot: int) -> tuple[Value, ...]:
-        """Outputs of a program that changes nothing."""
-        program = self.plan.program = self.plan.program.latest()
+    def _outputs(self, snapshot: int) -> tuple[list[Value], tuple[Value, ...]]:
+        """The data of all weights, and the outputs of a program that changes nothing."""
+        plan = self.plan
+        program = plan.program = plan.program.latest()
         data = STORE.read(self.cells, snapshot)
-        arenas = [home.data(self.cells, data, snapshot) for home in self.plan.homes]
+        inputs = (*data, *self.literals)
+        if plan.homes:
+            inputs = (*inputs, *[home.data(self.cells, data, snapshot) for home in plan.homes])
         try:
-            outputs = program.outputs((*data, *self.literals, *arenas))
+            outputs = program.outputs(inputs)
         except Interrupted:
-            self.plan.fail()
+            plan.fail()
             raise
-        self.plan.worked = True
-        return outputs
+        plan.worked = True
+        return data, outputs
 
     def trained(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """The loss, to look at, and what makes the changes of weights and gives the loss."""
@@ -239,9 +245,9 @@ class Bound:
 
     def _send(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """Forward and backward; the optimizers are asked in the usual commit."""
-        value, *deltas = self._outputs(snapshot)
+        data, (value, *deltas) = self._outputs(snapshot)
         also, deltas = deltas[: self.plan.also], deltas[self.plan.also :]
-        read = self._read(snapshot, [value, *also])
+        read = _identities(data)
         value = handed_over(value, root.kind, read)
 
         def change() -> Value:
@@ -252,7 +258,7 @@ class Bound:
 
         return value, change
 
-    def _answer(self, value: Value, also: Sequence[Value], read: dict[int, Ref]) -> Value:
+    def _answer(self, value: Value, also: Sequence[Value], read: Container[int]) -> Value:
         """The loss; with others beside it a tuple, in which each array is an object of its own."""
         if not also:
             return value
@@ -269,7 +275,7 @@ class Bound:
         def change() -> Value:
             settle(run, value)
             loss, *also = keep()  # their memory is no weight's: see `apart`
-            return self._answer(handed_over(loss, root.kind, {}), also, {})
+            return self._answer(handed_over(loss, root.kind, ()), also, ())
 
         return value, change
 
@@ -381,11 +387,10 @@ class Bound:
                 found.append((setattr, weight, "optimizer", optimizer))
         return found
 
-    def _read(self, snapshot: int, results: Iterable[Value]) -> dict[int, Ref]:
-        """Weights by the identity of their data at the snapshot, where a result may be these."""
-        if not any(map(is_host_array, results)):
-            return {}
-        return {id(cell.at(snapshot)): cell for cell in self.cells}
+
+def _identities(data: Iterable[Value]) -> set[int]:
+    """The identities of weights' data: a result may be one of these, and is copied then."""
+    return {*map(id, data)}
 
 
 def _interrupt(refusal: Exception) -> None:

@@ -196,7 +196,8 @@ class Plans:
                 return found
         if not isinstance(root, Node):
             return None
-        self._built, self._latest = root.serial - self._latest, root.serial
+        if root.serial != self._latest:  # else it is looked for again, in one run
+            self._built, self._latest = root.serial - self._latest, root.serial
         guess = mode, root.signature, self._built
         guessed, again = self._guesses.get(guess, (None, False))
         if guessed is None or guessed.saves is None or not again:

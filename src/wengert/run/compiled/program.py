@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from wengert.arrays import Value, all_quiet
+from wengert.arrays import Value, quietly
 from wengert.arrays.abstract import sizes_for
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.kernels import new_buffer
@@ -75,8 +75,7 @@ class PlanProgram:
         """The outputs of one that changes nothing. Raises Interrupted where it fails."""
         frame = self.take()
         try:
-            with all_quiet():
-                found: tuple[Value, ...] = self.run(inputs, frame)
+            found: tuple[Value, ...] = quietly(self.run, inputs, frame)
         except Exception as failure:
             raise Interrupted from failure
         self.give(frame)

@@ -1,0 +1,99 @@
+"""Predictions that have a plan are answered without a machine, and are those of every other run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.control import replace_executors, running, running_here
+from wengert.control.machine import Machine
+from wengert.graph.store import STORE
+from wengert.plugins import SGD
+
+WARM = 40  # runs, after which a small structure has its plan
+
+
+class NoMachineError(Exception):
+    """A run with a machine."""
+
+
+def _refuse(run: object) -> Machine:
+    raise NoMachineError
+
+
+@pytest.fixture
+def weight() -> wg.ArrayWeight[tuple[int], np.float64]:
+    return SGD(learning_rate=0.5).array_weight(np.array([1.0, 2.0], np.float64))
+
+
+def _warmed(x: Any, executor: wg.run.Sequential) -> Any:  # Any: an expression and its data
+    for _ in range(WARM):
+        x.predict().run(executor)
+    return x.predict().run(executor)
+
+
+def test_a_prediction_with_a_plan_needs_no_machine(
+    weight: wg.ArrayWeight[tuple[int], np.float64], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor, x = wg.run.Sequential(), wg.tanh(weight * 2.0)
+    before = _warmed(x, executor)
+    monkeypatch.setattr(running, "Machine", _refuse)
+    np.testing.assert_array_equal(x.predict().run(executor), before)
+    assert not STORE.readers
+    with pytest.raises(NoMachineError):
+        x.predict().map(np.sum).run(executor)
+    with pytest.raises(NoMachineError):
+        x.predict(at={weight: np.zeros(2)}).run(executor)
+
+
+def test_other_executors_are_asked_in_its_place(
+    weight: wg.ArrayWeight[tuple[int], np.float64], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor, x = wg.run.Sequential(), wg.tanh(weight * 2.0)
+    _warmed(x, executor)
+    monkeypatch.setattr(running, "Machine", _refuse)
+    before = replace_executors(lambda usual: usual)
+    try:
+        with pytest.raises(NoMachineError):
+            x.predict().run(executor)
+    finally:
+        replace_executors(before)
+    with pytest.raises(NoMachineError):
+        x.predict().run(wg.run.Batched())
+
+
+def test_it_sees_the_latest_weights_and_gives_arrays_of_its_own(
+    weight: wg.ArrayWeight[tuple[int], np.float64],
+) -> None:
+    executor, x = wg.run.Sequential(), wg.lift(weight)
+    found = _warmed(x, executor)
+    found[:] = 7.0
+    assert weight.data.tolist() == [1.0, 2.0]
+    wg.assign({weight: np.array([3.0, 4.0])}).run()
+    assert x.predict().run(executor).tolist() == [3.0, 4.0]
+
+
+def test_a_failure_is_told_by_the_interpreter_and_its_rule_called_twice(
+    weight: wg.ArrayWeight[tuple[int], np.float64],
+) -> None:
+    calls: list[bool] = []
+
+    @wg.extend.elementwise(lambda case, g, y, h: g)
+    def small(case: wg.extend.Case, h: Any) -> Any:  # Any: an array of any library
+        calls.append(running_here())
+        if (h > 4.0).any():
+            raise ValueError("above 4")
+        return h
+
+    executor, x = wg.run.Sequential(), small(weight * 1.0) + 0.0
+    _warmed(x, executor)
+    wg.assign({weight: np.array([5.0, 6.0])}).run()
+    calls.clear()
+    with pytest.raises(ValueError, match="above 4") as caught:
+        x.predict().run(executor)
+    assert any("small" in note for note in caught.value.__notes__)
+    assert calls == [True, True]
+    assert not STORE.readers
