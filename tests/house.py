@@ -230,21 +230,16 @@ def twins(known: House) -> list[str]:
 
 
 def riddles(known: House) -> list[str]:
-    """Docstrings that begin with a word of a question or with a reference; a predicate may say Whether."""
+    """Docstrings that begin with a word of a question or with a reference; a predicate says "True if"."""
     found = []
     for module in known.values():
         for node in module.nodes:
             if not isinstance(node, ast.Module | ast.ClassDef | Function):
                 continue
             text = ast.get_docstring(node) or ""
-            opening = RIDDLE.match(text)
-            if opening and not (opening[0] == "Whether" and _is_predicate(node)):
+            if RIDDLE.match(text):
                 found.append(module.at(node.body[0], text.partition("\n")[0]))
     return found
-
-
-def _is_predicate(node: ast.AST) -> bool:
-    return isinstance(node, Function) and node.returns is not None and ast.unparse(node.returns) == "bool"
 
 
 def cited(known: House) -> list[tuple[str, str]]:

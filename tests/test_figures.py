@@ -18,7 +18,7 @@ BOUNDS = {
     "fragments": 0,  # modules of less than 90 lines that one other module imports
     "private": 19,  # private names used outside of what defines them
     "twins": 10,  # names of classes that two modules of a package define
-    "riddles": 0,  # docstrings that begin with What, Where, Those, The same; or with Whether, and give no bool
+    "riddles": 0,  # docstrings that begin with What, Whether, Where, Those, The same
 }
 
 
@@ -98,13 +98,13 @@ FAULTY: dict[str, tuple[dict[str, str], list[str]]] = {
     "riddles": (
         {
             "a": '"""What it is."""\nclass C:\n    """Those."""\nasync def f():\n    """The same."""\n',
-            "b": 'def f() -> bool:\n    """Whether."""\ndef g() -> int:\n    """Whether."""\nx = 1',
+            "b": 'def f() -> bool:\n    """Whether."""\ndef g() -> bool:\n    """True if."""\nx = 1',
         },
         [
             "riddles: p/a.py:1 What it is.",
             "riddles: p/a.py:3 Those.",
             "riddles: p/a.py:5 The same.",
-            "riddles: p/b.py:4 Whether.",
+            "riddles: p/b.py:2 Whether.",
         ],
     ),
 }

@@ -167,7 +167,7 @@ def _product(a: Value, b: Value) -> Symbol:
 
 
 def _is_other(x: Value) -> bool:
-    """Whether an operand is of a user's type."""
+    """True if an operand is of a user's type."""
     if isinstance(x, Expression):
         return x.kind.column is Column.OTHER
     return not (isinstance(x, (float, int)) or is_float32(x) or is_array(x))
@@ -227,7 +227,7 @@ def _reduction(name: str) -> Callable[..., Value]:
 
 
 def _decided(condition: Value) -> bool:
-    """Whether a condition is a truth value, and no mask."""
+    """True if a condition is a truth value, and no mask."""
     return not isinstance(condition, Symbol) and not is_array(condition)
 
 

@@ -149,7 +149,7 @@ def _other(asking: Asking, found: Instance) -> Type:
 
 
 def _is_constant(found: Instance) -> bool:
-    """Whether an expression has no derivative: a buffer, a mask, computed integers."""
+    """True if an expression has no derivative: a buffer, a mask, computed integers."""
     return found.type.has_base(BUFFER) or found.type.get("_delta") is None
 
 

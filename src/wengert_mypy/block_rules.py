@@ -189,7 +189,7 @@ class Blocks:
         return _NO_TYPE
 
     def same(self, a: Type, b: Type) -> bool:
-        """Whether two types may be one; what is not known is taken for what it should be."""
+        """True if two types may be one; what is not known is taken for what it should be."""
         a, b = get_proper_type(a), get_proper_type(b)
         if unsure(a) or unsure(b):
             return True

@@ -72,7 +72,7 @@ def tensor(t: Type) -> Instance | None:
 
 
 def get_integers(t: Type) -> bool:
-    """Whether a type is that of an array of integers."""
+    """True if a type is that of an array of integers."""
     proper = get_proper_type(t)
     return isinstance(proper, Instance) and (
         proper.type.fullname == INTEGER_ARRAY or proper.type.has_base(INDICES)
@@ -80,7 +80,7 @@ def get_integers(t: Type) -> bool:
 
 
 def has_tensors(t: Type) -> bool:
-    """Whether a type has tensors in it alone; recursive over a type, which a person has written."""
+    """True if a type has tensors in it alone; recursive over a type, which a person has written."""
     proper = get_proper_type(t)
     if isinstance(proper, TupleType):
         return all(map(has_tensors, proper.items))
@@ -88,7 +88,7 @@ def has_tensors(t: Type) -> bool:
 
 
 def unsure(t: Type) -> bool:
-    """Whether nothing is known of a type that could be compared."""
+    """True if nothing is known of a type that could be compared."""
     proper = get_proper_type(t)
     return isinstance(proper, AnyType | TypeVarType | UnionType)
 
@@ -121,7 +121,7 @@ def kind(t: Type) -> str:
 
 
 def is_data(x: Type) -> bool:
-    """Whether a list has data in it."""
+    """True if a list has data in it."""
     proper = get_proper_type(x)
     if isinstance(proper, Instance) and kind(proper) in ("list", "endless"):
         return is_data(proper.args[0])
@@ -192,6 +192,6 @@ def described(block: Type) -> str:
 
 
 def reads_nothing(block: Type) -> bool:
-    """Whether a block is a constant, which may stand wherever anything is read."""
+    """True if a block is a constant, which may stand wherever anything is read."""
     b = get_proper_type(block)
     return isinstance(b, Instance) and b.type.name in ("FromTensor", "Zeros")

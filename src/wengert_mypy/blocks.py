@@ -315,7 +315,7 @@ def _sortable(keys: list[Type | None]) -> bool:
 
 
 def _closed(block: Type) -> bool:
-    """Whether what a block gives does not depend on the type of what it reads, as that is data."""
+    """True if what a block gives does not depend on the type of what it reads, as that is data."""
     b = get_proper_type(block)
     if not isinstance(b, Instance):
         return False
@@ -505,7 +505,7 @@ def _joined(rules: Blocks, left: Type, right: Type, output: Type) -> Type:
 
 
 def _open(block: Instance) -> bool:
-    """Whether the types of a block say less than the rules know."""
+    """True if the types of a block say less than the rules know."""
     return block.extra_attrs is not None or block.type.fullname.startswith(FOLD)
 
 
@@ -554,7 +554,7 @@ def compiled(plugin: Plugin, ctx: MethodSigContext) -> FunctionLike:
 
 
 def _unbatched(t: Type) -> bool:
-    """Whether a batch of values has no tensor; recursive over a type, which a person has written."""
+    """True if a batch of values has no tensor; recursive over a type, which a person has written."""
     proper = get_proper_type(t)
     if isinstance(proper, TupleType):
         return any(map(_unbatched, proper.items))

@@ -446,7 +446,7 @@ def formatted(call: Context) -> tuple[Expression, Expression] | None:
 
 
 def differ(a: Type, b: Type) -> bool:
-    """Whether two stated types are not the same; of types with variables nothing is said."""
+    """True if two stated types are not the same; of types with variables nothing is said."""
     return not (has_type_vars(a) or has_type_vars(b) or is_same_type(a, b))
 
 

@@ -168,7 +168,7 @@ def is_number(t: Type) -> bool:
 
 
 def is_shapeless_array(t: Type) -> bool:
-    """Whether of a numpy array not even the number of axes is stated."""
+    """True if not even the number of axes of a numpy array is stated."""
     proper = get_proper_type(t)
     return isinstance(proper, Instance) and proper.type.has_base(NDARRAY) and rank_of_array(proper) is None
 

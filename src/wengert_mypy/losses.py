@@ -62,7 +62,7 @@ def _array(t: Type) -> Instance | None:
 
 
 def _lost(t: Type) -> bool:
-    """Whether of an array nothing is known, not even the number of its axes."""
+    """True if nothing is known of an array, not even the number of its axes."""
     proper = get_proper_type(t)
     if isinstance(proper, TupleType | UnionType):
         return any(_lost(item) for item in proper.items)
@@ -74,7 +74,7 @@ def _lost(t: Type) -> bool:
 
 
 def _refused(t: Type) -> bool:
-    """Whether a shape is unknown after an error, which tells of itself."""
+    """True if a shape is unknown after an error, which tells of itself."""
     array = _array(t)
     shape = None if array is None else get_proper_type(array.args[0])
     return isinstance(shape, AnyType) and shape.type_of_any == TypeOfAny.from_error

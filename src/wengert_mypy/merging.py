@@ -221,7 +221,7 @@ def weight_of(ctx: MethodContext, made: Type, lookup: Lookup) -> Type:
 
 
 def _adds(part: TypeInfo, own: TypeInfo) -> bool:
-    """Whether a part gives weights a member: a name that every part has is a hook."""
+    """True if a part gives weights a member: a name that every part has is a hook."""
     owners = [owner for owner in part.mro if owner is not own and owner.has_base(own.fullname)]
     return any(not name.startswith("_") and own.get(name) is None for owner in owners for name in owner.names)
 
@@ -260,7 +260,7 @@ def _with_parts(api: CheckerPluginInterface, t: Type, parts: Sequence[TypeInfo],
 
 
 def is_injected(plugin: TypeInfo, name: str) -> bool:
-    """Whether a member of a plugin is filled by its type."""
+    """True if a member of a plugin is filled by its type."""
     return any(name in owner.metadata.get(_INJECTED, {}).get("names", ()) for owner in plugin.mro)
 
 

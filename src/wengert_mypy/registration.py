@@ -289,7 +289,7 @@ class Signature:
         return [item.arg_types[i] for item in self._overloads() if len(item.arg_types) > i]
 
     def _compares_integers(self, i: int, t: Instance) -> bool:
-        """Whether another overload takes integers here, and what is given in the other places."""
+        """True if another overload takes integers here, and what is given in the other places."""
         given = [
             t if j == i else self._ctx.api.get_expression_type(x[0])
             for j, x in enumerate(self._ctx.args)

@@ -57,7 +57,7 @@ def broadcast(*shapes: Shape) -> Shape:
 
 
 def _squares(shapes: Sequence[Shape]) -> bool:
-    """Whether a column of n rows meets a vector of n: predictions of shape (n, 1), targets of shape (n,)."""
+    """True if a column of n rows meets a vector of n: predictions of shape (n, 1), targets of shape (n,)."""
     return any(
         len(column) > 1
         and column[-1] == ONE

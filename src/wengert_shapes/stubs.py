@@ -213,7 +213,7 @@ def _defined(tree: ast.Module, name: str) -> list[ast.FunctionDef]:
 
 
 def _serves_no_array(node: ast.FunctionDef) -> bool:
-    """Whether an overload is for other operands, which it keeps."""
+    """True if an overload is for other operands, which it keeps."""
     declared = " ".join(ast.unparse(x.annotation) for x in node.args.posonlyargs if x.annotation is not None)
     return bool(node.decorator_list) and "Array" not in declared and "array" not in declared
 

@@ -122,7 +122,7 @@ def sizes_for(shape: Sizes, rows: int) -> tuple[int, ...]:
 
 
 def is_open(shape: Sequence[object]) -> bool:
-    """Whether a number of rows is among some sizes."""
+    """True if a number of rows is among some sizes."""
     return any(isinstance(n, RowCount) for n in shape)
 
 

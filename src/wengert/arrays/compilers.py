@@ -188,7 +188,7 @@ def _called(command: Sequence[str]) -> str:
 
 
 def is_own(library: Path) -> bool:
-    """Whether a library is there that nobody but this user can have written."""
+    """True if a library is there that nobody but this user can have written."""
     try:
         of = library.lstat()
     except OSError:

@@ -97,7 +97,7 @@ def misfits(
 
 
 def _agree(shape: Shape, dims: Dims, bound: dict[str, int]) -> bool:
-    """Whether each size is that of its annotation; a name that is met first is bound."""
+    """True if each size is that of its annotation; a name that is met first is bound."""
     if len(shape) != len(dims):
         return False
     for n, dim in zip(shape, dims, strict=True):

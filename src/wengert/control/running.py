@@ -70,7 +70,7 @@ def answered(
 
 
 def running_here() -> bool:
-    """Whether this thread is in the middle of a run."""
+    """True if this thread is in the middle of a run."""
     frame = sys._getframe()
     while frame.f_code not in _RUNNING:
         if frame.f_back is None:

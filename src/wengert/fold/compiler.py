@@ -520,7 +520,7 @@ class Compiler(Generic[E, O]):
 
 
 def _is_batched(of: ResultType, lists: bool) -> bool:
-    """Whether a type has nothing but tensors in it, and maybe lists, or nothing at all; recursive over the type."""
+    """True if a type has nothing but tensors in it, and maybe lists, or nothing at all; recursive over the type."""
     if of == OBJECT or (isinstance(of, SequenceType) and not (lists and of.size is None)):
         return False
     return (lists or not isinstance(of, StackedType)) and all(_is_batched(part, lists) for part in of.parts)

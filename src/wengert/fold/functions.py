@@ -74,7 +74,7 @@ _ROWS = (5, 7)  # sizes of a stack to trace with: what is as long as the stack d
 
 
 def floating(of: ResultType) -> bool:
-    """Whether all tensors in a type are of floating numbers."""
+    """True if all tensors in a type are of floating numbers."""
     return all(isinstance(t, (TensorType, StackedType)) and t.floating for t in of.terminal_types())
 
 
@@ -257,7 +257,7 @@ class Function(Written[K, Q]):
         return code.value(f"{code.name(code.calls.cell(function, use.input, use.output))}({given})")
 
     def _is_cell(self, use: Use) -> bool:
-        """Whether a call can be one node: not where the function gives integers, or asks for those that it takes."""
+        """True if a call can be one node: not where the function gives integers, or asks for those that it takes."""
         if floating(use.input):
             return True
         try:

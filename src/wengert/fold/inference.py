@@ -139,7 +139,7 @@ def known(of: ResultType) -> ResultType | None:
 
 
 def _has(of: ResultType, unknown: Unknown | None) -> bool:
-    """Whether a type holds this unknown one, or any at all."""
+    """True if a type holds this unknown one, or any at all."""
     todo = [of]
     while todo:
         item = head(todo.pop())
@@ -179,7 +179,7 @@ def _may_be_object(of: ResultType) -> bool:
 
 
 def is_void(of: ResultType | None) -> bool:
-    """Whether a type is known to be nothing."""
+    """True if a type is known to be nothing."""
     return of is not None and head(of) == VOID
 
 

@@ -188,7 +188,7 @@ def _end(block: AnyBlock, place: int) -> AnyBlock:
 
 
 def _undeclared(block: AnyBlock) -> bool:
-    """Whether nothing was declared of its types, so that a longer chain may take its blocks over."""
+    """True if nothing was declared of its types, so that a longer chain may take its blocks over."""
     return block.declared == (None, None) and block.classes == ((), ())
 
 

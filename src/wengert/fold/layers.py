@@ -74,7 +74,7 @@ class Layer(Primitive[A, Tensors]):
 
     @property
     def draws(self) -> bool:
-        """Whether this layer draws random numbers in training."""
+        """True if this layer draws random numbers in training."""
         return False
 
     @abstractmethod

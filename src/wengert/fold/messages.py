@@ -94,7 +94,7 @@ def _fields(message: Proto) -> dict[str, Any]:
 
 
 def _is_presence(choice: Proto) -> bool:
-    """Whether a oneof is how `optional` is said in newer files: nobody has written it."""
+    """True if a oneof is how `optional` is said in newer files: nobody has written it."""
     return len(choice.fields) == 1 and choice.name == f"_{choice.fields[0].name}"
 
 

@@ -437,7 +437,7 @@ def _layers(x: Value) -> list[Any]:  # Any: layers of every type
 
 
 def _fixed(of: ResultType) -> bool:
-    """Whether all in a type are floating tensors, in tuples; recursive over the type."""
+    """True if all in a type are floating tensors, in tuples; recursive over the type."""
     if isinstance(of, TensorType):
         return of.floating
     return of.size is not None and all(map(_fixed, of.parts))

@@ -155,7 +155,7 @@ class TensorType(Single):
 
     @property
     def floating(self) -> bool:
-        """Whether it is of floating numbers, so that a delta can pass."""
+        """True if it is of floating numbers, so that a delta can pass."""
         return self.dtype.startswith("float")
 
     def key(self) -> object:
@@ -184,7 +184,7 @@ class StackedType(Single):
 
     @property
     def floating(self) -> bool:
-        """Whether it is of floating numbers, so that a delta can pass."""
+        """True if it is of floating numbers, so that a delta can pass."""
         return self.row.floating
 
     def of(self, n: int) -> TensorType:
@@ -192,7 +192,7 @@ class StackedType(Single):
         return TensorType((n, *self.row.shape), self.row.dtype)
 
     def holds(self, of: TensorType | None) -> bool:
-        """Whether values of a tensor type are values of this one."""
+        """True if values of a tensor type are values of this one."""
         return of is not None and of.ndim > 0 and self.of(of.shape[0]) == of
 
     def key(self) -> object:

@@ -46,7 +46,7 @@ def index_of(x: object, key: object) -> tuple[tuple[object, ...], tuple[Part, ..
 
 
 def is_index(x: object) -> bool:
-    """Whether `x` is an expression of integers, such as an index that a cell is given."""
+    """True if `x` is an expression of integers, such as an index that a cell is given."""
     return isinstance(x, Expression) and x.kind.column is Column.INDEX
 
 

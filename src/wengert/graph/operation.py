@@ -280,7 +280,7 @@ class Signature:
 
     @property
     def pure(self) -> bool:
-        """Whether the rules have promised to be `pure`."""
+        """True if the rules have promised to be `pure`."""
         return self.operation.rules_for(self.kinds).pure
 
     @property
@@ -290,7 +290,7 @@ class Signature:
 
     @property
     def adds(self) -> bool:
-        """Whether it is Python's own sum of two values, so that any number of them may be one."""
+        """True if it is Python's own sum of two values, so that any number of them may be one."""
         rules = None if self.operation.rules is None else self.operation.rules_for(self.kinds)
         return rules is not None and rules.value is operator.add and self.kind.column is not Column.OTHER
 

@@ -83,5 +83,5 @@ def last_readers(nodes: Sequence[Node], kept: Iterable[Expression] = ()) -> dict
 
 
 def is_bulky(nodes: Sequence[Node]) -> bool:
-    """Whether the values of `nodes` may take more than a portion."""
+    """True if the values of `nodes` may take more than a portion."""
     return max((kind.nbytes for kind in set(map(_kind, nodes))), default=0) * len(nodes) > PORTION

@@ -26,7 +26,7 @@ Rebuild = Callable[[Iterable[Any]], Any]  # Any: a structure of data, of deltas 
 
 
 def is_product(x: object) -> bool:
-    """Whether `x` is a tuple or a frozen dataclass."""
+    """True if `x` is a tuple or a frozen dataclass."""
     if isinstance(x, Expression | Tape) or registered(x):
         return False
     if isinstance(x, tuple):

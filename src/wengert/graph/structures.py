@@ -110,7 +110,7 @@ def pairs_of(structure: object, other: object) -> Iterator[tuple[str, Expression
 
 
 def is_target(x: object) -> bool:
-    """Whether `x` is an expression that may have a delta."""
+    """True if `x` is an expression that may have a delta."""
     return isinstance(x, Expression) and x.kind.column in _FLOATING and x.kind.role is not _BUFFER
 
 

@@ -18,7 +18,7 @@ class Watcher(Protocol):
 
     @property
     def detailed(self) -> bool:
-        """Whether it wants to hear of operations and updates now; failures it always hears of."""
+        """True if it wants to hear of operations and updates now; failures it always hears of."""
         ...
 
     @property

@@ -66,7 +66,7 @@ class _Windows:
 
     @property
     def by_rows(self) -> bool:
-        """Whether a kernel goes by rows: copies cost more than sums where the images have many channels."""
+        """True if a kernel goes by rows: copies cost more than sums where the images have many channels."""
         out, channels, height, width = self.kernel
         return self.stride[0] == 1 and (height == 1 or channels * width > out)
 

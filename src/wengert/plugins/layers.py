@@ -134,7 +134,7 @@ class Layers:
 
     @property
     def changes(self) -> bool:
-        """Whether a part decides what a layer gives."""
+        """True if a part decides what a layer gives."""
         return any("forward" in vars(owner) for owner in self.part.__mro__ if owner is not LayerPart)
 
     def at(self, stage: Stage) -> Layers:

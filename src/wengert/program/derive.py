@@ -176,7 +176,7 @@ def aval_of_kind(of: Kind) -> Aval:
 
 
 def _on_device(signature: Signature) -> bool:
-    """Whether arrays of another library are among its operands: nothing is known of what its functions give."""
+    """True if arrays of another library are among its operands: nothing is known of what its functions give."""
     return any(k.device != "cpu" for k in (*signature.kinds, signature.kind))
 
 
@@ -203,7 +203,7 @@ class Lowering:
 
     @property
     def foreign(self) -> bool:
-        """Whether a rule has been met that promises nothing."""
+        """True if a rule has been met that promises nothing."""
         return None in self._rules.values()
 
     def forward(self) -> None:

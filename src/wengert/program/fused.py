@@ -89,7 +89,7 @@ def operands_of(e: Eqn) -> tuple[Argument, ...]:
 
 
 def _is_operand(x: Argument, dtype: Any) -> bool:  # Any: numpy's dtype
-    """Whether a loop over `dtype` can read this."""
+    """True if a loop over `dtype` can read this."""
     if not isinstance(x, Var):
         return literal_of(x, dtype) is not None
     if x.aval.form == "number":
@@ -141,7 +141,7 @@ class _Units:
         return "" if source is None else source.part
 
     def _leads_round(self, a: int, b: int) -> bool:
-        """Whether unit `b` waits for `a` by way of another, or `a` for `b`."""
+        """True if unit `b` waits for `a` by way of another, or `a` for `b`."""
         return self._waits(b, a) or self._waits(a, b)
 
     def _waits(self, late: int, early: int) -> bool:
@@ -249,7 +249,7 @@ def _loop(group: FusedGroup, name: str) -> str:
 
 
 def _is_one(x: Var, shape: Sizes) -> bool:
-    """Whether an operand is one number for all elements of the last axis."""
+    """True if an operand is one number for all elements of the last axis."""
     return x.aval.form != "array" or (x.shape[-1] == 1 and shape[-1] != 1)
 
 

@@ -73,7 +73,7 @@ def placed(
 
 
 def can_be_placed(e: Eqn) -> bool:
-    """Whether an equation can write its result into a buffer."""
+    """True if an equation can write its result into a buffer."""
     if isinstance(e.function, Pieces) or not e.result.compact or e.constant:
         return False
     return kernel_of(e.function).into is not None

@@ -45,7 +45,7 @@ class Var:
 
     @property
     def compact(self) -> bool:
-        """Whether it is an array with axes in C order, so that it can lie in a buffer."""
+        """True if it is an array with axes in C order, so that it can lie in a buffer."""
         return self.aval.form == "array" and self.aval.order == "compact" and bool(self.aval.shape)
 
     @property
@@ -87,17 +87,17 @@ class Eqn:
 
     @property
     def constant(self) -> bool:
-        """Whether it reads no variable: its result depends on the number of rows alone."""
+        """True if it reads no variable: its result depends on the number of rows alone."""
         return not self.reads
 
     @property
     def effect(self) -> bool:
-        """Whether its result is a list of changes that are to be made to its first argument."""
+        """True if its result is a list of changes that are to be made to its first argument."""
         return self.function in EFFECTS
 
     @property
     def opaque(self) -> bool:
-        """Whether nothing is known of the function: it may keep and change what it is given."""
+        """True if nothing is known of the function: it may keep and change what it is given."""
         return not self.pure and not self.effect
 
 
@@ -194,7 +194,7 @@ def vars_in(x: Argument) -> Iterator[Var]:
 
 
 def mentions_rows(x: Argument) -> bool:
-    """Whether the number of rows is among the constants of an argument."""
+    """True if the number of rows is among the constants of an argument."""
     return any(map(mentions_rows, parts_of(x))) if isinstance(x, _NESTED) else isinstance(x, RowCount)
 
 

@@ -240,7 +240,7 @@ class Chosen:
         return "gather" if x in self._made or not _changes(group) else None  # targets cannot be copied
 
     def _arena(self, places: tuple[int, ...]) -> bool:
-        """Whether the weights at these places live together; each lives in one array only."""
+        """True if the weights at these places live together; each lives in one array only."""
         if places in self.arenas:
             return True
         first = self.weights.inputs[places[0]].aval
@@ -272,7 +272,7 @@ class Chosen:
         return {g for g in changing if all(self.target[x] not in single for x in g.columns[0])}
 
     def _may_pay(self, group: Siblings, forms: Sequence[Way | None]) -> bool:
-        """Whether the copies that bring the operands together cost less than the calls, and the bits are the same."""
+        """True if the copies that bring the operands together cost less than the calls, and the bits are the same."""
         if None in forms or all(form == "one" for form in forms):
             return False
         return self._saved(group, forms) > 0 and self._agrees(group, forms)
@@ -305,7 +305,7 @@ class Chosen:
 
 
 def _possible(group: Siblings) -> bool:
-    """Whether there is a stacked form, and small arrays to put into it."""
+    """True if there is a stacked form, and small arrays to put into it."""
     call = group.calls[0]
     if call.function not in FORMS or next(vars_in(tuple(call.options.values())), None) is not None:
         return False
@@ -435,7 +435,7 @@ class _Stacking:
         return Operand(self.builder.call(gathered, dtype, *map(self.builder.tracer, column)), rank, True)
 
     def _right(self) -> bool:
-        """Whether the stacks hold what the branches give in one evaluation."""
+        """True if the stacks hold what the branches give in one evaluation."""
         chosen = self.chosen
         compared = {g: x.var for g, x in self.stacks.items() if g.calls[0].function not in WHOLE}
         values = {**chosen.values}

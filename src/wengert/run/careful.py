@@ -58,7 +58,7 @@ class Changed(Loops):
         self._made: dict[Signature, Signature] = {}
 
     def same(self, other: Changed) -> bool:
-        """Whether two mean the same."""
+        """True if both mean the same."""
         return self is other or (self._rules == other._rules and self._arrays is other._arrays)
 
     def forward(

@@ -547,7 +547,7 @@ class SegmentRuns:
 
 
 def _reads_much(nodes: Sequence[Node], evaluation: Evaluation) -> bool:
-    """Whether their values are likely to take much memory: kinds that are open do not tell."""
+    """True if their values are likely to take much memory: kinds that are open do not tell."""
     known = evaluation.values
     given = (x for node in nodes for i in node.signature.nodes if (x := node.operands[i]) in known)
     most = max((getattr(known[x], "nbytes", 0) for x in given if isinstance(x, Node)), default=0)

@@ -272,7 +272,7 @@ def _in_pairs(who: str, wrt: object, v: object) -> dict[Expression, Expression]:
 
 
 def _equal(a: Expression, b: Expression) -> bool:
-    """Whether two tangents of one expression are literals of the same numbers."""
+    """True if two tangents of one expression are literals of the same numbers."""
     values = [x.operands[0] for x in (a, b) if isinstance(x, Node) and x.signature.operation is LITERAL]
     return len(values) == 2 and bool(
         (values[0] == values[1]).all() if is_array(values[0]) else values[0] == values[1]

@@ -215,7 +215,7 @@ def fit(
 
 
 def _counts(name: str, names: Collection[str]) -> bool:
-    """Whether this is the number of steps that PyTorch has beside a running mean, which nothing here needs."""
+    """True if this is the number of steps that PyTorch has beside a running mean, which nothing here needs."""
     norm, _, last = name.rpartition("num_batches_tracked")
     return not last and f"{norm}running_mean" in names
 

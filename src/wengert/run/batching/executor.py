@@ -94,7 +94,7 @@ class Known:
 
     @property
     def rounds(self) -> bool:
-        """Whether there are any rounds."""
+        """True if there are any rounds."""
         return len(self._rounds) + len(self._new) > 0
 
     def add(self, of: Round) -> None:
@@ -439,7 +439,7 @@ class Batching(Evaluation):
         yield from self._settled(context, failures)
 
     def _is_plain(self, item: Round | Node) -> bool:
-        """Whether this is a node that neither has nor feeds a tape, so that the loop of others can do it."""
+        """True if this is a node that neither has nor feeds a tape, so that the loop of others can do it."""
         if not isinstance(item, Node) or item in self.tapes or item in self.pending or item in self.resolved:
             return False
         return not self.wanted and not any(item.operands[i] in self.tapes for i in item.signature.nodes)

@@ -377,7 +377,7 @@ def _products(deltas: Sequence[Delta]) -> list[tuple[Var, Var]]:
 
 
 def _by_rows(left: Argument, right: Argument) -> bool:
-    """Whether both sides of a product have lines for each row, as many."""
+    """True if both sides of a product have lines for each row, as many."""
     if not isinstance(left, Var) or not isinstance(right, Var):
         return False
     return left.rows is not None and left.rows == right.rows

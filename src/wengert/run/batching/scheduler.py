@@ -116,7 +116,7 @@ class Wave:
 
 
 def _does_more(fiber: Fiber) -> bool:
-    """Whether it is more than one question."""
+    """True if it is more than one question."""
     return len(fiber.frames) > 1 if fiber.asked is None else not isinstance(fiber.asked, Question)
 
 

@@ -399,7 +399,7 @@ class _LoweredPath:
         return part
 
     def _shared(self, x: Expression) -> bool:
-        """Whether the value of `x` may be the memory of a weight."""
+        """True if the value of `x` may be the memory of a weight."""
         slots = self.operations.slots[x]
         values = [self.lowering.values[slot] for slot in (slots if isinstance(slots, tuple) else (slots,))]
         return isinstance(x, Weight) or any(y in self.loss.shared for y in vars_in(bare(tuple(values))))
@@ -458,7 +458,7 @@ def _gone(at: int) -> Value:
 
 
 def _passes(delta: Any, x: Expression) -> bool:  # Any: a tracer, lazy or constant
-    """Whether `checked_delta` would give a delta on as it is."""
+    """True if `checked_delta` would give a delta on as it is."""
     of = x.kind
     if of.column is Column.OTHER or of.shape is None or isinstance(delta, LazyDelta):
         return True

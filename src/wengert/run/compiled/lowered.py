@@ -281,7 +281,7 @@ def _as(aval: Aval, made: Any) -> Any:  # Any: a tracer
 
 
 def _fits(step: Any, weight: Weight) -> bool:  # Any: a tracer, lazy or constant
-    """Whether a step can be subtracted in place; one of another dtype or shape is the commit's business."""
+    """True if a step can be subtracted in place; one of another dtype or shape is the commit's business."""
     if isinstance(step, LazyDelta) or weight.kind.column is not Column.ARRAY:
         return True
     return (shape_of(step), dtype_of(step)) == (weight.kind.shape, weight.kind.dtype)

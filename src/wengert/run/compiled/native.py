@@ -185,7 +185,7 @@ class Library:
         self.text = module_text(texts)
 
     def known(self, compiler: CCompiler, folder: Path) -> bool:
-        """Whether it has been compiled before."""
+        """True if it has been compiled before."""
         return is_own(compiler.library(self.text, folder))
 
     def functions(self, compiler: CCompiler, folder: Path) -> list[Function]:

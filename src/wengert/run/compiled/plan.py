@@ -141,12 +141,12 @@ class Plan(Item):
 
     @property
     def ready(self) -> bool:
-        """Whether it has been made."""
+        """True if it has been made."""
         return self._steps is None
 
     @property
     def usable(self) -> bool:
-        """Whether it has a program for later runs."""
+        """True if it has a program for later runs."""
         return self._steps is None and not self.failed
 
     def size(self) -> int:
@@ -468,7 +468,7 @@ class Home:
 
 
 def _holds(arena: Arena, data: Sequence[Value]) -> bool:
-    """Whether the data are the rows of the arena, all and in this order."""
+    """True if the data are the rows of the arena, all and in this order."""
     return len(arena.rows) == len(data) and all(map(is_, data, arena.rows))
 
 

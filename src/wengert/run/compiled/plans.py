@@ -301,7 +301,7 @@ class Plans:
         return None
 
     def _earned(self, structure: Statistics, nodes: Sequence[Node], mode: Mode) -> bool:
-        """Whether this run, which is one of enough, should be traced."""
+        """True if this run, which is one of enough, should be traced."""
         if mode != "predict" and not nodes[-1].kind.trainable:
             return False
         if structure.operations is None:
@@ -317,7 +317,7 @@ class Plans:
         return True
 
     def admits(self, nodes: Sequence[Node]) -> bool:
-        """Whether there may be a plan of these nodes: not if the structure depends on values."""
+        """True if there may be a plan of these nodes: not if the structure depends on values."""
         return not any(n.signature.mode in (EXTERNAL, UNRESOLVED) for n in nodes)
 
     def _advance(self, structure: Statistics, plan: Plan) -> None:

@@ -315,12 +315,12 @@ def operations(nodes: Sequence[Node]) -> int:
 
 
 def is_short(nodes: Sequence[Node]) -> bool:
-    """Whether nodes, with what is in those that are cells, are not too many for a program."""
+    """True if nodes, with what is in those that are cells, are few enough for a program."""
     return operations(nodes) <= MOST
 
 
 def is_light(nodes: Sequence[Node]) -> bool:
-    """Whether nodes are small, so that making a plan takes far longer than running them, up to 60 times."""
+    """True if nodes are small, so that making a plan takes far longer than running them, up to 60 times."""
     counts = Counter(map(_signature, nodes))
     elements: int = sum(
         count * sum(prod(k.shape) for k in (signature.kind, *signature.kinds) if k.shape is not None)
@@ -330,7 +330,7 @@ def is_light(nodes: Sequence[Node]) -> bool:
 
 
 def has_cells(nodes: Sequence[Node]) -> bool:
-    """Whether one of the nodes is a cell."""
+    """True if one of the nodes is a cell."""
     return any(isinstance(node.signature, CellSignature) for node in nodes)
 
 

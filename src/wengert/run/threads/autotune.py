@@ -69,7 +69,7 @@ class SpeculationTuner:
         self._seen: dict[tuple[int, ...], _Record] = {}
 
     def pays(self, of: Sequence[object]) -> bool:
-        """Whether to start ahead this time."""
+        """True if it should start ahead this time."""
         seen = self._seen.get(tuple(map(id, of)))
         if seen is None or not seen.turns:
             return True

@@ -47,7 +47,7 @@ Targets = Mapping[Node, Expression | None]  # of binds: the expression of their 
 
 
 def is_foreign(signature: Signature) -> bool:
-    """Whether it is, or calls, a rule which is not Wengert's own."""
+    """True if it is, or calls, a rule which is not Wengert's own."""
     try:
         return signature.foreign
     except AttributeError:
@@ -60,7 +60,7 @@ def is_foreign(signature: Signature) -> bool:
 
 
 def several_foreign(nodes: Sequence[Node]) -> bool:
-    """Whether more than one of them is such a rule."""
+    """True if more than one of them is such a rule."""
     try:
         found: int = sum(map(_foreign, nodes))  # a loop in C
         return found > 1
@@ -75,7 +75,7 @@ class ThreadedLoops(Loops):
         self._pool = pool
 
     def overlap(self, nodes: Sequence[Node]) -> bool:
-        """Whether two rules of others among `nodes` could overlap."""
+        """True if two rules of others among `nodes` could overlap."""
         return several_foreign(nodes) and self._schedule(nodes, _operands_of(nodes)) is not None
 
     def forward(

@@ -97,7 +97,7 @@ class _Lanes:
         self.floating: dict[int, float] = {}  # costs of small items that no placed item needs
 
     def floats(self, item: int) -> bool:
-        """Whether an item is left for its first consumer to place: with what floats below it, it is small.
+        """True if an item is left for its first consumer to place: with what floats below it, it is small.
 
         Placed at once it would go to the idlest lane, and drag what needs it from where its other operands are.
         """

@@ -100,7 +100,7 @@ class Speculation:
             return works
 
     def _waited(self, fiber: Fiber, root: Expression, works: Spawned) -> bool:
-        """Whether the value of `root` is there now, or its failure; if not, the fiber goes on when it is."""
+        """True if the value of `root` is there now, or its failure; if not, the fiber goes on when it is."""
         owner = self._owner
         fiber.log.append(root)
         with self._lock:
@@ -313,7 +313,7 @@ class SpeculativeEvaluation(Evaluation):
             self.ahead = None
 
     def _met(self, node: Node) -> bool:
-        """Whether the turn of a bind has come, or that of another node with its value."""
+        """True if the turn of a bind has come, or that of another node with its value."""
         known = (self.values, self.failed, self.opening)
         return (
             any(node in found for found in known)
