@@ -55,14 +55,14 @@ class Module:
 
 
 class House(dict[str, Module]):
-    """The modules of all packages in a folder, by name."""
+    """The modules of all packages in a folder, or of one of them, by name."""
 
-    def __init__(self, src: Path) -> None:
-        for path in sorted(src.rglob("*.py")):
+    def __init__(self, src: Path, package: str = ".") -> None:
+        for path in sorted((src / package).rglob("*.py")):
             parts = path.relative_to(src).with_suffix("").parts
-            package = parts[-1] == "__init__"
-            name = ".".join(parts[:-1] if package else parts)
-            self[name] = Module(name, path.relative_to(src).as_posix(), path.read_text(), package)
+            initial = parts[-1] == "__init__"
+            name = ".".join(parts[:-1] if initial else parts)
+            self[name] = Module(name, path.relative_to(src).as_posix(), path.read_text(), initial)
 
     @cached_property
     def imports(self) -> dict[str, set[str]]:
@@ -80,13 +80,13 @@ def _imported(module: Module, known: House) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {_known(alias.name, known) for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            base = _absolute(module, node)
+            base = absolute(module, node)
             found |= {_known(f"{base}.{alias.name}", known) for alias in node.names}
     found |= {name for _, name in _loads(module) if name in known}
     return found - {"", module.name}
 
 
-def _absolute(module: Module, node: ast.ImportFrom) -> str:
+def absolute(module: Module, node: ast.ImportFrom) -> str:
     parts = module.name.split(".")
     around = parts[: len(parts) - node.level + module.package] if node.level else []
     return ".".join([*around, *([node.module] if node.module else [])])
@@ -186,7 +186,7 @@ def private(known: House) -> list[str]:
             if isinstance(node, ast.Attribute) and _is_private(node.attr) and id(node) not in inside:
                 if _name(node.value) not in ("self", "cls") and _called(node.value) not in ("super", "type"):
                     found.append(module.at(node, node.attr))
-            elif isinstance(node, ast.ImportFrom) and _absolute(module, node).partition(".")[0] in known:
+            elif isinstance(node, ast.ImportFrom) and absolute(module, node).partition(".")[0] in known:
                 found += [module.at(node, x.name) for x in node.names if _is_private(x.name)]
     return found
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.house import FIGURES, SMALL, House, undefined
+from tests.unchecked import unchecked
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -36,6 +37,10 @@ def test_a_figure_of_the_house_does_not_grow(name: str) -> None:
 def test_each_code_that_the_source_cites_is_defined() -> None:
     page = (ROOT / "docs" / "decisions.md").read_text()
     assert undefined(this_house(), page) == []
+
+
+def test_every_test_checks_something_or_says_what_raises() -> None:
+    assert unchecked(House(ROOT, "tests")) == []
 
 
 # -- the checks themselves --------------------------------------------------------------------------
@@ -148,3 +153,36 @@ def test_a_code_without_a_row_is_found(tmp_path: Path) -> None:
     )
     page = "| S1 | A promise. | [a test](a.py) |\n| S2 | No test. |  |\nD3, T5 and F6 are elsewhere.\n"
     assert sorted(undefined(house, page)) == ["p/a.py:1 S2", "p/a.py:2 D3", "p/a.py:3 T5", "p/b.py:2 F6"]
+
+
+CHECKED = {
+    "here": "assert x",
+    "by pytest": "with pytest.raises(E): f()",
+    "by numpy": "np.testing.assert_allclose(x, y)",
+    "by Wengert": "check_gradients(f, x)",
+    "by a command": "subprocess.run(c, check=True)",
+    "by a helper": "close(x)",
+    "by a helper's helper": "twice(x)",
+    "by a helper's method": "Case().run(x)",
+    "as it says": '"""`f` raises where it must not."""\n    f(x)',
+}
+UNCHECKED = {
+    "nothing": "f(x)",
+    "a helper that checks nothing": "shown(x)",
+    "a failure that is part of the test": "def f(): raise ValueError",
+    "a command that may fail": "subprocess.run(c)",
+}
+
+
+@pytest.mark.parametrize("body", [*CHECKED, *UNCHECKED])
+def test_a_test_that_checks_nothing_is_found(body: str, tmp_path: Path) -> None:
+    imports = "import pytest, subprocess\nfrom p.helpers import Case, close, shown, twice\n"
+    imports += "from wengert.testing import check_gradients\n"
+    text = {**CHECKED, **UNCHECKED}[body]
+    house = built(
+        tmp_path,
+        helpers="def close(x): assert x\ndef twice(x): close(x)\ndef shown(x): print(x)\n"
+        "class Case:\n    def run(self, x): close(x)\n",
+        test_x=f"{imports}def test_x(x):\n    {text}\ndef test_y(x): assert x\n",
+    )
+    assert unchecked(house) == (["p/test_x.py:4 test_x"] if body in UNCHECKED else [])

@@ -56,6 +56,7 @@ class TestGroups:
         assert eqns == [a, between, b, c]
 
     def test_two_groups_never_wait_for_each_other(self) -> None:
+        """`check` raises where an equation comes before one whose result it reads."""
         x, w = var(4, 3), var(3, 3)
         a, b = eqn(operator.neg, x), eqn(operator.mul, x, 2.0)
         one, two = eqn(np.dot, a.result, w), eqn(np.dot, b.result, w)

@@ -534,6 +534,7 @@ class TestTuner:
             (meeting(w * 1.0, int) + meeting(w * 2.0, int)).predict().run(executor)
         met = barrier()
         (meeting(w * 1.0, met.wait) + meeting(w * 2.0, met.wait)).predict().run(executor)
+        assert not met.broken, "both were met at once"
 
     def test_functions_among_keywords_count_as_well(self) -> None:
         @wg.differentiable
@@ -546,6 +547,7 @@ class TestTuner:
             (meets(w * 1.0, meet=int) + meets(w * 2.0, meet=int)).predict().run(executor)
         met = barrier()
         (meets(w * 1.0, meet=met.wait) + meets(w * 2.0, meet=met.wait)).predict().run(executor)
+        assert not met.broken, "both were met at once"
 
     def test_the_same_answer_is_asked_for_less_and_less_often(self) -> None:
         seen, of, asked = SpeculationTuner(), (int,), list[int]()
