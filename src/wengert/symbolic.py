@@ -240,8 +240,10 @@ class Symbolic:
     abs, sign, sqrt, square = map(_unary, ("abs", "sign", "sqrt", "square"))
     exp, log, log1p, expm1 = map(_unary, ("exp", "log", "log1p", "expm1"))
     sin, cos, tanh, erf = map(_unary, ("sin", "cos", "tanh", "erf"))
+    sinh, cosh, floor = map(_unary, ("sinh", "cosh", "floor"))
     sigmoid, relu = map(_unary, ("sigmoid", "relu"))
     pow, divide, maximum, minimum = map(_binary, ("pow", "divide", "maximum", "minimum"))
+    hypot = _binary("hypot")
     greater, greater_equal = map(_binary, ("greater", "greater_equal"))
     less, less_equal, equal, not_equal = map(_binary, ("less", "less_equal", "equal", "not_equal"))
     sum, prod, mean = map(_reduction, ("sum", "prod", "mean"))
@@ -318,7 +320,7 @@ class Symbolic:
         return Symbol(ops.permute_dims(x.x, (*range(rank - 2), rank - 1, rank - 2)))
 
     def cumsum(self, x: Symbol, /, axis: int) -> Value:
-        return Symbol(ops.cumsum(x.x, axis=axis))
+        return Symbol(ops.cumulative_sum(x.x, axis=axis))
 
     def cumprod(self, x: Symbol, /, axis: int) -> Value:
         """By products over 2, 4, 8 ... elements: whatever is 0, nothing is divided."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mypy.types import TypeVarType
+from mypy.types import NoneType, TypeVarType, get_proper_type
 
 from wengert_mypy.arguments import operands, pairs_of_axes, several
 from wengert_mypy.arithmetic import dim_at
@@ -160,6 +160,79 @@ def _roll(call: Call) -> Shape:
     return arrangement.rolled(call.shape(0), several(call, "shift"), call.axes("axis"))
 
 
+def _running(call: Call) -> Shape:
+    return arrangement.longer(call.shape(0), int(call.flag("include_initial")), call.axis("axis", -1))
+
+
+def _diff(call: Call) -> Shape:
+    if call.type("prepend") is not None or call.type("append") is not None:
+        raise Unknown
+    return arrangement.differences(call.shape(0), call.axis("n", 1), call.axis("axis", -1))
+
+
+def _searchsorted(call: Call) -> Shape:
+    arrangement.vector(call.shape_or(0, (None,)))
+    return call.shape(1)
+
+
+def _one_hot(call: Call) -> Shape:
+    return (*_known(call.array(0)), *call.dims(1))
+
+
+def _moveaxis(call: Call) -> Shape:
+    return arrangement.moved(call.shape(0), _axes(call, "source"), _axes(call, "destination"))
+
+
+def _matrix_transpose(call: Call) -> Shape:
+    return arrangement.transposed(call.shape(0))
+
+
+def _repeat(call: Call) -> Shape:
+    (count,), axes = call.dims("repeats"), call.axes("axis")
+    return arrangement.repeated(call.shape(0), count, None if axes is None else axes[0])
+
+
+def _tile(call: Call) -> Shape:
+    return arrangement.tiled(call.shape(0), call.dims("repetitions"))
+
+
+def _matrices(call: Call) -> Shape:
+    arrangement.matrix(call.shape(0))
+    return call.shape(0)
+
+
+def _diagonal(call: Call) -> Shape:
+    return arrangement.diagonal(call.shape(0), call.axis("offset", 0))
+
+
+def _trace(call: Call) -> Shape:
+    return _diagonal(call)[:-1]
+
+
+def _unstack(call: Call) -> Shape:
+    return rules.reduced(call.shape(0), [call.axis("axis", 0)], False)
+
+
+def _sized(call: Call) -> Shape:
+    return call.dims("shape")
+
+
+def _eye(call: Call) -> Shape:
+    columns = call.type("n_cols")
+    square = columns is None or isinstance(get_proper_type(columns), NoneType)
+    return (*call.dims("n_rows"), *call.dims("n_rows" if square else "n_cols"))
+
+
+def _arange(call: Call) -> Shape:
+    if call.type("stop") is not None or call.type("step") is not None:
+        return (None,)
+    return call.dims("start")
+
+
+def _linspace(call: Call) -> Shape:
+    return call.dims("num")
+
+
 def _einsum(call: Call) -> Shape:
     return _known(contraction.einsum(call.word(0, ""), operands(call, 1)))
 
@@ -218,6 +291,7 @@ def _literal(call: Call) -> Shape:
 
 FAMILY_RULES: Final[Mapping[str, Rule]] = {
     f"{FAMILIES}Elementwise": _elementwise,
+    f"{FAMILIES}Predicate": _elementwise,
     f"{FAMILIES}Broadcasting": _broadcasting,
     f"{FAMILIES}Comparison": _broadcasting,
     REDUCTION: _reduction,
@@ -231,9 +305,36 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.activation.gelu": _elementwise,
     "wengert.ops.conversion.astype": _elementwise,
     "wengert.ops.noise.dropout": _elementwise,
-    "wengert.ops.cumulative.cumsum": _along_axis,
+    "wengert.ops.cumulative.cumulative_sum": _running,
+    "wengert.ops.cumulative.cumulative_prod": _running,
+    "wengert.ops.cumulative.diff": _diff,
+    "wengert.ops.sorting.sort": _along_axis,
+    "wengert.ops.sorting.argsort": _along_axis,
+    "wengert.ops.sorting.argmin": _extremum,
+    "wengert.ops.sorting.count_nonzero": _reduction,
+    "wengert.ops.sorting.searchsorted": _searchsorted,
+    "wengert.ops.sorting.one_hot": _one_hot,
+    "wengert.ops.manipulation.moveaxis": _moveaxis,
+    "wengert.ops.manipulation.matrix_transpose": _matrix_transpose,
+    "wengert.ops.repetition.repeat": _repeat,
+    "wengert.ops.repetition.tile": _tile,
+    "wengert.ops.diagonals.tril": _matrices,
+    "wengert.ops.diagonals.triu": _matrices,
+    "wengert.ops.diagonals.diagonal": _diagonal,
+    "wengert.ops.diagonals.trace": _trace,
+    "wengert.ops.joining.unstack": _unstack,
+    "wengert.ops.creation.zeros": _sized,
+    "wengert.ops.creation.ones": _sized,
+    "wengert.ops.creation.full": _sized,
+    "wengert.ops.creation.eye": _eye,
+    "wengert.ops.creation.arange": _arange,
+    "wengert.ops.creation.linspace": _linspace,
+    "wengert.ops.creation.full_like": _elementwise,
     "wengert.ops.comparison.logical_and": _broadcasting,
     "wengert.ops.comparison.logical_or": _broadcasting,
+    "wengert.ops.comparison.logical_xor": _broadcasting,
+    "wengert.ops.predicates.all": _reduction,
+    "wengert.ops.predicates.any": _reduction,
     "wengert.ops.comparison.logical_not": _elementwise,
     "wengert.ops.classification.softmax": _along_axis,
     "wengert.ops.classification.log_softmax": _along_axis,

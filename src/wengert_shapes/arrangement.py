@@ -88,6 +88,90 @@ def along(shape: Shape, indices: Shape, axis: int) -> Shape:
     return tuple(result)
 
 
+def moved(shape: Shape, source: Sequence[int], destination: Sequence[int]) -> Shape:
+    """`moveaxis`: the shape with some axes at other places."""
+    return tuple(shape[a] for a in order_of(shape, source, destination))
+
+
+def order_of(shape: Shape, source: Sequence[int], destination: Sequence[int]) -> tuple[int, ...]:
+    """The permutation that moves the axes `source` to the places `destination`; the others keep their order."""
+    if len(source) != len(destination):
+        raise Misfit(f"{len(source)} axes cannot move to {len(destination)} places")
+    places = dict(zip(axes_in(destination, shape), axes_in(source, shape), strict=True))
+    rest = iter(a for a in range(len(shape)) if a not in places.values())
+    return tuple(places[i] if i in places else next(rest) for i in range(len(shape)))
+
+
+def transposed(shape: Shape) -> Shape:
+    """`matrix_transpose`: the last two axes exchanged."""
+    return (*shape[:-2], *matrix(shape)[::-1])
+
+
+def matrix(shape: Shape) -> tuple[Size, Size]:
+    """Rows and columns of each matrix of a stack of them."""
+    if len(shape) < 2:
+        raise Misfit(f"expected a matrix or a stack of them, got shape {text(shape)}")
+    return shape[-2], shape[-1]
+
+
+def vector(shape: Shape) -> Shape:
+    """An array of one axis."""
+    if len(shape) != 1:
+        raise Misfit(f"expected a vector, got shape {text(shape)}")
+    return shape
+
+
+def repeated(shape: Shape, count: Size, axis: int | None) -> Shape:
+    """`repeat`: an axis has each slice so many times; without an axis all elements are one line."""
+    if axis is None:
+        sizes = known(shape)
+        return (None if sizes is None or count is None else product_of(sizes) * count,)
+    at = axis_in(axis, len(shape), shape)
+    size = shape[at]
+    return (*shape[:at], None if size is None or count is None else size * count, *shape[at + 1 :])
+
+
+def tiled(shape: Shape, counts: Sequence[Size]) -> Shape:
+    """`tile`: each axis so many times, the last counts for the last axes."""
+    rank = max(len(shape), len(counts))
+    sizes = (*(ONE,) * (rank - len(shape)), *shape)
+    times = (*(ONE,) * (rank - len(counts)), *counts)
+    return tuple(None if n is None or m is None else n * m for n, m in zip(sizes, times, strict=True))
+
+
+def differences(shape: Shape, n: int, axis: int) -> Shape:
+    """`diff`: n elements fewer along the axis, none where there are not so many."""
+    at = axis_in(axis, len(shape), shape)
+    size = shape[at]
+    if size is None or n < 0:
+        left: Size = None
+    elif size.value is not None:
+        left = number(max(size.value - n, 0))
+    else:
+        left = size if n == 0 else size + number(-n)
+    return (*shape[:at], left, *shape[at + 1 :])
+
+
+def longer(shape: Shape, count: int, axis: int) -> Shape:
+    """Some elements more along an axis."""
+    at = axis_in(axis, len(shape), shape)
+    size = shape[at]
+    return (*shape[:at], None if size is None else size + number(count), *shape[at + 1 :])
+
+
+def diagonal(shape: Shape, offset: int) -> Shape:
+    """`diagonal`: the last two axes become the line of the diagonal, which `offset` moves."""
+    rows, columns = matrix(shape)
+    if rows is None or columns is None:
+        return (*shape[:-2], None)
+    if rows == columns and offset == 0:
+        return (*shape[:-2], rows)
+    if rows.value is None or columns.value is None:
+        return (*shape[:-2], None)
+    length = min(rows.value + min(offset, 0), columns.value - max(offset, 0))
+    return (*shape[:-2], number(max(length, 0)))
+
+
 def of_segments(shape: Shape, ids: Shape) -> Shape:
     """`segment_sum`: the axes behind the segments; each slice along axis 0 has an id."""
     axis_in(0, len(shape), shape)

@@ -155,17 +155,34 @@ matmul: _GeneralFunction
 
 absolute: ufunc
 add: ufunc
+arccos: ufunc
+arccosh: ufunc
+arcsin: ufunc
+arcsinh: ufunc
+arctan: ufunc
+arctan2: ufunc
+arctanh: ufunc
+ceil: ufunc
+copysign: ufunc
 cos: ufunc
+cosh: ufunc
 equal: ufunc
 exp: ufunc
+exp2: ufunc
 expm1: ufunc
+floor: ufunc
+floor_divide: ufunc
 greater: ufunc
 greater_equal: ufunc
+hypot: ufunc
 isfinite: ufunc
 less: ufunc
 less_equal: ufunc
 log: ufunc
+log10: ufunc
 log1p: ufunc
+log2: ufunc
+logaddexp: ufunc
 logical_and: ufunc
 logical_not: ufunc
 logical_or: ufunc
@@ -174,13 +191,18 @@ minimum: ufunc
 negative: ufunc
 not_equal: ufunc
 reciprocal: ufunc
+remainder: ufunc
+rint: ufunc
 sign: ufunc
 sin: ufunc
+sinh: ufunc
 sqrt: ufunc
 square: ufunc
 subtract: ufunc
+tan: ufunc
 tanh: ufunc
 true_divide: ufunc
+trunc: ufunc
 
 @overload
 def zeros(shape: _S, dtype: type[_G], order: str = ...) -> ndarray[_S, np.dtype[_G]]: ...
@@ -226,6 +248,8 @@ def cumprod(a: _Array, axis: int | None = ..., dtype: object = ..., out: _Array 
 def mean(
     a: _Array, axis: _Axis = ..., dtype: object = ..., out: _Array | None = ..., keepdims: bool = ...
 ) -> _Array: ...
+def all(a: _Array, axis: _Axis = ..., out: _Array | None = ..., keepdims: bool = ...) -> _Array: ...
+def any(a: _Array, axis: _Axis = ..., out: _Array | None = ..., keepdims: bool = ...) -> _Array: ...
 def amax(a: _Array, axis: _Axis = ..., out: _Array | None = ..., keepdims: bool = ...) -> _Array: ...
 def amin(a: _Array, axis: _Axis = ..., out: _Array | None = ..., keepdims: bool = ...) -> _Array: ...
 def broadcast_to(array: _Array, shape: tuple[int, ...]) -> _Array: ...
@@ -243,3 +267,4 @@ def concatenate(
 ) -> _Array: ...
 def take(a: _Array, indices: Any, axis: int | None = ..., out: _Array | None = ...) -> _Array: ...
 def take_along_axis(a: _Array, indices: _Array, axis: int | None) -> _Array: ...
+def searchsorted(a: _Array, v: _Array, side: str = ..., sorter: _Array | None = ...) -> _Array: ...

@@ -32,9 +32,11 @@ UNARY = [
     "sigmoid",
     "relu",
 ]
-UNARY += ["logical_not"]
+UNARY += ["logical_not", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"]
+UNARY += ["log2", "log10", "exp2", "floor", "ceil", "round", "trunc"]
 BINARY = ["pow", "divide", "maximum", "minimum", "greater", "greater_equal", "less", "less_equal", "equal"]
-BINARY += ["not_equal", "logical_and", "logical_or"]
+BINARY += ["not_equal", "logical_and", "logical_or", "atan2", "hypot", "copysign"]
+BINARY += ["logaddexp", "remainder", "floor_divide"]
 
 
 def same(got: Any, wanted: Any, where: object) -> None:

@@ -283,7 +283,7 @@ def classes(w: Weights) -> Graph:
 @program
 def running_sums(w: Weights) -> Graph:
     a = w(2, 3)
-    return lambda s: (wg.cumsum(a * s.array(2, 3), axis=1), wg.cumsum(a, axis=0))
+    return lambda s: (wg.cumulative_sum(a * s.array(2, 3), axis=1), wg.cumulative_sum(a, axis=0))
 
 
 @program

@@ -61,7 +61,13 @@ def test_refused_places() -> None:
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_a_tensor_becomes_a_list_again(executor: Any) -> None:
     """Any: executors have no common type."""
-    sums = NUMBERS >> td.Stack() >> td.Function(wg.cumsum) >> td.Unstack() >> td.Map(td.Function(wg.negative))
+    sums = (
+        NUMBERS
+        >> td.Stack()
+        >> td.Function(wg.cumulative_sum)
+        >> td.Unstack()
+        >> td.Map(td.Function(wg.negative))
+    )
     assert [x.item() for x in sums.eval([1, 2, 3], executor)] == [-1.0, -3.0, -6.0]
     compiler = td.Compiler.create(sums >> td.Sum())
     (column,) = compiler.build(EXAMPLES).output_tensors

@@ -57,14 +57,6 @@ def moment(draw: st.DrawFn, name: str) -> Example:
 
 
 @st.composite
-def cumsum(draw: st.DrawFn) -> Example:
-    shape = draw(d.shapes(min_dims=1))
-    at = draw(d.axis(len(shape)))
-    x = draw(d.arrays(shape, NUMBERS))
-    return Example(lambda x: wg.cumsum(x, axis=at), lambda xp, x: xp.cumsum(x, axis=at % len(shape)), (x,))
-
-
-@st.composite
 def astype(draw: st.DrawFn) -> Example:
     """To the element type that is there already: any other would round the deltas that are compared."""
     x = draw(d.arrays(draw(d.shapes()), NUMBERS))

@@ -62,13 +62,6 @@ def add_at(draw: st.DrawFn) -> Example:
     return Example(lambda g: b.add_at(shape, key, g), plain, (g,))
 
 
-@st.composite
-def one_hot(draw: st.DrawFn) -> Example:
-    labels = np.asarray(draw(d.indices(3)) % 3)
-    dtype = np.dtype(np.float64)
-    return Example(lambda: b.one_hot(labels, 3, dtype), lambda xp: np.eye(3)[labels], ())
-
-
 def _places(shape: Any, slide: Any) -> Any:  # Any: arrays of indices
     """Which element each place of each window is."""
     size, stride, dilation = slide
@@ -120,7 +113,6 @@ BACKWARD: dict[str, st.SearchStrategy[Example]] = {
     "gelu_gate": gate(),
     "item": item(),
     "nonzero_safe": guarded(),
-    "one_hot": one_hot(),
     "safe_product": product(),
     "unwindows": windows(True),
     "windows": windows(False),

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as npst
 
 import wengert as wg
 
-from . import assorted, images, rearranged, summed
+from . import assorted, images, ordered, rearranged, summed
 from . import draw as d
 from .example import Example as Example
 
@@ -70,6 +70,10 @@ EVEN = st.integers(-12, 12).map(lambda i: i / 4)
 ODD = st.integers(-12, 12).map(lambda i: i / 4 + 0.125)  # never equal to an even one
 POSITIVE = d.numbers(0.25, 4)
 GAP = d.numbers(-3, 3, gap=0.125)
+INSIDE = d.numbers(-0.75, 0.75)  # of the domain of inverse sines
+SHARES = st.integers(-12, 12).map(lambda i: i / 4 + 0.125)  # never a multiple of a half
+HALVES = st.sampled_from((-1.5, -0.5, 0.5, 1.0))
+ODDITIES = st.sampled_from((0.0, -0.0, 1.5, -2.0, math.inf, -math.inf, math.nan))
 
 
 @st.composite
@@ -77,6 +81,16 @@ def logic(draw: st.DrawFn, name: str) -> Example:
     a, b = (draw(npst.arrays(np.bool, s)) for s in draw(d.broadcast_shapes()))
     masks = (a,) if name == "logical_not" else (a, b)
     return Example(lambda: getattr(wg, name)(*masks), lambda xp: getattr(np, name)(*masks), ())
+
+
+@st.composite
+def mask_reduction(draw: st.DrawFn, name: str) -> Example:
+    x = draw(npst.arrays(np.bool, draw(d.shapes())))
+    axis, keepdims = draw(st.none() | d.axes(x.ndim)), draw(st.booleans())
+    call, plain = getattr(wg, name), getattr(np, name)
+    return Example(
+        lambda: call(x, axis=axis, keepdims=keepdims), lambda xp: plain(x, axis=axis, keepdims=keepdims), ()
+    )
 
 
 @st.composite
@@ -307,26 +321,52 @@ def compared(name: str) -> Subject:
 
 SUBJECTS: dict[str, Subject] = {
     "abs": unary("abs", lambda xp, x: xp.abs(x), GAP, "differences"),
+    "acos": unary("acos", lambda xp, x: xp.arccos(x), INSIDE),
+    "acosh": unary("acosh", lambda xp, x: xp.arccosh(x), d.numbers(1.25, 4)),
     "add": binary("add", lambda xp, a, b: a + b, ANY, ANY),
+    "all": Subject(mask_reduction("all"), None),
+    "any": Subject(mask_reduction("any"), None),
+    "arange": Subject(ordered.made("arange"), None),
     "argmax": Subject(argmax(), None),
+    "argmin": Subject(ordered.argmin(), None),
+    "argsort": Subject(ordered.sort(places=True), None),
+    "asin": unary("asin", lambda xp, x: xp.arcsin(x), INSIDE),
+    "asinh": unary("asinh", lambda xp, x: xp.arcsinh(x), ANY, "differences"),
     "astype": Subject(assorted.astype(), "differences"),
+    "atan": unary("atan", lambda xp, x: xp.arctan(x), ANY),
+    "atan2": binary("atan2", lambda xp, a, b: xp.arctan2(a, b), POSITIVE, GAP, "differences"),
+    "atanh": unary("atanh", lambda xp, x: xp.arctanh(x), INSIDE),
     "avg_pool2d": Subject(images.pool("avg_pool2d")),
+    "broadcast_arrays": Subject(ordered.grown("broadcast_arrays")),
     "broadcast_to": Subject(broadcast_to()),
+    "ceil": unary("ceil", lambda xp, x: np.ceil(x), GAP, None),
     "clip": Subject(assorted.clip(), floats=(assorted.INSIDE, assorted.LOW, assorted.HIGH)),
     "concat": Subject(concat()),
     "conv2d": Subject(images.conv2d()),
+    "copysign": binary("copysign", lambda xp, a, b: xp.abs(a) * xp.sign(b), GAP, GAP, "differences"),
     "cos": unary("cos", lambda xp, x: xp.cos(x), ANY),
+    "cosh": unary("cosh", lambda xp, x: xp.cosh(x), ANY),
+    "count_nonzero": Subject(ordered.count_nonzero(), None),
     "cross_entropy": Subject(cross_entropy()),
-    "cumsum": Subject(assorted.cumsum()),
+    "cumulative_prod": Subject(ordered.running("cumulative_prod")),
+    "cumulative_sum": Subject(ordered.running("cumulative_sum")),
+    "diagonal": Subject(ordered.matrices("diagonal")),
+    "diff": Subject(ordered.diff()),
     "divide": binary("divide", lambda xp, a, b: a / b, ANY, d.numbers(-4, 4, gap=0.25)),
     "dropout": Subject(assorted.dropout()),
     "einsum": Subject(summed.einsum()),
     "equal": compared("equal"),
     "erf": unary("erf", lambda xp, x: erf(x), ANY, "differences"),
     "exp": unary("exp", lambda xp, x: xp.exp(x), ANY),
+    "exp2": unary("exp2", lambda xp, x: xp.exp2(x), ANY, "differences"),
     "expand_dims": Subject(expand_dims()),
     "expm1": unary("expm1", lambda xp, x: xp.expm1(x), ANY),
+    "eye": Subject(ordered.made("eye"), None),
     "flip": Subject(rearranged.flip()),
+    "floor": unary("floor", lambda xp, x: np.floor(x), GAP, None),
+    "floor_divide": binary("floor_divide", lambda xp, a, b: np.floor_divide(a, b), ANY, POSITIVE, None),
+    "full": Subject(ordered.made("full"), None),
+    "full_like": Subject(ordered.full_like(), None),
     "gelu": replace(
         unary("gelu", lambda xp, x: 0.5 * x * (1.0 + erf(x / math.sqrt(2.0))), ANY, "differences"),
         floats=(POSITIVE,),  # below 0 the sum cancels: columns agree absolutely, as test_special says
@@ -334,39 +374,63 @@ SUBJECTS: dict[str, Subject] = {
     "getitem": Subject(getitem()),
     "greater": compared("greater"),
     "greater_equal": compared("greater_equal"),
+    "hypot": binary("hypot", lambda xp, a, b: xp.sqrt(a * a + b * b), GAP, POSITIVE, "differences"),
+    "isfinite": unary("isfinite", lambda xp, x: np.isfinite(x), ODDITIES, None),
+    "isinf": unary("isinf", lambda xp, x: np.isinf(x), ODDITIES, None),
+    "isnan": unary("isnan", lambda xp, x: np.isnan(x), ODDITIES, None),
     "less": compared("less"),
     "less_equal": compared("less_equal"),
+    "linspace": Subject(ordered.made("linspace"), None),
     "log": unary("log", lambda xp, x: xp.log(x), POSITIVE),
+    "log10": unary("log10", lambda xp, x: xp.log10(x), POSITIVE),
     "log1p": unary("log1p", lambda xp, x: xp.log1p(x), d.numbers(-0.75, 4)),
+    "log2": unary("log2", lambda xp, x: xp.log2(x), POSITIVE, "differences"),
     "log_softmax": Subject(along_axis("log_softmax")),
+    "logaddexp": binary("logaddexp", lambda xp, a, b: xp.logaddexp(a, b), ANY, ANY, "differences"),
     "logical_and": Subject(logic("logical_and"), None),
     "logical_not": Subject(logic("logical_not"), None),
     "logical_or": Subject(logic("logical_or"), None),
+    "logical_xor": Subject(logic("logical_xor"), None),
     "logsumexp": Subject(reduction("logsumexp"), floats=(ANY,)),
     "matmul": Subject(matmul()),
+    "matrix_transpose": Subject(ordered.matrices("matrix_transpose")),
     "max": Subject(reduction("max"), floats=(ANY,)),
     "max_pool2d": Subject(images.pool("max_pool2d")),
     "maximum": binary("maximum", lambda xp, a, b: xp.maximum(a, b), EVEN, ODD),
     "mean": Subject(reduction("mean"), floats=(ANY,)),
+    "meshgrid": Subject(ordered.grown("meshgrid")),
     "min": Subject(reduction("min"), floats=(ANY,)),
     "minimum": binary("minimum", lambda xp, a, b: xp.minimum(a, b), EVEN, ODD),
+    "moveaxis": Subject(ordered.moveaxis()),
     "multiply": binary("multiply", lambda xp, a, b: a * b, ANY, ANY),
     "negative": unary("negative", lambda xp, x: -x, ANY),
     "not_equal": compared("not_equal"),
+    "one_hot": Subject(ordered.one_hot(), None),
+    "ones": Subject(ordered.made("ones"), None),
+    "ones_like": unary("ones_like", lambda xp, x: np.ones_like(x), ANY, None),
     "pad": Subject(images.pad()),
     "permute_dims": Subject(permute_dims()),
+    "positive": unary("positive", lambda xp, x: x * 1.0, ANY),
     "pow": binary("pow", lambda xp, a, b: a**b, d.numbers(0.25, 3), d.numbers(-2, 3)),
     "prod": Subject(reduction("prod"), floats=(ANY,)),
+    "reciprocal": unary("reciprocal", lambda xp, x: 1.0 / x, POSITIVE),
     "relu": unary("relu", lambda xp, x: xp.maximum(x, 0.0), GAP),
+    "remainder": binary("remainder", lambda xp, a, b: xp.remainder(a, b), SHARES, HALVES, "differences"),
+    "repeat": Subject(ordered.grown("repeat")),
     "reshape": Subject(reshape()),
     "roll": Subject(rearranged.roll()),
+    "round": unary("round", lambda xp, x: np.round(x), GAP, None),
+    "searchsorted": Subject(ordered.searchsorted(), None),
     "segment_sum": Subject(segment_sum()),
     "sigmoid": unary("sigmoid", lambda xp, x: 1.0 / (1.0 + xp.exp(-x)), ANY),
     "sign": unary("sign", lambda xp, x: xp.sign(x), GAP, None),
+    "signbit": unary("signbit", lambda xp, x: np.signbit(x), ODDITIES, None),
     "silu": unary("silu", lambda xp, x: x / (1.0 + xp.exp(-x)), ANY),
     "sin": unary("sin", lambda xp, x: xp.sin(x), ANY),
+    "sinh": unary("sinh", lambda xp, x: xp.sinh(x), ANY),
     "softmax": Subject(along_axis("softmax")),
     "softplus": unary("softplus", lambda xp, x: xp.logaddexp(x, 0.0), ANY, "differences"),
+    "sort": Subject(ordered.sort(places=False)),
     "split": Subject(rearranged.split()),
     "sqrt": unary("sqrt", lambda xp, x: xp.sqrt(x), POSITIVE),
     "square": unary("square", lambda xp, x: x * x, ANY),
@@ -378,11 +442,20 @@ SUBJECTS: dict[str, Subject] = {
     "sum": Subject(reduction("sum"), floats=(ANY,)),
     "take": Subject(take()),
     "take_along_axis": Subject(rearranged.take_along_axis()),
+    "tan": unary("tan", lambda xp, x: xp.tan(x), d.numbers(-1.25, 1.25)),
     "tanh": unary("tanh", lambda xp, x: xp.tanh(x), ANY),
     "tensordot": Subject(summed.tensordot()),
+    "tile": Subject(ordered.grown("tile")),
     "top_k": Subject(top_k()),
+    "trace": Subject(ordered.matrices("trace")),
+    "tril": Subject(ordered.matrices("tril")),
+    "triu": Subject(ordered.matrices("triu")),
+    "trunc": unary("trunc", lambda xp, x: np.trunc(x), GAP, None),
+    "unstack": Subject(ordered.unstack()),
     "var": Subject(assorted.moment("var"), floats=(ANY,)),
     "where": Subject(where()),
+    "zeros": Subject(ordered.made("zeros"), None),
+    "zeros_like": unary("zeros_like", lambda xp, x: np.zeros_like(x), ANY, None),
 }
 DIFFERENTIABLE = [name for name, subject in SUBJECTS.items() if subject.method]
 CONSTANT = [name for name, subject in SUBJECTS.items() if not subject.method]

@@ -95,7 +95,7 @@ CASES: dict[str, Case] = {
         lambda t, f, x: t.std(x, 1),
         lambda j, jax, x: x.std(1, ddof=1),
     ),
-    "cumsum": alike(lambda x: wg.cumsum(x, axis=0), lambda m, x: x.cumsum(0)),
+    "cumulative_sum": alike(lambda x: wg.cumulative_sum(x, axis=0), lambda m, x: x.cumsum(0)),
     "logsumexp": Case(
         lambda x: wg.logsumexp(x, axis=1),
         lambda t, f, x: t.logsumexp(x, 1),

@@ -197,7 +197,7 @@ def test_nothing_is_reduced() -> None:
         assert call(empty, axis=1).predict().run().shape == (0,)
         assert deltas_of(call(empty), empty)[0].shape == (0, 3)
         assert deltas_of(wg.sum(call(empty, axis=1)), empty)[0].shape == (0, 3)
-    assert wg.cumsum(empty, axis=0).predict().run().shape == (0, 3)
+    assert wg.cumulative_sum(empty, axis=0).predict().run().shape == (0, 3)
     for name in ("erf", "softplus", "silu", "gelu", "sin"):
         assert getattr(wg, name)(empty).predict().run().shape == (0, 3)
 
@@ -372,8 +372,8 @@ def test_a_seed_that_is_none(seed: Any) -> None:
 
 def test_scalars_have_no_lines_and_no_mask() -> None:
     scalar: Any = weight_of(2.0)  # Any: refused on purpose
-    with pytest.raises(ShapeError, match="cumsum: expected an array, got a scalar"):
-        wg.cumsum(scalar)
+    with pytest.raises(ShapeError, match="cumulative_sum: expected an array, got a scalar"):
+        wg.cumulative_sum(scalar)
     with pytest.raises(ShapeError, match="dropout: expected an array, got a scalar"):
         wg.dropout(scalar, 0.5, seed=1)
     for name in ("prod", "var", "std", "logsumexp"):

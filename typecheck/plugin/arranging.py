@@ -1,4 +1,4 @@
-"""Parts, orders and places: split, flip, roll, take_along_axis, cumsum, clip and the like (T75, T76)."""
+"""Parts, orders and places: split, flip, roll, take_along_axis, cumulative_sum, clip and the like (T75, T76)."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def case_choices() -> None:  # T76
 
 
 def case_running_sums() -> None:  # T74
-    assert_type(wg.cumsum(x), Shape23)
-    assert_type(wg.cumsum(named, axis=0), wg.ArrayLayer[tuple[Batch, L3]])
-    wg.cumsum(x, axis=2)  # E[shape]: ^cumsum: axis 2 is out of range for shape \(2, 3\)
+    assert_type(wg.cumulative_sum(x), Shape23)
+    assert_type(wg.cumulative_sum(named, axis=0), wg.ArrayLayer[tuple[Batch, L3]])
+    wg.cumulative_sum(x, axis=2)  # E[shape]: ^cumulative_sum: axis 2 is out of range for shape \(2, 3\)
 
 
 def case_moments() -> None:  # T74

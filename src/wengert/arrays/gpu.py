@@ -7,6 +7,7 @@ Refuses to know: graphs, operations, numpy's arrays; only `to_host` makes one, `
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Callable, Sequence
 
@@ -38,9 +39,31 @@ expm1: _Unary = cp.expm1
 sin: _Unary = cp.sin
 cos: _Unary = cp.cos
 tanh: _Unary = cp.tanh
+tan: _Unary = cp.tan
+asin: _Unary = cp.arcsin
+acos: _Unary = cp.arccos
+atan: _Unary = cp.arctan
+sinh: _Unary = cp.sinh
+cosh: _Unary = cp.cosh
+asinh: _Unary = cp.arcsinh
+acosh: _Unary = cp.arccosh
+atanh: _Unary = cp.arctanh
+log2: _Unary = cp.log2
+log10: _Unary = cp.log10
+exp2: _Unary = cp.exp2
+floor: _Unary = cp.floor
+ceil: _Unary = cp.ceil
+round: _Unary = cp.rint
+trunc: _Unary = cp.trunc
 erf: _Unary = cp.ElementwiseKernel("T x", "T y", "y = erf(x)", "erf")  # CUDA's own
 pow: _Binary = operator.pow
 divide: _Binary = cp.true_divide
+atan2: _Binary = cp.arctan2
+hypot: _Binary = cp.hypot
+logaddexp: _Binary = cp.logaddexp
+copysign: _Binary = cp.copysign
+remainder: _Binary = cp.remainder
+floor_divide: _Binary = cp.floor_divide
 maximum: _Binary = cp.maximum
 minimum: _Binary = cp.minimum
 greater: _Binary = cp.greater
@@ -101,6 +124,14 @@ def min(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
     return cp.amin(x, axis=axis, keepdims=keepdims)
 
 
+def all(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
+    return cp.all(x, axis=axis, keepdims=keepdims)
+
+
+def any(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
+    return cp.any(x, axis=axis, keepdims=keepdims)
+
+
 def cumsum(x: Value, /, axis: int) -> Value:
     return cp.cumsum(x, axis)
 
@@ -154,7 +185,7 @@ def stack(xs: Sequence[Value], /, axis: int = 0) -> Value:
 
 
 def pad(x: Value, widths: tuple[Pair, ...], value: float, /) -> Value:
-    if not any(map(any, widths)):
+    if not builtins.any(map(builtins.any, widths)):
         return x
     out = cp.full(tuple(a + n + b for n, (a, b) in zip(x.shape, widths, strict=True)), value, x.dtype)
     out[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True))] = x
@@ -234,6 +265,14 @@ def take_along_axis(x: Value, indices: Value, /, axis: int) -> Value:
 
 def argmax(x: Value, /, axis: int | None = None, keepdims: bool = False) -> Value:
     return x.argmax(axis, keepdims=keepdims)
+
+
+def argsort(x: Value, /, axis: int) -> Value:
+    return x.argsort(axis)
+
+
+def searchsorted(line: Value, x: Value, side: str, /) -> Value:
+    return cp.searchsorted(line, x, side)
 
 
 def top_k(x: Value, k: int, axis: int, /) -> Value:

@@ -8,6 +8,7 @@ has checked them.
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -59,8 +60,30 @@ expm1: _Unary = np.expm1
 sin: _Unary = np.sin
 cos: _Unary = np.cos
 tanh: _Unary = np.tanh
+tan: _Unary = np.tan
+asin: _Unary = np.arcsin
+acos: _Unary = np.arccos
+atan: _Unary = np.arctan
+sinh: _Unary = np.sinh
+cosh: _Unary = np.cosh
+asinh: _Unary = np.arcsinh
+acosh: _Unary = np.arccosh
+atanh: _Unary = np.arctanh
+log2: _Unary = np.log2
+log10: _Unary = np.log10
+exp2: _Unary = np.exp2
+floor: _Unary = np.floor
+ceil: _Unary = np.ceil
+round: _Unary = np.rint
+trunc: _Unary = np.trunc
 pow: _Binary = operator.pow  # numpy's operator knows squares and roots, its function does not
 divide: _Binary = np.true_divide
+atan2: _Binary = np.arctan2
+hypot: _Binary = np.hypot
+logaddexp: _Binary = np.logaddexp
+copysign: _Binary = np.copysign
+remainder: _Binary = np.remainder
+floor_divide: _Binary = np.floor_divide
 maximum: _Binary = np.maximum
 minimum: _Binary = np.minimum
 greater: _Binary = np.greater
@@ -97,6 +120,14 @@ def sigmoid(x: Value, /) -> Value:
 
 def swap_last(x: Value, /) -> Value:
     return x.T if x.ndim == 2 else x.swapaxes(-1, -2)
+
+
+def all(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
+    return np.all(x, axis=axis, keepdims=keepdims)
+
+
+def any(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
+    return np.any(x, axis=axis, keepdims=keepdims)
 
 
 def cumsum(x: Value, /, axis: int) -> Value:
@@ -169,6 +200,14 @@ def argmax(x: Value, /, axis: int | None = None, keepdims: bool = False) -> Valu
     return np.argmax(x, axis, keepdims=keepdims)
 
 
+def argsort(x: Value, /, axis: int) -> Value:
+    return np.argsort(x, axis, kind="stable")
+
+
+def searchsorted(line: Value, x: Value, side: str, /) -> Value:
+    return np.searchsorted(line, x, "right" if side == "right" else "left")
+
+
 def top_k(x: Value, k: int, axis: int, /) -> Value:
     """The places of the k greatest of each line, the greatest first, of equal ones the first; NaN is the greatest."""
     line = np.flip(x, axis)
@@ -216,7 +255,7 @@ def pad(x: Value, widths: tuple[Pair, ...], value: float, /) -> Value:
     >>> pad(np.ones(2), ((1, 2),), 0.5).tolist()
     [0.5, 1.0, 1.0, 0.5, 0.5]
     """
-    if not any(map(any, widths)):
+    if not builtins.any(map(builtins.any, widths)):
         return x
     out = np.full([a + n + b for n, (a, b) in zip(x.shape, widths, strict=True)], value, x.dtype)
     out[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True))] = x
@@ -244,7 +283,7 @@ def unwindows(g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, 
     [[[[1.0, 2.0, 2.0, 1.0]]]]
     """
     out = np.zeros(shape, g.dtype)
-    apart = all(s > d * (k - 1) for k, s, d in zip(size, stride, dilation, strict=True))
+    apart = builtins.all(s > d * (k - 1) for k, s, d in zip(size, stride, dilation, strict=True))
     for place, key in enumerate(taps(shape, size, stride, dilation)):
         if apart:  # no element is in two windows
             out[key] = g[..., place, :, :]

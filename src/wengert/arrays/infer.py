@@ -190,9 +190,19 @@ def _reduced(f: Function, x: Aval, /, axis: Any = None, keepdims: bool = False, 
     return _probe(f, shape, x, order=order, axis=axis, keepdims=keepdims, **options)
 
 
-@infers(host.argmax)
-def _argmax(f: Function, x: Aval, /, axis: Any = None, keepdims: bool = False) -> Aval:
-    return _reduced(host.argmax, x, axis=axis, keepdims=keepdims)
+@infers(host.argmax, host.all, host.any)
+def _placed(f: Function, x: Aval, /, axis: Any = None, keepdims: bool = False) -> Aval:
+    return _reduced(f, x, axis=axis, keepdims=keepdims)
+
+
+@infers(host.argsort)
+def _argsort(f: Function, x: Aval, /, axis: int) -> Aval:
+    return Aval(x.shape, INTEGER, "array", "other")
+
+
+@infers(host.searchsorted)
+def _searchsorted(f: Function, line: Aval, x: Aval, side: str, /) -> Aval:
+    return Aval(x.shape, INTEGER, "array" if x.shape else "scalar", "compact")
 
 
 @infers(host.top_k)

@@ -115,6 +115,9 @@ _UFUNCS: Final[tuple[Function, ...]] = (
     *(np.square, np.exp, np.log, np.log1p, np.expm1, np.sin, np.cos, np.tanh),
     *(np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.reciprocal),
     *(np.logical_and, np.logical_or, np.logical_not, np.maximum, np.minimum, np.fmax),
+    *(np.tan, np.arcsin, np.arccos, np.arctan, np.sinh, np.cosh, np.arcsinh, np.arccosh, np.arctanh),
+    *(np.log2, np.log10, np.exp2, np.floor, np.ceil, np.rint, np.trunc),
+    *(np.arctan2, np.hypot, np.logaddexp, np.copysign, np.remainder, np.floor_divide),
 )
 _OPERATORS: Final[Mapping[Function, Function]] = {
     operator.add: np.add,
@@ -127,7 +130,7 @@ _OPERATORS: Final[Mapping[Function, Function]] = {
 }
 _NEW: Final[tuple[Function, ...]] = (
     *(np.where, host.add_at, ones_at, picked, places, host.take, host.take_along_axis, host.astype),
-    *(host.argmax, host.top_k),
+    *(host.argmax, host.top_k, host.all, host.any, host.argsort, host.searchsorted),
     *(host.zeros, host.ones, host.full, host.zeros_like, host.stack),
 )
 FOR_ANY_ROWS: Final[Mapping[Function, Function]] = {

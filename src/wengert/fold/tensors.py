@@ -242,7 +242,7 @@ class Unstack(Primitive[ArrayLayer[Any, Any, Any], "list[ArrayLayer[Any, Any, An
     Raises BlockError for a scalar.
     >>> import wengert as wg
     >>> from wengert import fold as td
-    >>> sums = td.Map(td.Scalar()) >> td.Stack() >> td.Function(wg.cumsum) >> td.Unstack()
+    >>> sums = td.Map(td.Scalar()) >> td.Stack() >> td.Function(wg.cumulative_sum) >> td.Unstack()
     >>> (sums >> td.Map(td.Function(wg.negative))).eval([1, 2, 3])
     [array(-1., dtype=float32), array(-3., dtype=float32), array(-6., dtype=float32)]
 

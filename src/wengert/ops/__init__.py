@@ -8,7 +8,20 @@ from __future__ import annotations
 
 import wengert.ops.backward  # noqa: F401 # a graph of derivatives from another process names its operations
 from wengert.ops.activation import erf, gelu, silu, softplus
-from wengert.ops.arithmetic import abs, add, clip, divide, maximum, minimum, multiply, negative, pow, subtract
+from wengert.ops.arithmetic import (
+    abs,
+    add,
+    clip,
+    copysign,
+    divide,
+    logaddexp,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    pow,
+    subtract,
+)
 from wengert.ops.classification import cross_entropy, log_softmax, softmax
 from wengert.ops.comparison import (
     equal,
@@ -19,19 +32,27 @@ from wengert.ops.comparison import (
     logical_and,
     logical_not,
     logical_or,
+    logical_xor,
     not_equal,
     where,
 )
 from wengert.ops.contraction import einsum, tensordot
 from wengert.ops.conversion import astype
 from wengert.ops.convolution import conv2d
-from wengert.ops.cumulative import cumsum
+from wengert.ops.creation import arange, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like
+from wengert.ops.cumulative import cumulative_prod, cumulative_sum, diff
+from wengert.ops.diagonals import diagonal, trace, tril, triu
 from wengert.ops.elementary import (
     cos,
     exp,
+    exp2,
     expm1,
     log,
     log1p,
+    log2,
+    log10,
+    positive,
+    reciprocal,
     relu,
     sigmoid,
     sign,
@@ -42,76 +63,144 @@ from wengert.ops.elementary import (
     tanh,
 )
 from wengert.ops.indexing import getitem, segment_sum, take, take_along_axis
-from wengert.ops.joining import concat, split, stack
+from wengert.ops.joining import (
+    concat,
+    split,
+    stack,
+    unstack,
+)
 from wengert.ops.linear import matmul
-from wengert.ops.manipulation import broadcast_to, expand_dims, permute_dims, reshape, squeeze
+from wengert.ops.manipulation import (
+    broadcast_to,
+    expand_dims,
+    matrix_transpose,
+    moveaxis,
+    permute_dims,
+    reshape,
+    squeeze,
+)
 from wengert.ops.moments import std, var
 from wengert.ops.noise import dropout
 from wengert.ops.padding import pad
 from wengert.ops.pooling import avg_pool2d, max_pool2d
+from wengert.ops.predicates import all, any, isfinite, isinf, isnan, signbit
 from wengert.ops.rearrangement import flip, roll
 from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
+from wengert.ops.repetition import broadcast_arrays, meshgrid, repeat, tile
+from wengert.ops.rounding import ceil, floor, floor_divide, remainder, round, trunc
 from wengert.ops.selection import argmax, top_k
+from wengert.ops.sorting import argmin, argsort, count_nonzero, one_hot, searchsorted, sort
+from wengert.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, hypot, sinh, tan
 
 __all__ = [
     "abs",
+    "acos",
+    "acosh",
     "add",
+    "all",
+    "any",
+    "arange",
     "argmax",
+    "argmin",
+    "argsort",
+    "asin",
+    "asinh",
     "astype",
+    "atan",
+    "atan2",
+    "atanh",
     "avg_pool2d",
+    "broadcast_arrays",
     "broadcast_to",
+    "ceil",
     "clip",
     "concat",
     "conv2d",
+    "copysign",
     "cos",
+    "cosh",
+    "count_nonzero",
     "cross_entropy",
-    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diagonal",
+    "diff",
     "divide",
     "dropout",
     "einsum",
     "equal",
     "erf",
     "exp",
+    "exp2",
     "expand_dims",
     "expm1",
+    "eye",
     "flip",
+    "floor",
+    "floor_divide",
+    "full",
+    "full_like",
     "gelu",
     "getitem",
     "greater",
     "greater_equal",
+    "hypot",
+    "isfinite",
+    "isinf",
+    "isnan",
     "less",
     "less_equal",
+    "linspace",
     "log",
     "log1p",
+    "log2",
+    "log10",
     "log_softmax",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
+    "logical_xor",
     "logsumexp",
     "matmul",
+    "matrix_transpose",
     "max",
     "max_pool2d",
     "maximum",
     "mean",
+    "meshgrid",
     "min",
     "minimum",
+    "moveaxis",
     "multiply",
     "negative",
     "not_equal",
+    "one_hot",
+    "ones",
+    "ones_like",
     "pad",
     "permute_dims",
+    "positive",
     "pow",
     "prod",
+    "reciprocal",
     "relu",
+    "remainder",
+    "repeat",
     "reshape",
     "roll",
+    "round",
+    "searchsorted",
     "segment_sum",
     "sigmoid",
     "sign",
+    "signbit",
     "silu",
     "sin",
+    "sinh",
     "softmax",
     "softplus",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -123,9 +212,18 @@ __all__ = [
     "sum",
     "take",
     "take_along_axis",
+    "tan",
     "tanh",
     "tensordot",
+    "tile",
     "top_k",
+    "trace",
+    "tril",
+    "triu",
+    "trunc",
+    "unstack",
     "var",
     "where",
+    "zeros",
+    "zeros_like",
 ]

@@ -118,6 +118,40 @@ def pow(c: Value, a: Value, b: Value) -> Value:
     return c.xp.pow(a, b)
 
 
+def _part(c: Value, g: Value, y: Value, x: Value) -> Value:
+    """g exp(x - y), of two infinities 1: the part of one term in the sum."""
+    alike = c.xp.equal(x, y)
+    return c.xp.nonzero_safe(g, g * c.xp.exp(c.xp.where(alike, 0.0, x - y)))
+
+
+@broadcasting(lambda c, g, y, a, b: _part(c, g, y, a), lambda c, g, y, a, b: _part(c, g, y, b), pure=True)
+def logaddexp(c: Value, a: Value, b: Value) -> Value:
+    """log(exp(a) + exp(b)), without overflow.
+
+    Derivative: g exp(a - y), g exp(b - y).
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> logaddexp(-1000.0, 0.0).predict().run()
+    0.0
+
+    Source: Python array API standard, `logaddexp`.
+    """
+    return c.xp.logaddexp(a, b)
+
+
+@broadcasting(lambda c, g, y, a, b: c.xp.where(c.xp.equal(y, a), g, -g), None, pure=True)
+def copysign(c: Value, a: Value, b: Value) -> Value:
+    """|a| with the sign of b, that of a zero too.
+
+    Derivative: g where a has the sign of b, else -g; none for b.
+    Shapes: broadcast; one dtype. Raises ShapeError, DTypeError, DeviceError on the line of the call.
+    >>> copysign(2.0, -0.0).predict().run()
+    -2.0
+
+    Source: Python array API standard, `copysign`.
+    """
+    return c.xp.copysign(a, b)
+
+
 @elementwise(lambda c, g, y, x: -g, value=operator.neg, pure=True)
 def negative(c: Value, x: Value) -> Value:
     """-x.

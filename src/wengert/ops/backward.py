@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from wengert.arrays import FLOAT32
+from wengert.errors import DTypeError
 from wengert.graph.apply import apply, binary
 from wengert.graph.batch import rowwise
 from wengert.graph.index import Part, index_of, key_of
@@ -139,12 +140,18 @@ def add_at(shape: Shape, key: Value, g: Value) -> Value:
     return apply(ADD_AT, operands, (("shape", shape), ("key", static)))
 
 
+def _infer_hot(kinds: Sequence[Kind], *, classes: int, dtype: Value) -> Kind:
+    (labels,) = kinds
+    if labels.column is not Column.INDEX:
+        raise DTypeError(f"labels are integers, not {labels.text()}")
+    shape = None if labels.shape is None else (*labels.shape, classes)
+    return kind(Column.ARRAY, shape, dtype, labels.device)
+
+
 ONE_HOT: Final = Operation(
     "one_hot",
     Rules(
-        lambda kinds, *, classes, dtype: kind(
-            Column.ARRAY, (*kinds[0].shape, classes), dtype, kinds[0].device
-        ),
+        _infer_hot,
         lambda c, labels, *, classes, dtype: c.xp.one_hot(labels, classes, dtype),
         detached=True,
         batch=rowwise,

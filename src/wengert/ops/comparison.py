@@ -154,6 +154,26 @@ def logical_or(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any
     return mask
 
 
+LOGICAL_XOR: Final = Operation(
+    "logical_xor",
+    Rules(kinds.logical, lambda c, a, b: c.xp.not_equal(a, b), detached=True, batch=aligned, pure=True),
+)
+
+
+def logical_xor(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[Any], /) -> Mask[Any, Dv]:
+    """The exclusive disjunction of two masks: true where one of them is, and not both.
+
+    Derivative: none.
+    Shapes: broadcast. Raises ShapeError, DTypeError for what is no mask.
+    >>> logical_xor(greater(2.0, 1.0), less(1.0, 2.0)).predict().run().item()
+    False
+
+    Source: Python array API standard, `logical_xor`.
+    """
+    mask: Mask[Any, Dv] = apply(LOGICAL_XOR, (a, b))
+    return mask
+
+
 LOGICAL_NOT: Final = Operation(
     "logical_not",
     Rules(kinds.logical, lambda c, a: c.xp.logical_not(a), detached=True, batch=rowwise, pure=True),

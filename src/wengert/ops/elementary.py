@@ -6,11 +6,14 @@ Refuses to know: shapes, which no function here changes.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final
 
 from wengert.ops.families import elementwise
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
+_LN2: Final = math.log(2.0)
+_LN10: Final = math.log(10.0)
 
 
 @elementwise(detached=True, pure=True)
@@ -109,6 +112,76 @@ def log1p(c: Value, x: Value) -> Value:
     Source: Python array API standard, `log1p`.
     """
     return c.xp.log1p(x)
+
+
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, x * _LN2)), pure=True)
+def log2(c: Value, x: Value) -> Value:
+    """The logarithm to base 2; -infinity at 0, NaN below.
+
+    Derivative: g / (x ln 2); 0 where g is 0.
+    Shapes: that of x.
+    >>> log2(8.0).predict().run()
+    3.0
+
+    Source: Python array API standard, `log2`.
+    """
+    return c.xp.log2(x)
+
+
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, c.xp.divide(g, x * _LN10)), pure=True)
+def log10(c: Value, x: Value) -> Value:
+    """The logarithm to base 10; -infinity at 0, NaN below.
+
+    Derivative: g / (x ln 10); 0 where g is 0.
+    Shapes: that of x.
+    >>> log10(1000.0).predict().run()
+    3.0
+
+    Source: Python array API standard, `log10`.
+    """
+    return c.xp.log10(x)
+
+
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * (y * _LN2)), pure=True)
+def exp2(c: Value, x: Value) -> Value:
+    """2 to the power x; infinity on overflow, for numbers too.
+
+    Derivative: g y ln 2.
+    Shapes: that of x.
+    >>> exp2(3.0).predict().run()
+    8.0
+
+    Source: C standard (ISO/IEC 9899:2018, 7.12.6.2), `exp2`; `numpy.exp2`.
+    """
+    return c.xp.exp2(x)
+
+
+@elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, -g * (y * y)), pure=True)
+def reciprocal(c: Value, x: Value) -> Value:
+    """1 / x; infinite at 0.
+
+    Derivative: -g / x²; 0 where g is 0.
+    Shapes: that of x.
+    >>> reciprocal(4.0).predict().run()
+    0.25
+
+    Source: Python array API standard, `reciprocal`.
+    """
+    return c.xp.divide(1.0, x)
+
+
+@elementwise(lambda c, g, y, x: g, pure=True)
+def positive(c: Value, x: Value) -> Value:
+    """x, as a layer.
+
+    Derivative: g.
+    Shapes: that of x.
+    >>> positive(-2.0).predict().run()
+    -2.0
+
+    Source: Python array API standard, `positive`.
+    """
+    return x
 
 
 @elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * c.xp.cos(x)), pure=True)

@@ -9,13 +9,14 @@ Refuses to know: any formula.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Generic, Literal, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Final, Generic, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 
-from wengert.arrays import Axis, Dv, IntegerArray, S, T
+from wengert.arrays import Axis, Dv, IntegerArray, S, T, is_array
 from wengert.differentiable import Differentiable
-from wengert.errors import ArgumentError
+from wengert.errors import ArgumentError, WengertError
 from wengert.graph.apply import apply, of_one, of_two, unary
 from wengert.graph.batch import rowwise
 from wengert.graph.detached import IndexExpression, Indices, Mask
@@ -30,7 +31,8 @@ from wengert.graph.expressions import (
     Operand,
     ScalarOperand,
 )
-from wengert.graph.operand import shown
+from wengert.graph.node import Expression
+from wengert.graph.operand import described, shown
 from wengert.graph.operation import OPERATIONS, Attributes, Infer, Operation, Rule, Rules
 from wengert.ops import kinds
 from wengert.ops.batching import aligned, reduced
@@ -43,6 +45,7 @@ E = TypeVar("E")
 P = ParamSpec("P")
 R = TypeVar("R")
 Derivatives = tuple[Rule | None, ...]
+_INNER: Final = re.compile(r"^\w+: ")  # the name of the operation that an error begins with
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
@@ -141,6 +144,17 @@ class Comparison(Ruled, Protocol):
     def __call__(self, a: float, b: FloatExpression, /) -> Mask[tuple[()]]: ...
 
 
+class Predicate(Ruled, Protocol):
+    """One operand, to a mask of the same shape."""
+
+    @overload
+    def __call__(self, x: ArrayExpression[S, T, Dv], /) -> Mask[S, Dv]: ...
+    @overload
+    def __call__(self, x: DoubleExpression, /) -> Mask[tuple[()]]: ...
+    @overload
+    def __call__(self, x: FloatExpression, /) -> Mask[tuple[()]]: ...
+
+
 class Reduction(Ruled, Protocol):
     """One operand, reduced over `axis` (all axes if None); reduced axes stay as size 1 with `keepdims`."""
 
@@ -177,6 +191,32 @@ def dressed(public: Callable[..., Any], rule: Rule, operation: Operation) -> Any
     public.__name__ = public.__qualname__ = operation.name
     del public.__wrapped__  # type: ignore[attr-defined] # the rule's own signature is not the public one
     public.rule = partial(rule_for, public)  # type: ignore[attr-defined] # as `Ruled` says
+    return public
+
+
+def composed(function: Callable[P, R]) -> Callable[P, R]:
+    """A public function that is made of other operations: what these refuse, it refuses in its own name.
+
+    Derivatives and batching rules are those of the operations; the nodes have the line of the user's call.
+
+    >>> import wengert as wg
+    >>> @composed
+    ... def swish(x: wg.DoubleExpression, /) -> wg.DoubleLayer:
+    ...     return wg.multiply(x, wg.sigmoid(x))
+    >>> swish(0.0).predict().run()
+    0.0
+    """
+
+    @functools.wraps(function)
+    def public(*operands: P.args, **attributes: P.kwargs) -> R:
+        try:
+            return function(*operands, **attributes)
+        except WengertError as error:
+            text = _INNER.sub("", str(error), count=1).partition("\n  operand ")[0].partition("\n  at ")[0]
+            given = described([x for x in operands if isinstance(x, Expression) or is_array(x)])
+            name = function.__name__
+            raise type(error)(f"{name}: {text}{given}\n  at {user_position()}") from None
+
     return public
 
 
@@ -255,9 +295,9 @@ def elementwise(
 
 
 def broadcasting(
-    *derivatives: Rule | None, value: Rule | None = None, pure: bool = False
+    *derivatives: Rule | None, value: Rule | None = None, detached: bool = False, pure: bool = False
 ) -> Callable[[Rule], Broadcasting]:
-    """A rule (case, a, b) as a binary operation that broadcasts; `value` and `pure` as in `elementwise`."""
+    """A rule (case, a, b) as a binary operation that broadcasts; the arguments are those of `elementwise`."""
 
     def make(rule: Rule) -> Broadcasting:
         rules = Rules(
@@ -265,6 +305,7 @@ def broadcasting(
             value or rule,
             derivatives,
             broadcasts=True,
+            detached=detached,
             batch=aligned if pure else None,
             pure=pure,
         )
@@ -279,6 +320,13 @@ def comparison(rule: Rule, *, pure: bool = False) -> Comparison:
     rules = Rules(kinds.comparison, rule, detached=True, batch=aligned if pure else None, pure=pure)
     operation = defined(rule, rules)
     return cast(Comparison, dressed(of_two(operation), rule, operation))
+
+
+def predicate(rule: Rule, *, pure: bool = False) -> Predicate:
+    """A rule (case, x) as a mask of one operand; no delta passes it; `pure` as in `elementwise`."""
+    rules = Rules(kinds.predicate, rule, detached=True, batch=rowwise if pure else None, pure=pure)
+    operation = defined(rule, rules)
+    return cast(Predicate, dressed(of_one(operation), rule, operation))
 
 
 def reduction(

@@ -21,7 +21,17 @@ from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Case, Operation, Rules
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, along
-from wengert.ops.kinds import array_of, arrays_of, axis_in, common_device, integers, ruled
+from wengert.ops.families import composed
+from wengert.ops.indexing import getitem
+from wengert.ops.kinds import (
+    array_of,
+    arrays_of,
+    axis_in,
+    common_device,
+    integers,
+    ruled,
+    shape_of_operand,
+)
 from wengert.site import user_position
 from wengert_shapes import arrangement, rules
 
@@ -217,3 +227,21 @@ def split(
     first: ArrayLayer[Any, T, Dv] = apply(SPLIT, (x,), (*given, ("part", 0)))
     whole = first.operands  # a literal is copied, and a value of a user's type computed, once for all parts
     return (first, *(apply(SPLIT, whole, (*given, ("part", part))) for part in range(1, count)))
+
+
+@composed
+def unstack(x: ArrayExpression[Any, T, Dv], /, *, axis: int = 0) -> tuple[ArrayLayer[Any, T, Dv], ...]:
+    """The slices along an axis, which they do not have any more.
+
+    Derivative: each g at its place along the axis.
+    Shapes: the axis goes. Raises ShapeError for an axis out of range.
+    >>> import numpy as np
+    >>> [part.predict().run().tolist() for part in unstack(np.array([[1.0, 2.0], [3.0, 4.0]]))]
+    [[1.0, 2.0], [3.0, 4.0]]
+
+    Source: Python array API standard, `unstack`.
+    """
+    shape = shape_of_operand(x)
+    ruled(rules.reduced, [shape], (axis,), False)
+    before: tuple[Any, ...] = (slice(None),) * (axis % len(shape))  # Any: parts of a key
+    return tuple(getitem(x, (*before, i)) for i in range(shape[axis]))

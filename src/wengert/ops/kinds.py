@@ -17,7 +17,7 @@ from wengert.arrays.abstract import RowCount
 from wengert.errors import ArgumentError, DeviceError, DTypeError, NotDifferentiableError, ShapeError
 from wengert.graph.declared import kind_from_data
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
-from wengert.graph.operand import shown
+from wengert.graph.operand import operand, shown
 from wengert.site import user_position
 from wengert_shapes import rules
 from wengert_shapes.algebra import Atom, Dim, atom, number
@@ -134,6 +134,12 @@ def comparison(kinds: Sequence[Kind]) -> Kind:
     return kind(Column.MASK, _joint_shape(kinds), MASK, device)
 
 
+def predicate(kinds: Sequence[Kind]) -> Kind:
+    """A mask of the shape of the operand."""
+    _, _, device = common(kinds)
+    return kind(Column.MASK, kinds[0].shape, MASK, device)
+
+
 def logical(kinds: Sequence[Kind]) -> Kind:
     """Masks to a mask."""
     for k in kinds:
@@ -167,6 +173,18 @@ def array_of(kinds: Sequence[Kind]) -> tuple[Shape | None, Any, Any]:  # Any: dt
     if column is not Column.ARRAY:
         raise ShapeError("expected an array, got a scalar")
     return kinds[0].shape, dtype, device
+
+
+def shape_of_operand(x: object) -> Shape:
+    """The shape of an array or a layer before it is in a graph; `ShapeError` for a scalar and a shape not known yet."""
+    _, of = operand(x)
+    if of.column not in (Column.ARRAY, Column.INDEX, Column.MASK):
+        raise ShapeError("expected an array, got a scalar")
+    if of.shape is None:
+        raise ShapeError(
+            "the shape is known only in the run; annotate what makes the operand, as in `-> ArrayLayer[...]`"
+        )
+    return of.shape
 
 
 def arrays_of(kinds: Sequence[Kind]) -> tuple[list[Shape], Any, Any]:  # Any: dtype and device

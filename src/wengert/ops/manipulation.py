@@ -17,7 +17,8 @@ from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.batching import deepened, reshaped
-from wengert.ops.kinds import array_of, integers, ruled
+from wengert.ops.families import composed
+from wengert.ops.kinds import array_of, integers, ruled, shape_of_operand
 from wengert_shapes import arrangement, rules
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -96,6 +97,45 @@ def permute_dims(x: ArrayExpression[Any, T, Dv], /, axes: tuple[int, ...]) -> Ar
     """
     layer: ArrayLayer[Any, T, Dv] = apply(PERMUTE_DIMS, (x,), (("axes", integers(axes, "permute_dims")),))
     return layer
+
+
+@composed
+def moveaxis(
+    x: ArrayExpression[Any, T, Dv], source: int | tuple[int, ...], destination: int | tuple[int, ...], /
+) -> ArrayLayer[Any, T, Dv]:
+    """Some axes at other places; the others keep their order.
+
+    Derivative: g with the axes where they were.
+    Shapes: permuted. Raises ShapeError for an axis out of range or named twice, and for axes and places that are not
+    as many.
+    >>> import numpy as np
+    >>> moveaxis(np.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+
+    Source: Python array API standard, `moveaxis`.
+    """
+    shape = shape_of_operand(x)
+    axes, places = integers(source, "moveaxis"), integers(destination, "moveaxis")
+    ruled(arrangement.moved, [shape], axes, places)
+    return permute_dims(x, arrangement.order_of((None,) * len(shape), axes, places))
+
+
+@composed
+def matrix_transpose(x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
+    """The transpose of each matrix of a stack.
+
+    Derivative: the transpose of g.
+    Shapes: the last two axes exchanged. Raises ShapeError for an array of fewer than two axes.
+    >>> import numpy as np
+    >>> matrix_transpose(np.ones((2, 3, 4))).shape
+    (2, 4, 3)
+
+    Source: Python array API standard, `matrix_transpose`.
+    """
+    shape = shape_of_operand(x)
+    ruled(arrangement.transposed, [shape])
+    rank = len(shape)
+    return permute_dims(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
 def _infer_expand(kinds: Sequence[Kind], *, axis: tuple[int, ...]) -> Kind:

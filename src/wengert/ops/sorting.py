@@ -1,0 +1,195 @@
+"""Order: sorted lines, the places that sort them, and places in a sorted line.
+
+Knows: that a place does not change where an element changes a little, so that no delta passes it; that equal elements
+keep their order, and that NaN counts as the greatest, as numpy has it.
+Refuses to know: how lines are sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+from wengert.arrays import FLOAT32, INTEGER, Axis, Dv, Float32, T, is_integer
+from wengert.errors import ArgumentError
+from wengert.graph.apply import apply
+from wengert.graph.detached import IndexExpression, Indices
+from wengert.graph.expressions import ArrayExpression, ArrayLayer
+from wengert.graph.index import indices
+from wengert.graph.kinds import Column, Kind, kind
+from wengert.graph.operand import shown
+from wengert.graph.operation import Operation, Rules
+from wengert.ops import kinds
+from wengert.ops.arithmetic import negative
+from wengert.ops.backward import one_hot as hot
+from wengert.ops.batching import along, reduced
+from wengert.ops.families import composed, reduced_by
+from wengert.ops.indexing import take_along_axis
+from wengert.ops.selection import argmax
+from wengert.site import user_position
+from wengert_shapes import arrangement
+
+Value = Any  # arrays, or expressions: a rule is written once for both
+
+
+@composed
+def argmin(
+    x: ArrayExpression[Any, T, Dv], /, *, axis: int | None = None, keepdims: bool = False
+) -> Indices[Any, Dv]:
+    """The place of the smallest element along an axis, or in the array as one line; of equal ones the first.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: the axis goes, or stays as 1 with keepdims; integers. Raises ShapeError for an axis out of range or
+    without elements.
+    >>> import numpy as np
+    >>> argmin(np.array([[1.0, 3.0, 2.0], [6.0, 4.0, 5.0]]), axis=1).predict().run().tolist()
+    [0, 1]
+
+    Source: Python array API standard, `argmin`.
+    """
+    return argmax(negative(x), axis=axis, keepdims=keepdims)
+
+
+def _infer_places(operands: Sequence[Kind], *, axis: int, descending: bool) -> Kind:
+    of = kinds.along_axis(operands, axis=axis)
+    return kind(Column.INDEX, of.shape, INTEGER, of.device)
+
+
+def _places(c: Value, x: Value, *, axis: int, descending: bool) -> Value:
+    return c.xp.top_k(x, c.shape(0)[axis], axis) if descending else c.xp.argsort(x, axis=axis)
+
+
+ARGSORT: Final = Operation("argsort", Rules(_infer_places, _places, detached=True, batch=along, pure=True))
+
+
+def argsort(
+    x: ArrayExpression[Any, T, Dv], /, *, axis: int = -1, descending: bool = False
+) -> Indices[Any, Dv]:
+    """The places of the elements of each line along an axis, in the order of the elements; equal ones keep theirs.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: that of x; integers. Raises ShapeError for an axis out of range.
+    >>> import numpy as np
+    >>> argsort(np.array([3.0, 1.0, 2.0])).predict().run().tolist()
+    [1, 2, 0]
+
+    Source: Python array API standard, `argsort`.
+    """
+    given = (("axis", axis), ("descending", bool(descending)))
+    places: Indices[Any, Dv] = apply(ARGSORT, (x,), given)
+    return places
+
+
+@composed
+def sort(
+    x: ArrayExpression[Any, T, Dv], /, *, axis: int = -1, descending: bool = False
+) -> ArrayLayer[Any, T, Dv]:
+    """The elements of each line along an axis in their order.
+
+    Derivative: g of each element, at the place where the element was.
+    Shapes: that of x. Raises ShapeError for an axis out of range.
+    >>> import numpy as np
+    >>> sort(np.array([3.0, 1.0, 2.0])).predict().run().tolist()
+    [1.0, 2.0, 3.0]
+
+    Source: Python array API standard, `sort`.
+    """
+    return take_along_axis(x, argsort(x, axis=axis, descending=descending), axis=axis)
+
+
+def _infer_searched(operands: Sequence[Kind], *, side: str) -> Kind:
+    _, _, device = kinds.common(operands)
+    line, wanted = operands
+    if line.shape is not None:
+        kinds.ruled(arrangement.vector, [line.shape])
+    return kind(Column.INDEX, wanted.shape, INTEGER, device)
+
+
+SEARCHSORTED: Final = Operation(
+    "searchsorted",
+    Rules(
+        _infer_searched,
+        lambda c, line, x, *, side: c.xp.searchsorted(line, x, side),
+        detached=True,
+        batch=lambda b, line, x, *, side: NotImplemented if b.stacked[0] else b.again(line, x, side=side),
+        pure=True,
+    ),
+)
+
+
+def searchsorted(
+    x1: ArrayExpression[Any, T, Dv],
+    x2: ArrayExpression[Any, T, Dv],
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+) -> Indices[Any, Dv]:
+    """The place in the sorted vector x1 before which each element of x2 belongs; of equal ones the first, or the last.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: that of x2; integers. Raises ShapeError for an x1 that is no vector, ArgumentError for another side.
+    >>> import numpy as np
+    >>> searchsorted(np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.5])).predict().run().tolist()
+    [1, 2]
+
+    Source: Python array API standard, `searchsorted`.
+    """
+    if side not in ("left", "right"):
+        raise ArgumentError(
+            f'searchsorted: side is "left" or "right"; got {shown(side)}\n  at {user_position()}'
+        )
+    places: Indices[Any, Dv] = apply(SEARCHSORTED, (x1, x2), (("side", side),))
+    return places
+
+
+def _infer_count(operands: Sequence[Kind], *, axis: Axis = None, keepdims: bool = False) -> Kind:
+    of = kinds.reduction(operands, axis=axis, keepdims=keepdims)
+    return kind(Column.INDEX, of.shape, INTEGER, of.device)
+
+
+def _count(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
+    return c.xp.sum(c.xp.astype(c.xp.not_equal(x, 0.0), INTEGER), axis=axis, keepdims=keepdims)
+
+
+COUNT_NONZERO: Final = Operation(
+    "count_nonzero", Rules(_infer_count, _count, detached=True, batch=reduced, pure=True)
+)
+
+
+def count_nonzero(
+    x: ArrayExpression[Any, T, Dv], /, *, axis: Axis = None, keepdims: bool = False
+) -> Indices[Any, Dv]:
+    """The number of elements that are not 0 along some axes, all of them if None; NaN is not 0.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: the axes go, or stay as 1 with keepdims; integers. Raises ShapeError for an axis out of range.
+    >>> import numpy as np
+    >>> count_nonzero(np.array([[1.0, 0.0], [2.0, 3.0]]), axis=1).predict().run().tolist()
+    [1, 2]
+
+    Source: Python array API standard, `count_nonzero`.
+    """
+    counts: Indices[Any, Dv] = apply(COUNT_NONZERO, (x,), reduced_by(axis, keepdims))
+    return counts
+
+
+@composed
+def one_hot(
+    labels: IndexExpression, num_classes: int, /
+) -> ArrayLayer[Any, Float32, Any]:  # Any: the shape, and the device of the labels
+    """1 at each label along a new last axis, 0 elsewhere, in float32.
+
+    Derivative: none; labels have no delta.
+    Shapes: that of the labels, and num_classes behind it. Raises ArgumentError for a negative number of classes,
+    DTypeError for labels that are no integers, IndexError in the run for a label out of range.
+    >>> import numpy as np
+    >>> one_hot(np.array([2, 0]), 3).predict().run().tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+
+    Source: PyTorch, `torch.nn.functional.one_hot`; JAX, `jax.nn.one_hot`.
+    """
+    given: Any = indices(labels)  # Any: integers of every form
+    if not is_integer(num_classes) or int(num_classes) < 0:
+        raise ArgumentError(f"num_classes is 0 or more; got {shown(num_classes)}")
+    made: ArrayLayer[Any, Float32, Any] = hot(given, int(num_classes), FLOAT32)
+    return made
