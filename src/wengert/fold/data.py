@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol, SupportsFloat, TypeAlias, over
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import Float32, Float64, IntegerArray, is_integer
+from wengert.arrays import Float32, Float64, IntegerArray, is_array, is_integer
 from wengert.arrays.stated import stating
 from wengert.errors import (
     BlockIndexError,
@@ -31,7 +31,7 @@ from wengert.fold.kinds import Primitive
 from wengert.fold.types import TensorType, Value
 from wengert.graph import ArrayLayer
 from wengert.graph.node import new_node
-from wengert.graph.operand import LITERAL, array_kind, shown
+from wengert.graph.operand import LITERAL, array_kind, lift_any, shown
 
 Float32Name: TypeAlias = Literal["float32"] | type[Float32]
 Float64Name: TypeAlias = Literal["float64"] | type[Float64]
@@ -65,6 +65,26 @@ def reader(of: TensorType, block: AnyBlock) -> Direct:
         if signature is None:
             return array
         return new_node(signature.cls, signature.kind, signature, (array,), code, offset)
+
+    return read
+
+
+def rows_reader(of: TensorType) -> Direct:
+    """From a list or an array of data to a table of tensors of that type, as `reader` reads them one by one.
+
+    None where one of them would be refused, or nothing is there: that is said where they are read one by one.
+    """
+    shape, state, floating = of.shape, stating(of.dtype), of.floating
+
+    def read(data: Value) -> Value:
+        if not isinstance(data, list | tuple) and not is_array(data):
+            return None
+        array = state(data)
+        if array is None or not array.size or array.shape[1:] != shape:
+            return None
+        if floating:
+            return lift_any(array)
+        return array if is_array(data) and data.dtype == array.dtype else None  # others may not fit
 
     return read
 

@@ -26,7 +26,8 @@ from wengert.fold.layers import Layer
 from wengert.fold.types import ResultType, SequenceType, StackedType, TensorType, TupleType, Value
 from wengert.graph import ArrayLayer
 from wengert.graph.kinds import Column, Role, kind
-from wengert.graph.operand import external, shown
+from wengert.graph.node import Node
+from wengert.graph.operand import LITERAL, external, shown
 from wengert.ops import abs, add, maximum, minimum, multiply, negative, reshape, sign, square, subtract
 from wengert.ops.families import Broadcasting, Elementwise, Reduction
 
@@ -253,6 +254,8 @@ class Function(Written[K, Q]):
         if self._layer is not None:
             return code.ask(use.parts[0], x)
         function = self._cell if self._is_cell(use) else self._for(use.input)
+        if function is self._cell and any(isinstance(t, StackedType) for t in use.input.terminal_types()):
+            function = partial(_of_data, function)
         given = code.parts(x) if isinstance(use.input, TupleType) else x
         return code.value(f"{code.name(code.calls.cell(function, use.input, use.output))}({given})")
 
@@ -302,6 +305,16 @@ class ScopedLayer(Function[K, Q]):
         self, function: Any, name: str | None = None, *, batched: bool = False
     ) -> None:  # Any: typed by the overloads
         super().__init__(function, name, batched=batched)
+
+
+def _of_data(function: Callable[..., Value], *given: Value) -> Value:
+    """A cell of stacks of data: these are literals of the call, of which examples of unlike sizes have one table."""
+    return function(*[data_of(x) for x in given])
+
+
+def data_of(x: Value) -> Value:
+    """The array of a layer that was made of data; anything else as it is."""
+    return x.operands[0] if isinstance(x, Node) and x.signature.operation is LITERAL else x
 
 
 def _of_one(function: Callable[..., Value], fault: Callable[[str], str], *given: Value) -> Value:

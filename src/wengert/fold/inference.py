@@ -213,6 +213,10 @@ class Inferred(Sited, ABC):
     def compile(self, use: Use, calls: Calls) -> None:
         """Give one use, whose types are known, its function, or what asks its parts."""
 
+    def fused_with(self, following: Use) -> Callable[[Value], Value] | None:
+        """One function from data for this block and the next of a chain; it gives None where they go one by one."""
+        return None
+
     def same_input(self) -> Iterable[Inferred]:
         """The blocks inside that always get the very input of this one."""
         return ()

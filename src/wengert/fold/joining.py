@@ -177,8 +177,17 @@ class Pipe(Written[K, Q], metaclass=_Chaining):
         solver.link(use, told, before, "its output where it stands", use.output)
 
     def write(self, use: Use, code: Code, x: str) -> str:
-        for part in use.parts:
-            x = code.ask(part, x)
+        parts = [*use.parts]
+        while parts:
+            part = parts.pop(0)
+            short = part.block.fused_with(parts[0]) if parts and part.input == OBJECT else None
+            if short is None:
+                x = code.ask(part, x)
+                continue
+            made = code.value(f"{code.name(short)}({x})")
+            with code.under(f"if {made} is None:"):  # the long way says what is wrong with the data
+                code.line(f"{made} = {code.ask(parts.pop(0), code.ask(part, x))}")
+            x = made
         return x
 
 

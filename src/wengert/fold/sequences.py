@@ -35,11 +35,13 @@ from wengert.fold.block import (
 )
 from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import OBJECT, VOID, zeros_of_type
+from wengert.fold.data import Data, rows_reader
 from wengert.fold.functions import Function
 from wengert.fold.inference import Solver, Unknown, Use, head, resolved, sequence_of
 from wengert.fold.items import each, elements, listed
 from wengert.fold.joining import Pipe
 from wengert.fold.kinds import Code, Primitive, Written
+from wengert.fold.tensors import Stack
 from wengert.fold.types import (
     BroadcastSequenceType,
     Endless,
@@ -91,6 +93,12 @@ class Map(Written[A, B]):
 
         solver.when_begun(use.input, collect)
         solver.when_begun(use.output, go_back)
+
+    def fused_with(self, following: Use) -> Direct | None:
+        element = self._element
+        if isinstance(element, Data) and isinstance(following.block, Stack):
+            return rows_reader(element.of)
+        return None
 
     def write(self, use: Use, code: Code, x: str) -> str:
         (part,) = use.parts

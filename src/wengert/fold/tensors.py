@@ -28,7 +28,7 @@ from wengert.errors import BlockValueError
 from wengert.fold.block import CONVERSIONS, Several, Tensors
 from wengert.fold.calls import Calls, Direct
 from wengert.fold.convert import OBJECT, VOID, convert_to_type, tensor_type, zeros_of_type
-from wengert.fold.functions import floating, joined
+from wengert.fold.functions import data_of, floating, joined
 from wengert.fold.inference import Solver, Unknown, Use, head, resolved, sequence_of
 from wengert.fold.kinds import Code, Primitive, Written
 from wengert.fold.plan import keep
@@ -36,7 +36,7 @@ from wengert.fold.types import ResultType, SequenceType, StackedType, TensorType
 from wengert.graph import ArrayLayer, ArrayWeight
 from wengert.graph.evidence import lift
 from wengert.graph.node import Expression
-from wengert.graph.operand import shown
+from wengert.graph.operand import lift_any, shown
 from wengert.ops import concat, reshape, stack
 
 L = TypeVar("L", default=ArrayLayer)
@@ -230,10 +230,12 @@ class Stack(Primitive[Several[Stacked], ArrayLayer[Any, Any, Any]]):  # Any: one
 
 
 def joined_rows(rows: Sequence[Value]) -> Value:
-    """Rows as one tensor; integers of the data as one array."""
-    if rows[0].dtype.kind == "f" or any(isinstance(x, Expression) for x in rows):
+    """Rows as one tensor; rows of the data as one array, which is no node a list."""
+    arrays = [data_of(x) for x in rows]
+    if any(isinstance(x, Expression) for x in arrays):
         return stack(rows)
-    return namespace_of(rows[0]).stack(rows)
+    joined = namespace_of(arrays[0]).stack(arrays)
+    return lift_any(joined) if joined.dtype.kind == "f" else joined
 
 
 class Unstack(Primitive[ArrayLayer[Any, Any, Any], "list[ArrayLayer[Any, Any, Any]]"]):  # Any: as in `Stack`

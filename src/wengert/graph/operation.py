@@ -105,6 +105,8 @@ class Rules:
     `at_weight[i]`, where there is one, gives that delta as a lazy term if operand i is a weight.
     `updates[i]` gives what replaces the data of operand i, a buffer, when a delta goes through the operation.
     `batch` makes the same for many rows at once, as `Batch` says; without it they go one by one.
+    `ragged` makes it for examples of unlike sizes, whose rows lie in one table, as `Ragged` says; the attributes that
+    `sizes` names may differ between them.
     No delta passes a `detached` result; one arrives at a `variable`, whatever is below it, and goes no further.
     An `external` node has no rules: a `Do` makes its tape.
 
@@ -122,6 +124,8 @@ class Rules:
     variable: bool = False
     external: bool = False
     batch: Rule | None = None
+    ragged: Rule | None = None
+    sizes: tuple[str, ...] = ()
     pure: bool = False
     updates: Mapping[int, Rule] = field(default_factory=dict)
 
@@ -240,8 +244,10 @@ class Signature:
 
     __slots__ = (
         *("attributes", "cls", "kind", "kinds", "mode", "nodes", "operation", "pulls", "value"),
-        *("foreign", "form", "launches", "__weakref__"),
+        *("alike", "family", "foreign", "form", "launches", "__weakref__"),
     )
+    alike: Any  # Any: what interpreters of many rows remember, as in the next three; unset until then
+    family: Any
     foreign: bool  # whether a rule of others is called, which may take any time; unset until somebody asks
     form: Any  # Any: what interpreters of many rows remember; unset until then
     launches: Any  # Any: as above
@@ -274,7 +280,7 @@ class Signature:
         """A copy, about which interpreters remember nothing."""
         made = object.__new__(type(self))
         for name in (*Signature.__slots__, *type(self).__slots__):
-            if name not in ("foreign", "form", "launches", "__weakref__"):
+            if name not in ("alike", "family", "foreign", "form", "launches", "__weakref__"):
                 setattr(made, name, getattr(self, name))
         return made
 

@@ -25,7 +25,7 @@ from wengert.graph.expressions import (
 from wengert.graph.kinds import Kind
 from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
-from wengert.ops.batching import aligned
+from wengert.ops.batching import aligned, by_elements
 from wengert.ops.families import elementwise
 from wengert.ops.kinds import broadcasting
 from wengert.ops.kinds import elementwise as same_shape
@@ -114,7 +114,7 @@ def _same(kinds: Sequence[Kind], *, approximate: str = "none") -> Kind:
 
 
 GELU_GATE: Final = Operation(
-    "gelu_gate", Rules(_same, _gate, (_gate_delta,), batch=rowwise, pure=True)
+    "gelu_gate", Rules(_same, _gate, (_gate_delta,), batch=rowwise, ragged=by_elements, pure=True)
 )  # a node of its own: its value is there on the way back, where the gate is needed once more
 GELU: Final = Operation(
     "gelu",
@@ -124,6 +124,7 @@ GELU: Final = Operation(
         (lambda c, g, y, x, gate: g * gate, lambda c, g, y, x, gate: g * _bounded(c, x)),
         broadcasts=True,  # for a launch in which one of the two is shared
         batch=aligned,
+        ragged=by_elements,
         pure=True,
     ),
 )

@@ -25,7 +25,7 @@ from wengert.graph.expressions import (
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops import kinds
-from wengert.ops.batching import aligned
+from wengert.ops.batching import aligned, by_elements
 from wengert.ops.families import broadcasting, elementwise
 from wengert.site import user_position
 
@@ -245,7 +245,8 @@ def _clip_delta(
 
 
 CLIP: Final = Operation(
-    "clip", Rules(_infer_clip, _within, _clip_delta, broadcasts=True, batch=aligned, pure=True)
+    "clip",
+    Rules(_infer_clip, _within, _clip_delta, broadcasts=True, batch=aligned, ragged=by_elements, pure=True),
 )
 
 

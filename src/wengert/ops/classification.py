@@ -21,7 +21,8 @@ from wengert.graph.index import indices
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
-from wengert.ops.batching import all_stacked, along, shaped
+from wengert.graph.ragged import EXAMPLES, Ragged
+from wengert.ops.batching import all_stacked, along, by_lines, over_rows, shaped
 from wengert.ops.kinds import along_axis, array_of, ruled
 from wengert.ops.reduction import mean, sum
 from wengert.site import user_position
@@ -47,6 +48,7 @@ SOFTMAX: Final = Operation(
         lambda c, x, *, axis: c.xp.softmax(x, axis=axis),
         (_softmax_delta,),
         batch=along,
+        ragged=by_lines,
         pure=True,
     ),
 )
@@ -78,6 +80,7 @@ LOG_SOFTMAX: Final = Operation(
         lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis),
         (_log_softmax_delta,),
         batch=along,
+        ragged=by_lines,
         pure=True,
     ),
 )
@@ -136,8 +139,19 @@ def _batched_loss(b: Batch, logits: Value, labels: Value, *, reduction: str) -> 
     return total(shaped(lines, (b.rows, math.prod(shape))), axis=1)
 
 
+def _ragged_loss(c: Ragged, logits: Value, labels: Value, *, reduction: str) -> Value:
+    segments = c.segments()
+    if segments is None or c.along[0] is not c.along[1]:
+        return NotImplemented
+    lines = c.again(logits, labels, reduction="none")
+    if reduction == "none" or len(c.shape(1)) > 1:
+        return (lines, segments) if reduction == "none" else NotImplemented
+    return over_rows(c, lines, segments, reduction == "mean"), EXAMPLES
+
+
 CROSS_ENTROPY: Final = Operation(
-    "cross_entropy", Rules(_infer_loss, _loss, (_loss_delta, None), batch=_batched_loss, pure=True)
+    "cross_entropy",
+    Rules(_infer_loss, _loss, (_loss_delta, None), batch=_batched_loss, ragged=_ragged_loss, pure=True),
 )
 
 

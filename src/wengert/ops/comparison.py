@@ -24,7 +24,7 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.operation import Operation, Rules
 from wengert.ops import kinds
-from wengert.ops.batching import aligned
+from wengert.ops.batching import aligned, by_elements
 from wengert.ops.families import comparison
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
@@ -116,7 +116,14 @@ def not_equal(c: Value, a: Value, b: Value) -> Value:
 
 LOGICAL_AND: Final = Operation(
     "logical_and",
-    Rules(kinds.logical, lambda c, a, b: c.xp.logical_and(a, b), detached=True, batch=aligned, pure=True),
+    Rules(
+        kinds.logical,
+        lambda c, a, b: c.xp.logical_and(a, b),
+        detached=True,
+        batch=aligned,
+        ragged=by_elements,
+        pure=True,
+    ),
 )
 
 
@@ -136,7 +143,14 @@ def logical_and(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[An
 
 LOGICAL_OR: Final = Operation(
     "logical_or",
-    Rules(kinds.logical, lambda c, a, b: c.xp.logical_or(a, b), detached=True, batch=aligned, pure=True),
+    Rules(
+        kinds.logical,
+        lambda c, a, b: c.xp.logical_or(a, b),
+        detached=True,
+        batch=aligned,
+        ragged=by_elements,
+        pure=True,
+    ),
 )
 
 
@@ -176,7 +190,14 @@ def logical_xor(a: Mask[Any, Dv] | HostMask[Any], b: Mask[Any, Dv] | HostMask[An
 
 LOGICAL_NOT: Final = Operation(
     "logical_not",
-    Rules(kinds.logical, lambda c, a: c.xp.logical_not(a), detached=True, batch=rowwise, pure=True),
+    Rules(
+        kinds.logical,
+        lambda c, a: c.xp.logical_not(a),
+        detached=True,
+        batch=rowwise,
+        ragged=by_elements,
+        pure=True,
+    ),
 )
 
 
@@ -206,6 +227,7 @@ WHERE: Final = Operation(
         ),
         broadcasts=True,
         batch=aligned,
+        ragged=by_elements,
         pure=True,
     ),
 )

@@ -26,6 +26,7 @@ from wengert.graph.expressions import (
 )
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operation import Operation, Rules
+from wengert.ops.batching import by_elements
 from wengert.ops.kinds import common
 from wengert.site import user_position
 
@@ -53,6 +54,7 @@ ASTYPE: Final = Operation(
         lambda c, x, *, dtype: _converted(c, x, c.result),
         (lambda c, g, y, x, *, dtype: _converted(c, g, c.kinds[0]),),
         batch=rowwise,
+        ragged=by_elements,
         pure=True,
     ),
 )

@@ -35,7 +35,7 @@ from wengert.graph.node import Expression
 from wengert.graph.operand import described, shown
 from wengert.graph.operation import OPERATIONS, Attributes, Infer, Operation, Rule, Rules
 from wengert.ops import kinds
-from wengert.ops.batching import aligned, reduced
+from wengert.ops.batching import aligned, by_elements, reduced, reducing
 from wengert.site import user_position
 
 A = TypeVar("A")
@@ -286,6 +286,7 @@ def elementwise(
             derivatives,
             detached=detached,
             batch=rowwise if pure else None,
+            ragged=by_elements if pure else None,
             pure=pure,
         )
         operation = defined(rule, rules)
@@ -307,6 +308,7 @@ def broadcasting(
             broadcasts=True,
             detached=detached,
             batch=aligned if pure else None,
+            ragged=by_elements if pure else None,
             pure=pure,
         )
         operation = defined(rule, rules)
@@ -317,7 +319,14 @@ def broadcasting(
 
 def comparison(rule: Rule, *, pure: bool = False) -> Comparison:
     """A rule (case, a, b) as a comparison; no delta passes it; `pure` as in `elementwise`."""
-    rules = Rules(kinds.comparison, rule, detached=True, batch=aligned if pure else None, pure=pure)
+    rules = Rules(
+        kinds.comparison,
+        rule,
+        detached=True,
+        batch=aligned if pure else None,
+        ragged=by_elements if pure else None,
+        pure=pure,
+    )
     operation = defined(rule, rules)
     return cast(Comparison, dressed(of_two(operation), rule, operation))
 
@@ -330,15 +339,24 @@ def predicate(rule: Rule, *, pure: bool = False) -> Predicate:
 
 
 def reduction(
-    derivative: Rule, infer: Infer = kinds.reduction, *, pure: bool = False
+    derivative: Rule, infer: Infer = kinds.reduction, *, pure: bool = False, mean: bool | None = None
 ) -> Callable[[Rule], Reduction]:
     """A rule (case, x, *, axis, keepdims) as a reduction; on scalars there are no axes, and no keywords.
+
+    `mean` says of a sum that it is none, and of a mean that it is one; None: it is neither.
 
     `pure` promises what `Rules` says, and that what is reduced is reduced for each place of the other axes by itself.
     """
 
     def make(rule: Rule) -> Reduction:
-        rules = Rules(infer, rule, (derivative,), batch=reduced if pure else None, pure=pure)
+        rules = Rules(
+            infer,
+            rule,
+            (derivative,),
+            batch=reduced if pure else None,
+            ragged=reducing(mean) if pure else None,
+            pure=pure,
+        )
         operation = defined(rule, rules)
 
         def public(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:  # Any: typed by Reduction
@@ -387,6 +405,7 @@ def operation(
     broadcasts: bool = False,
     detached: bool = False,
     batch: Rule | None = None,
+    ragged: Rule | None = None,
     pure: bool = False,
 ) -> Callable[[Callable[P, R]], Custom[P, R]]:
     """A new operation; the decorated function gives its name, types and docstring; its body is not run.
@@ -403,7 +422,9 @@ def operation(
     `batch` says how `run.Batched` does many at once: it takes (batch, *operands), those that `batch.stacked` marks
     with an axis of rows in front, and gives an expression with that axis; `batch.again(*operands)` is the same
     operation on them. One that treats each element by itself has `extend.rowwise`; `extend.batching` has rules for
-    reductions and the like. Without it rows go one by one.
+    reductions and the like. Without it rows go one by one. `ragged` says the same of examples of unlike sizes, whose
+    rows lie in one table: it takes (ragged, *operands) and gives an expression with its layout, as
+    `extend.batching.by_elements` does. Without it the examples of each size run together.
 
     >>> import wengert as wg
     >>> from wengert import extend
@@ -421,7 +442,15 @@ def operation(
 
     def make(signature: Callable[P, R]) -> Custom[P, R]:
         rules = Rules(
-            infer, value, derivatives, at_weight or {}, broadcasts, detached, batch=batch, pure=pure
+            infer,
+            value,
+            derivatives,
+            at_weight or {},
+            broadcasts,
+            detached,
+            batch=batch,
+            ragged=ragged,
+            pure=pure,
         )
         name = getattr(signature, "__name__", "operation")
         return Custom(signature, Operation(name, rules, signature.__module__))

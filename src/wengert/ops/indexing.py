@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from wengert.arrays import Dv, T, indexed_shape, zeros_of
+from wengert.arrays.segments import RowSegments
 from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.apply import apply, indexing
 from wengert.graph.batch import Batch
@@ -19,8 +20,9 @@ from wengert.graph.index import Part, index_of, indices, key_of
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
+from wengert.graph.ragged import SHARED, Ragged
 from wengert.lazy import LazyDelta, Rows
-from wengert.ops.batching import all_stacked, batched_getitem, batched_take, moved, shaped
+from wengert.ops.batching import all_stacked, batched_getitem, batched_take, gathered, moved, shaped, summed
 from wengert.ops.kinds import array_of, axis_in, ruled
 from wengert_shapes import arrangement
 
@@ -99,6 +101,20 @@ def _take_rows(c: Value, g: Value, y: Value, x: Value, indices: Value, *, axis: 
     return LazyDelta([Rows(key, g, c.shape(0))])
 
 
+def _ragged_take(c: Ragged, x: Value, indices: Value, *, axis: int) -> Value:
+    """The rule of `take` for examples of unlike sizes: rows of an example, or of a table that all share."""
+    into, along = c.along
+    if axis % len(c.shape(0)):
+        return NotImplemented if along is not SHARED else (c.again(x, indices, axis=axis), into)
+    if along is SHARED:
+        return NotImplemented
+    if len(c.shape(1)) > 1:
+        return NotImplemented
+    if isinstance(into, RowSegments):
+        return gathered(c, x, c.moved(indices, along, into), into), along
+    return (c.again(x, indices, axis=0), along) if into is SHARED else NotImplemented
+
+
 TAKE: Final = Operation(
     "take",
     Rules(
@@ -112,6 +128,7 @@ TAKE: Final = Operation(
         ),
         at_weight={0: _take_rows},
         batch=batched_take,
+        ragged=_ragged_take,
         pure=True,
     ),
 )
@@ -243,6 +260,14 @@ def _batched_segments(b: Batch, x: Value, ids: Value, *, num_segments: int) -> V
     return apply(SEGMENT_SUM_ROWS, tuple(all_stacked(b, (x, ids))), (("num_segments", num_segments),))
 
 
+def _ragged_segments(c: Ragged, x: Value, ids: Value, *, num_segments: int) -> Value:
+    """The rule of `segment_sum` for examples of unlike sizes: each has segments of its own."""
+    into = c.sized("num_segments")
+    if not isinstance(c.along[0], RowSegments) or c.along[0] is not c.along[1]:
+        return NotImplemented
+    return summed(c, x, c.moved(ids, c.along[1], into), into), into
+
+
 SEGMENT_SUM: Final = Operation(
     "segment_sum",
     Rules(
@@ -250,6 +275,8 @@ SEGMENT_SUM: Final = Operation(
         lambda c, x, ids, *, num_segments: c.xp.add_at((num_segments, *c.shape(0)[1:]), x.dtype, ids, x),
         (lambda c, g, y, x, ids, *, num_segments: c.xp.take(g, ids, axis=0), None),
         batch=_batched_segments,
+        ragged=_ragged_segments,
+        sizes=("num_segments",),
         pure=True,
     ),
 )

@@ -19,8 +19,9 @@ from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Case, Operation, Rules
+from wengert.graph.ragged import EXAMPLES, SHARED, Ragged
 from wengert.lazy import LazyDelta, Rows
-from wengert.ops.batching import all_stacked, along
+from wengert.ops.batching import all_stacked, along, by_lines
 from wengert.ops.families import composed
 from wengert.ops.indexing import getitem
 from wengert.ops.kinds import (
@@ -62,6 +63,13 @@ def _batched(b: Batch, *xs: Value, axis: int) -> Value:
     return b.again(*all_stacked(b, xs), axis=axis if axis < 0 else axis + 1)
 
 
+def _ragged(c: Ragged, *xs: Value, axis: int) -> Value:
+    segments = c.segments()
+    if segments is None or axis % len(c.shape(0)) == 0 or SHARED in c.along or EXAMPLES in c.along:
+        return NotImplemented
+    return c.again(*xs, axis=axis), segments
+
+
 CONCAT: Final = Operation(
     "concat",
     Rules(
@@ -69,6 +77,7 @@ CONCAT: Final = Operation(
         lambda c, *xs, axis: c.xp.concat(xs, axis=axis),
         _concat_delta,
         batch=_batched,
+        ragged=_ragged,
         pure=True,
     ),
 )
@@ -200,6 +209,7 @@ SPLIT: Final = Operation(  # one part; `split` gives all
         (_part_delta,),
         at_weight={0: _part_rows},
         batch=along,
+        ragged=by_lines,
         pure=True,
     ),
 )

@@ -19,6 +19,7 @@ from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import MATMUL
+from wengert.graph.ragged import SHARED, Ragged
 from wengert.lazy import LazyDelta, Product
 from wengert.ops.arithmetic import multiply
 from wengert.ops.batching import shaped
@@ -118,6 +119,13 @@ def _as_matrices(b: Batch, index: int, x: Value, shape: Shape, axes: int) -> Val
     return shaped(x, (b.rows, *between, *shape) if b.stacked[index] else shape)
 
 
+def _ragged(c: Ragged, left: Value, right: Value) -> Value:
+    """The rule of matmul for examples of unlike sizes: rows times one matrix."""
+    if c.along[1] is not SHARED or len(c.shape(0)) != 2 or len(c.shape(1)) > 2:
+        return NotImplemented
+    return c.again(left, right), c.along[0]
+
+
 MATMUL.define(
     Rules(
         _infer,
@@ -125,6 +133,7 @@ MATMUL.define(
         (_left, _right),
         at_weight={1: _right_weight},
         batch=_batched,
+        ragged=_ragged,
         pure=True,
     )
 )

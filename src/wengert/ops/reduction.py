@@ -100,7 +100,7 @@ def _sum(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Va
 
 
 _sum.__name__ = "sum"
-sum = cast(SumReduction, reduction(_sum_delta, _infer_sum, pure=True)(_sum))
+sum = cast(SumReduction, reduction(_sum_delta, _infer_sum, pure=True, mean=False)(_sum))
 
 
 def _mean_delta(
@@ -111,7 +111,7 @@ def _mean_delta(
     return spread(c, g / builtins.max(kinds.count(axis, c.shape(0)), 1), axis, keepdims)
 
 
-@reduction(_mean_delta, pure=True)
+@reduction(_mean_delta, pure=True, mean=True)
 def mean(c: Value, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Value:
     """The arithmetic mean over `axis`; NaN over nothing.
 

@@ -6,7 +6,10 @@ Refuses to know: which operation asks.
 
 from __future__ import annotations
 
+from wengert.arrays.segments import RowSegments
+from wengert.graph.ragged import EXAMPLES, SHARED, Ragged
 from wengert.ops.batching.indices import batched_add_at, batched_getitem, batched_take
+from wengert.ops.batching.ragged import by_elements, by_lines, gathered, over_rows, reducing, summed
 from wengert.ops.batching.shapes import (
     REPEATED,
     SHAPED,
@@ -23,8 +26,12 @@ from wengert.ops.batching.shapes import (
 )
 
 __all__ = [
+    "EXAMPLES",
     "REPEATED",
     "SHAPED",
+    "SHARED",
+    "Ragged",
+    "RowSegments",
     "aligned",
     "all_stacked",
     "along",
@@ -32,10 +39,16 @@ __all__ = [
     "batched_getitem",
     "batched_take",
     "behind",
+    "by_elements",
+    "by_lines",
     "deepened",
+    "gathered",
     "moved",
+    "over_rows",
     "reduced",
+    "reducing",
     "repeated",
     "reshaped",
     "shaped",
+    "summed",
 ]

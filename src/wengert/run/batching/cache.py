@@ -34,7 +34,7 @@ from wengert.run.tapes import handed_over
 
 _NODE: Final = 105  # bytes of a schedule for each node, and for each launch; measured
 _LAUNCH: Final = 1300
-_ROWS = (RowSource.OPERATION, RowSource.CELL)
+_ROWS = (RowSource.OPERATION, RowSource.CELL, RowSource.RAGGED)
 
 
 # -- by structure -----------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from wengert.lazy import dense
 from wengert.run.batching.kernel import Workspace
 from wengert.run.batching.lanes import Lanes, Pass
 from wengert.run.batching.launch import ComputedRow, Each, Launch, launch_of, one_by_one, row_of
+from wengert.run.batching.ragged import JoinedExamples, family_of
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import LaunchStep, Place, Read, Schedule
@@ -50,6 +51,7 @@ class Binding:
     )  # whether it is shared, and the literals
     given: list[Any] = field(default_factory=list)  # Any: literals, and nodes whose values are known
     nodes: list[Node] | None = None  # of what runs node by node
+    signatures: list[CellSignature] = field(default_factory=list)  # of examples of unlike sizes
     line: Line | None = None  # of the report
     at: tuple[Any, int] = ("", 0)  # Any: where the user built one of its nodes, as a node has it
 
@@ -180,6 +182,11 @@ def _binding(group: Group, order: Places, graph: RegionGraph) -> Binding:
         binding.weights += enumerate(signature.template.captured, first)
     if group.form.source is RowSource.ALONE:
         binding.nodes = [graph.node(number) for number in group.members[order].tolist()]
+    if group.form.source is RowSource.RAGGED:
+        signatures: list[Any] = [group.signatures[i] for i in group.order[order].tolist()]  # Any: of cells
+        binding.signatures = signatures
+        binding.literals = {i: (False, group.each_literal(i, order)) for i in group.form.literals}
+        return binding
     for i in group.form.literals:
         if binding.nodes is None:
             binding.literals[i] = group.literals_at(i, order)
@@ -227,7 +234,9 @@ class RegionRun:
         begun = self.bound.source.clock()
         step = self.bound.schedule.steps[number]
         binding = self.bound.bindings[step.group]
-        if step.alone:
+        if binding.form.source is RowSource.RAGGED:
+            self._ragged(number, step, binding)
+        elif step.alone:
             self._row_by_row(number, step, binding)
         elif binding.form.source is RowSource.GIVEN:
             self._write(step, self.values.stacked(binding.given[step.start : step.stop]))
@@ -311,6 +320,26 @@ class RegionRun:
         value = self.row(*place)
         return value.copy() if is_array(value) else value
 
+    # -- examples of unlike sizes ---------------------------------------------------------------------
+
+    def _ragged(self, number: int, step: LaunchStep, binding: Binding) -> None:
+        members = binding.signatures[step.start : step.stop]
+        operands: dict[int, Sequence[Value]] = {
+            i: literals[step.start : step.stop] for i, (_, literals) in binding.literals.items()
+        }
+        for i, read in zip(binding.form.rows, step.reads, strict=True):
+            operands[i] = [self.row(*place) for place in places_read(read)]
+        weights = {i: self.values[weight] for i, weight in binding.weights}
+        family = family_of(members[0])
+        assert family is not None, "a group of unlike sizes is of a family"
+        joined = JoinedExamples(members, family.rows, operands, weights)
+        result = joined.forward()
+        (at,) = step.writes
+        assert self._place(step, at) is not None, "rows of their own are no table of a launch"
+        self.tables[at[0]][at[1] : at[1] + step.width] = result
+        if self.keeps:
+            self.kept[number] = joined
+
     # -- nodes by themselves ------------------------------------------------------------------------
 
     def _row_by_row(self, number: int, step: LaunchStep, binding: Binding) -> None:
@@ -356,6 +385,12 @@ def row_places(step: LaunchStep, binding: Binding, row: int) -> Iterator[tuple[i
     for i, read in zip(binding.form.rows, step.reads, strict=True):
         assert read.tables is not None and not isinstance(read.at, slice)
         yield i, (int(read.tables[row]), int(read.at[row]))
+
+
+def places_read(read: Read) -> list[Place]:
+    """The places of rows that are read one by one."""
+    assert read.tables is not None and not isinstance(read.at, slice)
+    return [*zip(read.tables.tolist(), read.at.tolist(), strict=True)]
 
 
 class Backward:
@@ -406,7 +441,9 @@ class Backward:
             return
         check()
         begun = self._bound.source.clock()
-        if step.alone:
+        if binding.form.source is RowSource.RAGGED:
+            self._ragged(number, step, binding)
+        elif step.alone:
             self._alone(number, step, binding)
         elif binding.form.source is RowSource.SUM:
             assert step.counts is not None
@@ -495,6 +532,21 @@ class Backward:
             deltas[row] += dense(delta)
         else:
             deltas[row] = total(deltas[row], delta)
+
+    def _ragged(self, number: int, step: LaunchStep, binding: Binding) -> None:
+        ((table, first),) = step.writes
+        joined: JoinedExamples = self._run.kept[number]
+        arrived = self.tables[table][first : first + step.width]
+        if self._bound.schedule.tables[table].loose:
+            arrived = joined.arrived(arrived)
+        sent = joined.backward(arrived)
+        for i, weight in binding.weights:
+            if i in sent:
+                self._sent.append((number, weight, sent[i]))
+        for i, read in reversed(list(zip(binding.form.rows, step.reads, strict=True))):
+            for place, delta in zip(places_read(read), sent.get(i, ()), strict=False):
+                self._add(place, delta)
+                self._reached.add(self._bound.schedule.write_of(place))
 
     def _alone(self, number: int, step: LaunchStep, binding: Binding) -> None:
         ((table, first),) = step.writes

@@ -53,6 +53,7 @@ class RowSource(IntEnum):
     CELL = 2
     SUM = 3  # a tree of additions, as one
     ALONE = 4  # one by one: no table can hold an operand or a result
+    RAGGED = 5  # one cell for examples of unlike sizes
 
 
 class GroupForm(NamedTuple):
@@ -179,6 +180,7 @@ class Group:
     literals: list[tuple[Literals, ...]] = field(default_factory=list)  # in pieces, by operand in each
     at: tuple[Any, int] = ("", 0)  # Any: where the user built one of them, as a node has it
     counts: Places | None = None  # of a sum: how many operands each member has, `refs` being flat
+    signatures: list[Signature] = field(default_factory=list)  # of each, where they differ, as `given`
 
     @property
     def site(self) -> str:
@@ -188,6 +190,12 @@ class Group:
     def keep(self, which: Places) -> None:
         """Drop all members but those given by place."""
         self.members, self.refs, self.order = self.members[which], taken(self.refs, which), self.order[which]
+
+    def each_literal(self, operand: int, order: Places) -> list[Any]:  # Any: as in `Literals`
+        """The literals at one operand, of members in an order."""
+        at = self.form.literals.index(operand)
+        values = [x for piece in self.literals for x in piece[at].values]
+        return [values[i] for i in self.order[order].tolist()]
 
     def literals_at(self, operand: int, order: Places) -> tuple[bool, Any]:  # Any: a literal, or a table
         """The literals at one operand, of members in an order: whether all have one, and that; else the table.
@@ -299,9 +307,14 @@ def merged_signatures(
 
     `literal` tells whether all nodes of a signature have literals at an operand, be they nodes of their own.
     """
-    families: dict[object, list[Signature]] = {}
+    alike: dict[object, list[Signature]] = {}
     for signature in signatures:
-        families.setdefault(_family(signature), []).append(signature)
+        alike.setdefault((signature.operation, signature.kind), []).append(signature)
+    families: dict[object, list[Signature]] = {}
+    for several in alike.values():
+        if len(several) > 1:
+            for signature in several:
+                families.setdefault(_family(signature), []).append(signature)
     found: dict[Signature, Signature] = {}
     for family in families.values():
         for signature in family:
@@ -314,8 +327,14 @@ def merged_signatures(
 
 
 def _family(signature: Signature) -> object:
-    captured = tuple(map(id, signature.template.captured)) if isinstance(signature, CellSignature) else ()
-    return (signature.operation, signature.attributes, signature.kind, captured, *map(_data, signature.kinds))
+    """Everything in which signatures have to be equal, found once."""
+    try:
+        return signature.alike
+    except AttributeError:
+        captured = tuple(map(id, signature.template.captured)) if isinstance(signature, CellSignature) else ()
+        own = (signature.operation, signature.attributes, signature.kind, captured)
+        signature.alike = (*own, *map(_data, signature.kinds))
+        return signature.alike
 
 
 def _data(of: Kind) -> object:

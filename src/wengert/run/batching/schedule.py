@@ -199,7 +199,9 @@ def _goes_alone(form: GroupForm, width: int) -> bool:
     """True if rows go one by one: a single one of an operation does, for its own rules copy nothing."""
     if form.source is RowSource.GIVEN:
         return width == 1 or not stackable(form.results[0])
-    return form.source is RowSource.ALONE or (form.source is RowSource.OPERATION and width == 1)
+    if form.source in (RowSource.ALONE, RowSource.RAGGED):  # rows that are read one by one, from any table
+        return True
+    return form.source is RowSource.OPERATION and width == 1
 
 
 def _outputs(launches: Iterable[_Launch], results: int) -> tuple[Places, int]:
@@ -395,7 +397,7 @@ class Liveness:
         alone = flags(graph.size)
         widths = counted(launch_of[launch_of >= 0], self.end)
         for group in graph.groups:
-            if group.form.source is RowSource.ALONE:
+            if group.form.source in (RowSource.ALONE, RowSource.RAGGED):
                 alone[group.members] = True
             elif group.form.source is RowSource.OPERATION:
                 alone[group.members] = widths[launch_of[group.members]] == 1

@@ -35,6 +35,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operand import LITERAL, found_kind
 from wengert.graph.operation import UNRESOLVED, Signature
 from wengert.graph.template import PART, CellSignature
+from wengert.run.batching.ragged import family_of, ragged_kind
 from wengert.run.batching.region import (
     BITS,
     MASK,
@@ -471,8 +472,8 @@ class _Groups:
         else:
             ranks[order] = span(0, len(order))
         groups = [_given_group(of, pieces, ranks) for of, pieces in self.given.items()]
-        for target, parts in names.values():
-            groups.append(_group(target, forms[target], parts, ranks))
+        for several_of in _in_families(names):
+            groups.append(_group_of([(target, forms[target], parts) for target, parts in several_of], ranks))
         if several:
             for group in groups:
                 new = starts_of_runs(group.members)
@@ -554,6 +555,37 @@ def _given_group(of: Kind, pieces: list[tuple[Places, list[Any]]], ranks: Places
     given = [x for _, values in pieces for x in values]
     refs = places([]).reshape(len(members), 0)
     return Group(given_form(of), None, members=members[order], refs=refs, order=order, given=given)
+
+
+_Named: TypeAlias = tuple[Signature, list[GroupPart]]
+
+
+def _in_families(names: Mapping[Name, _Named]) -> Iterator[list[_Named]]:
+    """Nodes by name; those of several names of one family, which differ in sizes, together."""
+    families: dict[object, list[_Named]] = {}
+    for name, named in names.items():
+        family = family_of(named[0]) if forms_cell(named) else None
+        families.setdefault(name if family is None else (family, name[1:]), []).append(named)
+    yield from families.values()
+
+
+def forms_cell(named: _Named) -> bool:
+    """Whether these are calls of a cell whose rows a table could hold."""
+    return named[1][0].form.source is RowSource.CELL
+
+
+def _group_of(several: Sequence[tuple[Signature, GroupForm, list[GroupPart]]], ranks: Places) -> Group:
+    """One group; of several signatures, which are of one family, as one cell for examples of unlike sizes."""
+    signature, form, first = several[0]
+    if len(several) == 1:
+        return _group(signature, form, first, ranks)
+    family = family_of(signature)
+    assert family is not None, "several names are of a family"
+    (result,) = form.results
+    form = form._replace(source=RowSource.RAGGED, results=(ragged_kind(result) if family.ragged else result,))
+    group = _group(signature, form, [part for _, _, parts in several for part in parts], ranks)
+    group.signatures = [s for s, _, parts in several for part in parts for _ in range(len(part.numbers))]
+    return group
 
 
 def _group(signature: Signature, form: GroupForm, parts: Sequence[GroupPart], ranks: Places) -> Group:

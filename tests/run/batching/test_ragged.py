@@ -1,0 +1,173 @@
+"""Cells for examples of unlike sizes, which run together: the values and derivatives are those of each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import run
+from wengert.arrays.segments import RowSegments, RowSums
+from wengert.plugins import SGD
+from wengert.run.batching.ragged import family_of
+
+SETTINGS = SGD(learning_rate=0.1)
+SIZES = (3, 5, 4, 3, 7)
+Example = tuple[Any, ...]  # Any: arrays
+Cell = Callable[..., Any]  # Any: a layer
+
+
+class Weights:
+    """Those that the cells read."""
+
+    def __init__(self) -> None:
+        chance = np.random.default_rng(0)
+        made: Iterator[Any] = (  # Any: weights of every shape
+            SETTINGS.array_weight(chance.normal(size=shape))
+            for shape in ((2, 4), (4, 4), (4,), (6, 2), (4, 3))
+        )
+        self.first, self.own, self.bias, self.table, self.last = made
+
+    def all(self) -> tuple[Any, ...]:  # Any: weights
+        return self.first, self.own, self.bias, self.table, self.last
+
+
+def examples() -> Iterator[Example]:
+    """Graphs of unlike sizes: vectors of nodes, both ends of edges, labels, one number, one marked node."""
+    chance = np.random.default_rng(1)
+    for n in SIZES:
+        edges = n + 2
+        ends = chance.integers(-n, n, size=(2, edges))
+        yield (
+            chance.normal(size=(n, 2)),
+            *ends,
+            chance.integers(3, size=n),
+            chance.normal(size=()),
+            np.array(chance.integers(n)),
+        )
+
+
+def rounds(w: Weights, x: Any, start: Any, end: Any) -> Any:  # Any: layers and integers
+    h = wg.tanh(x @ w.first + w.bias)
+    for _ in range(2):
+        h = wg.relu(h @ w.own + wg.segment_sum(wg.take(h, start), end, num_segments=x.shape[0]))
+    return h
+
+
+def losses(w: Weights, x: Any, start: Any, end: Any, labels: Any, number: Any, marked: Any) -> Any:
+    return wg.cross_entropy(rounds(w, x, start, end) @ w.last, labels) * number
+
+
+def sums_and_means(w: Weights, x: Any, start: Any, end: Any, labels: Any, number: Any, marked: Any) -> Any:
+    h = rounds(w, x, start, end)
+    return wg.sum(wg.mean(h, axis=0) * wg.sum(h, axis=0)) + wg.mean(h) + wg.sum(wg.sum(h * h, axis=1))
+
+
+def numbers_of_examples(
+    w: Weights, x: Any, start: Any, end: Any, labels: Any, number: Any, marked: Any
+) -> Any:
+    h = rounds(w, x, start, end)
+    read = wg.mean(h, axis=0) * number
+    return wg.sum(wg.log_softmax(h * number + read, axis=1)) + wg.sum(read @ w.last)
+
+
+def rows_of_a_table(w: Weights, x: Any, start: Any, end: Any, labels: Any, number: Any, marked: Any) -> Any:
+    h = wg.concat((x, wg.take(w.table, labels)), axis=1)
+    return wg.sum(wg.cross_entropy(h, labels, reduction="sum")) + wg.sum(
+        wg.where(wg.greater(h, 0.0), h, h * 0.1)
+    )
+
+
+def marked_rows(w: Weights, x: Any, start: Any, end: Any, labels: Any, number: Any, marked: Any) -> Any:
+    return wg.cross_entropy(wg.take(rounds(w, x, start, end), marked) @ w.last, np.array(1))
+
+
+def over_nodes(w: Weights, x: Any, start: Any, end: Any, labels: Any, number: Any, marked: Any) -> Any:
+    h = rounds(w, x, start, end)
+    return wg.sum(wg.softmax(h, axis=0) * h)
+
+
+JOINED = (losses, sums_and_means, numbers_of_examples, rows_of_a_table, marked_rows)
+
+
+def answered(of: Cell, executor: Any) -> tuple[Any, ...]:  # Any: an executor, arrays
+    w = Weights()
+    cell = wg.cell(lambda *given: of(w, *given))
+    losses_of_all = [cell(*example) for example in examples()]
+    total = losses_of_all[0]
+    for loss in losses_of_all[1:]:
+        total = total + loss
+    predicted = [x.predict().run(executor) for x in losses_of_all]
+    return total.predict().run(executor), *predicted, *wg.gradients(total, w.all()).run(executor)
+
+
+@pytest.mark.parametrize("of", [*JOINED, over_nodes], ids=lambda of: of.__name__)
+def test_values_and_derivatives_are_those_of_each_example(of: Cell) -> None:
+    batched = run.Batched()
+    for right, ours in zip(answered(of, run.Sequential()), answered(of, batched), strict=True):
+        np.testing.assert_allclose(ours, right, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("of", JOINED, ids=lambda of: of.__name__)
+def test_all_sizes_are_one_launch(of: Cell) -> None:
+    w, batched = Weights(), run.Batched()
+    cell = wg.cell(lambda *given: of(w, *given))
+    wg.mean(wg.stack([cell(*example) for example in examples()])).train().run(batched)
+    (line,) = [
+        line for line in str(batched.report).splitlines() if "weight (4, 4)" in line or "lambda" in line
+    ][:1]
+    assert [int(word) for word in line.split()[-7:-5]] == [1, len(SIZES)]
+
+
+def test_what_has_no_rule_goes_by_size() -> None:
+    w = Weights()
+    cell = wg.cell(lambda *given: over_nodes(w, *given))
+    assert family_of(cell(*next(examples())).signature) is None
+
+
+def test_results_with_rows_and_operands_that_were_computed() -> None:
+    def trained(executor: Any) -> list[Any]:  # Any: an executor, arrays
+        w = Weights()
+        encode = wg.cell(lambda x: wg.tanh(x @ w.first))
+        scores = wg.cell(
+            lambda h, end: wg.segment_sum(wg.take(h, end), end, num_segments=h.shape[0]) @ w.last
+        )
+        total: Any = 0.0
+        for x, _, end, labels, *_ in examples():
+            total = total + wg.cross_entropy(scores(encode(x), end % len(x)), labels)
+        return [total.predict().run(executor), *wg.gradients(total, (w.first, w.last)).run(executor)]
+
+    for right, ours in zip(trained(run.Sequential()), trained(run.Batched()), strict=True):
+        np.testing.assert_allclose(ours, right, rtol=1e-12, atol=1e-12)
+
+
+def test_an_index_outside_of_its_example_is_an_error_and_no_row_of_another_one() -> None:
+    pick = wg.cell(lambda x, at: wg.sum(wg.take(x, at)))
+    given = [(np.ones((2, 3)), np.array([0, 1, 1])), (np.ones((4, 3)), np.array([5]))]
+    with pytest.raises(IndexError):
+        wg.stack([pick(x, at) for x, at in given]).predict().run(run.Batched())
+
+
+def test_families_do_not_confuse_constants() -> None:
+    """Two functions that differ in a number, and two sizes of each."""
+    cells = [wg.cell(lambda x, c=c: wg.sum(x * c)) for c in (2.0, 3.0)]
+    found = wg.stack([cell(np.ones((n, 2))) for n in (1, 2) for cell in cells]).predict().run(run.Batched())
+    assert found.tolist() == [4.0, 6.0, 8.0, 12.0]
+
+
+def test_sums_of_rows_have_as_many_rounds_as_the_longest_has_rows() -> None:
+    chance = np.random.default_rng(2)
+    for rows, sums in ((20, 7), (200, 2), (0, 3), (5, 1)):
+        numbers, table = chance.integers(sums, size=rows), chance.normal(size=(rows, 3))
+        right = np.zeros((sums, 3))
+        np.add.at(right, numbers, table)
+        np.testing.assert_allclose(RowSums(numbers, sums).of(table), right)
+
+
+def test_moved_indices_stay_in_their_segment() -> None:
+    two = RowSegments((2, 3))
+    with pytest.raises(IndexError, match="outside of the rows of its example"):
+        two.moved(np.array([2]), np.array([0]))
