@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, final
 
 from wengert.arrays import Dv, T
 from wengert.dims import Mul
-from wengert.graph import ArrayExpression, ArrayWeight
+from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import Hidden, In, N
@@ -28,8 +28,9 @@ class TreeLSTM(Generic[In, Hidden, T, Dv]):
 
     leaf: i, o, u = x W + b; c = σ(i) tanh(u).
     node: i, f, k, o, u = h_left L + h_right R + d; c = σ(i) tanh(u) + σ(f) c_left + σ(k) c_right.
-    In both h = σ(o) tanh(c); gates lie in this order along the last axis.
-    Shapes: x (..., In), h and c (..., Hidden). Raises ShapeError.
+    In both h = σ(o) tanh(c); gates lie in this order along the last axis. With a `mask` m it stands at the candidate,
+    m tanh(u): dropout that forgets nothing of what children remember.
+    Shapes: x (..., In), h, c and m (..., Hidden). Raises ShapeError.
     >>> import numpy as np
     >>> from wengert.plugins import SGD
     >>> tree = TreeLSTM.make(SGD(learning_rate=0.1), 3, 4, seed=0)
@@ -39,7 +40,8 @@ class TreeLSTM(Generic[In, Hidden, T, Dv]):
     (4,)
 
     Source: Tai, Socher and Manning 2015, equations 9 to 14 with N = 2; leaves have no children, inner nodes no
-    input, and each kind has a bias of its own.
+    input, and each kind has a bias of its own. Dropout of the candidate: S. Semeniuta, A. Severyn, E. Barth, "Recurrent
+    Dropout without Memory Loss", 2016.
     """
 
     inputs: ArrayWeight[tuple[In, Mul[Literal[3], Hidden]], T, Dv]
@@ -98,14 +100,23 @@ class TreeLSTM(Generic[In, Hidden, T, Dv]):
             begin.constant("node_bias", (0.0, size), (1.0, 2 * size), (0.0, 2 * size)),
         )
 
-    def leaf(self, x: ArrayExpression[Any, T, Dv], /) -> State[T, Dv]:
+    def leaf(
+        self, x: ArrayExpression[Any, T, Dv], /, *, mask: ArrayExpression[Any, T, Dv] | None = None
+    ) -> State[T, Dv]:
         """The state of a leaf."""
         layer = with_last_axis("TreeLSTM.leaf", x, self.inputs.shape[0])
         i, o, u = split(matmul(layer, self.inputs) + self.bias, 3, axis=-1)
-        c = sigmoid(i) * tanh(u)
+        c = sigmoid(i) * self._candidate(u, mask)
         return sigmoid(o) * tanh(c), c
 
-    def node(self, left: Given[T, Dv], right: Given[T, Dv], /) -> State[T, Dv]:
+    def node(
+        self,
+        left: Given[T, Dv],
+        right: Given[T, Dv],
+        /,
+        *,
+        mask: ArrayExpression[Any, T, Dv] | None = None,
+    ) -> State[T, Dv]:
         """The state of a node with two children."""
         size = self.left.shape[0]
         first = with_last_axis("TreeLSTM.node", left[0], size)
@@ -114,5 +125,11 @@ class TreeLSTM(Generic[In, Hidden, T, Dv]):
         c_left, second, c_right = (with_shape("TreeLSTM.node", what, x, wanted) for what, x in others)
         z = matmul(first, self.left) + matmul(second, self.right) + self.node_bias
         i, f, k, o, u = split(z, 5, axis=-1)
-        c = sigmoid(i) * tanh(u) + sigmoid(f) * c_left + sigmoid(k) * c_right
+        c = sigmoid(i) * self._candidate(u, mask) + sigmoid(f) * c_left + sigmoid(k) * c_right
         return sigmoid(o) * tanh(c), c
+
+    def _candidate(
+        self, u: ArrayExpression[Any, T, Dv], mask: ArrayExpression[Any, T, Dv] | None
+    ) -> ArrayLayer[Any, T, Dv]:
+        made: ArrayLayer[Any, T, Dv] = tanh(u)
+        return made if mask is None else made * with_shape("TreeLSTM", "a mask", mask, shape_of(made))
