@@ -564,14 +564,10 @@ def _in_families(names: Mapping[Name, _Named]) -> Iterator[list[_Named]]:
     """Nodes by name; those of several names of one family, which differ in sizes, together."""
     families: dict[object, list[_Named]] = {}
     for name, named in names.items():
-        family = family_of(named[0]) if forms_cell(named) else None
+        is_cell = named[1][0].form.source is RowSource.CELL
+        family = family_of(named[0]) if is_cell else None
         families.setdefault(name if family is None else (family, name[1:]), []).append(named)
     yield from families.values()
-
-
-def forms_cell(named: _Named) -> bool:
-    """Whether these are calls of a cell whose rows a table could hold."""
-    return named[1][0].form.source is RowSource.CELL
 
 
 def _group_of(several: Sequence[tuple[Signature, GroupForm, list[GroupPart]]], ranks: Places) -> Group:
