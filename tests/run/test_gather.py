@@ -112,22 +112,32 @@ async def deeper(x: DoubleLayer, depth: int, wait: Callable[[], object]) -> Doub
     return x * await (x * 2.0)
 
 
+@wg.differentiable
+async def outer(x: DoubleLayer, depth: int, wait: Callable[[], object]) -> DoubleLayer:
+    """Asks some questions, and then has another function wait."""
+    for _ in range(depth):
+        x = x * 1.5
+        await x
+    return deeper(x, 0, wait) * 0.5
+
+
+@pytest.mark.parametrize("function", [deeper, outer])
 @pytest.mark.parametrize(("left", "right"), [(0, 1), (1, 0), (0, 3), (4, 1), (3, 3)])
 @pytest.mark.parametrize("index", range(3), ids=["plans", "nodes", "batches"])
-def test_functions_of_unlike_depth_meet(index: int, left: int, right: int) -> None:
+def test_functions_of_unlike_depth_meet(index: int, left: int, right: int, function: Any) -> None:
     (a, b), (c, d), executor = (
         weights(),
         weights(),
         executors()[index],
     )  # which knows nothing of these functions
     for _ in range(3):
-        expected = gather(deeper(c * 1.0, left, int), deeper(d * 1.0, right, int)).run(Sequential())
+        expected = gather(function(c * 1.0, left, int), function(d * 1.0, right, int)).run(Sequential())
         wait = barrier().wait
-        both = deeper(a * 1.0, left, wait), deeper(b * 1.0, right, wait)
+        both = function(a * 1.0, left, wait), function(b * 1.0, right, wait)
         assert gather(*both).run(executor) == expected
         wait = barrier().wait
-        loss = deeper(a * 0.25, left, wait) + deeper(b * 0.25, right, wait)
-        same = deeper(c * 0.25, left, int) + deeper(d * 0.25, right, int)
+        loss = function(a * 0.25, left, wait) + function(b * 0.25, right, wait)
+        same = function(c * 0.25, left, int) + function(d * 0.25, right, int)
         assert loss.train().run(executor) == same.train().run(Sequential())
         assert (a.data, b.data) == (c.data, d.data)
 

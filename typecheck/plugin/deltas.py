@@ -42,7 +42,7 @@ class Called:
 def case_each_attribute_is_that_of_the_model(loss: wg.DoubleLayer, model: Model) -> None:
     g = wg.gradients(loss, model).run()
     assert_type(g.head.weight, np.ndarray[tuple[Literal[3], Literal[2]], np.dtype[np.float32]])
-    assert_type(g.head.bias, np.ndarray[tuple[Literal[2]], np.dtype[np.float32]] | None)
+    assert_type(g.head.bias, np.ndarray[tuple[Literal[2]], np.dtype[np.float32]])
     assert_type(g.scale, float)
     assert_type(g.several, list[np.float32])
     assert_type(g.by_name, dict[str, float])

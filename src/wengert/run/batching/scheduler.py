@@ -106,7 +106,7 @@ class Wave:
                 stopped = [x for x in [*self._stopped] if x.asked.__class__ not in _TURNS]
             for fiber in stopped:
                 del self._stopped[fiber]
-            more = self._onward(stopped) if stopped else []
+            more = self._onward(stopped)
             if more:
                 self._fibers += more
                 self._lasting.update(more)
