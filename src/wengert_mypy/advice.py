@@ -43,11 +43,13 @@ LAZY_FUNCTIONS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def checked_lazy(ctx: FunctionContext, what: str, advice: str) -> Type:
-    """Refuse expressions, also those in a list, for a function that would need their values."""
+def checked_lazy(ctx: FunctionContext, what: str, advice: str, within: bool = True) -> Type:
+    """Refuse expressions, those `within` a list too, for a function that would need their values."""
     for x in ctx.args[0] if ctx.args else []:
         # on its own, because as an argument a list of layers is a list of `object`
-        _refuse(ctx.api, ctx.api.get_expression_type(x), ctx.context, what, advice)
+        t = ctx.api.get_expression_type(x)
+        if within or (isinstance(found := opened(t), Instance) and found.type.has_base(EXPRESSION)):
+            _refuse(ctx.api, t, ctx.context, what, advice)
     return ctx.default_return_type
 
 

@@ -275,7 +275,7 @@ class WengertPlugin(Plugin):
             return partial(split, self)
         if fullname in LAZY_FUNCTIONS:
             what, advice = LAZY_FUNCTIONS[fullname]
-            return partial(checked_lazy, what=what, advice=advice)
+            return partial(checked_lazy, what=what, advice=advice, within=fullname != "builtins.bool")
         if fullname == PLUGIN_ACTIVE:
             return canary
         if fullname == DROPOUT:

@@ -10,6 +10,7 @@ import gc
 import logging
 import pickle
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -334,7 +335,7 @@ def test_networks_and_blocks_of_layers_with_parts() -> None:
     np.testing.assert_allclose(made[0][1], made[1][1], rtol=1e-12)
 
 
-def test_cells_have_the_methods_within_and_refuse_a_forward() -> None:
+def test_cells_have_the_methods_within() -> None:
     @wg.cell
     def inner(x: Any, y: Any) -> Any:
         return (x * y).squared()
@@ -344,12 +345,37 @@ def test_cells_have_the_methods_within_and_refuse_a_forward() -> None:
     assert isinstance(made, Squaring)
     assert made.squared().predict().run() == 1296.0
 
-    @wg.cell
-    def other(x: Any, y: Any) -> Any:
-        return x * y
+
+def test_a_forward_decides_within_cells_as_it_does_without() -> None:
+    def step(x: Any, pair: tuple[Any, Any]) -> Any:
+        return x * pair[0] + 1.0, wg.exp(pair[1]) * x
+
+    def twice(f: Any, x: Any, y: Any) -> Any:
+        a, b = f(x, (y, x))
+        return sum(f(a, (b, y)))
+
+    inner = wg.cell(step)
+    cells = [partial(twice, inner), wg.cell(partial(twice, inner)), wg.cell(partial(twice, step))]
+    for executor in EXECUTORS.values():
+        found = []
+        for f in (partial(twice, step), *cells):
+            w = Halving(learning_rate=0.5).double_weight(0.25)
+            losses = [f(w, wg.lift(0.5)).train().run(executor()) for _ in range(2)]
+            found.append((losses, w.data))
+        assert found == [found[0]] * 4
+
+
+def test_what_cells_with_a_forward_inside_refuse() -> None:
+    w = Halving(learning_rate=0.5).double_weight(3.0)
+
+    @wg.differentiable
+    async def waits(x: Any) -> wg.DoubleLayer:
+        return wg.lift(await x)
 
     with pytest.raises(ArgumentError, match="cannot wait"):
-        other(Halving(learning_rate=0.5).double_weight(3.0), wg.lift(2.0))
+        wg.cell(lambda x: waits(x * 2.0))(w)
+    with pytest.raises(ArgumentError, match="a cell returns an expression"):
+        wg.cell(lambda x: (x * 2.0, "text"))(w)
 
 
 def test_asynchronous_functions_and_gathers_of_layers_with_parts() -> None:

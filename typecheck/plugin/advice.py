@@ -46,5 +46,6 @@ def case_values_are_no_layers(flag: object) -> None:  # T36
     np.asarray(w.data)
     np.array([1.0, 2.0])
     bool(flag)
+    bool([w])  # whether there are any
     any([True, False])
     all(y > 0 for y in (1, 2))

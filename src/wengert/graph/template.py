@@ -180,8 +180,13 @@ def _no_rule(*operands: object) -> object:
     raise AssertionError("a cell is run by its nodes")
 
 
-def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild, name: str) -> Template:
-    """The template of `function` for operands of these kinds; `fill` makes the call's arguments of them."""
+def traced(
+    function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild, name: str
+) -> Template | None:
+    """The template of `function` for operands of these kinds; `fill` makes the call's arguments of them.
+
+    None where layers in it have a `forward` of their own, which only a run can ask.
+    """
     frame = user_frame()
     parameters = tuple(_parameter(k, frame.f_code, frame.f_lasti) for k in kinds)
     args, kwargs = fill(parameters)
@@ -196,7 +201,7 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
         raise ArgumentError(
             f"{name} returned {shown(made)}; a cell returns an expression or a tuple of them\n  at {user_position()}"
         )
-    results = tuple(_result(x, name) for x in leaves)
+    results = tuple(result_of(x, name) for x in leaves)
     met: dict[Expression, None] = dict.fromkeys(parameters)
     nodes: list[Node] = []
     weights: list[Weight] = []
@@ -209,12 +214,15 @@ def traced(function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild
     lifted = {x: w for x, w in opened if isinstance(w, Weight)}
     nodes = sorted((x for x in nodes if x not in lifted), key=lambda x: x.serial)
     waiting = (EXTERNAL, UNRESOLVED) if all(k.known for k in kinds) else (EXTERNAL,)
+    asked = {x for x in nodes if x.signature.mode == EXTERNAL and isinstance(x.operands[0], Node)}
     for node in nodes:
-        if node.signature.mode in waiting:
+        if node.signature.mode in waiting and node not in asked:
             raise ArgumentError(
                 f"{name} is a cell, which is traced before any run, and cannot wait for {node!r}; "
                 f"give that layer to the cell as an argument"
             )
+    if asked:
+        return None
     inputs, single = (*parameters, *lifted), not is_product(made)
     return Template(inputs, tuple(lifted.values()), tuple(weights), nodes, results, rebuild, single)
 
@@ -227,7 +235,8 @@ def _parameter(of: Kind, code: Any, offset: int) -> Node:  # Any: a code object
     return new_node(cls, with_role(of, role), signature, (_NO_VALUE,), code, offset)
 
 
-def _result(x: object, name: str) -> Expression:
+def result_of(x: object, name: str) -> Expression:
+    """What a function of a cell returns, or a part of it, as an expression; ArgumentError for what is none."""
     try:
         made = lift_any(x, name)
         layer_class(made.kind)  # refuses integers

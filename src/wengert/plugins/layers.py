@@ -72,7 +72,7 @@ class LayerPart:
     A part that overrides the property `forward` decides what a layer gives in every run: `super().forward` is the tape
     of the part to the right, in the end of what the operation computes. What is computed of `self` there has the
     methods, and is not changed again. Such a layer costs what a value of a registered type does: it is a bind, which
-    plans run up to, and a cell refuses it.
+    plans run up to, and the call of a cell with one in it is what its function gives, node by node.
     PluginError at the class statement for what could be asked in a second way that would not obey, as of `WeightPart`.
 
     >>> import wengert as wg

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from itertools import count
@@ -30,7 +30,7 @@ from wengert.graph.node import Expression, next_serial
 from wengert.graph.operand import BUILT_IN, OWN, lift_any, operand, shown
 from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
 from wengert.graph.products import Rebuild, fields_of, is_product, leaves_of, parts_of
-from wengert.graph.template import PART, CellSignature, Template, traced
+from wengert.graph.template import PART, CellSignature, Template, result_of, traced
 from wengert.program.text import function_of
 from wengert.site import OURS, position, user_frame, user_position
 
@@ -76,36 +76,40 @@ class Templates:
     def __init__(self, function: Callable[..., Any], name: str) -> None:  # Any: structures of expressions
         self.function = function
         self.operation = Operation(name, None, function.__module__, listed=False)
-        self._made: dict[object, CellSignature] = {}
+        self._made: dict[object, CellSignature | None] = {}
 
     def __getstate__(self) -> dict[str, Any]:  # Any: as in `Cell`
         return {**self.__dict__, "_made": {}}  # a copy traces anew
 
-    def signature(self, kinds: tuple[Kind, ...], form: object, filled: Rebuild) -> CellSignature:
+    def signature(self, kinds: tuple[Kind, ...], form: object, filled: Rebuild) -> CellSignature | None:
         """For operands of these kinds, in a call of this form; `filled` makes its arguments of them.
 
-        Some kinds may be such that only the run tells them.
+        Some kinds may be such that only the run tells them. None where a call is no node, but what the function gives.
         """
         key = (kinds, form)
         try:
-            found = self._made.get(key)
+            if (found := self._made.get(key)) is not None or key in self._made:
+                return found
         except TypeError:
             raise ArgumentError(
                 f"{self.operation.name}: an argument of a cell is an expression, an array, a tuple of these, or "
                 f"something hashable that belongs to the cell; got {_unhashable(form)}: give numbers as "
                 f"numpy.array(x, dtype), and other things as tuples\n  at {user_position()}"
             ) from None
-        if found is None:
-            template = traced(self.function, kinds, filled, self.operation.name)
-            attributes = (("form", form),)
-            if not all(k.known for k in kinds):
-                return _Open(_Later(self, template, form, filled), kinds, template, attributes)
-            if len(self._made) >= MOST:
-                self._made.clear()
-            found = self._made[key] = _one_of_equals(
-                CellSignature(self.operation, kinds, template, attributes)
-            )
-        return found
+        template = traced(self.function, kinds, filled, self.operation.name)
+        attributes = (("form", form),)
+        if template is not None and not all(k.known for k in kinds):
+            return _Open(_Later(self, template, form, filled), kinds, template, attributes)
+        if len(self._made) >= MOST:
+            self._made.clear()
+        made = None if template is None else CellSignature(self.operation, kinds, template, attributes)
+        self._made[key] = made = None if made is None else _one_of_equals(made)
+        return made
+
+    def inlined(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:  # Any: as in `function`
+        """What the function gives, of which a call that is one node is made, too."""
+        leaves, rebuild = leaves_of(self.function(*args, **named))
+        return rebuild([result_of(x, self.operation.name) for x in leaves])
 
 
 def _unhashable(form: object) -> str:
@@ -155,6 +159,7 @@ class _Later(Operation):
     def signature(self, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:
         templates, before, form, filled = self._given
         found = templates.signature(kinds[: before.given], form, filled)
+        assert found is not None, "layers had no `forward` of their own before, either"
         now = found.template
         same = len(now.results) == len(before.results)
         if not same or [*map(id, _weights(now))] != [*map(id, _weights(before))]:
@@ -478,6 +483,8 @@ class Cell(Generic[P, R]):
             return (*first, *given), named
 
         signature = self._templates.signature(kinds, form, filled)
+        if signature is None:
+            return cast(R, self._templates.inlined((*first, *args), kwargs))
         one_of_many = is_open(signature)  # each call has its own
         make = _maker(signature) if one_of_many else self._make_of(signature)
         keeps = self._owner is not None and one_of_many  # its owner, for the run
@@ -569,6 +576,7 @@ def cell(function: Callable[P, R]) -> Callable[P, R]:
     Calls with different numbers never run as one batch; `np.float32(x)`, and an array, are operands.
     Weights that it reads without being given them are operands, too. It may return a tuple of expressions. A method
     is a cell for each object; where only the run tells the shapes of operands, a call is traced in the run again.
+    A call in which layers have a `forward` of their own, by a plugin, is not one node but what the function gives.
     Derivative: that of what it does.
     Raises ArgumentError for an `async def`, and where it returns no expression or waits for a value.
     >>> from wengert import DoubleLayer, lift

@@ -475,7 +475,8 @@ class Batched(Interpreter):
     ran before. `report` says what ran together, and what did not. Arrays on a GPU run node by node. Training keeps
     every value for the way back; a prediction only those that are still read.
     With several `threads`, launches that do not need each other, rules of users, binds and branches overlap; launches
-    from when they have been timed to be faster so, with the bits of one thread as long as BLAS has one.
+    from when they have been timed to be faster so, with the bits of one thread as long as BLAS has one. Of branches of
+    which one lasts 50 ms longer the others go on, and what it asks for later is a batch of its own.
     >>> from wengert import lift, run
     >>> batched = run.Batched()
     >>> (lift(2.0) * 3.0 + lift(4.0) * 5.0).predict().run(batched)
