@@ -236,7 +236,7 @@ def _parameter(of: Kind, code: Any, offset: int) -> Node:  # Any: a code object
 
 
 def result_of(x: object, name: str) -> Expression:
-    """What a function of a cell returns, or a part of it, as an expression; ArgumentError for what is none."""
+    """A result of a cell's function as an expression; ArgumentError for what is none."""
     try:
         made = lift_any(x, name)
         layer_class(made.kind)  # refuses integers

@@ -107,7 +107,7 @@ class Templates:
         return made
 
     def inlined(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:  # Any: as in `function`
-        """What the function gives, of which a call that is one node is made, too."""
+        """The results of the function, node by node: those of a call that is no node of its own."""
         leaves, rebuild = leaves_of(self.function(*args, **named))
         return rebuild([result_of(x, self.operation.name) for x in leaves])
 

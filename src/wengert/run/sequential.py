@@ -255,16 +255,23 @@ class Sequential(Interpreter):
         super().__init__(engine)
 
     def at_once(self, method: str, asked: object, *others: object) -> Any:  # Any: the data of an expression
-        """The answer of a prediction that has a plan and is a whole run; else an `Unanswered`: see `answered`."""
+        """The answer of a question which reads, has a plan and is a whole run; else an `Unanswered`: see `answered`."""
         plans = self.engine.plans
-        if method != "predict" or plans is None or BROUGHT or WATCHERS or not isinstance(asked, Node):
+        if method not in ("predict", "gradients") or plans is None or BROUGHT or WATCHERS:
             return UNANSWERED
-        bound = plans.find(asked, "predict")
+        x, refs = (asked.asked, asked.refs) if isinstance(asked, At) else (asked, None)
+        if not isinstance(x, Node):
+            return UNANSWERED
+        wanted = cast("Wanted", others[0]) if method == "gradients" else None
+        bound = plans.find(x, "predict") if wanted is None else plans.find(x, "gradients", wanted.targets)
         if bound is None:
             return UNANSWERED
         reader = object()
         try:
-            return bound.predict(asked, STORE.begin(reader))
+            snapshot = STORE.begin(reader)
+            if refs:
+                bound = _with(bound, x, refs, snapshot)
+            return bound.predict(x, snapshot) if wanted is None else wanted.rebuild(bound.gradients(snapshot))
         except Interrupted:  # the interpreter says where
             return Unanswered(Interpreter(replace(self.engine, plans=None)))
         finally:
