@@ -103,6 +103,10 @@ class NotAwaitableError(WengertError, TypeError):
     """Something other than a layer, a `Do` or a `gather` was awaited inside `@differentiable`."""
 
 
+class ProgramWarning(RuntimeWarning):
+    """Making the program of a structure failed: its runs go on without one, with right results, and take longer."""
+
+
 class Failures(ExceptionGroup[Exception]):
     """Several branches of one run failed; each of their exceptions is a member, none is nested."""
 

@@ -17,6 +17,7 @@ from tests.run.waiting import Gated, programs_counted
 from wengert import Do
 from wengert.graph.operand import external
 from wengert.plugins import SGD, FailOnNonFinite
+from wengert.program.build import NoProgram
 from wengert.program.derive import Lowering
 from wengert.run.commit import Interrupted
 from wengert.run.compiled import cache, plans, segment
@@ -94,7 +95,7 @@ def test_a_program_that_fails_is_made_good(part: str) -> None:
 def test_a_derivative_that_cannot_be_traced_is_left_to_the_interpreter() -> None:
     ours, theirs, executor = Gated(), Gated(), eager(worth=2)[0]
     for i in range(12):
-        fails = patch.object(Lowering, "backward", side_effect=TypeError) if i < 6 else nullcontext()
+        fails = patch.object(Lowering, "backward", side_effect=NoProgram) if i < 6 else nullcontext()
         with fails, programs_counted() as calls:
             same([ours.step(i, executor)], [theirs.step(i, plain())])
         assert not calls["backward"]

@@ -145,8 +145,12 @@ def _key(x: Argument) -> object:
     return type(x), x if x else str(x)  # 0.0 and -0.0 are equal
 
 
+class NoProgram(TypeError):
+    """There can be no program of this: what it does depends on more than its structure."""
+
+
 def _refuse(self: object, *others: object) -> NoReturn:
-    raise TypeError("a value of the run decides here: no program can be made of it")
+    raise NoProgram("a value of the run decides here: no program can be made of it")
 
 
 def _operator(function: Function) -> Callable[[Tracer, Any], Any]:
@@ -222,7 +226,7 @@ class Tracer:
     @property
     def _known(self) -> Aval:
         if self.var.aval.form == "other":
-            raise TypeError("only a run tells what this is: no program can be made of it")
+            raise NoProgram("only a run tells what this is: no program can be made of it")
         return self.var.aval
 
     @property

@@ -24,7 +24,7 @@ from wengert.graph.operation import CELL, UNRESOLVED, Signature
 from wengert.graph.template import PART, Parts, Template, template_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta
-from wengert.program.build import Builder, Tracer, bare
+from wengert.program.build import Builder, NoProgram, Tracer, bare
 from wengert.program.derive import Lowering, Op, Operations, Slot, aval_of_kind, capture, leaving
 from wengert.program.memory import aliases
 from wengert.program.program import Argument, Eqn, Program, Var, vars_in
@@ -34,11 +34,9 @@ from wengert.run.compiled.lowered import LoweredLoss, lowered_in_steps, seed_of
 from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
-from wengert.run.compiled.program import PlanProgram, simplified
+from wengert.run.compiled.program import PlanProgram, not_made, simplified
 from wengert.run.compiled.segment import Segment, SegmentBackward, SegmentRun, form_of, parts_of
 from wengert.run.evaluation import Evaluation
-
-_FAILURES = (TypeError, AttributeError, ValueError)  # of a structure that no program can be made of
 
 
 def traced_plan(
@@ -58,7 +56,15 @@ def traced_plan(
     lowering = lowered_in_steps([*nodes], weights, mode != "predict", asked, also)
     bind = partial(in_steps, [*nodes], weights, targets)
     make = program or (FusingProgram if native else PlanProgram)
-    return Plan(lowering, bind, make, stacked, at_once)
+    return Plan(lowering, bind, make, stacked, at_once, _described("an expression", nodes))
+
+
+def _described(what: str, nodes: Sequence[Node]) -> str:
+    """A structure, for the text of a warning."""
+    last = nodes[-1]
+    return (
+        f"{what} of {len(nodes)} nodes, the last of which is {last.signature.operation.name} at {last.site}"
+    )
 
 
 # -- segments ----------------------------------------------------------------------------------------------------
@@ -147,8 +153,8 @@ def traced_segment(
         resolved = _resolved(nodes, values)
         low = _LoweredSegment(nodes, leaves, [values[x] for x in leaves], resolved)
         low.lowering.forward()
-    except _FAILURES:  # the interpreter meets it, and says whose it is
-        return None
+    except Exception as failure:
+        return not_made(_described("a segment", nodes), failure)
     make = program or PlanProgram
     forms = {i: form_of(values[x]) for i, x in enumerate(leaves) if not isinstance(x, Weight)}
     signatures = {i: resolved[node] for i, node in enumerate(nodes) if node in resolved}
@@ -196,7 +202,7 @@ def _kind_of(
         return found_kind(of, values[x])
     now: Kind = kinds[x]
     if not now.known:
-        raise TypeError("only a run tells its kind")
+        raise NoProgram("only a run tells its kind")
     if of.column is Column.OTHER:
         return with_role(now, of.role)
     return kind(of.column, now.shape, now.dtype, now.device, of.role)
@@ -222,8 +228,8 @@ def traced_backward(
         left_out = {slot for slot, (at, _) in low.leaf.items() if leaves[at] in unwanted}
         found = arrived | totals
         sent = low.lowering.backward(found, unwanted=left_out, apart=apart)
-    except _FAILURES:  # as in `traced_segment`
-        return None
+    except Exception as failure:
+        return not_made(_described("the way back through a segment", nodes), failure)
     made = [(low.leaf[slot][0], low.leaving([slot], {slot: delta})) for slot, delta in sent]
     for x in joined:
         slots = [slot for slot in found if slot in low.leaf and leaves[low.leaf[slot][0]] is x]
@@ -250,11 +256,11 @@ def traced_cell(template: Template, back: bool) -> CellPrograms | None:
         if low.lowering.foreign:
             return None
         kept = low.kept() if back else []
-    except _FAILURES:  # as in `traced_segment`
-        return None
-    return CellPrograms(
-        template, PlanProgram(Program(low.inputs, low.builder.eqns, bare((*low.results, *kept))))
-    )
+        return CellPrograms(
+            template, PlanProgram(Program(low.inputs, low.builder.eqns, bare((*low.results, *kept))))
+        )
+    except Exception as failure:
+        return not_made(_described("a cell", template.nodes), failure)
 
 
 def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> CellBackward | None:
@@ -266,8 +272,8 @@ def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> Ce
         low = _LoweredCell(template)
         given, eqns, sent = low.backward(avals)
         everything = [*low.inputs, *low.results, *low.kept(), *given]
-    except _FAILURES:  # as in `traced_segment`
-        return None
+    except Exception as failure:
+        return not_made(_described("the way back through a cell", template.nodes), failure)
     p = simplified(Program(everything, eqns, tuple(sent.values())))
     used = {*vars_in(p.outputs), *(x for e in p.eqns for x in e.reads)} - {e.result for e in p.eqns}
     at = {x: i for i, x in reversed([*enumerate(everything)]) if isinstance(x, Var) and x in used}
@@ -286,7 +292,7 @@ class _LoweredCell:
         self.builder = builder = Builder()
         given = [builder.input(aval_of_kind(x.kind)) for x in template.inputs]
         if any(x.var.aval.form == "other" for x in given):
-            raise TypeError("only a run tells what an operand is")
+            raise NoProgram("only a run tells what an operand is")
         self.inputs = [x.var for x in given]
         slots = operations.slots
         known = {slots[x]: y for x, y in zip(template.inputs, given, strict=True)}
@@ -307,7 +313,7 @@ class _LoweredCell:
             lowering.add(deltas, slots[self.template.results[i]], g)
         lowering.backward(deltas)
         if lowering.foreign:
-            raise TypeError("a rule promises nothing")
+            raise NoProgram("a rule promises nothing")
         found = [deltas.get(slots[x]) for x in self.template.inputs]
         sent = {i: bare(leaving(builder, d)) for i, d in enumerate(found) if d is not None}
         return given, builder.eqns, sent
@@ -333,11 +339,15 @@ def traced_path(
         low = _LoweredPath(path)
         if not low.own or not low.back(loss):
             return None, False
-    except _FAILURES:  # the interpreter meets it, and says whose it is
-        return None, True
-    plan = Plan(low.done(), _unbound, program or PlanProgram, stacking=False)
+    except Exception as failure:
+        return not_made(_path_to(loss), failure), True
+    plan = Plan(low.done(), _unbound, program or PlanProgram, stacking=False, of=_path_to(loss))
     way = BackwardProgram(plan, low.sources, [w.settings for w in path.weights])
     return way if plan.updating and plan.ready else None, plan.early
+
+
+def _path_to(loss: Expression) -> str:
+    return f"the way back from {loss!r}"
 
 
 def _unbound(stepped: Sequence[Weight]) -> Binder:

@@ -30,7 +30,7 @@ from wengert.run.compiled.binder import Binder
 from wengert.run.compiled.cache import Item
 from wengert.run.compiled.lowered import LoweredLoss, Updating
 from wengert.run.compiled.native import FusingProgram
-from wengert.run.compiled.program import PlanProgram
+from wengert.run.compiled.program import PlanProgram, not_made
 from wengert.run.tapes import handed_over
 
 _MAKING: Final = 1 << 20  # bytes of equations and text, as long as it is being made; it is done in some runs
@@ -46,8 +46,10 @@ class Plan(Item):
         program: Callable[[Program], PlanProgram] = PlanProgram,
         stacking: bool = True,
         at_once: bool = True,
+        of: str = "a structure",
     ) -> None:
         super().__init__()
+        self._of = of
         self.updating = False  # whether it makes the steps of optimizers, too
         self.early = False  # made of a weight's first step, so of no later run
         self.also = 0  # values that a training gives with that of the root
@@ -129,8 +131,9 @@ class Plan(Item):
                 self._steps = None
                 give_back()  # what equations and text took
                 return False
-            except Exception:  # nothing is lost: the interpreter goes on, and meets whatever it is
+            except Exception as failure:  # nothing is lost: the interpreter goes on
                 self._steps, self.failed = None, True
+                not_made(self._of, failure)
                 return False
             except BaseException:  # a signal, which ends the steps in the middle: there will be no program
                 self._steps, self.failed = None, True

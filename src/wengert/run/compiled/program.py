@@ -8,11 +8,13 @@ Refuses to know: what the functions compute, where inputs come from, and what be
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Container, Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 from math import prod
 from time import perf_counter
+from traceback import walk_tb
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -20,6 +22,8 @@ from wengert.arrays import Value, quietly
 from wengert.arrays.abstract import sizes_for
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.kernels import new_buffer
+from wengert.errors import ProgramWarning, WengertError
+from wengert.program.build import NoProgram
 from wengert.program.emit import FusedCall, ProgramText
 from wengert.program.memory import Placement, placed
 from wengert.program.program import Eqn, Program, Var, vars_in
@@ -29,7 +33,29 @@ from wengert.program.text import executed, function_text, outlined
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.cache import LINE
 
+_PASSES: Final = ("wengert.program.", "wengert.run.compiled.")
 _MANY: Final = 100  # lines that are not compiled at once
+
+
+def not_made(of: str, failure: Exception) -> None:
+    """Warn that the program of a structure could not be made: the interpreter goes on.
+
+    Nothing is to be said where there can be none, and where the interpreter meets an error of the user's as well.
+    """
+    if isinstance(failure, (NoProgram, WengertError)):
+        return
+    places = [
+        frame.f_globals["__name__"] + "." + frame.f_code.co_name
+        for frame, _ in walk_tb(failure.__traceback__)
+    ]
+    own = [place for place in places if place.startswith(_PASSES)]
+    warnings.warn(
+        f"no program of {of}: {own[-1] if own else 'its making'} failed with {failure!r:.200}. Its runs go on node by "
+        "node, with the same results, and take longer. Unless a rule of yours raised that, it is a defect of Wengert: "
+        "please report it",
+        ProgramWarning,
+        stacklevel=2,
+    )
 
 
 class PlanProgram:
