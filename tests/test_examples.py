@@ -73,6 +73,18 @@ def test_guess_next_number_runs(capsys: Quiet) -> None:
 
 
 @pytest.mark.slow
+def test_networks_that_people_train_learn() -> None:
+    assert example("images").main(epochs=3) > 0.85
+    assert example("autoencoder").main(epochs=15) > 0.4
+    noise, drawn = example("diffusion").main(steps=1000)
+    assert drawn < 0.13 < 0.18 < noise
+    before, after = example("reinforcement").main(rounds=25)
+    assert after > 3 * before
+    learned, pairs = example("transformer").main(steps=80, written=0)
+    assert learned < 2.7 and 2.2 < pairs < 2.4
+
+
+@pytest.mark.slow
 def test_derivatives_by_inputs_train(capsys: Quiet) -> None:
     of_normal, of_slope, of_sine = example("by_inputs").main()
     assert of_normal < 0.15

@@ -28,6 +28,13 @@ LONG = {"gated", "digits", "diamond", "cifar100", "guess_next_number"}
 WITHOUT = {"rotation"} | {  # weights of a user's type, which the interpreter steps
     *("beams", "graphs", "pointer", "tagger"),  # plans of `wengert.fold`, which batch
 }
+SMALL = {
+    "images": (2,),
+    "autoencoder": (10,),
+    "diffusion": (300,),
+    "reinforcement": (10,),
+    "transformer": (60, 10),
+}
 FEW = ("--synthetic", "--images", "200", "--epochs", "2", "--columns", "1")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 SPEED = re.compile(r"\d+ a second")
@@ -55,7 +62,7 @@ def run_example(name: str) -> Any:  # Any: what its `main` gives
     if name == "digits":
         module.checked_types = lambda: ""  # other tests check its types
         return module.main(3, epochs=2)
-    return module.main(FEW) if name == "cifar100" else module.main()
+    return module.main(FEW) if name == "cifar100" else module.main(*SMALL.get(name, ()))
 
 
 def same_text(a: str, b: str) -> None:
