@@ -11,13 +11,15 @@ import pytest
 
 import wengert as wg
 from tests.program.drawn import Drawn, lowered
-from wengert.arrays import all_quiet, compilers, kernels
+from wengert.arrays import HOST, all_quiet, compilers, kernels
 from wengert.arrays.abstract import Aval
 from wengert.arrays.agreement import same_but_for_nan
 from wengert.arrays.compilers import CCompiler, found_compiler
 from wengert.plugins import SGD
+from wengert.program import loops
 from wengert.program.emit import FusedCall
 from wengert.program.fused import FusedGroup, fused
+from wengert.program.loops import axes_of, loop_text
 from wengert.program.program import Eqn, Program, Var, check, evaluate
 from wengert.run.compiled.native import FusedProgram, Library, agrees
 from wengert.run.compiled.program import simplified
@@ -68,13 +70,21 @@ class TestGroups:
     @pytest.mark.parametrize(
         "left",
         [
-            eqn(np.exp, var(4, 3)),
+            eqn(np.log, var(4, 3)),
+            eqn(np.exp, var(4, 3, dtype=F64), dtype=F64),
             eqn(operator.add, var(4, 3, dtype=np.dtype(np.int64)), 1, dtype=np.dtype(np.int64)),
             eqn(operator.mul, var(4, 3), float("inf")),
             eqn(operator.mul, var(4, 3), var(4, 3, dtype=F64), dtype=F64),
             eqn(np.add.reduce, var(4, 3)),
         ],
-        ids=["no formula", "integers", "an infinite constant", "two element types", "a reduction"],
+        ids=[
+            "no formula",
+            "exp of float64",
+            "integers",
+            "an infinite constant",
+            "two element types",
+            "a reduction",
+        ],
     )
     def test_left_to_numpy(self, left: Eqn) -> None:
         after = [eqn(operator.neg, left.result, dtype=left.result.dtype)]
@@ -130,18 +140,182 @@ def test_text_of_a_loop() -> None:
     b = eqn(np.greater, a.result, 0.0, dtype=BOOL)
     c = eqn(np.where, b.result, a.result, 0.1)
     _, (group,) = fused(Program([x, y], [a, b, c], [c.result]))
-    assert group.text("loop") == LOOP.replace("0x1.999999999999ap-4f", "0x1.99999a0000000p-4f")
+    assert loop_text(group, "loop") == LOOP.replace("0x1.999999999999ap-4f", "0x1.99999a0000000p-4f")
+
+
+def softmax_group(*shape: int, dtype: np.dtype[Any] = F32, top: bool = True) -> FusedGroup:
+    """A softmax along the last axis, without its greatest element where `top` is false."""
+    x, flat, lines = var(*shape, dtype=dtype), shape[:-1], (*shape[:-1], 1)
+    options = {"axis": -1, "keepdims": True, "initial": -np.inf}
+    greatest = Eqn(np.maximum.reduce, (x,), options, var(*lines, dtype=dtype))
+    a = eqn(operator.sub, x, greatest.result, dtype=dtype, shape=shape)
+    b = eqn(np.exp, a.result if top else x, dtype=dtype, shape=shape)
+    c = Eqn(np.add.reduce, (b.result,), {"axis": -1, "keepdims": False}, var(*flat, dtype=dtype))
+    d = Eqn(HOST.expand_dims, (c.result,), {"axis": -1}, var(*lines, dtype=dtype))
+    e = eqn(operator.truediv, b.result, d.result, dtype=dtype, shape=shape)
+    eqns = [greatest, a, b, c, d, e] if top else [b, c, d, e]
+    _, (group,) = fused(Program([x], eqns, [e.result]))
+    assert group.eqns == tuple(eqns)
+    return group
+
+
+LINES = """\
+void loop(char **a, const ptrdiff_t *d, const ptrdiff_t *s, void *unused) {
+  (void)unused;
+  float k0[9];
+  float k1[9];
+  float tv2[9];
+  for (ptrdiff_t l = 0; l < d[0]; l++) {
+    float *const p0 = USUAL(!(s[2] != 4)) ? (float *)(a[0] + l * s[0]) : k0;
+    if (s[2] != 4) for (int i = 0; i < 9; i++) k0[i] = *(float *)(a[0] + l * s[0] + i * s[2]);
+    float *const p1 = USUAL(!(s[3] != 4)) ? (float *)(a[1] + l * s[1]) : k1;
+    const float v0 = max_float(p0, 9);
+    EACH
+    for (int i = 0; i < 9; i++) {
+      const float r0 = p0[i];
+      const float v1 = r0 - v0;
+      const float v2 = exp32(v1);
+      tv2[i] = v2;
+    }
+    const float v3 = sum_float(tv2, 9);
+    EACH
+    for (int i = 0; i < 9; i++) {
+      const float v2 = tv2[i];
+      const float v5 = v2 / v3;
+      p1[i] = v5;
+    }
+    if (s[3] != 4) for (int i = 0; i < 9; i++) *(float *)(a[1] + l * s[1] + i * s[3]) = k1[i];
+  }
+}
+"""
+
+
+class TestLoopsOverLines:
+    def test_text(self) -> None:
+        group = softmax_group(4, 3, 9)
+        assert loop_text(group, "loop") == LINES
+        assert axes_of(group) == "(9)->(9)"
+
+    def test_axes_of_results_that_are_one_number_a_line(self) -> None:
+        x, y, lines = var(9, 9), var(9), var(9, 1)
+        a = eqn(operator.mul, x, y, shape=(9, 9))
+        b = eqn(operator.mul, a.result, lines, shape=(9, 9))
+        kept = Eqn(np.add.reduce, (b.result,), {"axis": 1, "keepdims": True}, var(9, 1))
+        flat = Eqn(np.add.reduce, (a.result,), {"axis": 1, "keepdims": False}, var(9))
+        _, (group,) = fused(Program([x, y, lines], [a, b, kept, flat], [kept.result, flat.result]))
+        assert axes_of(group) == "(9),(9),(1)->(1),()"
+
+    def test_a_sum_without_its_axis_is_no_number_of_a_line_elsewhere(self) -> None:
+        """Beside (9, 9), the shape (9,) is a line and not a column."""
+        x = var(9, 9)
+        a = eqn(operator.mul, x, x, shape=(9, 9))
+        flat = Eqn(np.add.reduce, (a.result,), {"axis": 1, "keepdims": False}, var(9))
+        b = eqn(operator.sub, a.result, flat.result, shape=(9, 9))
+        _, groups = fused(Program([x], [a, flat, b], [b.result]))
+        assert not any({flat, b} <= {*group.eqns} for group in groups)
+
+    @pytest.mark.parametrize("top", [True, False])
+    def test_a_greatest_element_that_is_read_elsewhere_is_left_to_numpy(self, top: bool) -> None:
+        """The sign of its zero depends on the order in which numpy looks at the elements."""
+        x = var(4, 9)
+        options = {"axis": -1, "keepdims": True, "initial": -np.inf}
+        greatest = Eqn(np.maximum.reduce, (x,), options, var(4, 1))
+        a = eqn(operator.sub, x, greatest.result, shape=(4, 9))
+        b = eqn(np.exp, a.result, shape=(4, 9))
+        _, groups = fused(Program([x], [greatest, a, b], [b.result, *[greatest.result] * (not top)]))
+        assert any(greatest in group.eqns for group in groups) is top
+
+    def test_long_lines_are_left_to_numpy(self) -> None:
+        x = var(4, 4097)
+        a = eqn(operator.mul, x, x, shape=(4, 4097))
+        flat = Eqn(np.add.reduce, (a.result,), {"axis": 1, "keepdims": True}, var(4, 1))
+        assert fused(Program([x], [a, flat], [flat.result]))[1] == []
+
+    @needs_compiler
+    @pytest.mark.parametrize("dtype", [F32, F64])
+    @pytest.mark.parametrize("length", [2, 7, 8, 9, 127, 128, 129, 300, 1000])
+    def test_sums_have_numpys_bits(self, length: int, dtype: np.dtype[Any], tmp_path: Path) -> None:
+        compiler = found_compiler()
+        assert compiler is not None
+        shape = (50, 2, length)
+        x = var(*shape, dtype=dtype)
+        a = eqn(operator.mul, x, x, dtype=dtype, shape=shape)
+        total = Eqn(np.add.reduce, (a.result,), {"axis": -1, "keepdims": True}, var(50, 2, 1, dtype=dtype))
+        plain = Eqn(np.add.reduce, (x,), {"axis": -1, "keepdims": True}, var(50, 2, 1, dtype=dtype))
+        both = eqn(operator.sub, total.result, plain.result, dtype=dtype, shape=(50, 2, 1))
+        _, (group,) = fused(Program([x], [a, total, plain, both], [both.result]))
+        (function,) = Library([group]).functions(compiler, tmp_path)
+        random = np.random.default_rng(length)
+        for given in (
+            random.standard_normal(shape).astype(dtype),
+            (random.standard_normal(shape) * 10.0 ** random.integers(-6, 6, shape)).astype(dtype),
+            np.full(shape, -0.0, dtype),
+            random.standard_normal((*shape, 2)).astype(dtype)[..., 1],
+        ):
+            found = function(given)
+            total_of, plain_of = (np.add.reduce(y, axis=-1, keepdims=True) for y in (given * given, given))
+            expected = total_of - plain_of
+            assert found.tobytes() == expected.tobytes()
+
+    @needs_compiler
+    @pytest.mark.parametrize("mutant", ["one column", "other halves", "a column left out", "exp"])
+    def test_a_wrong_helper_is_not_used(
+        self, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        compiler = found_compiler()
+        assert compiler is not None
+        group = softmax_group(4, 3, 216)
+        old, new = {
+            "one column": (
+                "return n <= 128 ?",
+                "{t} r = 0; for (int i = 0; i < n; i++) r += x[i]; return r; return n <= 128 ?",
+            ),
+            "other halves": ("n / 2 - n / 2 % 8", "n / 2 - n / 2 % 16"),
+            "a column left out": ("for (int j = 0; j < columns", "for (int j = 1; j < columns"),
+            "exp": ("5.082762527590693718096e-04f", "5.082762527590693718096e-03f"),
+        }[mutant]
+        (right,) = Library([group]).functions(compiler, tmp_path)
+        assert agrees(group, right)
+        texts = {name: text.replace(old, new.format(t="float")) for name, text in loops._HELPERS.items()}
+        assert texts != loops._HELPERS
+        monkeypatch.setattr(loops, "_HELPERS", texts)
+        (wrong,) = Library([group]).functions(compiler, tmp_path)
+        assert not agrees(group, wrong)
+
+
+@needs_compiler
+@pytest.mark.nightly
+def test_exp_has_numpys_bits_for_every_number(tmp_path: Path) -> None:
+    """Where numpy has the vector loop whose steps these are: a processor with fused products and sums."""
+    compiler = found_compiler()
+    assert compiler is not None
+    x = var(4)
+    a, b = eqn(np.exp, x, shape=(4,)), eqn(operator.pos, x, shape=(4,))
+    _, groups = fused(Program([x], [a, eqn(operator.mul, a.result, 1.0, shape=(4,)), b], [a.result]))
+    (group,) = groups
+    (function,) = Library([group]).functions(compiler, tmp_path)
+    if not agrees(group, function):
+        pytest.skip("this machine's numpy has another exp")
+    for start in range(0, 2**32, 2**24):
+        given = np.arange(start, start + 2**24, dtype=np.uint64).astype(np.uint32).view(np.float32)
+        with all_quiet():
+            found = function(given)
+            expected = np.exp(given)
+        assert same_but_for_nan(expected, found[0] if isinstance(found, tuple) else found)
 
 
 # -- random programs -------------------------------------------------------------------------------------------
 
 _SHAPES = ((4, 3), (4, 1), (3,), (1, 3), (5, 4, 3), (1,), (0, 3), (17, 3))
+_LENGTHS = (0, 1, 2, 7, 8, 9, 16, 33, 127, 128, 129, 1000)
+_LINES = (*((2, 3, n) for n in _LENGTHS), (0, 3, 8), (4, 3, 1, 129), (6, 128))
 
 
 def drawn_leaf(random: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> Any:
     special = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e-40, 3e38]
     made = random.standard_normal((*shape[:-1], 2 * shape[-1])) * 3
-    made[random.random(made.shape) < 0.2] = random.choice(special)
+    if random.random() < 0.7:
+        made[random.random(made.shape) < random.choice([0.01, 0.2])] = random.choice(special)
     made = made.astype(dtype)
     return made[..., ::2] if random.random() < 0.5 else np.ascontiguousarray(made[..., ::2])
 
@@ -149,6 +323,18 @@ def drawn_leaf(random: np.random.Generator, dtype: Any, shape: tuple[int, ...]) 
 ONE = (
     *(wg.negative, wg.abs, wg.relu, wg.square, wg.sqrt, wg.sign, wg.tanh, wg.erf, wg.gelu),
     lambda x: wg.clip(x, -1.0, 2.0),
+)
+REDUCING = (
+    lambda x: x - wg.mean(x, axis=-1, keepdims=True),
+    lambda x: x / wg.sqrt(wg.mean(wg.square(x), axis=-1, keepdims=True) + 0.5),
+    lambda x: x * wg.sum(x, axis=-1, keepdims=True),
+    lambda x: wg.softmax(x) * 0.5,
+    lambda x: wg.softmax(wg.clip(x, -5.0, 5.0)),
+    lambda x: wg.exp(x) - wg.logsumexp(x, axis=-1, keepdims=True),
+    lambda x: x - wg.max(x, axis=-1, keepdims=True) if x.shape[-1] else x,
+    lambda x: wg.reshape(wg.sum(x, axis=-1), (*x.shape[:-1], 1)) - x,
+    wg.exp,
+    wg.sigmoid,
 )
 TWO = (
     *(wg.add, wg.subtract, wg.multiply, wg.divide, wg.maximum, wg.minimum),
@@ -160,7 +346,9 @@ def drawn_program(seed: int) -> Drawn:
     """A graph of 3 to 30 operations over weights and literals of one element type, forward and backward."""
     random = np.random.default_rng(seed)
     dtype = np.float32 if random.random() < 0.5 else np.float64
-    base = _SHAPES[random.integers(len(_SHAPES))]
+    lines = seed % 2 == 1  # which are reduced
+    table = _LINES if lines else _SHAPES
+    base = table[random.integers(len(table))]
     shapes = [base, base, tuple(1 if random.random() < 0.3 else n for n in base), base[-1:]]
     values: list[Any] = []
     with all_quiet():
@@ -170,7 +358,9 @@ def drawn_program(seed: int) -> Drawn:
         values.append(values[0] + values[1])
         for _ in range(random.integers(3, 30)):
             x, y = (values[-1 - random.integers(min(6, len(values)))] for _ in range(2))
-            if random.random() < 0.4:
+            if lines and random.random() < 0.4:
+                values.append(REDUCING[random.integers(len(REDUCING))](x))
+            elif random.random() < 0.4:
                 values.append(ONE[random.integers(len(ONE))](x))
             elif random.random() < 0.2:
                 values.append(x * float(random.choice([0.5, -2.0, 0.1, 0.0])))
@@ -226,6 +416,7 @@ MUTANTS = {
     "where turned round": (np.where, "{0} ? {2} : {1}"),
     "a negative that loses the sign of zero": (np.negative, "0 - {0}"),
     "less or equal": (np.less, "{0} <= {1}"),
+    "a delta of zero that lets infinity through": (HOST.nonzero_safe, "({0} != 0) | 1 ? {1} : 0"),
 }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.arrays import compilers
+from wengert.arrays import compilers, kernels
 from wengert.arrays.compilers import CCompiler, CompilerError, cache_folder, found_compiler
 from wengert.plugins import Adam, LearningRate
 from wengert.run.compiled import native
@@ -77,6 +77,27 @@ def test_training_has_the_same_bits() -> None:
     assert isinstance(program_of(plans), native.FusedProgram)
     assert losses == expected
     assert np.array_equal(found, data)
+
+
+@needs_compiler
+def test_a_function_that_numpy_computes_otherwise_here_is_left_to_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Loops are made again without it; others of the program are used."""
+    monkeypatch.setattr(kernels, "_SINGLE_FORMULAS", {np.exp: "expf({0} + 1)"})
+    settings, random = Settings(learning_rate=1e-3), np.random.default_rng(0)
+    w = settings.array_weight(random.standard_normal((16, 16)).astype(np.float32))
+    plans = Plans(worth=3, native=True)
+    with caplog.at_level(logging.WARNING, "wengert.run"):
+        for i in range(200):
+            wg.sum(wg.softmax(w * 2.0) + w).train().run(Interpreter(Engine(plans)))
+            if i in (70, 140):
+                waited()
+    program = program_of(plans)
+    assert isinstance(program, native.FusedProgram)
+    assert native.COMPILING.refused == {np.exp}
+    assert "exp" in program.source or any(x is np.exp for x in program._body.run.__globals__.values())
+    assert not caplog.records
 
 
 @needs_compiler

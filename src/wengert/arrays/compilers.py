@@ -7,7 +7,7 @@ then takes care of shapes, strides and operands that share memory.
 Refuses to know: what the loops compute, when they are worth compiling, and in which thread. The only module that starts
 a process for a run.
 
-Source: numpy's C API, `PyUFunc_FromFuncAndData`.
+Source: numpy's C API, `PyUFunc_FromFuncAndDataAndSignature`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ FLAGS: Final = (
 )
 SECONDS: Final = 60.0  # a compiler that takes longer hangs
 _MAKING: Final = "making-"  # how folders begin in which a compiler works
-_MAKE_UFUNC: Final = 1  # the place of PyUFunc_FromFuncAndData in numpy's table, which never changes
+_MAKE_UFUNC: Final = (
+    31  # the place of PyUFunc_FromFuncAndDataAndSignature in numpy's table, which never changes
+)
 
 
 class CompilerError(Exception):
@@ -92,11 +94,15 @@ class CCompiler:
 
 @dataclass(frozen=True)
 class LoopSignature:
-    """A function of a library, and the types of elements that it reads and writes."""
+    """A function of a library, the types of elements that it reads and writes, and the axes that it goes along itself.
+
+    The axes are written as for `numpy.vectorize`, such as "(8),()->(8)"; None where it works element by element.
+    """
 
     name: str
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
+    axes: str | None = None
 
 
 @cache
@@ -150,8 +156,9 @@ def _ufunc(library: ctypes.CDLL, loop: LoopSignature) -> np.ufunc:
     name = ctypes.create_string_buffer(loop.name.encode())
     # numpy does not copy them: they live as long as the process, as the ufunc's code does
     _KEPT.append((library, functions, data, numbers, name))
+    axes = None if loop.axes is None else loop.axes.encode()
     made: np.ufunc = _maker()(
-        functions, data, numbers, 1, len(loop.inputs), len(loop.outputs), -1, name, name, 0
+        functions, data, numbers, 1, len(loop.inputs), len(loop.outputs), -1, name, name, 0, axes
     )
     return made
 
@@ -161,14 +168,14 @@ _KEPT: Final[list[object]] = []  # what ufuncs point to
 
 @cache
 def _maker() -> Callable[..., Any]:  # Any: C's pointers
-    """`PyUFunc_FromFuncAndData` of numpy."""
+    """`PyUFunc_FromFuncAndDataAndSignature` of numpy."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = ctypes.cast(pointer(vars(_multiarray_umath)["_UFUNC_API"], None), ctypes.POINTER(ctypes.c_void_p))
     of = ctypes.PYFUNCTYPE(
         *(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
         *(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int),
-        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int),
+        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p),
     )
     return of(table[_MAKE_UFUNC])
 

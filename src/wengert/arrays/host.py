@@ -238,7 +238,7 @@ def nonzero_safe(g: Value, r: Value, /) -> Value:
     # Where r is finite, so is the local derivative, and 0 times it is 0 already.
     if all_finite(r):
         return r
-    return np.where(np.equal(g, 0), 0.0, r)
+    return np.where(np.logical_and(np.equal(g, 0), np.logical_not(np.isfinite(r))), 0.0, r)
 
 
 def item(x: Value, dtype: Value, /) -> Value:

@@ -17,11 +17,13 @@ import numpy as np
 from wengert.arrays import host, reductions, thin
 from wengert.arrays.changes import Change
 from wengert.arrays.erf import erf_in_c
+from wengert.arrays.exponential import exp_in_c
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array as new_buffer
 from wengert.arrays.scatter import places, starts
 
 __all__ = [
+    "BY_PROCESSOR",
     "EFFECTS",
     "FORMULAS",
     "FOR_ANY_ROWS",
@@ -225,7 +227,7 @@ def _picked(flat: Flat, x: Value, at: Value, shape: Shape) -> Spelled:
 SPELLED: Final[Mapping[Function, Callable[..., Spelled]]] = {places: _places, picked: _picked}
 
 
-_ERF: Final = "erf32"
+_ERF, _EXP = "erf32", "exp32"
 _C_TYPES: Final[Mapping[str, str]] = {"float32": "float", "float64": "double", "bool": "unsigned char"}
 
 # Expressions of C that give numpy's bits by the rules of IEEE 754 alone, NaN, infinities and signs of zero included:
@@ -252,9 +254,18 @@ FORMULAS: Final[Mapping[Function, str]] = {
     np.not_equal: "{0} != {1}",
     np.where: "{0} ? {1} : {2}",
     host.astype: "({t}){0}",
+    host.broadcast_to: "{0}",
+    host.nonzero_safe: "({1} - {1} == 0) | ({0} != 0) ? {1} : 0",
 }
-_SINGLE_FORMULAS: Final[Mapping[Function, str]] = {host.erf: f"{_ERF}({{0}})"}  # for float32 alone
-HELPERS: Final[Mapping[str, str]] = {_ERF: erf_in_c(_ERF)}  # functions of C that formulas call
+_SINGLE_FORMULAS: Final[Mapping[Function, str]] = {  # for float32 alone
+    host.erf: f"{_ERF}({{0}})",
+    np.exp: f"{_EXP}({{0}})",
+}
+BY_PROCESSOR: Final[frozenset[Function]] = frozenset({np.exp})  # numpy has other loops for other processors
+HELPERS: Final[Mapping[str, str]] = {  # functions of C that formulas call
+    _ERF: erf_in_c(_ERF),
+    _EXP: exp_in_c(_EXP),
+}
 
 
 def formula_of(function: Function, dtype: Value) -> str | None:

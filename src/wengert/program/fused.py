@@ -1,27 +1,39 @@
-"""Fused groups: equations that work element by element, as one loop that reads and writes each array once.
+"""Fused groups: equations that become one loop, which reads and writes each array once.
 
-Knows: that equations of one shape and element type may become one loop where none of them waits for something outside
-that waits for another of them; that what nobody outside reads needs no memory; how such a loop is written in C. The
-text depends on the structure alone, so that equal groups have one text.
-Refuses to know: who compiles the text and whether it pays, where results lie, and functions without a formula.
+Knows: that equations of one shape and element type which work element by element may become one loop where none of
+them waits for something outside that waits for another of them; that sums along the last axis, and what is computed
+from these for each line, may be part of it; that what nobody outside reads needs no memory.
+Refuses to know: the text of loops, who compiles it and whether it pays, where results lie, and functions without a
+formula.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import operator
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from math import prod
+from math import inf, prod
 from typing import Any, Final
 
+from wengert.arrays import HOST, reductions
 from wengert.arrays.abstract import Sizes, sizes_for
-from wengert.arrays.kernels import HELPERS, c_type, formula_of, literal_of
-from wengert.program.program import Argument, Eqn, Program, Var, vars_in
+from wengert.arrays.kernels import c_type, formula_of, kernel_of, literal_of
+from wengert.program.program import Argument, Eqn, Function, Program, Var, vars_in
 
-__all__ = ["FusedGroup", "elements_of", "fused", "module_text", "operands_of", "space_of"]
+__all__ = ["REDUCTIONS", "FusedGroup", "fused", "is_view", "operands_of", "reduced_space", "seconds_of"]
 
 _MOST_OPERANDS: Final = 26  # of a loop, results included: more compete for the cache; numpy takes 64
 _FEWEST: Final = 2  # equations of a group: one alone is numpy's own loop
+_LONGEST: Final = 8192  # bytes of a line that is reduced: a loop over lines keeps some of them on its stack
+_CALL, _ELEMENT = 5e-7, 2.5e-10  # seconds that a call of numpy takes, and one element of it
+_SUBTRACT: Final = kernel_of(operator.sub).into
+
+REDUCTIONS: Final[Mapping[Function, str]] = {
+    reductions.add_reduce: "sum",
+    HOST.sum_to: "sum",
+    reductions.max_reduce: "max",
+}
 
 Space = tuple[Sizes, Any]  # shape and element type of a loop; Any: numpy's dtype
 
@@ -49,16 +61,26 @@ class FusedGroup:
             tuple(x.dtype for x in self.outputs),
         )
 
-    def text(self, name: str) -> str:
-        """The loop as a C function of that name, as numpy calls loops."""
-        return _loop(self, name)
+    @property
+    def along_lines(self) -> bool:
+        """True if some of its results are one number for a line along the last axis."""
+        return any(e.result.shape != self.space[0] for e in self.eqns)
+
+    @property
+    def saves(self) -> float:
+        """Estimate of the seconds that it saves in a run: all calls and passes over elements but the longest."""
+        seconds = [*map(seconds_of, self.eqns)]
+        return sum(seconds) - max(seconds)
 
 
-def fused(p: Program) -> tuple[list[Eqn], list[FusedGroup]]:
-    """The equations of a program in an order in which those of each group follow each other, and the groups."""
-    units = _Units(p)
+def fused(p: Program, refused: Container[Function] = ()) -> tuple[list[Eqn], list[FusedGroup]]:
+    """The equations of a program in an order in which those of each group follow each other, and the groups.
+
+    Functions that are `refused` are in none.
+    """
+    units = _Units(p, refused)
     for i, e in enumerate(p.eqns):
-        if units.spaces[i] is not None:
+        if units.spaces[units.unit[i]] is not None:
             for x in e.reads:
                 units.join(units.made_by.get(x), i)
     groups = [group for unit in units.members if (group := units.group(unit)) is not None]
@@ -77,9 +99,57 @@ def space_of(e: Eqn) -> Space | None:
     return (x.shape, dtype) if all(_is_operand(y, dtype) for y in operands_of(e)) else None
 
 
-def elements_of(space: Space) -> int:
-    """The number of elements of a loop; for one row where the number of rows is open."""
-    return prod(sizes_for(space[0], 1))
+def reduced_space(e: Eqn) -> Space | None:
+    """Shape and element type of the lines that an equation reduces to a number each; None of any other."""
+    if e.function not in REDUCTIONS or not e.pure or not e.result.compact or type(e.arguments[0]) is not Var:
+        return None
+    x, result = e.arguments[0], e.result
+    if x.aval.form != "array" or x.dtype != result.dtype or c_type(x.dtype) not in ("float", "double"):
+        return None
+    if not _are_lines(x.shape, x.dtype):
+        return None
+    if e.function is HOST.sum_to:  # a matrix goes through BLAS
+        along = x.ndim > 2 and e.arguments[1] == result.shape == _lines_of(x.shape)
+    else:
+        greatest = e.function == reductions.max_reduce
+        along = e.options.get("axis") in (-1, x.ndim - 1) and greatest == ("initial" in e.options)
+    return (x.shape, x.dtype) if along else None
+
+
+def is_view(e: Eqn) -> bool:
+    """True if the result is the operand with another axis of size 1 at the end."""
+    if e.function not in (HOST.expand_dims, HOST.reshape) or type(e.arguments[0]) is not Var:
+        return False
+    return bool(e.result.shape == (*e.arguments[0].shape, 1))
+
+
+def _lines_of(shape: Sizes) -> Sizes:
+    """The shape of one number for each line along the last axis."""
+    return (*shape[:-1], 1)
+
+
+def _are_lines(shape: Sizes, dtype: Any) -> bool:  # Any: numpy's dtype
+    """True if there may be a loop over the lines of an array."""
+    sized = len(shape) > 1 and all(type(n) is int for n in shape)
+    return sized and 1 < shape[-1] <= _LONGEST // dtype.itemsize
+
+
+def _joint(a: Space | None, b: Space | None) -> Space | None:
+    """The space of two loops as one; None where they cannot be. One may have a number for each line of the other."""
+    if a is None or b is None or a[1] != b[1]:
+        return None
+    if a[0] == b[0]:
+        return a
+    for longer, shorter in ((a, b), (b, a)):
+        if shorter[0] == _lines_of(longer[0]) and _are_lines(*longer):
+            return longer
+    return None
+
+
+def seconds_of(e: Eqn) -> float:
+    """Estimate of the seconds that an equation takes which could be part of a loop; 0 of any other."""
+    space = reduced_space(e) or space_of(e)
+    return 0.0 if space is None else _CALL + _ELEMENT * prod(sizes_for(space[0], 1))
 
 
 def operands_of(e: Eqn) -> tuple[Argument, ...]:
@@ -100,10 +170,18 @@ def _is_operand(x: Argument, dtype: Any) -> bool:  # Any: numpy's dtype
 class _Units:
     """Groups in the making: each equation belongs to one unit, of itself alone at first."""
 
-    def __init__(self, p: Program) -> None:
+    def __init__(self, p: Program, refused: Container[Function]) -> None:
         self.eqns = p.eqns
         self.made_by = {e.result: i for i, e in enumerate(p.eqns)}
-        self.spaces = [space_of(e) for e in p.eqns]
+        self.readers: dict[Var, list[int]] = {}
+        for i, e in enumerate(p.eqns):
+            for x in e.reads:
+                self.readers.setdefault(x, []).append(i)
+        self.leaving = {*vars_in(tuple(p.outputs)), *(x for e in p.effects for x in e.reads)}
+        self.reduced: set[Var] = set()  # sums without the axis of the line
+        self.spaces: list[Space | None] = []  # of the unit of each equation, at the place of its first
+        for e in p.eqns:
+            self.spaces.append(None if e.function in refused else self._space(e))
         self.unit = [*range(len(p.eqns))]
         self.members: dict[int, list[int]] = {i: [i] for i in self.unit}
         self.before = [{self.made_by[x] for x in e.reads if x in self.made_by} for e in p.eqns]
@@ -112,27 +190,55 @@ class _Units:
             if e.opaque:
                 self.before[i] |= {last} if last is not None else set()
                 last = i
-        self.readers: dict[Var, list[int]] = {}
-        for i, e in enumerate(p.eqns):
-            for x in e.reads:
-                self.readers.setdefault(x, []).append(i)
-        self.leaving = {*vars_in(tuple(p.outputs)), *(x for e in p.effects for x in e.reads)}
+
+    def _space(self, e: Eqn) -> Space | None:
+        """The space of the loop that an equation could be part of."""
+        space = reduced_space(e)
+        if space is not None:
+            if e.function == reductions.max_reduce and not self._any_zero_does(e):
+                return None
+            if e.result.ndim < len(space[0]):
+                self.reduced.add(e.result)
+            return space
+        if is_view(e) and e.arguments[0] in self.reduced:
+            return self.spaces[self.made_by[e.arguments[0]]]
+        return space_of(e)
+
+    def _any_zero_does(self, greatest: Eqn) -> bool:
+        """True if the sign of zero of the greatest element, which depends on the order, is lost: in exp(x - top)."""
+        readers = [self.eqns[i] for i in self.readers.get(greatest.result, ())]
+        if greatest.result in self.leaving or greatest.options.get("initial") != -inf:
+            return False
+        after = [self.eqns[j] for e in readers for j in self.readers.get(e.result, ())]
+        differences = all(kernel_of(e.function).into is _SUBTRACT for e in readers)
+        lost = all(e.function is HOST.exp for e in after) and not any(
+            e.result in self.leaving for e in readers
+        )
+        return differences and lost and greatest.options.get("keepdims") is True
+
+    def _fits(self, joined: Sequence[int]) -> bool:
+        """True if what is reduced without its axis is read within as one number for a line."""
+        own = self.reduced.intersection(self.eqns[i].result for i in joined)
+        return all(is_view(self.eqns[i]) for i in joined if not own.isdisjoint(self.eqns[i].reads))
 
     def join(self, producer: int | None, reader: int) -> None:
         """Make one unit of those of two equations, if it is one loop and waits for nothing that waits for it."""
-        if producer is None or self.spaces[producer] != self.spaces[reader]:
+        if producer is None:
             return
         a, b = self.unit[producer], self.unit[reader]
-        if a == b or self._leads_round(a, b):
+        space = _joint(self.spaces[a], self.spaces[b])
+        if a == b or space is None or self._leads_round(a, b):
             return
         joined = sorted([*self.members[a], *self.members[b]])
+        if not self._fits(joined):
+            return
         outputs = len(self._outputs(joined))
         if len(self._inputs(joined)) + outputs > _MOST_OPERANDS:
             return
         if self._part(a) != self._part(b) and outputs > len(self._outputs(self.members[a])):
             return  # more would be kept from the way there for the way back
         del self.members[b]
-        self.members[a] = joined
+        self.members[a], self.spaces[a] = joined, space
         for i in joined:
             self.unit[i] = a
 
@@ -180,10 +286,9 @@ class _Units:
     def group(self, unit: int) -> FusedGroup | None:
         """The group that a unit is; None of one that is left alone."""
         members = self.members[unit]
-        space = self.spaces[members[0]]
-        if len(members) < _FEWEST or space is None:
+        eqns, space = tuple(self.eqns[i] for i in members), self.spaces[unit]
+        if sum(not is_view(e) for e in eqns) < _FEWEST or space is None:
             return None
-        eqns = tuple(self.eqns[i] for i in members)
         return FusedGroup(eqns, tuple(self._inputs(members)), tuple(self._outputs(members)), space)
 
     def ordered(self) -> list[Eqn]:
@@ -205,69 +310,3 @@ class _Units:
                 if not count[x]:
                     heappush(ready, (self.members[x][-1], x))
         return made
-
-
-# -- text ----------------------------------------------------------------------------------------------
-
-_HEAD: Final = """\
-#include <math.h>
-#include <stddef.h>
-#if defined(__clang__)
-#define EACH _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define EACH _Pragma("GCC ivdep")
-#endif
-#define USUAL(x) __builtin_expect(x, 1)
-"""
-
-
-def module_text(texts: Iterable[str]) -> str:
-    """The text of a library with these loops, and the functions that they call."""
-    loops = "\n".join(texts)
-    return "\n".join([_HEAD, *(text for name, text in HELPERS.items() if f"{name}(" in loops), loops])
-
-
-def _loop(group: FusedGroup, name: str) -> str:
-    """A loop twice: for arrays whose elements lie side by side, which a compiler makes vectors of, and for any."""
-    read, written = group.dtypes()
-    types = [c_type(d) or "" for d in (*read, *written)]
-    sizes = [d.itemsize for d in (*read, *written)]
-    alone = [_is_one(x, group.space[0]) for x in group.inputs] + [False] * len(written)
-    steps = [0 if one else n for n, one in zip(sizes, alone, strict=True)]
-    close = f"({' | '.join(f'(s[{i}] ^ {n})' for i, n in enumerate(steps))}) == 0"
-    lines = [f"void {name}(char **a, const ptrdiff_t *d, const ptrdiff_t *s, void *unused) {{"]
-    lines += ["  (void)unused;", f"  if (USUAL({close})) {{"]
-    lines += [f"    {t} *const p{i} = ({t} *)a[{i}];" for i, t in enumerate(types)]
-    lines += [f"    const {types[i]} x{i} = *p{i};" for i, one in enumerate(alone) if one]
-    lines += ["    EACH", "    for (ptrdiff_t i = 0; i < d[0]; i++) {"]
-    lines += [
-        f"  {line}" for line in _body(group, [f"x{i}" if one else f"p{i}[i]" for i, one in enumerate(alone)])
-    ]
-    lines += ["    }", "    return;", "  }", "  for (ptrdiff_t i = 0; i < d[0]; i++) {"]
-    lines += _body(group, [f"*({t} *)(a[{i}] + i * s[{i}])" for i, t in enumerate(types)])
-    return "\n".join([*lines, "  }", "}", ""])
-
-
-def _is_one(x: Var, shape: Sizes) -> bool:
-    """True if an operand is one number for all elements of the last axis."""
-    return x.aval.form != "array" or (x.shape[-1] == 1 and shape[-1] != 1)
-
-
-def _body(group: FusedGroup, places: Sequence[str]) -> Iterator[str]:
-    """The work of a loop on one element of each operand."""
-    names: dict[Var, str] = {}
-    read, _ = group.dtypes()
-    dtype = group.space[1]
-    for i, (x, given) in enumerate(zip(group.inputs, read, strict=True)):
-        names[x] = f"r{i}"
-        yield f"    const {c_type(given)} r{i} = {places[i]};"
-    for i, e in enumerate(group.eqns):
-        operands = [names[x] if isinstance(x, Var) else literal_of(x, dtype) for x in operands_of(e)]
-        of = c_type(e.result.dtype) or ""
-        formula = (formula_of(e.function, e.result.dtype) or "").format(
-            *operands, t=of, f="f" * (c_type(dtype) == "float")
-        )
-        names[e.result] = f"v{i}"
-        yield f"    const {of} v{i} = {formula};"
-    for i, x in enumerate(group.outputs, len(group.inputs)):
-        yield f"    {places[i]} = {names[x]};"

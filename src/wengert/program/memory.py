@@ -7,13 +7,14 @@ Refuses to know: how many rows there are, who owns a buffer, and text.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from wengert.arrays import HOST
 from wengert.arrays.abstract import Sizes
 from wengert.arrays.kernels import VIEWS, kernel_of
+from wengert.program.fused import FusedGroup
 from wengert.program.program import Argument, Eqn, Var, vars_in
 from wengert.program.simplify import Pieces
 
@@ -61,15 +62,15 @@ def placed(
     kept: Mapping[Var, object],
     leaving: Iterable[Var] = (),
     lanes: Mapping[Eqn, int] | None = None,
-    inner: Container[Var] = (),
+    groups: Sequence[FusedGroup] = (),
 ) -> Placement:
     """Find a place for each result: `outputs` in what is given where that can be, `kept` in buffers with their keys.
 
     Nothing is written over what is `wanted` or kept. What is `leaving` for good has no place, and neither has what a
     function is given that may keep it. Equations on several `lanes` run at once: each has buffers of its own.
-    What is `inner` to a fused group is never in memory.
+    The equations of a fused group are one call: what is inner to it is never in memory.
     """
-    return _Placing(eqns, outputs, wanted, kept, leaving, lanes, inner).placement
+    return _Placing(eqns, outputs, wanted, kept, leaving, lanes, groups).placement
 
 
 def can_be_placed(e: Eqn) -> bool:
@@ -88,12 +89,16 @@ class _Placing:
         kept: Mapping[Var, object],
         leaving: Iterable[Var],
         lanes: Mapping[Eqn, int] | None,
-        inner: Container[Var],
+        groups: Sequence[FusedGroup],
     ) -> None:
-        self.eqns, self.inner = eqns, inner
+        self.eqns = eqns
+        self.group_of = {e: group for group in groups for e in group.eqns}
+        self.inner = {x for group in groups for x in group.inner}
         self.lanes = dict.fromkeys(eqns, 0) if lanes is None else lanes
         self.placement = Placement()
         self.roots = aliases(eqns)
+        own = {x for group in groups for x in group.outputs if x.compact}
+        self.roots |= {x: frozenset((x,)) for x in own}
         self.kept: dict[Var, object] = {}
         for x, key in kept.items():
             roots = self.roots.get(x, (x,))
@@ -102,9 +107,8 @@ class _Placing:
         foreign = [x for e in eqns if e.opaque for x in e.reads]
         self.lasting = self._roots_of((*wanted, *kept, *foreign))
         leaves = self._roots_of((*leaving, *foreign)) - self.kept.keys()
-        self.able = {
-            e.result for e in eqns if can_be_placed(e) and e.result not in leaves and e.result not in inner
-        }
+        able = own | {e.result for e in eqns if can_be_placed(e)}
+        self.able = able - leaves - self.inner
         for i, x in enumerate(outputs):
             if isinstance(x, Var) and x in self.able and x not in self.placement.outputs:
                 self.placement.outputs[x] = i
@@ -134,9 +138,18 @@ class _Placing:
         """Give buffers to results, and take them back after the last use of whatever shares their memory."""
         free: dict[int, Free] = {lane: {} for lane in self.lanes.values()}
         last = self._last_uses(self.roots)
+        waiting: list[Var] = []
         for e in self.eqns:
             mine = free[self.lanes[e]]
             dying = [x for x in last.get(e, ()) if x in self.placement.place]
+            group = self.group_of.get(e)
+            if group is not None and group.along_lines:  # it reads a line again after it has begun to write
+                self._settle(e, mine)
+                waiting += dying
+                if e is group.eqns[-1]:
+                    self._release(waiting, mine)
+                    waiting = []
+                continue
             elementwise = not isinstance(e.function, Pieces) and kernel_of(e.function).elementwise
             if elementwise:  # before the result's buffer is chosen: it may be an operand's
                 self._release(dying, mine)
@@ -199,6 +212,8 @@ class _Placing:
         """Find constants, views of buffers, and views of these."""
         known = set(self.placement.place)
         for e in self.eqns:
+            if e in self.group_of:
+                continue
             if e.constant and e.pure:
                 self.placement.early.append(e)
             elif len(e.reads) == 1 and e.arguments[0] is e.reads[0] in known and _is_view(e):

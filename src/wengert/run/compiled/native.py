@@ -8,18 +8,22 @@ Refuses to know: the text of loops, flags and folders, and what a program is for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from logging import getLogger
+from math import prod
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import perf_counter
 from typing import Final
 
-from wengert.arrays import all_quiet
+import numpy as np
+
+from wengert.arrays import Shape, Value, all_quiet
+from wengert.arrays.abstract import Sizes, sizes_for
 from wengert.arrays.agreement import drawn_specials, same_but_for_nan
 from wengert.arrays.compilers import (
     CCompiler,
@@ -30,23 +34,24 @@ from wengert.arrays.compilers import (
     is_own,
     loaded,
 )
-from wengert.arrays.kernels import new_buffer
+from wengert.arrays.kernels import BY_PROCESSOR, new_buffer
 from wengert.program.emit import FusedCall
-from wengert.program.fused import FusedGroup, elements_of, fused, module_text, space_of
-from wengert.program.program import Eqn, Function, Program, Values, assign
+from wengert.program.fused import FusedGroup, fused, seconds_of
+from wengert.program.loops import axes_of, loop_text, module_text
+from wengert.program.program import Eqn, Function, Program, Values, Var, assign
 from wengert.run.compiled.program import PlanProgram, buffers_of, lines_of, simplified, text_of
 
 __all__ = ["FusedProgram", "FusingProgram", "Library", "Workshop", "agrees"]
 
 _LOG: Final = getLogger("wengert.run")
 _RUNS: Final = 64  # until a program is looked at
-_CALL, _ELEMENT = 5e-7, 2.5e-10  # seconds that a call of numpy takes, and one element of it
 COMPILING_SECONDS = 1.0  # seconds that a library takes; the runs have to save so much first
 _LIMIT: Final = 60.0  # seconds of compiling in one process
 LEAST = 2e-5  # seconds in a run: what could save less stays as it is
 _EQUATION: Final = 1000  # bytes
 _NEVER: Final = 1 << 62  # runs
-_TRIED: Final = 515  # elements with which a loop is tried: many vectors, and a rest
+_TRIED: Final = 2051  # elements with which a loop is tried: many vectors, and a rest
+_LINES: Final = 38  # lines with which a loop over lines is tried
 
 
 class FusingProgram(PlanProgram):
@@ -90,7 +95,7 @@ class Candidate:
     """A program that may get compiled groups, and what is known of it so far; the thread beside works on it."""
 
     def __init__(self, p: Program) -> None:
-        self.over = sum(map(_could_save, p.eqns)) < LEAST  # there will be none
+        self.over = sum(map(seconds_of, p.eqns)) < LEAST  # there will be none
         self._p: Program | None = None if self.over else p
         self._eqns: list[Eqn] = []  # in an order in which those of a group follow each other
         self._found: Library | None = None  # its groups, once somebody has looked for them
@@ -128,19 +133,24 @@ class Candidate:
             return False
         if self._found is None:
             self._p = p = simplified(p)
-            self._eqns, groups = fused(p)
+            self._eqns, groups = fused(p, COMPILING.refused)
             self._found = Library(groups)
         library, folder = self._found, cache_folder()
-        pays = runs * sum(map(saves, library.groups)) >= COMPILING_SECONDS
+        pays = runs * sum(group.saves for group in library.groups) >= COMPILING_SECONDS
         if not library.groups or not (pays or library.known(compiler, folder)):
             return bool(library.groups)
         with COMPILING.counted():
             functions = library.functions(compiler, folder)
         tried = zip(library.groups, functions, strict=True)
         calls = [FusedCall(group, f) for group, f in tried if agrees(group, f)]
-        left = len(library.groups) - len(calls)
+        left = {*library.groups}.difference(call.group for call in calls)
+        if COMPILING.refuse(e.function for group in left for e in group.eqns):
+            self._found = None  # other groups, without these functions
+            return self._stepped(runs)
         if left:
-            _LOG.warning("%d of %d loops have other bits than numpy's and are not used", left, len(functions))
+            _LOG.warning(
+                "%d of %d loops have other bits than numpy's and are not used", len(left), len(functions)
+            )
         if calls:
             self.made = FusedProgram(replace(p, eqns=self._eqns), calls)
         return bool(calls)
@@ -150,20 +160,8 @@ class FusedProgram(PlanProgram):
     """A program that calls a function for each fused group."""
 
     def __init__(self, p: Program, calls: Sequence[FusedCall]) -> None:
-        inner = {x for call in calls for x in call.group.inner}
-        text = text_of(p, buffers_of(p, inner=inner), calls)
+        text = text_of(p, buffers_of(p, groups=[call.group for call in calls]), calls)
         self._compile(text, lines_of(text, p))
-
-
-def _could_save(e: Eqn) -> float:
-    """The seconds that an equation takes beside others of its loop, at most."""
-    space = space_of(e)
-    return 0.0 if space is None else _CALL + _ELEMENT * elements_of(space)
-
-
-def saves(group: FusedGroup) -> float:
-    """Estimate of the seconds that a group saves in a run: calls and passes over its elements, all but one of each."""
-    return (len(group.eqns) - 1) * (_CALL + _ELEMENT * elements_of(group.space))
 
 
 class Library:
@@ -176,11 +174,11 @@ class Library:
         known: dict[str, str] = {}  # the name of each loop, by its text without a name
         texts = []
         for group in groups:
-            text = group.text("loop")
+            text = loop_text(group, "loop")
             name = known.setdefault(text, f"loop{len(known)}")
             if len(known) > len(self._loops):
-                self._loops.append(LoopSignature(name, *group.dtypes()))
-                texts.append(group.text(name))
+                self._loops.append(LoopSignature(name, *group.dtypes(), axes_of(group)))
+                texts.append(loop_text(group, name))
             self._names.append(name)
         self.text = module_text(texts)
 
@@ -198,17 +196,55 @@ class Library:
 def agrees(group: FusedGroup, function: Function) -> bool:
     """Tell whether a loop gives numpy's bits on this machine, for special values and for random ones."""
     read, written = group.dtypes()
+    shapes = _Tried(group)
     given, values = [], Values()
     for seed, (x, dtype) in enumerate(zip(group.inputs, read, strict=True)):
-        one = x.aval.form != "array"
-        drawn = drawn_specials(seed, 1 if one else _TRIED, dtype)
+        drawn = _drawn(seed, shapes.of(x), dtype)
         given.append(drawn)
-        values[x] = drawn[0].item() if x.aval.form == "number" else drawn
-    found = [new_buffer((_TRIED,), dtype) for dtype in written]
+        values[x] = drawn.item() if x.aval.form == "number" else drawn
+    found = [new_buffer(shapes.of(x), dtype) for x, dtype in zip(group.outputs, written, strict=True)]
     with all_quiet():
         function(*given, *found)
-        assign(group.eqns, values, group.outputs)
+        assign([*map(shapes.equation, group.eqns)], values, group.outputs)
     return all(same_but_for_nan(values[x], y) for x, y in zip(group.outputs, found, strict=True))
+
+
+class _Tried:
+    """Shapes with which a loop is tried in place of its own: some elements, or some lines of the same length."""
+
+    def __init__(self, group: FusedGroup) -> None:
+        shape = group.space[0]
+        self._along, self._axes = group.along_lines, len(shape)
+        reduced = (e.result for e in group.eqns)
+        self._flat = {x for x in reduced if x.ndim < self._axes}  # without the axis of the line
+        self._whole: Shape = (_TRIED,)
+        if self._along:  # matrices and arrays of more axes are reduced in different ways
+            outer = (*[1] * (self._axes - 3), 2, _LINES) if self._axes > 2 else (_LINES,)
+            self._whole = (*outer, *sizes_for(shape[-1:], 1))
+        self._lines = (*self._whole[:-1], 1) if self._along else self._whole
+        self._instead: dict[Sizes, Shape] = {(*shape[:-1], 1): self._lines, shape: self._whole}
+
+    def of(self, x: Var) -> Shape:
+        """The shape of an operand or a result."""
+        if x.aval.form != "array":
+            return (1,)
+        if x in self._flat:
+            return self._whole[:-1]
+        return self._lines if x.shape[-1] == 1 else self._whole
+
+    def equation(self, e: Eqn) -> Eqn:
+        """The equation between these shapes."""
+        given = (self._instead.get(x, x) if isinstance(x, tuple) else x for x in e.arguments)
+        return replace(e, arguments=tuple(given))
+
+
+def _drawn(seed: int, shape: Shape, dtype: Value) -> Value:
+    """Elements to try a loop with; of lines half without special ones, as one NaN takes the whole of a sum."""
+    drawn = drawn_specials(seed, prod(shape), dtype).reshape(shape)
+    if len(shape) > 1 and dtype != np.bool_:
+        usual = shape[-2] // 2
+        drawn[..., usual:, :] = np.random.default_rng(seed).standard_normal(shape)[..., usual:, :]
+    return drawn
 
 
 class Workshop:
@@ -217,6 +253,7 @@ class Workshop:
     def __init__(self) -> None:
         self.seconds = 0.0  # spent on compiling
         self.failed = False  # the compiler or its folder: nothing more is tried
+        self.refused: frozenset[Function] = frozenset()  # numpy has other bits for them on this machine
         self._todo: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._thread: Thread | None = None
         self._lock = Lock()
@@ -245,6 +282,12 @@ class Workshop:
         if not self.failed:
             self.failed = True
             _LOG.warning("programs stay in Python: %s", error)
+
+    def refuse(self, functions: Iterable[Function]) -> bool:
+        """Leave to numpy those of some functions that differ from machine to machine; False if there are none."""
+        found = BY_PROCESSOR.intersection(functions) - self.refused
+        self.refused |= found
+        return bool(found)
 
     def _work(self) -> None:
         while True:

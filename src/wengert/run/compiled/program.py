@@ -9,7 +9,7 @@ Refuses to know: what the functions compute, where inputs come from, and what be
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Container, Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 from math import prod
@@ -25,8 +25,9 @@ from wengert.arrays.kernels import new_buffer
 from wengert.errors import ProgramWarning, WengertError
 from wengert.program.build import NoProgram
 from wengert.program.emit import FusedCall, ProgramText
+from wengert.program.fused import FusedGroup
 from wengert.program.memory import Placement, placed
-from wengert.program.program import Eqn, Program, Var, vars_in
+from wengert.program.program import Eqn, Program, vars_in
 from wengert.program.siblings import known_by
 from wengert.program.simplify import assembled, needed, spelled
 from wengert.program.text import executed, function_text, outlined
@@ -195,9 +196,11 @@ def simplified(p: Program) -> Program:
     return replace(p, eqns=spelled(assembled(needed(p.eqns, read, impure=True), read, exact=True)))
 
 
-def buffers_of(p: Program, lanes: Mapping[Eqn, int] | None = None, inner: Container[Var] = ()) -> Placement:
-    """Places of results; somebody may keep an output, and what is `inner` to a fused group has none."""
-    return placed([*p.eqns, *p.effects], (), (), {}, [*vars_in(tuple(p.outputs))], lanes, inner)
+def buffers_of(
+    p: Program, lanes: Mapping[Eqn, int] | None = None, groups: Sequence[FusedGroup] = ()
+) -> Placement:
+    """Places of results; somebody may keep an output, and what is inner to a fused group has none."""
+    return placed([*p.eqns, *p.effects], (), (), {}, [*vars_in(tuple(p.outputs))], lanes, groups)
 
 
 def text_of(p: Program, placement: Placement, calls: Sequence[FusedCall] = ()) -> ProgramText:
