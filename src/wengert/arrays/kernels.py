@@ -17,7 +17,6 @@ import numpy as np
 from wengert.arrays import host, reductions, thin
 from wengert.arrays.changes import Change
 from wengert.arrays.erf import erf_in_c
-from wengert.arrays.exponential import exp_in_c
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array as new_buffer
 from wengert.arrays.scatter import places, starts
@@ -227,6 +226,48 @@ def _picked(flat: Flat, x: Value, at: Value, shape: Shape) -> Spelled:
 SPELLED: Final[Mapping[Function, Callable[..., Spelled]]] = {places: _places, picked: _picked}
 
 
+_EXP_P: Final = (
+    *("5.082762527590693718096e-04f", "6.757896990527504603057e-03f", "5.114512081637298353406e-02f"),
+    *("2.473615434895520810817e-01f", "7.257664613233124478488e-01f", "1.0f"),
+)
+_EXP_Q: Final = ("2.159509375685829852307e-02f", "-2.742335390411667452936e-01f", "1.0f")
+_MINUS_LN2: Final = ("-6.93145752e-1f", "-1.42860677e-6f")  # a sum of two
+_EXP_MOST, _EXP_LEAST = "88.72283935546875f", "-103.97208404541015625f"  # beyond, the result is infinity or 0
+
+
+def _exp_in_c(name: str) -> str:
+    """The text of exp of float32, with the bits of numpy's vector loop for x86-64.
+
+    With k = round(x / ln 2) and r = x - k ln 2, in two products with parts of ln 2, exp(x) = 2^k p(r)/q(r), where p and
+    q are minimax polynomials on |r| ≤ ln 2 / 2.
+
+    Source: W. Cody and W. Waite, "Software Manual for the Elementary Functions", 1980; coefficients as in numpy,
+    `simd_exp_FLOAT` of `loops_exponent_log.dispatch.c.src` (BSD-3-Clause).
+    """
+    return "\n".join(
+        [
+            f"static inline float {name}(float x) {{",
+            "  const float k = (x * 0x1.715476p+0f + 0x1.8p+23f) - 0x1.8p+23f;",  # rounds to an integer
+            f"  const float r = fmaf(k, {_MINUS_LN2[1]}, fmaf(k, {_MINUS_LN2[0]}, x));",
+            f"  const float y = ({_horner(_EXP_P)}) / ({_horner(_EXP_Q)});",
+            "  const int a = (int)k / 2, b = (int)k - a;",  # 2^k alone may be too great, or too small
+            "  const union { unsigned bits; float of; } p = {(unsigned)(a + 127) << 23},",
+            "    q = {(unsigned)(b + 127) << 23};",
+            f"  const float z = x > {_EXP_MOST} ? INFINITY : x < {_EXP_LEAST} ? 0.0f : y * p.of * q.of;",
+            "  return x != x ? x : z;",
+            "}",
+            "",
+        ]
+    )
+
+
+def _horner(coefficients: tuple[str, ...]) -> str:
+    text = coefficients[0]
+    for coefficient in coefficients[1:]:
+        text = f"fmaf(r, {text}, {coefficient})"
+    return text
+
+
 _ERF, _EXP = "erf32", "exp32"
 _C_TYPES: Final[Mapping[str, str]] = {"float32": "float", "float64": "double", "bool": "unsigned char"}
 
@@ -264,7 +305,7 @@ _SINGLE_FORMULAS: Final[Mapping[Function, str]] = {  # for float32 alone
 BY_PROCESSOR: Final[frozenset[Function]] = frozenset({np.exp})  # numpy has other loops for other processors
 HELPERS: Final[Mapping[str, str]] = {  # functions of C that formulas call
     _ERF: erf_in_c(_ERF),
-    _EXP: exp_in_c(_EXP),
+    _EXP: _exp_in_c(_EXP),
 }
 
 

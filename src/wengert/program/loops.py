@@ -223,7 +223,7 @@ class _Lines:
                     yield f"if ({apart}) for (int i = 0; i < {self.length}; i++) {copied};"
 
     def _pass(self, number: int) -> Iterator[str]:
-        """What is known once for a line, then what is known for each element, then the reductions."""
+        """Numbers of the line, then a loop over its elements, then the reductions of these."""
         inputs = self.group.inputs
         mine = [e for e in self.group.eqns if self.passes[e.result] == number]
         for e in mine:
