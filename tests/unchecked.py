@@ -47,7 +47,7 @@ def unchecked(known: House) -> list[str]:
 
 def _meanings(module: Module) -> Mapping[str, str]:
     """Full names behind the names that a module imports, by `import` or by `from`."""
-    found = {}
+    found: dict[str, str] = {}
     for node in module.nodes:
         if isinstance(node, ast.Import):
             found |= {alias.asname or alias.name: alias.name for alias in node.names}

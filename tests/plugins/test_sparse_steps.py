@@ -139,10 +139,8 @@ def words(executor: Any, keys: list[Any], dense: bool = False, settings: Any = N
     w = (settings or Settings(learning_rate=0.5)).array_weight(np.random.default_rng(0).normal(size=(60, 3)))
     steps = 14
     for step in range(steps):
-        leaves = [
-            wg.sum(wg.square(w[key] if type(key) is int else wg.take(w, np.array(key), axis=0)))
-            for key in keys
-        ]
+        read = [w[key] if type(key) is int else wg.take(w, np.array(key), axis=0) for key in keys]
+        leaves = [wg.sum(wg.square(rows)) for rows in read]
         loss = reduce(add, leaves) * float(step + 1)
         if dense:
             loss = loss + wg.sum(w * 0.0)
