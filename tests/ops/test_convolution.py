@@ -69,6 +69,24 @@ def test_ties_share_what_arrives() -> None:
     assert_array_equal(delta_of(wg.max_pool2d(w, 2, stride=1) * 6.0, w), [[[[2, 2, 0], [0, 2, 6]]]])
 
 
+@pytest.mark.parametrize("size", [(2, 2), (4, 4), (5, 4), (1, 17)], ids=str)
+def test_windows_of_few_and_of_many_places_share_a_delta_among_the_greatest(size: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    x, padding, stride = rng.integers(0, 3, (2, 3, 9, 18)).astype(float), tuple(n // 2 for n in size), (2, 3)
+    w = weight_of(x)
+    layer = wg.max_pool2d(w, size, stride=stride, padding=(padding[0], padding[1]))
+    whole = np.pad(x, ((0, 0), (0, 0), *((p, p) for p in padding)), constant_values=-math.inf)
+    expected, delta = np.empty(layer.shape), np.zeros(whole.shape)
+    for i, j in np.ndindex(*layer.shape[2:]):
+        seen = (..., *(slice(s * at, s * at + n) for s, at, n in zip(stride, (i, j), size, strict=True)))
+        expected[..., i, j] = best = whole[seen].max((-2, -1))
+        ties = whole[seen] == best[..., None, None]
+        delta[seen] += ties / ties.sum((-2, -1), keepdims=True)
+    assert_array_equal(layer.predict().run(), expected)
+    inside = tuple(slice(p, p + n) for p, n in zip(padding, x.shape[2:], strict=True))
+    np.testing.assert_allclose(delta_of(layer, w), delta[(..., *inside)], rtol=1e-12)
+
+
 def test_padding_is_never_the_greatest_and_takes_nothing() -> None:
     w = weight_of(np.full((1, 1, 2, 2), -math.inf))
     layer = wg.max_pool2d(w, 2, padding=1)

@@ -197,9 +197,11 @@ def windows(x: Value, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
 
 
 def unwindows(g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
-    out = cp.zeros(shape, g.dtype)
-    for place, key in enumerate(taps(shape, size, stride, dilation)):
-        out[key] += g[..., place, :, :]
+    keys = taps(shape, size, stride, dilation)
+    parts = g if isinstance(g, (tuple, list)) else [g[..., place, :, :] for place in range(len(keys))]
+    out = cp.zeros(shape, parts[0].dtype)
+    for part, key in zip(parts, keys, strict=True):
+        out[key] += part
     return out
 
 

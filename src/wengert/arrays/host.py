@@ -263,30 +263,53 @@ def pad(x: Value, widths: tuple[Pair, ...], value: float, /) -> Value:
 
 
 def windows(x: Value, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
-    """Contents of each window, their places on an axis before the last two.
+    """A copy of the contents of each window, their places on an axis before the last two.
 
     >>> windows(np.arange(4.0).reshape(1, 1, 1, 4), (1, 2), (1, 1), (1, 2))[0, 0].tolist()
     [[[0.0, 1.0]], [[2.0, 3.0]]]
     """
     counts = window_counts(x.shape, size, stride, dilation)
+    out = np.empty((*x.shape[:-2], size[0] * size[1], *counts), x.dtype)
+    return windows_into(x, size, stride, dilation, out=out)
+
+
+def windows_into(x: Value, size: Pair, stride: Pair, dilation: Pair, /, *, out: Value) -> Value:
+    """`windows`, written to an array in C order."""
+    counts = out.shape[-2:]
     *outer, down, right = x.strides
     steps = (down * dilation[0], right * dilation[1], down * stride[0], right * stride[1])
     view = as_strided(x, (*x.shape[:-2], *size, *counts), (*outer, *steps), writeable=False)
-    return view.reshape(*x.shape[:-2], size[0] * size[1], *counts)
+    np.copyto(out.reshape(view.shape), view)
+    return out
 
 
 def unwindows(g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
     """Zeros of `shape` with what each window has seen added where it saw it: the delta of `windows`.
 
+    `g` is one array, or a sequence of one for each place in a window.
+
     >>> g = np.ones((1, 1, 2, 1, 3))
     >>> unwindows(g, (1, 1, 1, 4), (1, 2), (1, 1), (1, 1)).tolist()
     [[[[1.0, 2.0, 2.0, 1.0]]]]
     """
-    out = np.zeros(shape, g.dtype)
+    dtype = g[0].dtype if isinstance(g, (tuple, list)) else g.dtype
+    return unwindows_into(g, shape, size, stride, dilation, out=np.empty(shape, dtype))
+
+
+def unwindows_into(
+    g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, /, *, out: Value
+) -> Value:
+    """`unwindows`, written to an array."""
+    shape = out.shape
+    keys = taps(shape[-2:], size, stride, dilation)
+    parts = g if isinstance(g, (tuple, list)) else [g[..., place, :, :] for place in range(len(keys))]
+    rows, columns = parts[0].shape[-2:]
     apart = builtins.all(s > d * (k - 1) for k, s, d in zip(size, stride, dilation, strict=True))
-    for place, key in enumerate(taps(shape, size, stride, dilation)):
-        if apart:  # no element is in two windows
-            out[key] = g[..., place, :, :]
+    if not apart or len(keys) * rows * columns < shape[-2] * shape[-1]:  # else each element is in one window
+        out.fill(0)
+    for part, key in zip(parts, keys, strict=True):
+        if apart:
+            out[key] = part
         else:
-            out[key] += g[..., place, :, :]
+            out[key] += part
     return out

@@ -445,14 +445,12 @@ def _picked(f: Function, x: Aval, at: Any, shape: Sizes) -> Aval:
 def _windows(f: Function, x: Aval, size: Any, stride: Any, dilation: Any) -> Aval:
     shape: Any = x.shape  # Any: only the last two sizes are looked at
     counts = window_counts(shape, size, stride, dilation)
-    return Aval(
-        (*x.shape[:-2], size[0] * size[1], *counts), x.dtype, "array", "other"
-    )  # a view where that will do
+    return Aval((*x.shape[:-2], size[0] * size[1], *counts), x.dtype)
 
 
 @infers(host.unwindows)
-def _unwindows(f: Function, g: Aval, shape: Sizes, *others: Any) -> Aval:
-    return Aval(shape, g.dtype)
+def _unwindows(f: Function, g: Aval | tuple[Aval, ...], shape: Sizes, *others: Any) -> Aval:
+    return Aval(shape, (g[0] if isinstance(g, tuple) else g).dtype)
 
 
 @infers(dropout_mask)

@@ -57,6 +57,11 @@ def _copied_into(x: Value, shape: object, /, *, out: Value) -> Value:
     return out
 
 
+def _converted_into(x: Value, dtype: Value, /, *, out: Value) -> Value:
+    np.copyto(out, x, casting="same_kind")
+    return out
+
+
 def _joined_into(xs: Any, axis: int, /, *, out: Value) -> Value:  # Any: a sequence of arrays
     return np.concatenate(xs, axis, out)
 
@@ -130,7 +135,7 @@ _OPERATORS: Final[Mapping[Function, Function]] = {
     operator.abs: np.absolute,
 }
 _NEW: Final[tuple[Function, ...]] = (
-    *(np.where, host.add_at, ones_at, picked, places, host.take, host.take_along_axis, host.astype),
+    *(np.where, host.add_at, ones_at, picked, places, host.take, host.take_along_axis),
     *(host.argmax, host.top_k, host.all, host.any, host.argsort, host.searchsorted),
     *(host.zeros, host.ones, host.full, host.zeros_like, host.stack),
 )
@@ -156,6 +161,9 @@ KERNELS: Final[Mapping[Function, KernelTraits]] = {
         for f in (reductions.add_reduce, reductions.max_reduce, reductions.min_reduce)
     },
     host.broadcast_to: KernelTraits(_copied_into, fresh=True),
+    host.astype: KernelTraits(_converted_into, fresh=True),
+    host.windows: KernelTraits(host.windows_into, fresh=True),
+    host.unwindows: KernelTraits(host.unwindows_into, fresh=True),
     joined: KernelTraits(_joined_into, fresh=True),
     minus_one_at: KernelTraits(_minus_one_into, elementwise=True, fresh=True),
 }

@@ -159,7 +159,10 @@ class Namespace(ScalarNamespace, Protocol):
         ...
 
     def unwindows(self, g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
-        """Zeros of `shape` with what each window has seen added where it saw it: the delta of `windows`."""
+        """Zeros of `shape` with what each window has seen added where it saw it: the delta of `windows`.
+
+        `g` is one array, or a sequence of one for each place in a window.
+        """
         ...
 
     def add_at(self, shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:

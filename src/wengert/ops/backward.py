@@ -19,6 +19,7 @@ from wengert.graph.index import Part, index_of, key_of
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.batching import aligned, all_stacked, batched_add_at, reshaped
+from wengert.ops.joining import stack
 from wengert.ops.kinds import broadcasting, common, common_device
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
@@ -205,4 +206,5 @@ def windows(x: Value, slide: Slide) -> Value:
 
 def unwindows(g: Value, shape: Shape, slide: Slide) -> Value:
     """Zeros of `shape` with what each window has seen added where it saw it."""
+    g = stack(g, axis=-3) if isinstance(g, (tuple, list)) else g
     return apply(UNWINDOWS, (g,), (("shape", shape), ("slide", slide)))

@@ -137,9 +137,11 @@ def _conv2d_input(c: Value, g: Value, y: Value, x: Value, kernel: Value, **place
 
 
 def _conv2d_kernel(c: Value, g: Value, y: Value, x: Value, kernel: Value, **places: Pair) -> Value:
-    windows, lines = _windows(c, **places), _lines(c, g)
-    each = [c.xp.matmul(lines, c.xp.swap_last(matrix)) for matrix in windows.matrices(x)]
-    return windows.joined([c.xp.sum(part, axis=0) for part in each])
+    windows, columns = _windows(c, **places), c.xp.swap_last(_lines(c, g))
+    each = [
+        c.xp.matmul(matrix, columns) for matrix in windows.matrices(x)
+    ]  # BLAS is 8 % slower the other way
+    return windows.joined([c.xp.swap_last(c.xp.sum(part, axis=0)) for part in each])
 
 
 def _batched_conv2d(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any, Final
 
 from wengert.arrays import Dv, T
@@ -24,9 +26,12 @@ from wengert.ops.windows import (
     merged,
     pair_of,
     seen,
+    taps_of,
     unseen,
 )
 from wengert_shapes import windows
+
+_MOST_TAPS: Final = 16  # places in a window: each is some lines of a program
 
 
 def _infer_pool(kinds: Sequence[Kind], *, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Kind:
@@ -39,18 +44,37 @@ def _infer_pool(kinds: Sequence[Kind], *, size: Pair, stride: Pair, padding: Pai
 
 
 def _max_pool2d(c: Value, x: Value, **places: Pair) -> Value:
-    return c.xp.max(seen(c, x, -math.inf, **places), axis=2)
+    if not _few(**places):
+        return c.xp.max(seen(c, x, -math.inf, **places), axis=2)
+    return reduce(c.xp.maximum, taps_of(c, x, -math.inf, **places))
+
+
+def _few(size: Pair, **places: Pair) -> bool:
+    """Whether windows are looked at place by place, which copies nothing."""
+    return size[0] * size[1] <= _MOST_TAPS
 
 
 def _max_pool2d_delta(c: Value, g: Value, y: Value, x: Value, **places: Pair) -> Value:
-    xp, dtype = c.xp, c.result.dtype
-    tied = xp.equal(seen(c, x, -math.inf, **places), xp.expand_dims(y, axis=2))
-    if any(places["padding"]):  # where x itself is -inf, padding is as great and takes no part
-        inside = seen(c, xp.ones((1, 1, *c.shape(0)[2:]), dtype), 0.0, **places)
-        tied = xp.logical_and(tied, xp.greater(inside, 0.0))
-    ones = xp.astype(tied, dtype)
-    parts = ones * xp.expand_dims(g / xp.sum(ones, axis=2), axis=2)  # `where` takes six times as long
-    return unseen(c, xp.nonzero_safe(ones, parts), **places)
+    xp, size = c.xp, c.shape(0)[2:]
+    # padding takes no part, even where x itself is -inf
+    inside = xp.ones((1, 1, *size), c.result.dtype) if any(places["padding"]) else None
+
+    def greatest(found: Value, best: Value, within: Value) -> Value:
+        tied = xp.equal(found, best)
+        if within is not None:
+            tied = xp.logical_and(tied, xp.greater(within, 0.0))
+        return xp.astype(tied, c.result.dtype)
+
+    if _few(**places):
+        found = taps_of(c, x, -math.inf, **places)
+        within = [None] * len(found) if inside is None else taps_of(c, inside, 0.0, **places)
+        ones = [greatest(tap, y, at) for tap, at in zip(found, within, strict=True)]
+        share = g / reduce(add, ones)
+        return unseen(c, [xp.nonzero_safe(one, one * share) for one in ones], **places)
+    at = None if inside is None else seen(c, inside, 0.0, **places)
+    every = greatest(seen(c, x, -math.inf, **places), xp.expand_dims(y, axis=2), at)
+    parts = every * xp.expand_dims(g / xp.sum(every, axis=2), axis=2)  # `where` takes six times as long
+    return unseen(c, xp.nonzero_safe(every, parts), **places)
 
 
 MAX_POOL2D: Final = Operation(

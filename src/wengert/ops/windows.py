@@ -10,6 +10,7 @@ from sys import maxsize
 from typing import Any
 
 from wengert.arrays import is_integer
+from wengert.arrays.axes import taps
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.batch import Batch
 from wengert.graph.operand import shown
@@ -48,8 +49,17 @@ def seen(c: Value, x: Value, filled: float, size: Pair, stride: Pair, padding: P
     return c.xp.windows(c.xp.pad(x, around(padding), filled), size, stride, dilation)
 
 
+def taps_of(
+    c: Value, x: Value, filled: float, size: Pair, stride: Pair, padding: Pair, dilation: Pair
+) -> list[Value]:
+    """For each place in a window a view of what all windows see there: (batch, channels, rows, columns)."""
+    whole = c.xp.pad(x, around(padding), filled)
+    counts = tuple(n + 2 * p for n, p in zip(c.shape(0)[2:], padding, strict=True))
+    return [whole[key] for key in taps(counts, size, stride, dilation)]
+
+
 def unseen(c: Value, parts: Value, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Value:
-    """A delta of what windows have seen, added up where each element was."""
+    """A delta of what windows have seen, as one array or by place, added up where each element was."""
     batch, channels, height, width = c.shape(0)
     above, before = padding
     shape = (batch, channels, height + 2 * above, width + 2 * before)
