@@ -50,7 +50,7 @@ def _max_pool2d(c: Value, x: Value, **places: Pair) -> Value:
 
 
 def _few(size: Pair, **places: Pair) -> bool:
-    """Whether windows are looked at place by place, which copies nothing."""
+    """Tell whether windows are looked at place by place, which copies nothing."""
     return size[0] * size[1] <= _MOST_TAPS
 
 
