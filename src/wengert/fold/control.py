@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
-from typing import Any, ClassVar, TypeAlias, TypeVar, overload
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, overload
 
 from wengert.arrays import is_integer
 from wengert.errors import BlockKeyError, BlockStateError, BlockValueError
@@ -24,6 +24,7 @@ from wengert.fold.types import ResultType, SequenceType, TensorType, Value
 from wengert.graph.operand import shown
 
 T = TypeVar("T")
+MOST_TURNS: Final = 10_000  # as deep as a recursion may be that waits for computed values
 # Any: keys
 Cases: TypeAlias = Mapping[Any, Block[X, C]] | list[tuple[Any, Block[X, C]]] | tuple[Block[X, C], ...]
 
@@ -239,7 +240,7 @@ class Loop(Composite[X, X]):
 
     The body is asked at least once; each turn waits for its number, and is differentiated as if it were written
     down. Raises BlockError where the body gives another type than it takes, and in the run BlockStateError where
-    `limit` turns are not enough.
+    `limit` turns are not enough, or the number is NaN, which is greater than nothing.
     >>> from wengert import fold as td
     >>> doubled = td.Loop(td.Function(lambda x: x * 2.0), td.Function(lambda x: x - 100.0))
     >>> (td.Scalar() >> doubled).eval(3).item()
@@ -254,11 +255,11 @@ class Loop(Composite[X, X]):
         self,
         body: Block[X, X],
         until: Block[X, Any],  # Any: a scalar layer of every dtype
-        limit: int | None = None,
+        limit: int = MOST_TURNS,
         name: str | None = None,
     ) -> None:
         super().__init__(name, body=body, until=until, limit=limit)
-        if limit is not None and (not is_integer(limit) or int(limit) < 1):
+        if not is_integer(limit) or int(limit) < 1:
             raise self.error(f"a limit is at least one turn, not {shown(limit)}", BlockValueError)
         self._body, self._until, self._limit = convert_to_block(body), convert_to_block(until), limit
         self.settled()
@@ -279,13 +280,21 @@ class Loop(Composite[X, X]):
             turns = 0
             while True:
                 if turns == limit:
-                    raise self.error(f"it was not done after {limit} turns, its limit", BlockStateError)
+                    raise self.error(
+                        f"it was not done after {limit:,} turns, its limit; if it has an end, limit= allows more",
+                        BlockStateError,
+                    )
                 x = yield body, x
                 layer = yield until, x
                 number = yield None, layer
                 turns += 1
                 if number > 0:
                     return x
+                if number != number:
+                    raise self.error(
+                        f"the number that ends it is NaN after {turns:,} turns, and NaN is never greater than 0",
+                        BlockStateError,
+                    )
 
         return steps
 

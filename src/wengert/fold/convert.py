@@ -120,7 +120,7 @@ def _form(x: object, depth: int) -> ResultType:
 
 def zero_array(of: TensorType) -> Value:
     """An array of zeros of a type."""
-    row: Value = 0
+    row: Value = False  # which every element type has
     for n in reversed(of.shape):
         row = [row] * n
     array = stated_array(row, of.dtype)

@@ -16,7 +16,6 @@ from typing import Any, Final, overload
 from typing_extensions import TypeVar
 
 from wengert.arrays import Cpu, Floating, Gpu, namespace_of
-from wengert.arrays.stated import stated_array
 from wengert.errors import BlockError, DTypeError
 from wengert.fold.block import C, K, Q, Tensors, X, Y, Z
 from wengert.fold.convert import tensor_type, zero_array
@@ -119,7 +118,7 @@ def _sample(of: ResultType, rows: int) -> Value:
     if isinstance(of, StackedType):
         return _sample(of.of(rows), rows)
     if isinstance(of, TensorType):
-        role = kind(Column.ARRAY, of.shape, stated_array(0, of.dtype).dtype, "cpu", Role.CONSTANT)
+        role = kind(Column.ARRAY, of.shape, zero_array(TensorType((), of.dtype)).dtype, "cpu", Role.CONSTANT)
         return external(None, role) if of.floating else zero_array(of)
     return tuple([_sample(t, rows) for t in of.parts]) if isinstance(of, TupleType) else None
 

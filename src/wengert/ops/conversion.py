@@ -24,7 +24,7 @@ from wengert.graph.expressions import (
     FloatExpression,
     FloatLayer,
 )
-from wengert.graph.kinds import Column, Kind, Role, kind
+from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.batching import by_elements
 from wengert.ops.kinds import common
@@ -35,7 +35,7 @@ U = TypeVar("U", bound=Float32 | Float64, default=Float32)  # a default, as thos
 
 
 def _infer(kinds: Sequence[Kind], *, dtype: Any) -> Kind:  # Any: numpy's dtype, as kinds keep it
-    if kinds[0].column is Column.INDEX and kinds[0].role is not Role.LITERAL:
+    if kinds[0].column is Column.INDEX:
         return kind(Column.ARRAY, kinds[0].shape, dtype, kinds[0].device)
     column, _, device = common(kinds)
     if column is not Column.ARRAY:
