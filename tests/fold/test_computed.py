@@ -122,6 +122,16 @@ def test_a_loop_that_is_not_done_is_refused() -> None:  # F75
     assert isinstance(caught.value, BlockError)
 
 
+def test_a_loop_without_an_end_is_refused_by_itself() -> None:  # F75
+    def after(number: Any) -> Any:
+        return made.Scalar() >> made.Loop(made.Identity(), made.Function(number))
+
+    with pytest.raises(RuntimeError, match=r"<td.Loop .*not done after 10,000 turns, its limit; .*limit="):
+        after(lambda x: x * 0.0).eval(1)
+    with pytest.raises(RuntimeError, match=r"<td.Loop .*is NaN after 1 turns"):
+        after(wg.log).eval(-1)
+
+
 def test_a_filter_keeps_what_a_computed_number_says() -> None:  # F76
     positive = made.Map(made.Scalar()) >> made.Filter(made.Identity())
     assert positive.eval([1, -2, 3]) == [1.0, 3.0]
@@ -264,3 +274,17 @@ def test_an_error_in_a_run_says_which_example_of_the_batch_it_is() -> None:
     with pytest.raises(RuntimeError, match="not done after 3 turns") as caught:
         batch.output_tensors[0].predict().run()
     assert "in example 1 of the batch, 1" in caught.value.__notes__
+
+
+@pytest.mark.parametrize("executor", [wg.run.Sequential(), wg.run.Batched(), wg.run.Parallel(threads=2)])
+@pytest.mark.parametrize("count", [3, 300])
+def test_an_error_of_a_launch_says_which_example_it_is(executor: Any, count: int) -> None:
+    """A column of more than 128 examples is made of several."""
+    pick = (made.Vector(2), made.Scalar("int64")) >> made.Function(wg.take)
+    examples = [([1, 2], i % 2) for i in range(count - 1)] + [([3, 4], 7)]
+    loss = wg.mean(td.Compiler.create(pick).build(examples).output_tensors[0] * weight(2.0))
+    for question in (loss.predict(), loss.train()):
+        with pytest.raises(IndexError) as caught:
+            question.run(executor)
+        (note,) = [note for note in caught.value.__notes__ if "example" in note]
+        assert note == f"in example {count - 1} of the batch, ([3, 4], 7)"

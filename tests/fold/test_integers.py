@@ -76,3 +76,17 @@ def test_integers_of_numpy_are_keys_and_places() -> None:
 def test_truth_values_are_numbers() -> None:
     assert made.Scalar().eval(True) == 1.0
     assert made.Vector(2, "int32").eval([True, False]).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("executor", [wg.run.Sequential(), wg.run.Batched()])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "int64", "float32", "float64"])
+def test_every_element_type_enters_a_function(dtype: str, executor: Any) -> None:
+    chosen: Any = made.Vector(2, dtype)
+    if dtype == "bool":
+        block: Any = (made.Vector(2), chosen) >> made.Function(lambda x, m: wg.where(m, x, 0.0))
+    else:
+        block = (made.Vector(2), chosen) >> made.Function(lambda x, n: x * wg.astype(n, np.float32))
+    data = ([3, 5], [True, False] if dtype == "bool" else [1, 0])
+    assert block.eval(data, executor).tolist() == [3.0, 0.0]
+    (column,) = made.Compiler.create(block).build([data, data]).output_tensors
+    assert column.predict().run(executor).tolist() == [[3.0, 0.0]] * 2

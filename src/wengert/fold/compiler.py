@@ -444,13 +444,11 @@ class Compiler(Generic[E, O]):
         Raises BlockError for what is no list or tuple, BlockValueError for an empty one.
         """
         metrics: Kept = {name: [] for name in self._plan.metrics}
-        rows = [
-            self._row(x, Example(metrics, seeds(seed, i), place=(i, x)), kept)
-            for i, x in enumerate(self._listed(examples, batch_size))
-        ]
+        places = [*enumerate(self._listed(examples, batch_size))]
+        rows = [self._row(x, Example(metrics, seeds(seed, i), place=(i, x)), kept) for i, x in places]
         if not rows:
             raise self._root.error("a batch has at least one example", BlockValueError)
-        outputs = tuple(_column(list(column)) for column in zip(*rows, strict=True))
+        outputs = tuple(_column(list(column), places) for column in zip(*rows, strict=True))
         tensors = {
             name: _stacked([x for x, _ in values]) if values else self._none(name)
             for name, values in metrics.items()
@@ -539,10 +537,26 @@ def columns_of(of: ResultType, x: Value) -> Columns:
     return found
 
 
-def _column(values: Columns) -> Value:
+def _column(values: Columns, places: Sequence[tuple[int, object]]) -> Value:
     """All values as one tensor, or as a list where each has a length of its own."""
     column = [value for _, value in values]
-    return _stacked(column) if values[0][0] else column
+    if not values[0][0]:
+        return column
+    made = _stacked(column)
+    if isinstance(made, Node):
+        _say_examples(made, places)
+    return made
+
+
+def _say_examples(column: Node, places: Sequence[tuple[int, object]]) -> None:
+    """Have a column remember whose value each operand is, for errors of its run; a long one is made of several."""
+    if len(column.operands) == len(places):
+        column.examples = places
+        return
+    start = 0
+    for part in column.operands:
+        _say_examples(part, places[start : start + part.shape[0]])
+        start += part.shape[0]
 
 
 def _stacked(column: list[Value]) -> Value:

@@ -8,7 +8,7 @@ Refuses to know: operations and operators' types, which `expressions` adds, and 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Protocol
 
@@ -176,7 +176,8 @@ if not TYPE_CHECKING:  # hidden: checkers refuse these by themselves
 class Node(Expression):
     """An operation applied to operands, or a `Do` of a tape: what the interpreters order and run."""
 
-    __slots__ = ("_block", "_kept", "operands", "serial", "signature")
+    __slots__ = ("_block", "_kept", "examples", "operands", "serial", "signature")
+    examples: Sequence[tuple[int, object]]  # of a column of a batch: number and data of each operand's; unset elsewhere
     _block: Any  # Any: what is below an expression that comes again in others; unset until then
     _kept: object  # what an interpreter remembers of an expression that is run again; unset until then
     signature: Signature

@@ -26,6 +26,7 @@ from wengert.errors import ArgumentError, ShapeError, combine, raise_all
 from wengert.graph.apply import resolve
 from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
+from wengert.graph.operand import shown
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import PORTION, below, is_bulky, last_readers
 from wengert.graph.store import Ref
@@ -272,8 +273,11 @@ class Evaluation(Tapes):
 
     def _blocked(self, node: Node, signature: Signature) -> bool:
         """Tell whether an operand of `node` has failed, which then is its own failure."""
-        broken = [self.failed[x] for i in signature.nodes if (x := node.operands[i]) in self.failed]
+        at = [i for i in signature.nodes if node.operands[i] in self.failed]
+        broken = [self.failed[node.operands[i]] for i in at]
         if broken:
+            for i, failures in zip(at, broken, strict=True):
+                _say_example(node, i, failures)
             self.failed[node] = tuple(dict.fromkeys(e for several in broken for e in several))
         return bool(broken)
 
@@ -411,6 +415,17 @@ class Reach:
 
 def _references(nodes: list[Node]) -> list[int]:
     return list(map(getrefcount, nodes))
+
+
+def _say_example(column: Node, operand: int, failures: Iterable[Exception]) -> None:
+    """Note which example of a batch failures belong to, unless they say so."""
+    examples = getattr(column, "examples", ())
+    if not examples:
+        return
+    number, data = examples[operand]
+    for failure in failures:
+        if not any(note.startswith("in example ") for note in getattr(failure, "__notes__", ())):
+            failure.add_note(f"in example {number} of the batch, {shown(data)}")
 
 
 _ALONE: Final = _references([object()])[0]  # type: ignore[list-item] # any object: it differs between Pythons
