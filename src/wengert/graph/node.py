@@ -177,7 +177,7 @@ class Node(Expression):
     """An operation applied to operands, or a `Do` of a tape: what the interpreters order and run."""
 
     __slots__ = ("_block", "_kept", "examples", "operands", "serial", "signature")
-    examples: Sequence[tuple[int, object]]  # of a column of a batch: number and data of each operand's; unset elsewhere
+    examples: Sequence[tuple[int, object]]  # of a column of a batch, a number and data for each operand
     _block: Any  # Any: what is below an expression that comes again in others; unset until then
     _kept: object  # what an interpreter remembers of an expression that is run again; unset until then
     signature: Signature
