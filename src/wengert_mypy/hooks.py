@@ -89,6 +89,7 @@ from wengert_mypy.names import (
     COMPUTED,
     CUSTOM,
     DROPOUT,
+    ELSEWHERE,
     EXPRESSION,
     FOLD,
     LAYER_PART,
@@ -113,7 +114,7 @@ from wengert_mypy.results import called, sharpened, split
 from wengert_mypy.sequences import SEQUENCES
 from wengert_mypy.sizes import has_sizes, sized
 from wengert_mypy.symbolic import solved, takes_computed
-from wengert_mypy.wording import of_scalars, of_weights, reworded
+from wengert_mypy.wording import of_elsewhere, of_scalar, of_scalars, of_weights, reworded
 from wengert_shapes import rules
 
 _NO_EXPRESSIONS: Final = frozenset(
@@ -189,11 +190,15 @@ class WengertPlugin(Plugin):
             return partial(blocks.compiled, self)
         if method == "__call__" and info.has_base(CUSTOM):
             return partial(self._adapted, all_of=None, lifts=False, own=False)
+        if class_name == ELSEWHERE and method == "__get__":
+            return of_elsewhere
         callee = type_of(info.get(method))
         own = info.has_base(EXPRESSION) or _family_rule(info) is not None
         if own and (method in OPERATOR_RULES or method == "__call__"):
             return self._adapter(callee, lifts=False, own=True)
         adapting = self._adapting(None, callee, lifts=False, own=own)
+        if method == "train" and info.has_base(EXPRESSION):
+            return partial(self._trains, adapting=adapting)
         return (
             partial(self._makes, adapting=adapting) if method in MAKES and info.has_base(MAKER) else adapting
         )
@@ -205,6 +210,13 @@ class WengertPlugin(Plugin):
             ctx.default_signature if adapting is None else adapting(ctx)
         )  # the arguments are by its places
         return with_members(ctx, signature, self._class)
+
+    def _trains(
+        self, ctx: MethodSigContext, adapting: Callable[[SignatureContext], FunctionLike] | None
+    ) -> FunctionLike:
+        signature = of_scalar(ctx)
+        kept = adapting is None or signature is not ctx.default_signature
+        return signature if kept or adapting is None else adapting(ctx)
 
     def _adapting(
         self, symbol: SymbolTableNode | None, callee: Type | None, lifts: bool, own: bool

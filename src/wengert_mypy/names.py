@@ -35,6 +35,7 @@ DIFFERENTIABLE: Final = "wengert.differentiable.Differentiable"
 EVIDENCE: Final = "wengert.graph.evidence.Instance"
 LOSSES: Final = frozenset({"wengert.run.ask.train"})
 LIFT: Final = "wengert.graph.evidence.lift"
+ELSEWHERE: Final = "wengert.elsewhere.Elsewhere"
 CUSTOM: Final = "wengert.ops.families.Custom"
 REGISTER: Final = "wengert.graph.evidence.register"
 SCAN: Final = "wengert.run.scan.scan"

@@ -1,6 +1,6 @@
 """Calls as other libraries have them, refused in one line that says what to write here.
 
-Knows: `dim=`, a comparison where a mask is wanted, a layer made of sizes, and a loss that is no scalar.
+Knows: `dim=`, a comparison where a mask is wanted, a layer made of sizes, a loss that is no scalar, and `x.T`.
 Refuses to know: what the calls mean.
 """
 
@@ -9,11 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from mypy.errorcodes import ARG_TYPE, CALL_ARG
-from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, ComparisonExpr, IntExpr
-from mypy.types import AnyType, CallableType, FunctionLike, Instance, TypeOfAny, get_proper_type
+from mypy.errorcodes import ARG_TYPE, ATTR_DEFINED, CALL_ARG
+from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, ComparisonExpr, IntExpr, MemberExpr
+from mypy.plugin import MethodSigContext
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    LiteralType,
+    Type,
+    TypeOfAny,
+    get_proper_type,
+)
 
-from wengert_mypy.checker import as_base, changed
+from wengert_mypy.checker import as_base, changed, failed
 from wengert_mypy.dimensions import Unknown, shape_in
 from wengert_mypy.mixing import named
 from wengert_mypy.names import ARRAY_OPERAND, EXPRESSION, SHAPE
@@ -27,6 +37,7 @@ _COMPARISONS: Final[Mapping[str, str]] = {
     "<": "less",
     "<=": "less_equal",
 }
+_LEFT: Final = "write_mean_of_the_loss"  # a keyword of the overload of `train` that is for no loss
 _ANYTHING: Final = AnyType(TypeOfAny.from_error)
 
 
@@ -78,7 +89,8 @@ def of_weights(ctx: SignatureContext) -> FunctionLike:
     if not given or not isinstance(given[0], IntExpr):
         return signature
     name = named(ctx.context).removesuffix(": ")
-    sizes = ", ".join(str(x.value) for x in given if isinstance(x, IntExpr))
+    pairs = zip(given, ctx.context.arg_names, strict=True) if isinstance(ctx.context, CallExpr) else ()
+    sizes = ", ".join(str(x.value) for x, said in pairs if isinstance(x, IntExpr) and said is None)
     why = f"{name} is put together from weights; write {name}.make(settings, {sizes}, seed=0)"
     ctx.api.fail(why, ctx.context, code=ARG_TYPE)
     kinds = [ARG_STAR, ARG_STAR2]
@@ -87,16 +99,50 @@ def of_weights(ctx: SignatureContext) -> FunctionLike:
 
 def of_scalars(ctx: SignatureContext) -> CallableType:
     """Refuse `train` of a vector, for which each of the overloads of `train` would have a reason of its own."""
-    signature = ctx.default_signature
     x = ctx.args[0][0] if ctx.args and len(ctx.args[0]) == 1 else None
-    t = None if x is None else get_proper_type(ctx.api.get_expression_type(x))
+    if x is None or not _refused_loss(ctx, ctx.api.get_expression_type(x)):
+        return ctx.default_signature
+    signature = ctx.default_signature
+    return changed(signature, arg_types=[_ANYTHING, *signature.arg_types[1:]], ret_type=_ANYTHING)
+
+
+def of_scalar(ctx: MethodSigContext) -> CallableType:
+    """Refuse `v.train()` of a vector, of which mypy has kept the overload that takes no loss."""
+    if _LEFT not in ctx.default_signature.arg_names or not _refused_loss(ctx, ctx.type):
+        return ctx.default_signature
+    kinds = [ARG_STAR, ARG_STAR2]
+    return changed(
+        ctx.default_signature,
+        arg_types=[_ANYTHING] * 2,
+        arg_kinds=kinds,
+        arg_names=[None] * 2,
+        ret_type=_ANYTHING,
+    )
+
+
+def _refused_loss(ctx: SignatureContext, loss: Type) -> bool:
+    t = get_proper_type(loss)
     operand = as_base(t, ARRAY_OPERAND) if isinstance(t, Instance) else None
     try:
         shape = () if operand is None else shape_in(operand.args[0])
     except Unknown:
-        return signature
+        return False
     if not shape:
-        return signature
+        return False
     why = f"a loss is a scalar, this one has shape {text(shape)}; reduce it first, as in train(mean(loss))"
-    ctx.api.fail(f"{named(ctx.context)}{why}", ctx.context, code=SHAPE)
-    return changed(signature, arg_types=[_ANYTHING, *signature.arg_types[1:]], ret_type=_ANYTHING)
+    failed(ctx.api, f"train: {why}", ctx.context, SHAPE)
+    return True
+
+
+def of_elsewhere(ctx: MethodSigContext) -> CallableType:
+    """Refuse an attribute of other libraries' arrays with the advice that its descriptor has in its type."""
+    found = get_proper_type(ctx.type)
+    advice = get_proper_type(found.args[0]) if isinstance(found, Instance) and found.args else None
+    owner = get_proper_type(ctx.api.get_expression_type(ctx.args[0][0]))
+    if not isinstance(advice, LiteralType) or not isinstance(owner, Instance):  # of the class itself
+        return ctx.default_signature
+    if isinstance(ctx.context, MemberExpr):  # else it is the definition of the attribute
+        why = f"{owner.type.name} has no {ctx.context.name}: write {advice.value}"
+        failed(ctx.api, why, ctx.context, ATTR_DEFINED)
+    types = [_ANYTHING for _ in ctx.default_signature.arg_types]
+    return changed(ctx.default_signature, arg_types=types, ret_type=_ANYTHING)

@@ -113,7 +113,7 @@ def case_scalars_are_trained(labels: npt.NDArray[np.int64]) -> None:  # T74
 
 def case_arrays_are_not_trained(labels: npt.NDArray[np.int64]) -> None:  # T74
     wg.train(x @ w)  # E[shape]: ^train: a loss is a scalar
-    wg.sum(x @ w, axis=0).train()  # E[misc]: Invalid self argument
+    wg.sum(x @ w, axis=0).train()  # E[shape]: ^train: a loss is a scalar
     wg.train(wg.mean(x, axis=0))  # E[shape]: ^train: a loss is a scalar
     wg.cross_entropy(x, labels, reduction="avg")  # E[call-overload]: No overload variant of "cross_entropy"
     wg.train(wg.cross_entropy(x, labels, reduction="none"))  # E[shape]: ^train: a loss is a scalar

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, TypeAlias, cast, overload
 
 from typing_extensions import TypeVar
 
@@ -165,7 +165,11 @@ class Trainable(Expression):
     ) -> Do[tuple[D, tuple[A, B, *tuple[Any, ...]]]]: ...
     @overload
     def train(self: ScalarLoss[D], *, also: M) -> Do[tuple[D, Values[M]]]: ...
-    def train(self, *, also: Any = None) -> Do[Any]:  # Any: typed by the overloads
+    @overload  # what is left for an array with axes: checkers say that it is reduced first
+    # pyrefly: ignore[inconsistent-overload]  # nobody gives the keyword
+    def train(self, *, also: object = None, write_mean_of_the_loss: Never) -> Do[Never]: ...
+    # Any: typed by the overloads
+    def train(self, *, also: Any = None) -> Do[Any]:  # type: ignore[misc] # as above, the keyword
         """The loss before the update, of shape (); when run, every weight below takes one step.
 
         `also` are expressions whose values are wanted, too, those of the same pass, before the update: see

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Proto
 from wengert.control import Do
 from wengert.control.do import Question
 from wengert.differentiable import Data_co, Delta_contra, Differentiable
+from wengert.elsewhere import TensorNames
 from wengert.errors import LazyError, ShapeError
 from wengert.graph.kinds import CLASSES, DeviceLike, DTypeLike, Kind, Role, Shape
 from wengert.graph.operation import Signature
@@ -49,35 +50,12 @@ def _refused_format(self: Expression, form: str) -> str:
     return repr(self)
 
 
-_INSTEAD: Final = {
-    "T": "permute_dims(x, (1, 0))",
-    "mean": "mean(x)",
-    "sum": "sum(x)",
-    "max": "max(x)",
-    "min": "min(x)",
-    "reshape": "reshape(x, shape)",
-    "transpose": "permute_dims(x, axes)",
-    "permute": "permute_dims(x, axes)",
-    "view": "reshape(x, shape)",
-    "flatten": "reshape(x, (x.shape[0], -1))",
-    "squeeze": "squeeze(x, axis=...)",
-    "unsqueeze": "expand_dims(x, axis=...)",
-    "astype": "astype(x, dtype)",
-    "data": "layer.predict().run() for its value",
-    "item": "layer.predict().run()",
-    "numpy": "layer.predict().run()",
-    "tolist": "layer.predict().run().tolist()",
-    "backward": "loss.train().run(), or gradients(loss, (w,)).run()",
-    "grad": "gradients(loss, (w,)).run()",
-    "detach": "stop_gradient(x)",
-    "run": "layer.predict().run() or layer.train().run()",
-}
 _SHOWN: Final = later("wengert.drawing", "shown")  # which stands floors above
 _VALUE: Final = "or `layer.predict().run()` for its value"
 _AWAITED: Final = "or `await` it and compare its value"
 
 
-class Expression:
+class Expression(TensorNames):
     """The base of layers, weights and masks."""
 
     __slots__ = ("__weakref__", "code", "kind", "offset")
@@ -152,25 +130,6 @@ class Foreign(Differentiable[Data_co, Delta_contra], Protocol):
     """
 
     def __format__(self, form: str, /) -> str: ...
-
-
-def _advised(name: str, advice: str) -> Callable[[Expression], NoReturn]:
-    """For an attribute that arrays and other libraries' tensors have: what to write here.
-
-    A property each, because a `__getattr__` would make every attribute of every node slower by a third.
-    """
-
-    def refuse(self: Expression) -> NoReturn:
-        raise AttributeError(
-            f"{self!r} has no {name}: write {advice}\n  at {user_position()}", name=name, obj=self
-        )
-
-    return refuse
-
-
-if not TYPE_CHECKING:  # hidden: checkers refuse these by themselves
-    for _name, _advice in _INSTEAD.items():
-        setattr(Expression, _name, property(_advised(_name, _advice)))
 
 
 class Node(Expression):

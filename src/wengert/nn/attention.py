@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, final
 
 from wengert.arrays import Dv, Shape, T
+from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, Mask
 from wengert.nn.checks import check_weight, misfit, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import Heads, N, Width
@@ -24,7 +25,7 @@ _MASKED = -1e30  # and not -inf: a line without any key would be NaN
 
 @final
 @dataclass(frozen=True, eq=False)
-class MultiHeadAttention(Generic[Width, Heads, T, Dv]):
+class MultiHeadAttention(ModelNames, Generic[Width, Heads, T, Dv]):
     """Scaled dot-product attention in `Heads` heads of Width // Heads features.
 
     q, k, v are linear maps of query, key and value, cut into heads; head = softmax(q kᵀ / sqrt(Width / Heads)) v;

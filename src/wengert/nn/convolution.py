@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, final
 
 from wengert.arrays import Dv, T
+from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
@@ -24,7 +25,7 @@ from wengert.site import user_position
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class Conv2d(Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
+class Conv2d(ModelNames, Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
     """Square kernels over images of `In` channels, to `Out` channels.
 
     y[b, o] = Σ_c x[b, c] ⋆ kernel[o, c] + bias[o], as `conv2d` has it.

@@ -11,6 +11,7 @@ from numbers import Real
 from typing import final
 
 from wengert.arrays import Dv, S, T
+from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer
 from wengert.nn.checks import as_layer
@@ -21,7 +22,7 @@ from wengert.site import user_position
 
 @final
 @dataclass(frozen=True)
-class Dropout(Seeded):
+class Dropout(Seeded, ModelNames):
     """Zeros at random places in training, `x` itself otherwise: `drop(x, seed=step)` trains, `drop(x)` evaluates.
 
     With a seed: each element is 0 with probability `rate`, else x / (1 - rate).

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, final
 
 from wengert.arrays import Dv, T
+from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayLayer, ArrayWeight, IndexExpression
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_made
@@ -21,7 +22,7 @@ from wengert.plugins import Plugin
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class Embedding(Generic[Rows, Width, T, Dv]):
+class Embedding(ModelNames, Generic[Rows, Width, T, Dv]):
     """Rows of a table: a vector of `Width` numbers for each of `Rows` symbols.
 
     y[..., j] = table[indices[...], j]; its delta touches only the rows that were taken.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, final
 
 from wengert.arrays import Dv, T
+from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_made, check_weight, shape_of, with_last_axis
@@ -21,7 +22,7 @@ from wengert.plugins import Plugin
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class Linear(Generic[In, Out, T, Dv]):
+class Linear(ModelNames, Generic[In, Out, T, Dv]):
     """x W + b on the last axis: features `In` to `Out`.
 
     y[..., j] = Σ_i x[..., i] W[i, j] + b[j].

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, final
 
 from wengert.arrays import Dv, S, Shape, T
+from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight, Buffer
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import as_layer, check_made, check_weight, misfit, shape_of, with_last_axis
@@ -26,7 +27,7 @@ Features: TypeAlias = ArrayOperand[Any, T, Dv]  # Any: (Width,), or that and axe
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class LayerNorm(Generic[Width, T, Dv]):
+class LayerNorm(ModelNames, Generic[Width, T, Dv]):
     """Normalization over the last axis, of `Width` features.
 
     y = (x - m) / sqrt(v + eps) * scale + offset, with the mean m and the variance v (divided by Width) of the
@@ -88,7 +89,7 @@ class LayerNorm(Generic[Width, T, Dv]):
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class BatchNorm(Seeded, Generic[Width, T, Dv]):
+class BatchNorm(Seeded, ModelNames, Generic[Width, T, Dv]):
     """Normalization of each of `Width` features over a batch: `norm(x, seed=step)` trains, `norm(x)` evaluates.
 
     y = (x - m) / sqrt(v + eps) * scale + offset. With a seed m and v are mean and variance over the batch (divided by

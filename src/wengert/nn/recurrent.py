@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, TypeAlias, final
 
 from wengert.arrays import Dv, Shape, T, namespace_for
 from wengert.dims import Mul
+from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import as_layer, check_weight, misfit, shape_of, with_last_axis, with_shape
@@ -31,7 +32,7 @@ Given: TypeAlias = tuple[ArrayExpression[Any, T, Dv], ArrayExpression[Any, T, Dv
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class LSTMCell(Generic[In, Hidden, T, Dv]):
+class LSTMCell(ModelNames, Generic[In, Hidden, T, Dv]):
     """One step of a long short-term memory.
 
     i, f, g, o = x W + h U + b, in this order along the last axis; c' = σ(f) c + σ(i) tanh(g);
@@ -128,7 +129,7 @@ class _LSTMStep(Generic[T, Dv]):
 
 @final
 @dataclass(frozen=True, eq=False)
-class LSTM(Generic[In, Hidden, T, Dv]):
+class LSTM(ModelNames, Generic[In, Hidden, T, Dv]):
     """All steps of an `LSTMCell` along the first axis, by `scan`: `y, (h, c) = lstm(x)`.
 
     (hₜ₊₁, cₜ₊₁) = cell(xₜ, (hₜ, cₜ)); y[t] = hₜ₊₁. Without a state h₀ and c₀ are 0. What a training by a loop over the
@@ -161,7 +162,7 @@ class LSTM(Generic[In, Hidden, T, Dv]):
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class GRUCell(Generic[In, Hidden, T, Dv]):
+class GRUCell(ModelNames, Generic[In, Hidden, T, Dv]):
     """One step of a gated recurrent unit.
 
     r, z, n = x W + b and r', z', n' = h U, in this order along the last axis; h' = (1 - u) m + u h with
@@ -261,7 +262,7 @@ class _GRUStep(Generic[T, Dv]):
 
 @final
 @dataclass(frozen=True, eq=False)
-class GRU(Generic[In, Hidden, T, Dv]):
+class GRU(ModelNames, Generic[In, Hidden, T, Dv]):
     """All steps of a `GRUCell` along the first axis, by `scan`: `y, h = gru(x)`.
 
     hₜ₊₁ = cell(xₜ, hₜ); y[t] = hₜ₊₁. Without h it begins with 0. As with `LSTM` all inputs are multiplied at once.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, final
 
 from wengert.arrays import Dv, IntegerArray, T, is_array
+from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer
 from wengert.nn.checks import as_layer
@@ -25,7 +26,7 @@ Lookup: TypeAlias = Callable[[IntegerArray], ArrayLayer[Any, T, Dv]]
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class Sequential(Seeded, Generic[T, Dv, Layers]):
+class Sequential(Seeded, ModelNames, Generic[T, Dv, Layers]):
     """The composition of layers and functions, all of one dtype: `Sequential(a, b)(x)` is b(a(x)).
 
     With a seed it trains: each layer that draws at random gets a seed of its own, derived from this one and its

@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, final
 
 from wengert.arrays import Dv, T
 from wengert.dims import Mul
+from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, shape_of, with_last_axis, with_shape
@@ -23,7 +24,7 @@ from wengert.plugins import Plugin
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class TreeLSTM(Generic[In, Hidden, T, Dv]):
+class TreeLSTM(ModelNames, Generic[In, Hidden, T, Dv]):
     """A binary tree of memories: `leaf` takes an input, `node` the states of two children.
 
     leaf: i, o, u = x W + b; c = σ(i) tanh(u).

@@ -49,7 +49,7 @@ REFUSED: Final = {  # what has a second way to be asked, which would not obey: w
 def check_part(part: type, base: type, what: str) -> None:
     """`PluginError` for a part that overrides what not every run would obey."""
     for owner in part.__mro__:
-        if owner in (object, base) or issubclass(owner, Expression):
+        if owner in (object, base) or issubclass(owner, Expression) or issubclass(Expression, owner):
             continue
         for name in (*vars(owner), *vars(owner).get("__annotations__", ())):
             if name in REFUSED:

@@ -1,0 +1,114 @@
+"""Attributes that arrays and models of other libraries have, and what to write here in place of each.
+
+Knows: names of PyTorch and numpy, and that every checker has to refuse them with the advice: each is a descriptor that
+belongs to no expression and no layer, and the type that it asks for has the advice in its name.
+Refuses to know: what expressions and layers are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, final, get_args
+
+from typing_extensions import TypeVar
+
+from wengert.site import user_position
+
+Advice = TypeVar("Advice", bound=str)
+
+
+@final
+class Write(Generic[Advice]):
+    """The advice as a type without values: checkers say that they expected it."""
+
+    def __new__(cls) -> NoReturn:
+        raise TypeError("a piece of advice in a type has no values")
+
+
+class Elsewhere(Generic[Advice]):
+    """An attribute of another library, `name = Elsewhere[Literal["what to write here"]]()`.
+
+    One for each name, because a `__getattr__` would make every attribute of every node slower by a third.
+    """
+
+    __orig_class__: Any  # what was called, as typing sets it: a type that holds the advice
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    # Any: or a call of what is refused would be a second error
+    def __get__(self, instance: Write[Advice] | None, owner: type, /) -> Any:
+        if instance is None:
+            return self
+        what = repr(instance) if isinstance(instance, TensorNames) else type(instance).__name__
+        (advice,) = get_args(get_args(self.__orig_class__)[0])
+        raise AttributeError(
+            f"{what} has no {self.name}: write {advice}\n  at {user_position()}", name=self.name, obj=instance
+        )
+
+
+class TensorNames:
+    """Names of arrays, as a base of expressions."""
+
+    __slots__ = ()
+
+    T = Elsewhere[Literal["permute_dims(x, (1, 0))"]]()
+    argmax = Elsewhere[Literal["argmax(x, axis=...)"]]()
+    astype = Elsewhere[Literal["astype(x, dtype)"]]()
+    backward = Elsewhere[Literal["loss.train().run(), or gradients(loss, (w,)).run()"]]()
+    clone = Elsewhere[Literal["x: no expression changes"]]()
+    contiguous = Elsewhere[Literal["x: an expression has no layout"]]()
+    detach = Elsewhere[Literal["stop_gradient(x)"]]()
+    dim = Elsewhere[Literal["len(x.shape)"]]()
+    dot = Elsewhere[Literal["matmul(a, b), or a @ b"]]()
+    exp = Elsewhere[Literal["exp(x)"]]()
+    flatten = Elsewhere[Literal["reshape(x, (x.shape[0], -1))"]]()
+    grad = Elsewhere[Literal["gradients(loss, (w,)).run()"]]()
+    item = Elsewhere[Literal["layer.predict().run()"]]()
+    log = Elsewhere[Literal["log(x)"]]()
+    mT = Elsewhere[Literal["permute_dims(x, axes)"]]()
+    masked_fill = Elsewhere[Literal["where(mask, number, x)"]]()
+    matmul = Elsewhere[Literal["matmul(a, b), or a @ b"]]()
+    max = Elsewhere[Literal["max(x)"]]()
+    mean = Elsewhere[Literal["mean(x)"]]()
+    min = Elsewhere[Literal["min(x)"]]()
+    mm = Elsewhere[Literal["matmul(a, b), or a @ b"]]()
+    ndim = Elsewhere[Literal["len(x.shape)"]]()
+    numpy = Elsewhere[Literal["layer.predict().run()"]]()
+    permute = Elsewhere[Literal["permute_dims(x, axes)"]]()
+    pow = Elsewhere[Literal["pow(x, y), or x ** y"]]()
+    repeat = Elsewhere[Literal["concat([x] * n, axis=...)"]]()
+    requires_grad = Elsewhere[Literal["stop_gradient(x), or a weight"]]()
+    reshape = Elsewhere[Literal["reshape(x, shape)"]]()
+    run = Elsewhere[Literal["layer.predict().run() or layer.train().run()"]]()
+    size = Elsewhere[Literal["x.shape"]]()
+    softmax = Elsewhere[Literal["softmax(x, axis=...)"]]()
+    sqrt = Elsewhere[Literal["sqrt(x)"]]()
+    squeeze = Elsewhere[Literal["squeeze(x, axis=...)"]]()
+    std = Elsewhere[Literal["std(x)"]]()
+    sum = Elsewhere[Literal["sum(x)"]]()
+    t = Elsewhere[Literal["permute_dims(x, (1, 0))"]]()
+    tolist = Elsewhere[Literal["layer.predict().run().tolist()"]]()
+    transpose = Elsewhere[Literal["permute_dims(x, axes)"]]()
+    unsqueeze = Elsewhere[Literal["expand_dims(x, axis=...)"]]()
+    var = Elsewhere[Literal["var(x)"]]()
+    view = Elsewhere[Literal["reshape(x, shape)"]]()
+    if not TYPE_CHECKING:  # a weight has one
+        data = Elsewhere[Literal["layer.predict().run() for its value"]]()
+
+
+class ModelNames:
+    """Names of models, as a base of layers."""
+
+    __slots__ = ()
+
+    cuda = Elsewhere[Literal["arrays of cupy: the device is theirs"]]()
+    eval = Elsewhere[Literal["model(x), without a seed"]]()
+    forward = Elsewhere[Literal["model(x)"]]()
+    load_state_dict = Elsewhere[Literal["saving.load(path, model)"]]()
+    named_parameters = Elsewhere[Literal["nn.weights(model)"]]()
+    parameters = Elsewhere[Literal["nn.weights(model)"]]()
+    requires_grad_ = Elsewhere[Literal["nn.freeze(model)"]]()
+    state_dict = Elsewhere[Literal["saving.save(path, model)"]]()
+    to = Elsewhere[Literal["arrays of cupy: the device is theirs"]]()
+    train = Elsewhere[Literal["model(x, seed=step), and loss.train().run()"]]()
+    zero_grad = Elsewhere[Literal["nothing: each run has its own derivatives"]]()
