@@ -74,10 +74,9 @@ def constant(table: Value) -> bool:
     return bool(table.tobytes() == table[:1].tobytes() * len(table))
 
 
-def taken(table: Value, at: Places, out: Value | None = None) -> Value:
-    """The rows at these places, as a table of their own, or in `out`."""
-    # "clip", as places are right: otherwise numpy fills a buffer first, in case that one of them is not
-    return table.take(at, 0) if out is None else table.take(at, 0, out, "clip")
+def taken(table: Value, at: Places) -> Value:
+    """The rows at these places, as a table of their own."""
+    return table.take(at, 0)
 
 
 def joined_rows(tables: Sequence[Value]) -> Value:

@@ -146,29 +146,6 @@ def test_the_values_of_a_single_launch_stay_where_they_are() -> None:
     assert not workspace.lent  # or an idle workspace would hold the values of a run that is over
 
 
-def test_an_operand_may_be_put_into_its_place_at_once() -> None:
-    weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
-    node: Any = layer(3) @ weight  # Any: has a signature
-    launch, workspace = Launch(node.signature, (False, True)), Workspace(6)
-    xs = [CHANCE.uniform(-1, 1, (n, 3)) for n in (4, 2)]
-    launch.forward(1, (xs[0][:1], weight.ref.data))  # the program is made now
-    with all_quiet():
-        kept = []
-        for x in xs:
-            homes = launch.homes(len(x), workspace)
-            assert [*homes] == [0]
-            homes[0][...] = x
-            kept.append(launch.forward(len(x), (homes[0], weight.ref.data), None, workspace)[1])
-        for x, k in zip(xs, kept, strict=True):
-            launch.backward(len(x), k, [np.ones((len(x), 5))])
-    _, found = workspace.deltas(2)
-    assert found is not None
-    (term,) = found.terms
-    assert isinstance(term, Product)
-    assert np.shares_memory(term.left, homes[0])
-    near(term.left, np.concatenate(xs))
-
-
 def test_several_lines_a_row() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(2, 3) @ weight  # Any: has a signature

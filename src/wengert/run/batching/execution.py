@@ -257,10 +257,9 @@ class RegionRun:
             workspace = self.workspaces[step.group, launch] = launch.workspace(
                 self.bound.rows[step.group, launch]
             )
-        homes = launch.homes(step.width, workspace) if self.keeps else {}
         operands: list[Value] = [None] * len(binding.signature.kinds)
         for i, read in zip(binding.form.rows, step.reads, strict=True):
-            operands[i] = self._read(read, homes.get(i))
+            operands[i] = self._read(read)
         for i, weight in binding.weights:
             operands[i] = self.values[weight]
         for i, (one, literals) in binding.literals.items():
@@ -275,15 +274,15 @@ class RegionRun:
         if self.keeps:
             self.kept[number] = kept
 
-    def _read(self, read: Read, into: Value | None = None) -> Value:
-        """An operand of all rows of a launch, or the one row that they share; gathered rows may lie in `into`."""
+    def _read(self, read: Read) -> Value:
+        """An operand of all rows of a launch, or the one row that they share."""
         table = self.tables[read.table]
         if read.one:
             return self.row(read.table, read.at.start)  # type: ignore[union-attr] # one row is a slice
         if self.bound.schedule.tables[read.table].loose:
             at = read.at
             return stacked(table[at] if isinstance(at, slice) else [table[i] for i in at.tolist()])
-        return table[read.at] if isinstance(read.at, slice) else taken(table, read.at, into)
+        return table[read.at] if isinstance(read.at, slice) else taken(table, read.at)
 
     def row(self, table: int, row: int) -> Value:
         """One value, as a node by itself has it."""

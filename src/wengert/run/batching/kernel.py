@@ -31,7 +31,7 @@ from wengert.graph.order import below
 from wengert.graph.template import PARAMETER, PART, CellSignature
 from wengert.lazy import LazyDelta, Product, Term
 from wengert.ops.batching import repeated
-from wengert.program.build import Builder, bare
+from wengert.program.build import Builder, NoProgram, bare
 from wengert.program.derive import Lowering, aval_of_kind, capture, parts_of_term
 from wengert.program.emit import Kernel
 from wengert.program.memory import Allocation, can_be_placed
@@ -175,10 +175,6 @@ Pattern = tuple[bool, ...]  # which results a delta arrives at
 # -- programs ---------------------------------------------------------------------------------------
 
 
-class NoKernel(Exception):
-    """Why there is no program for any number of rows."""
-
-
 @dataclass(slots=True, eq=False)
 class SumOfTerms:
     """A delta that stays a sum: terms as their class and arguments, and a dense rest."""
@@ -206,7 +202,7 @@ class Lowered:
             signature, shared, cast(int, RowCount())
         )  # sizes are symbols: no rule looks at one
         if any(x.kind.device != "cpu" for x in graph.parameters):
-            raise NoKernel("its arrays are on a device")
+            raise NoProgram("its arrays are on a device")
         self._builder = Builder()
         self._operations = operations = capture(graph.nodes, graph.parameters, literals=False)
         inputs = [self._builder.input(aval_of_kind(x.kind)) for x in graph.parameters]
@@ -218,7 +214,7 @@ class Lowered:
         self._values = {slot: bare(x) for slot, x in lowering.values.items()}
         self.results: list[Argument] = [self._values[operations.slots[x]] for x in graph.results]
         if not all(isinstance(x, Var) and x.shape for x in self.results):
-            raise NoKernel("a result is no array of rows")
+            raise NoProgram("a result is no array of rows")
 
     def backward(self, pattern: Pattern) -> tuple[list[Var], list[Eqn], list[Delta]]:
         """The deltas that arrive, the equations, and the deltas of operands."""
@@ -242,7 +238,7 @@ def _as_delta(delta: Any) -> Delta:  # Any: a tracer, a constant, a lazy delta o
     if not isinstance(delta, LazyDelta):
         return bare(delta)
     if delta.factor != 1.0:
-        raise NoKernel("a delta is a sum times a factor")
+        raise NoProgram("a delta is a sum times a factor")
     terms = [(type(term), tuple(map(bare, parts_of_term(term)))) for term in delta.terms]
     return SumOfTerms(terms, bare(delta.rest))
 
@@ -273,9 +269,7 @@ class BatchedKernel:
         self._forward = ForwardKernel(lowered, eqns, deltas, make)
         self._backward = {pattern: BackwardKernel(self._forward, arriving, eqns, deltas, shared)}
         self._forms = [(x.shape, x.dtype) for x in lowered.results]
-        homes = self._forward.homes
-        self._brought = [(self._forward.kept.index(x), home) for x, home in homes.items()]
-        self._homes = [(lowered.inputs.index(x), homes[x]) for x in homes if x in lowered.inputs]
+        self._brought = [(self._forward.kept.index(x), of_all) for x, of_all in self._forward.apart.items()]
         self._numbers = [  # given as doubles, which take on the dtype of what they meet
             (i, x.dtype)
             for i, (x, k) in enumerate(zip(lowered.inputs, signature.kinds, strict=True))
@@ -310,13 +304,9 @@ class BatchedKernel:
             return results, None
         kernel, start = self._forward.train, workspace.claim(rows)
         values = kernel.run(rows, *operands, *results, *workspace.frame(kernel, start, rows))
-        for at, home in self._brought:
-            workspace.bring(home, values[at], start, rows)
+        for at, of_all in self._brought:
+            workspace.bring(of_all, values[at], start, rows)
         return results, Residuals(workspace, own, start, values)
-
-    def homes(self, rows: int, workspace: Workspace) -> dict[int, Value]:
-        """As `Launch.homes`."""
-        return {i: workspace.part(home, workspace.used, rows) for i, home in self._homes}
 
     def backward(
         self, rows: int, kept: Residuals, deltas: Sequence[Value | None], each: object = None
@@ -354,9 +344,9 @@ class ForwardKernel:
         keys: dict[Var, object] = {x: ("kept", i) for i, x in enumerate(self.kept)}
         self.train = make(lowered.inputs, lowered.eqns, lowered.results, self.kept, keys)
         sides = dict.fromkeys(x for pair in _products(deltas) for x in pair)
-        apart = [x for x in sides if x in self.made and x not in self.train.place]
-        # Of what is to be brought; keys of their own, as what such a value is a view of may have its key in `train`.
-        self.homes = {x: Allocation(x.shape, x.dtype, ("side", i)) for i, x in enumerate(apart)}
+        brought = [x for x in sides if x in self.made and x not in self.train.place]
+        # keys of their own, as what such a value is a view of may have its key in `train`
+        self.apart = {x: Allocation(x.shape, x.dtype, ("side", i)) for i, x in enumerate(brought)}
 
     @cached_property
     def predict(self) -> Kernel:
@@ -365,8 +355,8 @@ class ForwardKernel:
 
     def key(self, x: Var) -> object:
         """Key of the buffer of one side of a product."""
-        home = self.homes.get(x)
-        return self.train.buffers[self.train.place[x]].key if home is None else home.key
+        of_all = self.apart.get(x)
+        return self.train.buffers[self.train.place[x]].key if of_all is None else of_all.key
 
 
 def _products(deltas: Sequence[Delta]) -> list[tuple[Var, Var]]:
@@ -420,7 +410,7 @@ class BackwardKernel:
     def _check(self) -> None:
         known = set(self._forward.kept)
         if any(x in self._forward.made and x not in known for e in self._eqns for x in e.reads):
-            raise NoKernel("backward needs what forward does not keep")
+            raise NoProgram("backward needs what forward does not keep")
 
     def run(
         self, rows: int, workspace: Workspace, start: int, kept: Sequence[Value], arrived: Sequence[Value]
@@ -544,17 +534,13 @@ class Workspace:
             found = self._frames[key] = function.frame(start, rows, *wholes)
         return found
 
-    def part(self, home: Allocation, start: int, rows: int) -> Value:
-        """View of these rows of the array with a key."""
-        times = _lines_a_row(home) or 1
-        return self._share(home)[start * times : (start + rows) * times]
-
-    def bring(self, home: Allocation, x: Value, start: int, rows: int) -> None:
+    def bring(self, side: Allocation, x: Value, start: int, rows: int) -> None:
         """Have these rows lie there. The values of a single launch stay where they are until the run is over."""
         if rows == self.expected:
-            self.lent[home.key] = x
-        elif x.base is not self._share(home):
-            self.part(home, start, rows)[...] = x
+            self.lent[side.key] = x
+        else:
+            times = _lines_a_row(side) or 1
+            self._share(side)[start * times : (start + rows) * times] = x
 
     def _whole(self, buffer: Allocation) -> Value | None:
         """Array of which a buffer is a part; None where each launch has its own."""

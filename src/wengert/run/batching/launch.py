@@ -8,7 +8,7 @@ Refuses to know: which rows come together, and where their values lie.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
@@ -20,8 +20,9 @@ from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operation import Signature
 from wengert.graph.template import CellSignature, Parts
 from wengert.lazy import LazyDelta, dense
+from wengert.program.build import NoProgram
 from wengert.program.emit import Kernel
-from wengert.run.batching.kernel import BatchedKernel, NoBatchingRule, NoKernel, Workspace, batched
+from wengert.run.batching.kernel import BatchedKernel, NoBatchingRule, Workspace, batched
 from wengert.run.batching.region import result_kinds
 from wengert.run.loops import Failure, Values, backward, forward
 
@@ -174,7 +175,7 @@ class Launch:
         able = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(signature))
         try:
             self._made = BatchedKernel(signature, shared, able, make)
-        except (NoBatchingRule, NoKernel) as refusal:
+        except (NoBatchingRule, NoProgram) as refusal:
             self.reason = str(refusal)
         except Exception as failure:  # of a rule, on the symbols that a program is made with
             batched(signature, shared, 2)  # raises where a number in their place does not help
@@ -230,9 +231,3 @@ class Launch:
         workspace.begin(0)
         if len(self._workspaces) < _MOST_WORKSPACES:
             self._workspaces.append(workspace)
-
-    def homes(self, rows: int, workspace: Workspace) -> Mapping[int, Value]:
-        """Arrays for operands of the next launch in a workspace, so that they need not be brought there."""
-        if isinstance(self._made, Rowwise) or rows == workspace.expected:
-            return {}
-        return self._made.homes(rows, workspace)
