@@ -15,6 +15,7 @@ import pytest
 
 import wengert as wg
 from tests.run.counting import Counted
+from tests.run.planned import untimed
 from wengert import run
 from wengert.control import Context, Steps, replace_executors
 from wengert.plugins import SGD, Backend, Logging, Plugin
@@ -171,6 +172,11 @@ def test_rules_that_settings_bring_keep_their_meaning_and_have_their_rows() -> N
     assert v.data.tobytes() == w.data.tobytes()
     assert sum(row.forward.calls for row in p.rows if row.operation == "relu") == 7
     assert sum(row.backward.calls for row in p.rows if row.operation == "relu") == 3
+    assert "unless its operations have other rules" in p.table()
+    with profile(compiled=True) as p:
+        for _ in range(12):
+            wg.relu(w).predict().run()
+    assert "No structure had a plan" in p.table()
 
 
 def test_other_rules_keep_their_meaning() -> None:
@@ -242,7 +248,7 @@ def test_a_failure_is_the_same_and_is_counted_once(direction: str, celled: bool)
     assert calls(rows(p)["counted"]) == ((1, 0, 0, 0) if direction == "forward" else (1, 1, 0, 0))
 
 
-@pytest.mark.parametrize("executor", [run.Sequential(), run.Parallel(threads=2)])
+@pytest.mark.parametrize("executor", [untimed(run.Sequential()), untimed(run.Parallel(threads=2))])
 def test_plans_run_and_are_rows_where_they_are_asked_for(executor: Any) -> None:
     w = weight()
     with profile(compiled=True) as p:

@@ -28,7 +28,7 @@ from wengert import ArrayLayer, Do, nn
 from wengert.graph.order import below
 from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
-from wengert.run.compiled.segment import SegmentBackward
+from wengert.run.compiled.segment import BackwardCase
 
 
 def both_ways(seed: int, steps: int, makers: Callable[[Counted], Sequence[Maker]]) -> dict[str, int]:
@@ -77,12 +77,12 @@ def test_random_graphs_have_the_same_gradients_and_data(seed: int) -> None:
 
 
 def test_the_comparison_finds_a_difference() -> None:
-    usual = SegmentBackward.run
+    usual = BackwardCase.run
 
-    def doubled(self: SegmentBackward, *arguments: Any) -> Any:  # Any: as the usual one
+    def doubled(self: BackwardCase, *arguments: Any) -> Any:  # Any: as the usual one
         return [(x, delta + delta) for x, delta in usual(self, *arguments)]
 
-    with patch.object(SegmentBackward, "run", doubled), pytest.raises(AssertionError, match="Not equal"):
+    with patch.object(BackwardCase, "run", doubled), pytest.raises(AssertionError, match="Not equal"):
         both_ways(0, 5, lambda counted: (*MAKERS, *[bind] * 5, counting_maker(counted)))
 
 

@@ -22,7 +22,7 @@ from wengert.program.derive import Lowering
 from wengert.run.commit import Interrupted
 from wengert.run.compiled import cache, plans, segment
 from wengert.run.compiled.plans import BackwardProgram, BackwardPrograms
-from wengert.run.compiled.segment import Segment, SegmentBackward
+from wengert.run.compiled.segment import BackwardCase, Segment
 
 
 def told(net: Gated, executor: Any, i: int) -> tuple[type[BaseException], str, list[str]]:
@@ -73,7 +73,7 @@ def test_a_program_that_fails_is_made_good(part: str) -> None:
     ours, theirs, executor = Gated(), Gated(), eager(worth=2)[0]
     programs = {
         "forward": (Segment, Segment.evaluate),
-        "backward": (SegmentBackward, SegmentBackward.run),
+        "backward": (BackwardCase, BackwardCase.run),
         "way": (BackwardProgram, BackwardProgram.back),
     }
     of, method = programs[part]

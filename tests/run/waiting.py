@@ -18,7 +18,7 @@ from wengert import ArrayLayer, Do, Tape
 from wengert.graph.operand import external
 from wengert.plugins import SGD
 from wengert.run.compiled.plans import BackwardProgram
-from wengert.run.compiled.segment import Segment, SegmentBackward
+from wengert.run.compiled.segment import BackwardCase, Segment
 from wengert.run.evaluation import SegmentRuns
 
 NAMES = sorted(OPTIMIZERS)
@@ -41,7 +41,7 @@ def programs_counted() -> Iterator[dict[str, int]]:
 
     with (
         counting(Segment, "evaluate", "forward"),
-        counting(SegmentBackward, "run", "backward"),
+        counting(BackwardCase, "run", "backward"),
         counting(BackwardProgram, "back", "way"),
         counting(SegmentRuns, "open", "opened"),
     ):

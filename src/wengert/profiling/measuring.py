@@ -95,7 +95,7 @@ def _table(
     if len(shown) < len(rows):
         rest = sum(row.seconds for row in rows[len(shown) :])
         text.append(f"... and {len(rows) - len(shown)} rows of {rest * 1e3:.3f} ms together")
-    return "\n".join([*text, *_notes(total, seconds, threads, missed, compiled)])
+    return "\n".join([*text, *_notes(rows, seconds, threads, missed, compiled)])
 
 
 def _head(columns: Sequence[Column]) -> list[str]:
@@ -120,18 +120,22 @@ def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _notes(
-    total: float, seconds: float, threads: int, missed: Mapping[str, int], compiled: bool
+    rows: Sequence[Row], seconds: float, threads: int, missed: Mapping[str, int], compiled: bool
 ) -> list[str]:
+    total = sum(row.seconds for row in rows)
     share = f" ({total / seconds:.0%})" if threads <= 1 and seconds else f" on {threads} threads"
     notes = [
         f"{total * 1e3:,.3f} ms in these rows, of {seconds * 1e3:,.3f} ms{share}; the rest builds expressions, runs "
         "binds and the program, and measures.",
     ]
-    if compiled:
+    if compiled and any(row.plan.calls for row in rows):
         notes.append("Structures that came back ran by their plans, a row for each; others ran node by node.")
+    elif compiled and total:
+        notes.append("No structure had a plan: it came back too seldom, or its operations have other rules.")
     elif total:
         notes.append(
-            "Every run went node by node on the interpreter; by itself a structure that comes back runs by a plan."
+            "Every run went node by node on the interpreter; without a profile a structure that comes back has a plan, "
+            "unless its operations have other rules, as those of a `Backend`."
         )
     for executor, runs in missed.items():
         own = "; print its `report`" if executor == "Batched" else ""

@@ -8,9 +8,7 @@ Refuses to know: which expression a call belongs to, and when backward comes to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from operator import itemgetter
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 from weakref import ref
@@ -21,7 +19,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.template import Parts, Template
 from wengert.later import later
 from wengert.run.compiled.cache import Cache, Item, clock, grown
-from wengert.run.compiled.segment import form_of, operations
+from wengert.run.compiled.segment import BackwardCase, form_of, operations
 from wengert.run.loops import Call, Ends, Failure, Loops, Values, backward, forward, passed
 
 if TYPE_CHECKING:
@@ -51,7 +49,7 @@ class CellPrograms(Item):
         self.forward = forward
         self._single, self._results = template.single, len(template.results)
         self._back: dict[
-            object, CellBackward | None
+            object, BackwardCase | None
         ] = {}  # by what arrives; None: the interpreter's business
 
     def size(self) -> int:
@@ -68,14 +66,10 @@ class CellPrograms(Item):
             cls: object = type(x)
             if cls is ARRAY_CLASS and not x.flags.c_contiguous:
                 return None
-        program = self.forward
-        buffers = program.take()
         try:
-            outputs: tuple[Value, ...] = program.run(arguments, buffers)
+            return self.forward.called(arguments)
         except Exception:  # the interpreter meets it once more, and says where
             return None
-        program.give(buffers)
-        return outputs
 
     def value(self, outputs: tuple[Value, ...]) -> Value:
         """The value of a call: that of its result, or a tuple of those of all results."""
@@ -91,25 +85,12 @@ class CellPrograms(Item):
             grown(0 if found is None else found.program.size())
         if found is None:
             return None
-        program = found.program
-        buffers = program.take()
         given = (None, *call.arguments, *call.outputs, *arrived.values())
         try:
-            deltas = program.run(found.reads(given)[2:], buffers)
+            deltas = found.program.called(found.reads(given)[2:])
         except Exception:  # as above
             return None
-        program.give(buffers)
-        return [*zip(found.operands, deltas, strict=True)]
-
-
-class CellBackward:
-    """A program that sends the deltas of one call."""
-
-    def __init__(self, program: PlanProgram, reads: Iterable[int], operands: Sequence[int]) -> None:
-        self.program = program
-        # of the operands of a call, what it gave and left, and the deltas that have arrived, those that it needs
-        self.reads: Callable[[Sequence[Value]], Sequence[Value]] = itemgetter(0, 0, *(i + 1 for i in reads))
-        self.operands = operands
+        return [*zip(found.to, deltas, strict=True)]
 
 
 class CellRun(Call):

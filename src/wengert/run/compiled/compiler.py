@@ -29,13 +29,13 @@ from wengert.program.derive import Lowering, Op, Operations, Slot, aval_of_kind,
 from wengert.program.memory import aliases
 from wengert.program.program import Argument, Eqn, Program, Var, vars_in
 from wengert.run.compiled.binder import Binder, in_steps
-from wengert.run.compiled.cells import CellBackward, CellPrograms
+from wengert.run.compiled.cells import CellPrograms
 from wengert.run.compiled.lowered import LoweredLoss, lowered_in_steps, seed_of
 from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
 from wengert.run.compiled.program import PlanProgram, not_made, simplified
-from wengert.run.compiled.segment import Segment, SegmentBackward, SegmentRun, form_of, parts_of
+from wengert.run.compiled.segment import BackwardCase, Segment, SegmentRun, form_of, parts_of
 from wengert.run.evaluation import Evaluation
 
 
@@ -154,7 +154,8 @@ def traced_segment(
         low = _LoweredSegment(nodes, leaves, [values[x] for x in leaves], resolved)
         low.lowering.forward()
     except Exception as failure:
-        return not_made(_described("a segment", nodes), failure)
+        not_made(_described("a segment", nodes), failure)
+        return None
     make = program or PlanProgram
     forms = {i: form_of(values[x]) for i, x in enumerate(leaves) if not isinstance(x, Weight)}
     signatures = {i: resolved[node] for i, node in enumerate(nodes) if node in resolved}
@@ -213,7 +214,7 @@ def traced_backward(
     deltas: Mapping[int, Value],
     unwanted: Container[Expression],
     joined: Mapping[Expression, Value],
-) -> SegmentBackward | None:
+) -> BackwardCase | None:
     """The program of one case, with the deltas of leaves that are `joined` as one; None where there is none."""
     if any(isinstance(part, LazyDelta) for part in parts_of(deltas.values())):
         return None  # sent by hand
@@ -229,7 +230,8 @@ def traced_backward(
         found = arrived | totals
         sent = low.lowering.backward(found, unwanted=left_out, apart=apart)
     except Exception as failure:
-        return not_made(_described("the way back through a segment", nodes), failure)
+        not_made(_described("the way back through a segment", nodes), failure)
+        return None
     made = [(low.leaf[slot][0], low.leaving([slot], {slot: delta})) for slot, delta in sent]
     for x in joined:
         slots = [slot for slot in found if slot in low.leaf and leaves[low.leaf[slot][0]] is x]
@@ -237,9 +239,9 @@ def traced_backward(
             made.append((low.leaf[slots[0]][0], low.leaving(slots, found)))
     p = simplified(Program(low.inputs, low.builder.eqns, bare(tuple(value for _, value in made))))
     used = {*vars_in(p.outputs), *(x for e in p.eqns for x in e.reads)}
-    reads = [i + 1 for i, x in enumerate(p.inputs) if x in used]
+    reads = [i for i, x in enumerate(p.inputs) if x in used]
     p.inputs = [x for x in p.inputs if x in used]
-    return SegmentBackward(segment_run.segment.make(p), reads, [at for at, _ in made])
+    return BackwardCase(segment_run.segment.make(p), reads, [at for at, _ in made])
 
 
 def _together(indices: Sequence[int], *deltas: Value) -> Parts:
@@ -260,10 +262,11 @@ def traced_cell(template: Template, back: bool) -> CellPrograms | None:
             template, PlanProgram(Program(low.inputs, low.builder.eqns, bare((*low.results, *kept))))
         )
     except Exception as failure:
-        return not_made(_described("a cell", template.nodes), failure)
+        not_made(_described("a cell", template.nodes), failure)
+        return None
 
 
-def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> CellBackward | None:
+def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> BackwardCase | None:
     """The program that sends such deltas, which have arrived at some results; None where there is none."""
     avals = {i: aval_of(delta) for i, delta in arrived.items()}
     if any(aval.order != "compact" for aval in avals.values()):
@@ -273,14 +276,15 @@ def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> Ce
         given, eqns, sent = low.backward(avals)
         everything = [*low.inputs, *low.results, *low.kept(), *given]
     except Exception as failure:
-        return not_made(_described("the way back through a cell", template.nodes), failure)
+        not_made(_described("the way back through a cell", template.nodes), failure)
+        return None
     p = simplified(Program(everything, eqns, tuple(sent.values())))
     used = {*vars_in(p.outputs), *(x for e in p.eqns for x in e.reads)} - {e.result for e in p.eqns}
     at = {x: i for i, x in reversed([*enumerate(everything)]) if isinstance(x, Var) and x in used}
     if len(at) < len(used):
         return None  # it reads what forward does not keep
     p.inputs = [*at]
-    return CellBackward(PlanProgram(p), [*at.values()], [*sent])
+    return BackwardCase(PlanProgram(p), [*at.values()], [*sent])
 
 
 class _LoweredCell:
@@ -340,7 +344,8 @@ def traced_path(
         if not low.own or not low.back(loss):
             return None, False
     except Exception as failure:
-        return not_made(_path_to(loss), failure), True
+        not_made(_path_to(loss), failure)
+        return None, True
     plan = Plan(low.done(), _unbound, program or PlanProgram, stacking=False, of=_path_to(loss))
     way = BackwardProgram(plan, low.sources, [w.settings for w in path.weights])
     return way if plan.updating and plan.ready else None, plan.early

@@ -63,7 +63,7 @@ class Segment(Item):
         self.signatures = signatures  # of nodes whose kinds were open
         used = {node.operands[i] for node in nodes for i in node.signature.nodes}
         self.ends = [i for i, node in enumerate(nodes) if node not in used]
-        self.back: dict[object, SegmentBackward | None] = {}  # None: the interpreter's business
+        self.back: dict[object, BackwardCase | None] = {}  # None: the interpreter's business
 
     def size(self) -> int:
         back = [x.program for x in [*self.back.values()] if x is not None]
@@ -184,14 +184,14 @@ class SegmentRun:
 Sent = list[tuple[Expression, Value]]
 
 
-class SegmentBackward:
-    """A program that sends deltas."""
+class BackwardCase:
+    """A program that sends deltas: back through a segment or a call of a cell, for what has arrived in one case."""
 
-    def __init__(self, program: PlanProgram, reads: Sequence[int], leaves: Sequence[int]) -> None:
+    def __init__(self, program: PlanProgram, reads: Iterable[int], to: Sequence[int]) -> None:
         self.program = program
-        # of the inputs and values of a segment_run, and the deltas that have arrived, the ones it needs
-        self.reads: Callable[[Sequence[Value]], Sequence[Value]] = itemgetter(0, 0, *reads)
-        self.leaves = leaves  # where each output goes
+        # of nothing, inputs, values, and the deltas that have arrived, the ones it needs
+        self.reads: Callable[[Sequence[Value]], Sequence[Value]] = itemgetter(0, 0, *(i + 1 for i in reads))
+        self.to = to  # by output, the number of a leaf or operand
         self.worked = False  # in some run
 
     def run(
@@ -202,7 +202,7 @@ class SegmentBackward:
         everything = [None, *segment_run.inputs, *segment_run.computed, *parts_of(deltas.values()), *before]
         outputs = self.program.outputs(self.reads(everything)[2:])
         leaves = segment_run.leaves
-        return [(leaves[i], delta) for i, delta in zip(self.leaves, outputs, strict=True)]
+        return [(leaves[i], delta) for i, delta in zip(self.to, outputs, strict=True)]
 
 
 def form_of(value: Any) -> Form:  # Any: values of every type
