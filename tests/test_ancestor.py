@@ -1,4 +1,4 @@
-"""The page of what the ancestor has: each test that a row names is there and passes, and each row names one.
+"""The page of what the ancestor has: each test that a row names is there and runs by day, and each row names one.
 
 Knows: the tables of the page.
 Refuses to know: what any row says.
@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -19,17 +20,22 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "ancestor.md"
 ROW = re.compile(r"^\| D(\d+) \| (.+) \|$", re.MULTILINE)
+LATER = re.compile(r"pytest\.mark\.(nightly|gpu|skip|skipif)\b")
 SHOWN = re.compile(r"`((?:tests|typecheck|examples)/[\w/]+\.py)(?:::([\w:]+))?`")
 
 
 @cache
-def functions(path: Path) -> frozenset[str]:
-    """The names of the functions of a file, those of classes as `Class::name`."""
+def functions(path: Path) -> Mapping[str, bool]:
+    """The names of the functions of a file, those of classes as `Class::name`; False for one that waits for a mark."""
     tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module([], [])
     outer = [("", node) for node in tree.body]
     inner = [(f"{node.name}::", x) for _, node in outer if isinstance(node, ast.ClassDef) for x in node.body]
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return frozenset(name + node.name for name, node in outer + inner if isinstance(node, kinds))
+    return {
+        name + node.name: not any(LATER.match(ast.unparse(mark)) for mark in node.decorator_list)
+        for name, node in outer + inner
+        if isinstance(node, kinds)
+    }
 
 
 def rows(page: str) -> dict[int, list[str]]:
@@ -50,15 +56,17 @@ def faults(page: str) -> list[str]:
         for file, name in shown:
             if name not in functions(ROOT / file):
                 found.append(f"D{code}: there is no {file}::{name}")
+            elif not functions(ROOT / file)[name]:
+                found.append(f"D{code}: the daily suite leaves {file}::{name} out")
     found += [f"D{code} has no reason" for code, cells in rows(page).items() if len(cells[-1]) < 10]
     return found
 
 
-def test_each_row_names_a_test_that_is_there() -> None:
+def test_each_row_names_a_test_that_the_suite_runs() -> None:
     assert faults(PAGE.read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # the suite runs the same tests; here nothing else has run before
 @pytest.mark.parametrize("home", ["tests", "typecheck"])
 def test_all_that_the_rows_name_passes(home: str) -> None:
     named = dict.fromkeys(f"{file}::{name}" for file, name in SHOWN.findall(PAGE.read_text(encoding="utf-8")))
@@ -79,6 +87,11 @@ def test_all_that_the_rows_name_passes(home: str) -> None:
     ("before", "after", "fault"),
     [
         ("::test_d1_a_tape_is_frozen", "::test_d1_a_tape_melts", "D1: there is no tests/run/test_tapes.py"),
+        (
+            "tests/run/test_tapes.py::TestTape::test_d1_a_tape_is_frozen",
+            "tests/data/test_fuzz.py::test_a_million_hostile_files_are_read_or_refused",
+            "D1: the daily suite leaves tests/data/test_fuzz.py",
+        ),
         ("| D2 |", "| D1 |", "D1 comes twice"),
         ("| D2 |", "| X2 |", "D2 is missing"),
     ],

@@ -35,7 +35,7 @@ def unchecked(known: House) -> list[str]:
                 tests.append((here, module.at(function, function.name)))
             if _checks(function, meanings):
                 checks.add(here)
-            for callee in _callees(function, module, meanings):
+            for callee in _callees(function, module, meanings, known):
                 callers[callee].append(here)
     waiting = list(checks)
     while waiting:
@@ -78,13 +78,17 @@ def _raises(call: ast.Call, meanings: Mapping[str, str]) -> bool:
 
 
 def _callees(
-    function: ast.FunctionDef | ast.AsyncFunctionDef, module: Module, meanings: Mapping[str, str]
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    module: Module,
+    meanings: Mapping[str, str],
+    known: House,
 ) -> Iterator[Name]:
     """The names that a function calls, as if each were of this module or of the one it is imported from.
 
     A parameter may be a fixture, and `x.f` with a variable `x` a method `f` of this module or of one it imports from.
     """
-    near = {module.name, *(meaning.rpartition(".")[0] for meaning in meanings.values()), *meanings.values()}
+    homes = {module.name, *(meaning.rpartition(".")[0] for meaning in meanings.values()), *meanings.values()}
+    near = homes & known.keys()
     names = [x.arg for x in function.args.args]
     names += [ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)]
     for name in names:

@@ -20,14 +20,20 @@ from wengert import nn
 from wengert.control import context, set_default_executor
 
 ROOT = Path(__file__).resolve().parents[2]
+BATCHED = {
+    "beams",
+    "graphs",
+    "pointer",
+    "tagger",
+}  # by `wengert.fold`, whose plans batch and have no plan of a run
 # those that name `Batched` say by whom they are run
 EXAMPLES = sorted(
-    path.stem for path in (ROOT / "examples").glob("*.py") if "Batched(" not in path.read_text()
+    path.stem
+    for path in (ROOT / "examples").glob("*.py")
+    if "Batched(" not in path.read_text() and path.stem not in BATCHED
 )
-LONG = {"gated", "digits", "diamond", "cifar100", "guess_next_number"}
-WITHOUT = {"rotation"} | {  # weights of a user's type, which the interpreter steps
-    *("beams", "graphs", "pointer", "tagger"),  # plans of `wengert.fold`, which batch
-}
+LONG = {"by_inputs", "gated", "digits", "diamond", "cifar100", "guess_next_number", "siamese", "words"}
+WITHOUT = {"rotation"}  # weights of a user's type, which the interpreter steps
 SMALL = {
     "images": (2,),
     "autoencoder": (10,),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,9 @@ class Seen(NamedTuple):
     size: Any
 
 
-DATA = digits()
+@cache
+def data() -> Digits:
+    return digits()
 
 
 def _model() -> tuple[Any, Any]:
@@ -47,22 +50,22 @@ def test_metrics_of_steps_are_from_before_the_update() -> None:
             steps.append(event)
             sizes.append(float(np.mean(np.abs(model.weight.data))))
 
-    history = fit(loss, DATA, seed=0, steps=20, metrics={"accuracy": accuracy}, callbacks=[tell])
+    history = fit(loss, data(), seed=0, steps=20, metrics={"accuracy": accuracy}, callbacks=[tell])
     assert [step.metrics["size"] for step in steps] == pytest.approx(sizes[:-1], rel=1e-5)
     assert steps[0].metrics["accuracy"] < 0.5 < steps[-1].metrics["accuracy"]
     assert steps[3].metrics.keys() == {"size", "accuracy"}
     plain, _ = _model()
-    only = fit(lambda b, s: wg.cross_entropy(plain(b.images), b.labels), DATA, seed=0, steps=20)
+    only = fit(lambda b, s: wg.cross_entropy(plain(b.images), b.labels), data(), seed=0, steps=20)
     assert only.losses == history.losses
 
 
 def test_metrics_of_an_evaluation() -> None:
     model, loss = _model()
-    found = evaluate(loss, DATA, metrics={"accuracy": accuracy})
-    right = model(DATA.images).predict().run().argmax(axis=1) == DATA.labels
+    found = evaluate(loss, data(), metrics={"accuracy": accuracy})
+    right = model(data().images).predict().run().argmax(axis=1) == data().labels
     assert found.metrics["accuracy"] == pytest.approx(np.mean(right), rel=1e-6)
     assert found.metrics["size"] == pytest.approx(np.mean(np.abs(model.weight.data)), rel=1e-5)
-    history = fit(loss, DATA, seed=0, epochs=1, validation=DATA, metrics={"accuracy": accuracy})
+    history = fit(loss, data(), seed=0, epochs=1, validation=data(), metrics={"accuracy": accuracy})
     assert history.epochs[0].metrics["accuracy"] > 0.5
 
 
