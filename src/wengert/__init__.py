@@ -13,7 +13,7 @@ Refuses to know: any logic.
 
 from __future__ import annotations
 
-from wengert import errors, extend, ops, plugins, run
+from wengert import errors, extend, linalg, ops, plugins, run
 from wengert.arrays import Array, Cpu, Gpu, IntegerArray
 from wengert.control import Do, UnitContinuation, gather
 from wengert.differentiable import DeepLearning, Differentiable, Tape
@@ -297,6 +297,7 @@ __all__ = [
     "less",
     "less_equal",
     "lift",
+    "linalg",
     "linspace",
     "literal",
     "log",

@@ -30,7 +30,7 @@ from wengert.errors import ShapeError
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any
-from wengert.ops import backward
+from wengert.ops import backward, solving
 from wengert.ops.kinds import broadcast_batch
 
 _NUMBERS = (Column.DOUBLE, Column.FLOAT)
@@ -311,6 +311,12 @@ class Symbolic:
 
     def matmul(self, a: Value, b: Value, /) -> Value:
         return Symbol(ops.matmul(bare(a), bare(b)))
+
+    def inv(self, x: Symbol, /) -> Value:
+        return Symbol(solving.inv(x.x))
+
+    def solve(self, a: Value, b: Value, /) -> Value:
+        return Symbol(solving.solve(bare(a), bare(b)))
 
     def einsum(self, spec: str, /, *xs: Value) -> Value:
         return Symbol(ops.einsum(spec, *map(bare, xs)))

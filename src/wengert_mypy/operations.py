@@ -213,6 +213,36 @@ def _unstack(call: Call) -> Shape:
     return rules.reduced(call.shape(0), [call.axis("axis", 0)], False)
 
 
+def _square(call: Call) -> Shape:
+    return arrangement.square(call.shape(0))
+
+
+def _solve(call: Call) -> Shape:
+    return arrangement.solution(call.shape(0), call.shape(1))
+
+
+def _det(call: Call) -> Shape:
+    return _square(call)[:-2]
+
+
+def _eigenvalues(call: Call) -> Shape:
+    return arrangement.eigenvalues(call.shape(0))
+
+
+def _singular_values(call: Call) -> Shape:
+    return arrangement.singular_values(call.shape(0))
+
+
+def _outer(call: Call) -> Shape:
+    return arrangement.outer(call.shape(0), call.shape(1))
+
+
+def _matrix_norm(call: Call) -> Shape:
+    shape = call.shape(0)
+    arrangement.matrix(shape)
+    return rules.reduced(shape, (-2, -1), call.flag("keepdims"))
+
+
 def _sized(call: Call) -> Shape:
     return call.dims("shape")
 
@@ -323,6 +353,17 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.diagonals.diagonal": _diagonal,
     "wengert.ops.diagonals.trace": _trace,
     "wengert.ops.joining.unstack": _unstack,
+    "wengert.ops.solving.inv": _square,
+    "wengert.ops.solving.solve": _solve,
+    "wengert.ops.solving.det": _det,
+    "wengert.ops.solving.pinv": _matrix_transpose,
+    "wengert.ops.solving.matrix_power": _square,
+    "wengert.ops.factorization.cholesky": _square,
+    "wengert.ops.factorization.eigvalsh": _eigenvalues,
+    "wengert.ops.factorization.svdvals": _singular_values,
+    "wengert.ops.norms.outer": _outer,
+    "wengert.ops.norms.vector_norm": _reduction,
+    "wengert.ops.norms.matrix_norm": _matrix_norm,
     "wengert.ops.creation.zeros": _sized,
     "wengert.ops.creation.ones": _sized,
     "wengert.ops.creation.full": _sized,

@@ -12,7 +12,18 @@ from collections.abc import Sequence
 
 from wengert_shapes.algebra import MINUS_ONE, ONE, Dim, divides, floor_divide, number, product_of
 from wengert_shapes.index import Cut, indexed
-from wengert_shapes.rules import Misfit, Shape, Size, axes_in, axis_in, differ, known, size_text, text
+from wengert_shapes.rules import (
+    Misfit,
+    Shape,
+    Size,
+    axes_in,
+    axis_in,
+    broadcast,
+    differ,
+    known,
+    size_text,
+    text,
+)
 
 
 def split_equally(shape: Shape, sections: Size, axis: int) -> Shape:
@@ -112,6 +123,47 @@ def matrix(shape: Shape) -> tuple[Size, Size]:
     if len(shape) < 2:
         raise Misfit(f"expected a matrix or a stack of them, got shape {text(shape)}")
     return shape[-2], shape[-1]
+
+
+def square(shape: Shape) -> Shape:
+    """A stack of square matrices."""
+    rows, columns = matrix(shape)
+    if differ(rows, columns):
+        raise Misfit(f"expected square matrices, got shape {text(shape)}")
+    return (*shape[:-2], columns if rows is None else rows, rows if columns is None else columns)
+
+
+def solution(a: Shape, b: Shape) -> Shape:
+    """`solve`: the shape of the right side, axes before the matrices broadcast."""
+    n = square(a)[-1]
+    rows = b[0] if len(b) == 1 else matrix(b)[0]
+    if differ(n, rows):
+        raise Misfit(f"{size_text(n)} unknowns and {size_text(rows)} rows: shapes {text(a)} and {text(b)}")
+    own = b[1:] if len(b) == 1 else b[-1:]
+    before = () if len(b) == 1 else b[:-2]
+    rank = max(len(a) - 2, len(before))
+    joint = broadcast(*((ONE,) * (rank - len(s)) + s for s in (a[:-2], before)))
+    return (*joint, n if rows is None else rows, *own)
+
+
+def eigenvalues(shape: Shape) -> Shape:
+    """One number for each row of square matrices."""
+    return square(shape)[:-1]
+
+
+def singular_values(shape: Shape) -> Shape:
+    """As many numbers as the lesser of rows and columns."""
+    rows, columns = matrix(shape)
+    if rows == columns:
+        return shape[:-1]
+    if rows is None or columns is None or rows.value is None or columns.value is None:
+        return (*shape[:-2], None)
+    return (*shape[:-2], number(min(rows.value, columns.value)))
+
+
+def outer(a: Shape, b: Shape) -> Shape:
+    """`outer`: the sizes of two vectors."""
+    return vector(a) + vector(b)
 
 
 def vector(shape: Shape) -> Shape:

@@ -153,6 +153,8 @@ class _GeneralFunction:
 
 matmul: _GeneralFunction
 
+linalg: Any  # Any: a module, of which only `arrays.linear` takes functions
+
 absolute: ufunc
 add: ufunc
 arccos: ufunc

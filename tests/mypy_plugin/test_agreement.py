@@ -154,6 +154,9 @@ def summed(draw: random.Random) -> str:
     return f"wg.einsum({','.join(terms) + out!r}, {array(a)}, {array(b)})"
 
 
+LINEAR = ("inv", "det", "pinv", "cholesky", "eigvalsh", "svdvals", "matrix_norm", "vector_norm")
+
+
 def taken_apart(draw: random.Random) -> str:
     """One random call of an operation on lines of an array, or of one that cuts it."""
     a = shape(draw)
@@ -169,6 +172,9 @@ def taken_apart(draw: random.Random) -> str:
             f"wg.roll({x}, {draw.choice([1, (1,), (1, -2)])}, axis={axes(draw, len(a))})",
             f"wg.take_along_axis({x}, np.zeros({sides}, np.int64), axis={at})",
             f"wg.take_along_axis({x}, [0, 0], axis={at})",
+            f"wg.linalg.{draw.choice(LINEAR)}({x})",
+            f"wg.linalg.solve({x}, {array(sides)})",
+            f"wg.linalg.outer({x}, {array(sides)})",
             f"wg.cumulative_prod({x}, axis={at}, include_initial={draw.choice((True, False))})",
             f"wg.diff({x}, axis={at}, n={draw.choice((0, 1, 2))})",
             f"wg.sort({x}, axis={at})",

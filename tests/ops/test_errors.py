@@ -75,6 +75,14 @@ def of_a_vector(name: str) -> Case:
     return lambda: getattr(wg, name)(A[0]), ShapeError, ("(3,)", "expected a matrix")
 
 
+def of_two_sides(name: str) -> Case:
+    return lambda: getattr(wg.linalg, name)(A), ShapeError, ("(2, 3)", "expected square matrices")
+
+
+def of_no_matrix(name: str) -> Case:
+    return lambda: getattr(wg.linalg, name)(A[0]), ShapeError, ("(3,)", "expected a matrix")
+
+
 def of_halves(name: str) -> Case:
     return lambda: getattr(wg, name)(2, dtype=np.float16), DTypeError, ("numpy.float32", "float16")
 
@@ -134,6 +142,23 @@ SHAPES: dict[str, Case] = {
     "meshgrid": (lambda: wg.meshgrid(A), ShapeError, ("(2, 3)", "expected a vector")),
     "unstack": (lambda: wg.unstack(A, axis=2), ShapeError, ("(2, 3)", "axis 2")),
     **{name: of_a_vector(name) for name in ("matrix_transpose", "tril", "triu", "diagonal", "trace")},
+    **{name: of_two_sides(name) for name in ("inv", "det", "slogdet", "cholesky", "eigh", "eigvalsh")},
+    "matrix_power": (
+        lambda: wg.linalg.matrix_power(A, 2),
+        ShapeError,
+        ("(2, 3)", "expected square matrices"),
+    ),
+    **{name: of_no_matrix(name) for name in ("pinv", "qr", "svd", "svdvals", "matrix_norm")},
+    "solve": (
+        lambda: wg.linalg.solve(A[:, :2], A[0]),
+        ShapeError,
+        ("2 unknowns and 3 rows", "(2, 2)", "(3,)"),
+    ),
+    "outer": (lambda: wg.linalg.outer(A, B), ShapeError, ("(2, 3)", "expected a vector")),
+    "vecdot": (lambda: wg.linalg.vecdot(A, B), ShapeError, ("sizes 3 and 4 of axis -1 differ",)),
+    "cross": (lambda: wg.linalg.cross(B, B), ShapeError, ("(2, 4)", "size 3")),
+    "kron": (lambda: wg.linalg.kron(A, A[0]), ShapeError, ("(2, 3)", "(3,)", "rank")),
+    "vector_norm": (lambda: wg.linalg.vector_norm(A, axis=2), ShapeError, ("(2, 3)", "axis 2")),
     "tile": (lambda: wg.tile(A, -1), ArgumentError, ("0 or more", "(-1,)")),
     "zeros": (lambda: wg.zeros((2, -1)), ArgumentError, ("0 or more", "(2, -1)")),
     "ones": (lambda: wg.ones((2, -1)), ArgumentError, ("0 or more", "(2, -1)")),

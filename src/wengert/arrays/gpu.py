@@ -18,6 +18,7 @@ from wengert.arrays.axes import broadcast_axes, expanded, taps
 from wengert.arrays.chance import dropout_mask as host_dropout_mask
 from wengert.arrays.chance import dropout_masks as host_dropout_masks
 from wengert.arrays.changes import Change
+from wengert.arrays.linear import LinearAlgebra
 from wengert.arrays.namespace import Axis, Pair, Shape, Value
 from wengert.arrays.shaping import expand_dims as expand_dims
 from wengert.arrays.shaping import permute_dims as permute_dims
@@ -81,6 +82,13 @@ zeros: Callable[[Shape, Value], Value] = cp.zeros
 ones: Callable[[Shape, Value], Value] = cp.ones
 full: Callable[[Shape, Value, Value], Value] = cp.full
 to_host: _Unary = cp.asnumpy
+
+
+_matrices = LinearAlgebra(cp)
+inv, solve, det = _matrices.inv, _matrices.solve, _matrices.det
+det_sign, logabsdet = _matrices.det_sign, _matrices.logabsdet
+cholesky, pinv = _matrices.cholesky, _matrices.pinv
+eigh, svd, qr = _matrices.eigh, _matrices.svd, _matrices.qr
 
 
 def from_host(x: Value, device: Cpu | Gpu, /) -> Value:

@@ -24,6 +24,7 @@ from wengert.arrays.changes import Change
 from wengert.arrays.contraction import einsum as einsum
 from wengert.arrays.contraction import matmul as matmul
 from wengert.arrays.erf import erf as erf
+from wengert.arrays.linear import LinearAlgebra
 from wengert.arrays.namespace import Axis, Pair, Shape, Value
 from wengert.arrays.ownership import as_readonly as as_readonly
 from wengert.arrays.ownership import freeze as freeze
@@ -101,6 +102,13 @@ zeros: Callable[[Shape, Value], Value] = np.zeros
 ones: Callable[[Shape, Value], Value] = np.ones
 full: Callable[[Shape, Value, Value], Value] = np.full
 to_host: _Unary = np.asarray
+
+
+_matrices = LinearAlgebra(np)
+inv, solve, det = _matrices.inv, _matrices.solve, _matrices.det
+det_sign, logabsdet = _matrices.det_sign, _matrices.logabsdet
+cholesky, pinv = _matrices.cholesky, _matrices.pinv
+eigh, svd, qr = _matrices.eigh, _matrices.svd, _matrices.qr
 
 
 def from_host(x: Value, device: Cpu | Gpu, /) -> Value:
