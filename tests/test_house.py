@@ -73,7 +73,10 @@ def copy_sources(to: Path) -> None:
 
 def test_the_public_names_are_the_written_list() -> None:
     public = {name for name in vars(wengert) if not name.startswith("_")}
-    modules = {info.name for info in pkgutil.iter_modules(wengert.__path__)} | {"annotations"}
+    modules = {info.name for info in pkgutil.iter_modules(wengert.__path__)} | {
+        "annotations",
+        "TYPE_CHECKING",
+    }
     assert public - modules == set(wengert.__all__) - modules
     assert callable(wengert.differentiable), "the decorator, not the module of that name"
     for package in ("ops", "plugins", "run", "extend", "testing"):
@@ -90,7 +93,12 @@ DOOR = {"families.py", "kinds.py", "__init__.py"}  # what makes the door is not 
 def test_built_in_operations_use_the_door_that_users_have(path: Path) -> None:
     from_below = {"wengert.graph", "wengert.delta", "wengert.lazy", "wengert.ops"}
     modules = (extend.kinds, extend.index, extend.batching, extend.specification, extend.windows)
-    open_to_all = {*extend.__all__, *wengert.__all__, *wengert.linalg.__all__, *(name for module in modules for name in dir(module))}
+    open_to_all = {
+        *extend.__all__,
+        *wengert.__all__,
+        *wengert.linalg.__all__,
+        *(name for module in modules for name in dir(module)),
+    }
     for node in ast.walk(ast.parse(path.read_text())):
         if (
             isinstance(node, ast.ImportFrom)

@@ -13,6 +13,8 @@ Refuses to know: any logic.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from wengert import errors, extend, linalg, ops, plugins, run
 from wengert.arrays import Array, Cpu, Gpu, IntegerArray
 from wengert.control import Do, UnitContinuation, gather
@@ -97,6 +99,7 @@ from wengert.ops import (
     greater,
     greater_equal,
     hypot,
+    index_add,
     isfinite,
     isinf,
     isnan,
@@ -142,7 +145,12 @@ from wengert.ops import (
     reshape,
     roll,
     round,
+    scatter_add,
     searchsorted,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_softmax,
     segment_sum,
     sigmoid,
     sign,
@@ -153,6 +161,7 @@ from wengert.ops import (
     softmax,
     softplus,
     sort,
+    sparse_matmul,
     split,
     sqrt,
     square,
@@ -175,6 +184,7 @@ from wengert.ops import (
     trunc,
     unstack,
     var,
+    vecdot,
     where,
     zeros,
     zeros_like,
@@ -257,6 +267,7 @@ __all__ = [
     "cosh",
     "count_nonzero",
     "cross_entropy",
+    "cumsum",
     "cumulative_prod",
     "cumulative_sum",
     "diagonal",
@@ -289,6 +300,7 @@ __all__ = [
     "greater_equal",
     "hessian_product",
     "hypot",
+    "index_add",
     "isfinite",
     "isinf",
     "isnan",
@@ -345,7 +357,12 @@ __all__ = [
     "round",
     "run",
     "scan",
+    "scatter_add",
     "searchsorted",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_softmax",
     "segment_sum",
     "sigmoid",
     "sign",
@@ -356,6 +373,7 @@ __all__ = [
     "softmax",
     "softplus",
     "sort",
+    "sparse_matmul",
     "split",
     "sqrt",
     "square",
@@ -380,8 +398,17 @@ __all__ = [
     "unstack",
     "update",
     "var",
+    "vecdot",
     "where",
     "with_update",
     "zeros",
     "zeros_like",
 ]
+
+cumsum = cumulative_sum  # the name in programs written for numpy
+
+if not TYPE_CHECKING:  # or a checker would take every name for one that is there
+
+    def __getattr__(name: str) -> object:
+        """The error for a name that numpy has and this library calls otherwise, with what to write."""
+        raise ops.absent.advice(__name__, name)

@@ -18,6 +18,7 @@ from wengert.graph.operation import Case, Operation, Rule, Rules
 from wengert.graph.weights import Update, Weight, data_of
 from wengert.lazy import LazyDelta, Product, Replacement, Rows, dense, scaled
 from wengert.ops import batching, kinds, specification, windows
+from wengert.ops.backward import add_at
 from wengert.ops.families import (
     Broadcasting,
     Comparison,
@@ -78,6 +79,7 @@ __all__ = [
     "Update",
     "Weight",
     "WeightPart",
+    "add_at",
     "apply",
     "batching",
     "binary",

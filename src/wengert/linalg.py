@@ -27,7 +27,7 @@ from wengert.ops.factorization import (
 )
 from wengert.ops.linear import matmul
 from wengert.ops.manipulation import matrix_transpose
-from wengert.ops.norms import cross, kron, matrix_norm, outer, vecdot, vector_norm
+from wengert.ops.norms import cross, kron, matrix_norm, matrix_rank, outer, vecdot, vector_norm
 from wengert.ops.solving import SlogdetResult, det, inv, matrix_power, pinv, slogdet, solve
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "outer",
     "pinv",

@@ -30,7 +30,7 @@ from wengert.errors import ShapeError
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any
-from wengert.ops import backward, solving
+from wengert.ops import backward, segments, solving
 from wengert.ops.kinds import broadcast_batch
 
 _NUMBERS = (Column.DOUBLE, Column.FLOAT)
@@ -391,6 +391,12 @@ class Symbolic:
 
     def add_at(self, shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
         return Symbol(backward.add_at(shape, bare(key), bare(g)))
+
+    def segment_max(self, x: Symbol, ids: Value, count: int, /) -> Value:
+        return Symbol(ops.segment_max(x.x, bare(ids), num_segments=count))
+
+    def sparse_product(self, constant: Value, turned: bool, x: Symbol, /) -> Value:
+        return Symbol(segments.sparse_product(constant, turned, x.x))
 
     def pick(self, x: Symbol, labels: Value, /) -> Value:
         return self.squeeze(self.take_along_axis(x, labels[..., None], axis=-1), axis=-1)

@@ -135,6 +135,11 @@ def _segment_sum(call: Call) -> Shape:
     return (*call.dims("num_segments"), *arrangement.of_segments(call.shape(0), _known(call.array(1))))
 
 
+def _segment_softmax(call: Call) -> Shape:
+    arrangement.of_segments(call.shape(0), _known(call.array(1)))
+    return call.shape(0)
+
+
 def _with_update(call: Call) -> Shape:
     value = call.shape_or(2, call.shape_or(1, ()))
     buffer = call.shape_or(1, value)
@@ -235,6 +240,11 @@ def _singular_values(call: Call) -> Shape:
 
 def _outer(call: Call) -> Shape:
     return arrangement.outer(call.shape(0), call.shape(1))
+
+
+def _matrix_rank(call: Call) -> Shape:
+    arrangement.matrix(call.shape(0))
+    return call.shape(0)[:-2]
 
 
 def _matrix_norm(call: Call) -> Shape:
@@ -362,6 +372,7 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.factorization.eigvalsh": _eigenvalues,
     "wengert.ops.factorization.svdvals": _singular_values,
     "wengert.ops.norms.outer": _outer,
+    "wengert.ops.norms.matrix_rank": _matrix_rank,
     "wengert.ops.norms.vector_norm": _reduction,
     "wengert.ops.norms.matrix_norm": _matrix_norm,
     "wengert.ops.creation.zeros": _sized,
@@ -395,6 +406,12 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.indexing.take": _take,
     "wengert.ops.indexing.take_along_axis": _take_along_axis,
     "wengert.ops.indexing.segment_sum": _segment_sum,
+    "wengert.ops.segments.segment_max": _segment_sum,
+    "wengert.ops.segments.segment_min": _segment_sum,
+    "wengert.ops.segments.segment_mean": _segment_sum,
+    "wengert.ops.segments.segment_softmax": _segment_softmax,
+    "wengert.ops.segments.index_add": _elementwise,
+    "wengert.ops.segments.scatter_add": _elementwise,
     "wengert.ops.buffers.with_update": _with_update,
     "wengert.ops.selection.argmax": _extremum,
     "wengert.ops.selection.top_k": _top_k,

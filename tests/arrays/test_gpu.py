@@ -93,6 +93,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "windows": (X.reshape(1, 1, 3, 4), (2, 2), (1, 2), (2, 1)),
     "unwindows": (np.ones((1, 1, 4, 1, 2), np.float32), (1, 1, 3, 4), (2, 2), (1, 2), (2, 1)),
     "add_at": ((3, 4), np.float32, ROWS, X),
+    "segment_max": (X, ROWS, 3),
     "one_hot": (np.array([[0, 3], [1, 0]]), 4, np.float32),
     "labels": (ROWS, 3),
     "pick": (X, ROWS % 4),

@@ -106,11 +106,15 @@ def pinv(draw: st.DrawFn) -> Example:
     return Example(wg.linalg.pinv, plain, (x,))
 
 
+def half(xp: Any, x: Any) -> Any:
+    """Any: of numpy or of autograd. The symmetric part."""
+    return 0.5 * (x + transposed(xp, x))
+
+
 @st.composite
 def symmetric(draw: st.DrawFn, name: str) -> Example:
     """Eigenvalues as they are, eigenvectors by what does not depend on their sign: Q diag(λ²) Qᵀ = x²."""
     x = draw(stacks())
-    half = lambda xp, x: 0.5 * (x + transposed(xp, x))  # noqa: E731 # one line that two others share
     if name == "eigvalsh":
         return Example(wg.linalg.eigvalsh, lambda xp, x: xp.linalg.eigh(half(xp, x))[0], (x,))
 
@@ -227,3 +231,12 @@ def norm(draw: st.DrawFn, name: str) -> Example:
         return xp.reshape((xp.max if how > 0 else xp.min)(lines, axis=-1), left)
 
     return Example(lambda x: wg.linalg.matrix_norm(x, keepdims=kept, ord=how), plain_matrix, (x,))
+
+
+@st.composite
+def rank(draw: st.DrawFn) -> Example:
+    """Matrices of which a row may be another's double."""
+    x = np.array(draw(stacks(square=False)))
+    if x.shape[-2] > 1 and draw(st.booleans()):
+        x[..., -1, :] = 2.0 * x[..., 0, :]
+    return Example(wg.linalg.matrix_rank, lambda xp, x: np.asarray(np.linalg.matrix_rank(x)), (x,))

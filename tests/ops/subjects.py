@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as npst
 
 import wengert as wg
 
-from . import assorted, images, matrices, ordered, rearranged, summed
+from . import assorted, images, matrices, ordered, rearranged, scattered, summed
 from . import draw as d
 from .example import Example as Example
 
@@ -380,6 +380,7 @@ SUBJECTS: dict[str, Subject] = {
     "greater": compared("greater"),
     "greater_equal": compared("greater_equal"),
     "hypot": binary("hypot", lambda xp, a, b: xp.sqrt(a * a + b * b), GAP, POSITIVE, "differences"),
+    "index_add": Subject(scattered.index_add()),
     "inv": Subject(matrices.one("inv")),
     "isfinite": unary("isfinite", lambda xp, x: np.isfinite(x), ODDITIES, None),
     "isinf": unary("isinf", lambda xp, x: np.isinf(x), ODDITIES, None),
@@ -402,6 +403,7 @@ SUBJECTS: dict[str, Subject] = {
     "matmul": Subject(matmul()),
     "matrix_norm": Subject(matrices.norm("matrix_norm"), "differences"),
     "matrix_power": Subject(matrices.power()),
+    "matrix_rank": Subject(matrices.rank(), None),
     "matrix_transpose": Subject(ordered.matrices("matrix_transpose")),
     "max": Subject(reduction("max"), floats=(ANY,)),
     "max_pool2d": Subject(images.pool("max_pool2d")),
@@ -432,7 +434,12 @@ SUBJECTS: dict[str, Subject] = {
     "reshape": Subject(reshape()),
     "roll": Subject(rearranged.roll()),
     "round": unary("round", lambda xp, x: np.round(x), GAP, None),
+    "scatter_add": Subject(scattered.scatter_add()),
     "searchsorted": Subject(ordered.searchsorted(), None),
+    "segment_max": Subject(scattered.segments("segment_max")),
+    "segment_mean": Subject(scattered.segments("segment_mean")),
+    "segment_min": Subject(scattered.segments("segment_min")),
+    "segment_softmax": Subject(scattered.segments("segment_softmax"), "differences"),
     "segment_sum": Subject(segment_sum()),
     "sigmoid": unary("sigmoid", lambda xp, x: 1.0 / (1.0 + xp.exp(-x)), ANY),
     "sign": unary("sign", lambda xp, x: xp.sign(x), GAP, None),
@@ -445,6 +452,7 @@ SUBJECTS: dict[str, Subject] = {
     "softplus": unary("softplus", lambda xp, x: xp.logaddexp(x, 0.0), ANY, "differences"),
     "solve": Subject(matrices.solve()),
     "sort": Subject(ordered.sort(places=False)),
+    "sparse_matmul": Subject(scattered.sparse_matmul()),
     "split": Subject(rearranged.split()),
     "sqrt": unary("sqrt", lambda xp, x: xp.sqrt(x), POSITIVE),
     "square": unary("square", lambda xp, x: x * x, ANY),

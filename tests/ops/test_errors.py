@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import wengert as wg
 from wengert.arrays import FLOAT64
@@ -83,6 +84,10 @@ def of_no_matrix(name: str) -> Case:
     return lambda: getattr(wg.linalg, name)(A[0]), ShapeError, ("(3,)", "expected a matrix")
 
 
+def of_segments(name: str) -> Case:
+    return lambda: getattr(wg, name)(A, np.zeros(3, int), num_segments=2), ShapeError, ("(3,)", "one id")
+
+
 def of_halves(name: str) -> Case:
     return lambda: getattr(wg, name)(2, dtype=np.float16), DTypeError, ("numpy.float32", "float16")
 
@@ -116,6 +121,10 @@ SHAPES: dict[str, Case] = {
     "take": (lambda: wg.take(A, INDEX, axis=2), ShapeError, ("(2, 3)", "axis 2")),
     "argmax": (lambda: wg.argmax(A[:, :0], axis=1), ShapeError, ("(2, 0)", "axis 1", "no element")),
     "top_k": (lambda: wg.top_k(A, 4), ShapeError, ("(2, 3)", "4 greatest", "only 3")),
+    **{name: of_segments(name) for name in ("segment_max", "segment_min", "segment_mean", "segment_softmax")},
+    "index_add": (lambda: wg.index_add(A, INDEX, B), ShapeError, ("slices of shape (2, 3)", "(2, 4)")),
+    "scatter_add": (lambda: wg.scatter_add(A, INDEX, A), ShapeError, ("(2,)", "(2, 3)")),
+    "sparse_matmul": (lambda: wg.sparse_matmul(csr_array(np.eye(3)), A), ShapeError, ("(3, 3)", "(2, 3)")),
     "segment_sum": (
         lambda: wg.segment_sum(A, np.zeros(3, int), num_segments=2),
         ShapeError,
@@ -148,7 +157,7 @@ SHAPES: dict[str, Case] = {
         ShapeError,
         ("(2, 3)", "expected square matrices"),
     ),
-    **{name: of_no_matrix(name) for name in ("pinv", "qr", "svd", "svdvals", "matrix_norm")},
+    **{name: of_no_matrix(name) for name in ("pinv", "qr", "svd", "svdvals", "matrix_norm", "matrix_rank")},
     "solve": (
         lambda: wg.linalg.solve(A[:, :2], A[0]),
         ShapeError,

@@ -37,8 +37,9 @@ ZERO: Final[dict[str, str]] = {
     **dict.fromkeys(["roll", "concat", "stack", "split", "pad", "avg_pool2d", "dropout"], LINEAR),
     **dict.fromkeys(["cumulative_sum", "diff", "moveaxis", "matrix_transpose", "repeat", "tile"], LINEAR),
     **dict.fromkeys(["broadcast_arrays", "meshgrid", "tril", "triu", "diagonal", "trace", "unstack"], LINEAR),
+    **dict.fromkeys(["index_add", "scatter_add", "segment_mean", "sparse_matmul"], LINEAR),
     **dict.fromkeys(["getitem", "take", "take_along_axis", "segment_sum"], LINEAR),
-    **dict.fromkeys(["top_k", "sort", "copysign", "remainder"], PIECEWISE),
+    **dict.fromkeys(["top_k", "sort", "segment_max", "segment_min", "copysign", "remainder"], PIECEWISE),
     **dict.fromkeys(["relu", "abs", "maximum", "minimum", "clip", "max", "min", "max_pool2d"], PIECEWISE),
 }
 CURVED = [name for name in DIFFERENTIABLE if name not in ZERO]
@@ -131,7 +132,12 @@ def test_the_list_names_operations() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in CONSTANT if not name.startswith(("logical", "arg", "searchsorted", "count"))]
+    "name",
+    [
+        name
+        for name in CONSTANT
+        if not name.startswith(("logical", "arg", "searchsorted", "count", "matrix_rank"))
+    ],
 )
 @examples(6)
 @given(data=st.data())

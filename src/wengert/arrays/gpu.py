@@ -8,6 +8,7 @@ Refuses to know: graphs, operations, numpy's arrays; only `to_host` makes one, `
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from collections.abc import Callable, Sequence
 
@@ -288,6 +289,16 @@ def searchsorted(line: Value, x: Value, side: str, /) -> Value:
 def top_k(x: Value, k: int, axis: int, /) -> Value:
     order = cp.flip(cp.flip(x, axis).argsort(axis), axis)
     return x.shape[axis] - 1 - order[(*(slice(None),) * (axis % x.ndim), slice(k))]
+
+
+def segment_max(x: Value, ids: Value, count: int, /) -> Value:
+    out = cp.full((count, *x.shape[1:]), -math.inf, x.dtype)
+    cp.maximum.at(out, cp.asarray(ids), x)
+    return out
+
+
+def sparse_product(constant: Value, turned: bool, x: Value, /) -> Value:
+    raise NotImplementedError("a sparse matrix of SciPy is on the cpu")  # the shape rule refuses it before
 
 
 def mesh(shape: Shape, /) -> tuple[Value, ...]:

@@ -39,6 +39,7 @@ from wengert.arrays.scatter import add_at as add_at
 from wengert.arrays.scatter import labels as labels
 from wengert.arrays.scatter import one_hot as one_hot
 from wengert.arrays.scatter import pick as pick
+from wengert.arrays.scatter import segment_max as segment_max
 from wengert.arrays.scatter import subtract_at as subtract_at
 from wengert.arrays.shaping import expand_dims as expand_dims
 from wengert.arrays.shaping import permute_dims as permute_dims
@@ -223,6 +224,11 @@ def top_k(x: Value, k: int, axis: int, /) -> Value:
         np.argsort(line, axis, kind="stable"), axis
     )  # turned twice, so that equal ones keep order
     return x.shape[axis] - 1 - order[(*(slice(None),) * (axis % x.ndim), slice(k))]
+
+
+def sparse_product(constant: Value, turned: bool, x: Value, /) -> Value:
+    matrix = constant.matrix.T if turned else constant.matrix
+    return np.asarray(matrix @ x, x.dtype)
 
 
 def mesh(shape: Shape, /) -> tuple[Value, ...]:

@@ -188,6 +188,14 @@ class Namespace(ScalarNamespace, Protocol):
         """Zeros of `shape` with `g` added at `key`, equal indices adding up: the delta of `x[key]`."""
         ...
 
+    def segment_max(self, x: Value, ids: Value, count: int, /) -> Value:
+        """The greatest elements of the slices of each of `count` segments, -infinity where there is none."""
+        ...
+
+    def sparse_product(self, constant: Value, turned: bool, x: Value, /) -> Value:
+        """The product of a sparse matrix, or its transpose, with `x`, in the element type of `x`."""
+        ...
+
     def subtract_at(self, w: Value, key: Value, g: Value, /) -> list[Change]:
         """The changes that make `w[key] -= g` in place, equal indices adding up."""
         ...

@@ -108,6 +108,19 @@ def _summed(key: Value, g: Value) -> tuple[Value, Value]:
     return lines, sums.take(argsort(often), 0)
 
 
+def segment_max(x: Value, ids: Value, count: int, /) -> Value:
+    """The greatest elements of the slices of each of `count` segments, -infinity where there is none.
+
+    >>> segment_max(np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1]), 3).tolist()
+    [2.0, 4.0, -inf]
+    """
+    out = np.full((count, *x.shape[1:]), -np.inf, x.dtype)
+    width = math.prod(x.shape[1:])
+    places = ids.astype(np.intp)[:, np.newaxis] * width + np.arange(width)  # single elements have a fast loop
+    np.maximum.at(out.reshape(-1), places.reshape(-1), x.reshape(-1))
+    return out
+
+
 def one_hot(labels: Value, classes: int, dtype: Value, /) -> Value:
     """1 at each label along a new last axis of size `classes`, 0 elsewhere.
 

@@ -6,6 +6,7 @@ Refuses to know: formulas, and who runs them.
 
 from __future__ import annotations
 
+import wengert.ops.absent
 import wengert.ops.backward  # noqa: F401 # a graph of derivatives from another process names its operations
 from wengert.ops.activation import erf, gelu, silu, softplus
 from wengert.ops.arithmetic import (
@@ -81,6 +82,7 @@ from wengert.ops.manipulation import (
 )
 from wengert.ops.moments import std, var
 from wengert.ops.noise import dropout
+from wengert.ops.norms import vecdot
 from wengert.ops.padding import pad
 from wengert.ops.pooling import avg_pool2d, max_pool2d
 from wengert.ops.predicates import all, any, isfinite, isinf, isnan, signbit
@@ -88,6 +90,15 @@ from wengert.ops.rearrangement import flip, roll
 from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
 from wengert.ops.repetition import broadcast_arrays, meshgrid, repeat, tile
 from wengert.ops.rounding import ceil, floor, floor_divide, remainder, round, trunc
+from wengert.ops.segments import (
+    index_add,
+    scatter_add,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_softmax,
+    sparse_matmul,
+)
 from wengert.ops.selection import argmax, top_k
 from wengert.ops.sorting import argmin, argsort, count_nonzero, one_hot, searchsorted, sort
 from wengert.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, hypot, sinh, tan
@@ -145,6 +156,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "hypot",
+    "index_add",
     "isfinite",
     "isinf",
     "isnan",
@@ -190,7 +202,12 @@ __all__ = [
     "reshape",
     "roll",
     "round",
+    "scatter_add",
     "searchsorted",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_softmax",
     "segment_sum",
     "sigmoid",
     "sign",
@@ -201,6 +218,7 @@ __all__ = [
     "softmax",
     "softplus",
     "sort",
+    "sparse_matmul",
     "split",
     "sqrt",
     "square",
@@ -223,6 +241,7 @@ __all__ = [
     "trunc",
     "unstack",
     "var",
+    "vecdot",
     "where",
     "zeros",
     "zeros_like",

@@ -217,7 +217,8 @@ def take_along_axis(
     return layer
 
 
-def _infer_segments(kinds: Sequence[Kind], *, num_segments: int) -> Kind:
+def infer_segments(kinds: Sequence[Kind], *, num_segments: int) -> Kind:
+    """An array and an id for each of its slices, to one slice for each segment."""
     shape, dtype, device = array_of(kinds[:1])
     if kinds[1].column is not Column.INDEX:
         raise DTypeError(f"segment ids are integers, not {kinds[1].text()}")
@@ -271,7 +272,7 @@ def _ragged_segments(c: Ragged, x: Value, ids: Value, *, num_segments: int) -> V
 SEGMENT_SUM: Final = Operation(
     "segment_sum",
     Rules(
-        _infer_segments,
+        infer_segments,
         lambda c, x, ids, *, num_segments: c.xp.add_at((num_segments, *c.shape(0)[1:]), x.dtype, ids, x),
         (lambda c, g, y, x, ids, *, num_segments: c.xp.take(g, ids, axis=0), None),
         batch=_batched_segments,

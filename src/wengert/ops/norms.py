@@ -11,17 +11,18 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from wengert.arrays import Axis, Dv, T, is_number
+from wengert.arrays import FLOAT32, Axis, Dv, T, is_number
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
+from wengert.graph.detached import Indices
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Kind
-from wengert.graph.operand import shown
+from wengert.graph.operand import operand, shown
 from wengert.graph.operation import Operation, Rules
 from wengert.ops import kinds
 from wengert.ops.arithmetic import abs, multiply, pow, subtract
 from wengert.ops.batching import reduced
-from wengert.ops.comparison import not_equal, where
+from wengert.ops.comparison import greater, not_equal, where
 from wengert.ops.creation import ones_like
 from wengert.ops.factorization import svdvals
 from wengert.ops.families import composed, reduced_by, spread
@@ -29,6 +30,7 @@ from wengert.ops.kinds import axis_in, ruled, shape_of_operand
 from wengert.ops.manipulation import expand_dims, reshape
 from wengert.ops.rearrangement import roll
 from wengert.ops.reduction import max, min, sum
+from wengert.ops.sorting import count_nonzero
 from wengert_shapes import arrangement
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -208,3 +210,24 @@ def matrix_norm(
     values = svdvals(x)
     found = sum(values, axis=-1) if ord == "nuc" else (max if ord == 2 else min)(values, axis=-1)
     return reshape(found, left)
+
+
+@composed
+def matrix_rank(x: ArrayExpression[Any, T, Dv], /, *, rtol: float | None = None) -> Indices[Any, Dv]:
+    """The number of singular values of each matrix that are greater than `rtol` times the greatest.
+
+    By default `rtol` is the greater of rows and columns times the distance from 1 to the next number.
+    Derivative: none; nothing below gets a delta.
+    Shapes: (...) of x (..., m, n); integers. Raises ShapeError for fewer than two axes.
+    >>> import numpy as np
+    >>> matrix_rank(np.array([[1.0, 2.0], [2.0, 4.0]])).predict().run().item()
+    1
+
+    Source: Python array API standard, `linalg.matrix_rank`.
+    """
+    _, of = operand(x)
+    sizes = ruled(arrangement.transposed, [shape_of_operand(x)])[-2:]
+    least = builtins.max(sizes) * (2.0**-23 if of.dtype == FLOAT32 else 2.0**-52) if rtol is None else rtol
+    values = svdvals(x)
+    bound = multiply(max(values, axis=-1, keepdims=True), least)
+    return count_nonzero(where(greater(values, bound), values, 0.0), axis=-1)

@@ -244,5 +244,6 @@ def matrix_power(x: ArrayExpression[Any, T, Dv], n: int, /) -> ArrayLayer[Any, T
         left //= 2
         base = matmul(base, base) if left else base
     if made is None:
-        return broadcast_to(eye(shape[-1], dtype=operand(x)[1].dtype), shape)
+        identity: Any = eye(shape[-1], dtype=operand(x)[1].dtype)  # Any: on the device of x, too
+        return broadcast_to(identity, shape)
     return multiply(made, 1.0) if made is x else made
