@@ -247,6 +247,14 @@ def _matrix_rank(call: Call) -> Shape:
     return call.shape(0)[:-2]
 
 
+def _vecdot(call: Call) -> Shape:
+    return arrangement.dot(call.shape(0), call.shape(1), call.axis("axis", -1))
+
+
+def _kron(call: Call) -> Shape:
+    return arrangement.kron(call.shape(0), call.shape(1))
+
+
 def _matrix_norm(call: Call) -> Shape:
     shape = call.shape(0)
     arrangement.matrix(shape)
@@ -373,6 +381,9 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.factorization.svdvals": _singular_values,
     "wengert.ops.norms.outer": _outer,
     "wengert.ops.norms.matrix_rank": _matrix_rank,
+    "wengert.ops.norms.vecdot": _vecdot,
+    "wengert.ops.norms.kron": _kron,
+    "wengert.ops.norms.cross": _broadcasting,
     "wengert.ops.norms.vector_norm": _reduction,
     "wengert.ops.norms.matrix_norm": _matrix_norm,
     "wengert.ops.creation.zeros": _sized,

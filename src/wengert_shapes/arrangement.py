@@ -166,6 +166,24 @@ def outer(a: Shape, b: Shape) -> Shape:
     return vector(a) + vector(b)
 
 
+def dot(a: Shape, b: Shape, axis: int) -> Shape:
+    """`vecdot`: the axis, counted from the end, goes; the others broadcast."""
+    places = [axis_in(axis, len(shape), shape) for shape in (a, b)]
+    sizes = [shape[at] for shape, at in zip((a, b), places, strict=True)]
+    if differ(*sizes):
+        raise Misfit(f"sizes {size_text(sizes[0])} and {size_text(sizes[1])} of axis {axis} differ")
+    rank = max(len(a), len(b))
+    joint = broadcast(*((ONE,) * (rank - len(shape)) + shape for shape in (a, b)))
+    return joint[: rank + axis] + joint[rank + axis + 1 :]
+
+
+def kron(a: Shape, b: Shape) -> Shape:
+    """`kron`: the sizes multiplied, axis by axis."""
+    if len(a) != len(b):
+        raise Misfit(f"shapes {text(a)} and {text(b)} differ in rank")
+    return tuple(None if n is None or m is None else n * m for n, m in zip(a, b, strict=True))
+
+
 def vector(shape: Shape) -> Shape:
     """An array of one axis."""
     if len(shape) != 1:

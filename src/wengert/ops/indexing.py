@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from wengert.arrays import Dv, T, indexed_shape, zeros_of
 from wengert.arrays.segments import RowSegments
-from wengert.errors import ArgumentError, DTypeError, ShapeError
+from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply, indexing
 from wengert.graph.batch import Batch
 from wengert.graph.detached import IndexExpression
@@ -23,7 +23,7 @@ from wengert.graph.operators import GETITEM
 from wengert.graph.ragged import SHARED, Ragged
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, batched_getitem, batched_take, gathered, moved, shaped, summed
-from wengert.ops.kinds import array_of, axis_in, ruled
+from wengert.ops.kinds import array_of, axis_in, ruled, segments
 from wengert_shapes import arrangement
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -217,19 +217,6 @@ def take_along_axis(
     return layer
 
 
-def infer_segments(kinds: Sequence[Kind], *, num_segments: int) -> Kind:
-    """An array and an id for each of its slices, to one slice for each segment."""
-    shape, dtype, device = array_of(kinds[:1])
-    if kinds[1].column is not Column.INDEX:
-        raise DTypeError(f"segment ids are integers, not {kinds[1].text()}")
-    if num_segments < 0:
-        raise ArgumentError(f"num_segments is 0 or more, not {num_segments}")
-    if shape is None or kinds[1].shape is None:
-        return kind(Column.ARRAY, None, dtype, device)
-    rest = ruled(arrangement.of_segments, [shape, kinds[1].shape])
-    return kind(Column.ARRAY, (num_segments, *rest), dtype, device)
-
-
 def _infer_segment_rows(kinds: Sequence[Kind], *, num_segments: int) -> Kind:
     x = kinds[0]
     shape = x.shape or ()
@@ -272,7 +259,7 @@ def _ragged_segments(c: Ragged, x: Value, ids: Value, *, num_segments: int) -> V
 SEGMENT_SUM: Final = Operation(
     "segment_sum",
     Rules(
-        infer_segments,
+        segments,
         lambda c, x, ids, *, num_segments: c.xp.add_at((num_segments, *c.shape(0)[1:]), x.dtype, ids, x),
         (lambda c, g, y, x, ids, *, num_segments: c.xp.take(g, ids, axis=0), None),
         batch=_batched_segments,

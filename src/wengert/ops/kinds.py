@@ -19,7 +19,7 @@ from wengert.graph.declared import kind_from_data
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operand import operand, shown
 from wengert.site import user_position
-from wengert_shapes import rules
+from wengert_shapes import arrangement, rules
 from wengert_shapes.algebra import Atom, Dim, atom, number
 
 
@@ -239,6 +239,19 @@ def reduction(kinds: Sequence[Kind], *, axis: Axis = None, keepdims: bool = Fals
             raise ShapeError(f"axis {axis} is out of range for a scalar")
         return kind(column, (), dtype, device)
     return kind(Column.ARRAY, None if shape is None else reduced_shape(shape, axis, keepdims), dtype, device)
+
+
+def segments(kinds: Sequence[Kind], *, num_segments: int) -> Kind:
+    """An array and an id for each of its slices, to one slice for each segment."""
+    shape, dtype, device = array_of(kinds[:1])
+    if kinds[1].column is not Column.INDEX:
+        raise DTypeError(f"segment ids are integers, not {kinds[1].text()}")
+    if num_segments < 0:
+        raise ArgumentError(f"num_segments is 0 or more, not {num_segments}")
+    if shape is None or kinds[1].shape is None:
+        return kind(Column.ARRAY, None, dtype, device)
+    rest = ruled(arrangement.of_segments, [shape, kinds[1].shape])
+    return kind(Column.ARRAY, (num_segments, *rest), dtype, device)
 
 
 def along_axis(kinds: Sequence[Kind], *, axis: int) -> Kind:

@@ -70,9 +70,7 @@ def vecdot(
     shapes = [shape_of_operand(x) for x in (x1, x2)]
     if axis >= 0:
         raise ArgumentError(f"the axis is counted from the end, -1 is the last; got {axis}")
-    sizes = [shape[axis_in(axis, len(shape), shape)] for shape in shapes]
-    if sizes[0] != sizes[1]:
-        raise ShapeError(f"sizes {sizes[0]} and {sizes[1]} of axis {axis} differ")
+    ruled(arrangement.dot, shapes, axis)
     rank = builtins.max(len(shape) for shape in shapes)
     x1, x2 = (
         reshape(x, (1,) * (rank - len(shape)) + shape) if len(shape) < rank else x
@@ -116,12 +114,11 @@ def kron(x1: ArrayExpression[Any, T, Dv], x2: ArrayExpression[Any, T, Dv], /) ->
     Source: `numpy.kron`; C. Van Loan, "The ubiquitous Kronecker product", 2000.
     """
     a, b = shape_of_operand(x1), shape_of_operand(x2)
-    if len(a) != len(b):
-        raise ShapeError(f"shapes {a} and {b} differ in rank")
+    made = ruled(arrangement.kron, [a, b])
     wide = multiply(
         reshape(x1, tuple(m for n in a for m in (n, 1))), reshape(x2, tuple(m for n in b for m in (1, n)))
     )
-    return reshape(wide, tuple(n * m for n, m in zip(a, b, strict=True)))
+    return reshape(wide, made)
 
 
 def _infer_norm(operands: Sequence[Kind], *, axis: Axis = None, keepdims: bool = False) -> Kind:

@@ -24,7 +24,7 @@ from wengert.ops.arithmetic import add, clip, divide, negative, subtract
 from wengert.ops.backward import add_at
 from wengert.ops.elementary import exp, stop_gradient
 from wengert.ops.families import composed
-from wengert.ops.indexing import infer_segments, segment_sum, take
+from wengert.ops.indexing import segment_sum, take
 from wengert.ops.kinds import axis_in, shape_of_operand
 from wengert.site import user_position
 
@@ -41,7 +41,7 @@ def _greatest_delta(c: Value, g: Value, y: Value, x: Value, ids: Value, *, num_s
 SEGMENT_MAX: Final = Operation(
     "segment_max",
     Rules(
-        infer_segments,
+        kinds.segments,
         lambda c, x, ids, *, num_segments: c.xp.segment_max(x, ids, num_segments),
         (_greatest_delta, None),
         pure=True,
