@@ -139,6 +139,8 @@ def test_the_rest(gpu: Namespace) -> None:
     assert not np.shares_memory(gpu.freeze(X), X)
     assert_array_equal(gpu.getitem(X, [0, 1]), X[:2])
     assert type(gpu.item(X[0, 0].astype(np.float64), np.dtype(np.float64))) is float
+    with pytest.raises(NotImplementedError, match="on the cpu"):
+        gpu.sparse_product(None, False, X)
     for space in (gpu, HOST):
         assert_array_equal(X[space.mesh(X.shape)], X)
 
@@ -147,7 +149,15 @@ def test_every_function_is_there_and_compared(gpu: Namespace) -> None:
     wanted = {name for kind in Namespace.__mro__ for name in vars(kind) if not name.startswith("_")}
     assert wanted <= set(vars(HOST))
     assert wanted <= set(vars(gpu))
-    alone = {"all_finite", "mesh", "fused_update", "scaled_update", "subtract_at", "from_host"}
+    alone = {
+        "all_finite",
+        "mesh",
+        "fused_update",
+        "scaled_update",
+        "subtract_at",
+        "from_host",
+        "sparse_product",
+    }
     assert wanted - set(CALLS) == alone
 
 
