@@ -139,7 +139,11 @@ def third_party(source: str) -> set[str]:
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
 def test_the_extra_examples_brings_what_an_example_imports(path: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    asked = [*project["dependencies"], *project["optional-dependencies"]["examples"]]
+    extras = ("examples", "serving") if path.stem == "service" else ("examples",)
+    asked = [
+        *project["dependencies"],
+        *(line for name in extras for line in project["optional-dependencies"][name]),
+    ]
     assert third_party(path.read_text()) <= {Requirement(line).name for line in asked}
 
 
@@ -173,8 +177,8 @@ def test_an_example_needs_no_argument_where_its_row_names_none(
 ) -> None:
     parse_args = argparse.ArgumentParser.parse_args
 
-    def begin(parser: argparse.ArgumentParser) -> None:
-        parse_args(parser)
+    def begin(parser: argparse.ArgumentParser, arguments: list[str] | None = None) -> None:
+        parse_args(parser, arguments)
         raise Began
 
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", begin)

@@ -72,6 +72,10 @@ class PackageError(WengertError, ImportError):
     """A package that only this needs is not installed."""
 
 
+class OverloadedError(WengertError, RuntimeError):
+    """More requests wait than a server was told to accept."""
+
+
 class BlockError(WengertError, TypeError):
     """Blocks of `wengert.fold` do not fit together."""
 

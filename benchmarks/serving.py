@@ -1,0 +1,138 @@
+"""A Tree-LSTM that answers concurrent requests: joined by `Batcher`, and each by itself in a thread.
+
+    python -m benchmarks.serving                  # a minute
+    python -m benchmarks.serving --requests 200   # a look
+
+A request is a tree of 5 to 30 leaves, and 50 are on their way at any time. Rounds of the two ways take turns; a
+figure is the median over the rounds. CPU time counts the whole process.
+
+Knows: requests, ways to answer them, and what is measured of them.
+Refuses to know: protocols of networks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+import wengert as wg
+from wengert.arrays.pools import called_on_one_blas_thread
+from wengert.nn import Embedding, Linear, TreeLSTM
+from wengert.plugins import SGD
+from wengert.serving import Batcher
+
+WIDTH = 128
+WORDS = 1000
+TOGETHER = 50
+Tree: TypeAlias = "int | tuple[Tree, Tree]"
+Ask: TypeAlias = Callable[[Tree], Awaitable[Any]]  # Any: an array
+
+
+class Figures(NamedTuple):
+    """Of one round: requests a second; CPU a request, median and 99th percentile of waiting, in milliseconds."""
+
+    rate: float
+    cpu: float
+    p50: float
+    p99: float
+
+
+class Classifier:
+    """Trees of words to the scores of five classes."""
+
+    def __init__(self) -> None:
+        settings = SGD(learning_rate=0.1)
+        self.words = Embedding.make(settings, WORDS, WIDTH, seed=0)
+        self.lstm = TreeLSTM.make(settings, WIDTH, WIDTH, seed=1)
+        self.top = Linear.make(settings, WIDTH, 5, seed=2)
+        self.leaf, self.node = wg.cell(self.lstm.leaf), wg.cell(self.lstm.node)
+
+    def state(self, tree: Tree) -> Any:  # Any: what a cell gives
+        """The state of a tree; these trees are not deep."""
+        if isinstance(tree, int):
+            return self.leaf(self.words(np.array(tree)))
+        return self.node(self.state(tree[0]), self.state(tree[1]))
+
+    def __call__(self, tree: Tree) -> wg.Do[Any]:  # Any: an array
+        return self.top(self.state(tree)[0]).predict()
+
+
+def tree(leaves: int, chance: np.random.Generator) -> Tree:
+    """A random binary tree."""
+    if leaves == 1:
+        return int(chance.integers(WORDS))
+    left = int(chance.integers(1, leaves))
+    return tree(left, chance), tree(leaves - left, chance)
+
+
+async def measured(ask: Ask, requests: Sequence[Tree]) -> Figures:
+    """Ask for all, so many at a time."""
+    few, waited = asyncio.Semaphore(TOGETHER), []
+
+    async def one(request: Tree) -> None:
+        async with few:
+            begun = perf_counter()
+            await ask(request)
+            waited.append(perf_counter() - begun)
+
+    wall, cpu = perf_counter(), process_time()
+    await asyncio.gather(*map(one, requests))
+    wall, cpu = perf_counter() - wall, process_time() - cpu
+    p50, p99 = np.percentile(waited, [50, 99])
+    return Figures(len(requests) / wall, 1e3 * cpu / len(requests), 1e3 * p50, 1e3 * p99)
+
+
+async def rounds(count: int, requests: int) -> tuple[list[Figures], list[Figures], float]:
+    """The figures of both ways, and how many requests a run had."""
+    model, chance = Classifier(), np.random.default_rng(0)
+    alone: list[Figures] = []
+    joined: list[Figures] = []
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(1) as thread:
+
+        async def by_itself(request: Tree) -> Any:  # Any: an array
+            return await loop.run_in_executor(thread, lambda: model(request).run())
+
+        async with Batcher(model) as batcher:
+            for number in range(count + 1):
+                trees = [tree(int(chance.integers(5, 31)), chance) for _ in range(requests)]
+                of_round = [await measured(ask, trees) for ask in (by_itself, batcher)]
+                if number:  # the first warms
+                    alone.append(of_round[0])
+                    joined.append(of_round[1])
+            return alone, joined, batcher.served.requests / batcher.served.runs
+
+
+def table(alone: Sequence[Figures], joined: Sequence[Figures], size: float) -> str:
+    """Both ways, and the median of the ratios of each round."""
+    lines = [f"{'':12}{'requests/s':>12}{'CPU ms':>10}{'p50 ms':>10}{'p99 ms':>10}"]
+    for name, of in (("one by one", alone), ("Batcher", joined)):
+        lines.append(
+            f"{name:12}{median(x.rate for x in of):12.0f}"
+            + "".join(f"{median(x[i] for x in of):10.2f}" for i in (1, 2, 3))
+        )
+    ratios = [b.rate / a.rate for a, b in zip(alone, joined, strict=True)]
+    lines.append(
+        f"throughput {median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}), {size:.1f} requests a run"
+    )
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Requests a second, joined and one by one.")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--requests", type=int, default=1000)
+    options = parser.parse_args(arguments)
+    found = called_on_one_blas_thread(lambda: asyncio.run(rounds(options.rounds, options.requests)))
+    print(table(*found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""The benchmark of serving runs, and joins requests."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks.serving import main
+
+
+@pytest.mark.slow
+def test_both_ways_answer_and_requests_are_joined(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--rounds", "1", "--requests", "60"])
+    shown = capsys.readouterr().out
+    found = re.search(r"throughput \d+\.\d\d \(.*\), (\d+\.\d) requests a run", shown)
+    assert found is not None and float(found[1]) > 5.0, shown
