@@ -61,7 +61,7 @@ class Net:
             variants=variants,
             bars={(ours, TORCH): most for ours, most in self.most.items()},
             warm=self.warm,
-            settles=8.0,  # loops of C are compiled when runs have paid for it, after the plan
+            settles=20.0,  # loops of C are compiled when runs have paid for it, after the plan
             check=partial(agreement, variants),
             quick_check=small.check if small else None,
             small=small,

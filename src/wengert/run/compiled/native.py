@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from logging import getLogger
-from math import prod
+from math import ceil, prod
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -44,7 +44,7 @@ from wengert.run.compiled.program import PlanProgram, buffers_of, lines_of, simp
 __all__ = ["FusedProgram", "FusingProgram", "Library", "Workshop", "agrees"]
 
 _LOG: Final = getLogger("wengert.run")
-_RUNS: Final = 64  # until a program is looked at
+_RUNS: Final = 16  # until a program is looked at
 COMPILING_SECONDS = 1.0  # seconds that a library takes; the runs have to save so much first
 _LIMIT: Final = 60.0  # seconds of compiling in one process
 LEAST = 2e-5  # seconds in a run: what could save less stays as it is
@@ -85,9 +85,12 @@ class FusingProgram(PlanProgram):
         candidate = self._candidate
         if candidate.made is not None:
             return candidate.made
-        self._next = _NEVER if candidate.over else self._runs + _RUNS
-        if not candidate.over:
-            candidate.ask(self._runs)
+        if candidate.over:
+            self._next = _NEVER
+        elif not candidate.asked:  # else it may be ready at the next run
+            self._next = max(self._runs, candidate.pays_at)
+            if self._next == self._runs:
+                candidate.ask(self._runs)
         return self
 
 
@@ -99,7 +102,8 @@ class Candidate:
         self._p: Program | None = None if self.over else p
         self._eqns: list[Eqn] = []  # in an order in which those of a group follow each other
         self._found: Library | None = None  # its groups, once somebody has looked for them
-        self._asked = False
+        self.asked = False
+        self.pays_at = _RUNS  # the number of runs after which it pays to compile them
         self.made: PlanProgram | None = None
 
     @property
@@ -109,8 +113,8 @@ class Candidate:
 
     def ask(self, runs: int) -> None:
         """Have the next step done in the thread beside, unless one is under way; there have been so many runs."""
-        if not self._asked:
-            self._asked = True
+        if not self.asked:
+            self.asked = True
             COMPILING.begin(partial(self.step, runs))
 
     def step(self, runs: int) -> None:
@@ -124,7 +128,7 @@ class Candidate:
             self.over = over
             if over or self.made is not None:
                 self._p, self._found, self._eqns = None, None, []
-            self._asked = False
+            self.asked = False
 
     def _stepped(self, runs: int) -> bool:
         """Tell whether it has compiled groups now, or may get them later."""
@@ -136,8 +140,9 @@ class Candidate:
             self._eqns, groups = fused(p, COMPILING.refused)
             self._found = Library(groups)
         library, folder = self._found, cache_folder()
-        pays = runs * sum(group.saves for group in library.groups) >= COMPILING_SECONDS
-        if not library.groups or not (pays or library.known(compiler, folder)):
+        saves = sum(group.saves for group in library.groups)
+        if not library.groups or not (runs * saves >= COMPILING_SECONDS or library.known(compiler, folder)):
+            self.pays_at = ceil(COMPILING_SECONDS / saves) if library.groups else _NEVER
             return bool(library.groups)
         with COMPILING.counted():
             functions = library.functions(compiler, folder)
