@@ -38,9 +38,10 @@ class Parts:
         self.arrived = arrived
 
     def __add__(self, other: Parts) -> Parts:
-        both = dict(self.arrived)
-        for index, delta in other.arrived.items():
-            both[index] = both[index] + delta if index in both else delta
+        a, b = self.arrived, other.arrived
+        both = a | b
+        if len(both) < len(a) + len(b):
+            both |= {index: a[index] + b[index] for index in a.keys() & b.keys()}
         return Parts(both)
 
 

@@ -161,6 +161,7 @@ def stepped(update: Update, written: set[int]) -> Changing:
         return partial(_scalar, cls, step)
     if isinstance(step, LazyDelta):
         step.check(weight.ref.data.shape)
+        step = step.joined()  # one array in place of hundreds, of which each has its owners
         if not step.reads(written):
             return partial(_lazily, step)
         step = dense(step)
