@@ -487,11 +487,8 @@ class Question(Do[A_co]):
 
     def run(self, executor: Executor | None = None) -> A_co:
         """Ask the executor, without a machine where it has the answer at once."""
-        found = answered(self.method, self.arguments, executor)
-        if found.__class__ is Unanswered:
-            return super().run(found.by or executor)
-        value: A_co = found
-        return value
+        found: A_co | Unanswered = answered(self.method, self.arguments, executor)
+        return super().run(found.by or executor) if isinstance(found, Unanswered) else found
 
     def _begin(self, machine: Machine) -> Instruction | None:
         source, context = machine.run.source, machine.context
@@ -565,8 +562,7 @@ def _no_do(given: object, method: str, function: object) -> Exception:
 
 def questions(source: object) -> Iterator[Question[Any]]:
     """Iterate over the questions in a description; a question that only a run makes is not seen."""
-    seen: set[int] = set()
-    left: list[object] = [source]
+    seen, left = set[int](), [source]
     while left:
         part = left.pop()
         if id(part) in seen:
