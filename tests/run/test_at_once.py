@@ -1,4 +1,4 @@
-"""Predictions that have a plan are answered without a machine, and are those of every other run."""
+"""Questions that read and have a plan are answered without a machine, as every other run answers them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ def test_a_prediction_with_a_plan_needs_no_machine(
     assert not STORE.readers
     with pytest.raises(NoMachineError):
         x.predict().map(np.sum).run(executor)
+    np.testing.assert_array_equal(x.predict(at={weight: np.zeros(2)}).run(executor), np.zeros(2))
     with pytest.raises(NoMachineError):
-        x.predict(at={weight: np.zeros(2)}).run(executor)
+        wg.sum(x).train().run(executor)
 
 
 def test_other_executors_are_asked_in_its_place(
