@@ -11,6 +11,7 @@ from typing import Final
 from benchmarks import (
     beside,
     blocks,
+    child_sum,
     columns,
     directions,
     extended,
@@ -19,6 +20,7 @@ from benchmarks import (
     nets,
     norms,
     overhead,
+    prepared,
     table_one,
     treebank,
     trees,
@@ -40,6 +42,8 @@ WORKLOADS: Final[dict[str, Workload]] = {
         table_one.WORKLOADS,
         treebank.WORKLOADS,
         blocks.WORKLOADS,
+        child_sum.WORKLOADS,
+        prepared.WORKLOADS,
         directions.WORKLOADS,
     )
     for workload in several

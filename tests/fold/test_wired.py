@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import cloudpickle
@@ -110,6 +111,36 @@ def test_processes_wire_examples() -> None:  # F93
         wired = pool.build_loom_inputs(TREES, batch_size=2)
     for a, b in zip(compiler.build(wired).output_tensors, compiler.build(TREES).output_tensors, strict=True):
         np.testing.assert_array_equal(a.predict().run(), b.predict().run())
+
+
+@pytest.mark.slow
+def test_processes_prepare_batches_ahead_in_order() -> None:
+    compiler, read = td.Compiler.create(model([])), []
+
+    def batches() -> Iterator[list[Any]]:
+        for i in range(9):
+            read.append(i)
+            yield [TREES[i % len(TREES)], TREES[0]]
+
+    with compiler.multiprocessing_pool(2) as pool:
+        prepared = pool.batches(batches())
+        first = next(prepared)
+        assert len(read) == 5, "two a process ahead of the first"
+        found = [first, *prepared]
+    for i, wired in enumerate(found):
+        right = compiler.build([TREES[i % len(TREES)], TREES[0]]).output_tensors
+        for a, b in zip(compiler.build(wired).output_tensors, right, strict=True):
+            np.testing.assert_array_equal(a.predict().run(), b.predict().run())
+    assert len(found) == 9
+
+
+@pytest.mark.slow
+def test_an_error_of_a_process_names_the_example() -> None:
+    compiler = td.Compiler.create(td.Vector(2))
+    with compiler.multiprocessing_pool(1) as pool:
+        with pytest.raises(ValueError, match="shape") as caught:
+            list(pool.batches([[[1, 2], [1, 2, 3]]]))
+        assert "in example 1 of the batch, [1, 2, 3]" in caught.value.__notes__
 
 
 def test_blocks_survive_pickling() -> None:  # S14

@@ -13,8 +13,9 @@ import multiprocessing
 import pickle
 import random
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice, repeat
@@ -289,6 +290,7 @@ class Pool(Generic[E]):
         self._processes = ProcessPoolExecutor(
             int(processes), multiprocessing.get_context("spawn"), _begin, (_pickled(root),)
         )
+        self._ahead = 2 * int(processes)
 
     def __enter__(self) -> Self:
         return self
@@ -302,6 +304,23 @@ class Pool(Generic[E]):
         """As the compiler's own; `batch_size` examples go to a process at a time."""
         return list(self._processes.map(_wired, examples, chunksize=batch_size))
 
+    def batches(self, batches: Iterable[Sequence[E]]) -> Iterator[list[LoomInput]]:
+        """The loom inputs of one batch after the other; while one is trained on, the next ones are made.
+
+        Two batches for each process are under way, or wait: `batches` is read that far ahead.
+        """
+        waiting: deque[Future[list[LoomInput]]] = deque()
+        try:
+            for batch in batches:
+                waiting.append(self._processes.submit(_all_wired, list(batch)))
+                if len(waiting) > self._ahead:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
 
 def _compiled(root: Block[E, Any]) -> Compiler[E, Any]:  # Any: what its columns are
     return Compiler(root, plan(root, OBJECT))
@@ -313,6 +332,14 @@ def _begin(root: bytes) -> None:
 
 def _wired(x: Any) -> LoomInput:  # Any: an example
     return _writer[0].written(x)
+
+
+def _all_wired(batch: list[Any]) -> list[LoomInput]:  # Any: as above
+    found = []
+    for i, x in enumerate(batch):
+        with in_example((i, x)):
+            found.append(_writer[0].written(x))
+    return found
 
 
 def _pickled(root: Block[E, object]) -> bytes:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from contextlib import nullcontext
+from typing import Any, Final, Protocol, runtime_checkable
 
 from wengert.arrays import Value, all_quiet, one_like
 from wengert.arrays.places import equal, glance
@@ -28,7 +29,9 @@ from wengert.run.batching.traversal import KnownValues, region_of
 from wengert.run.cell import is_open
 from wengert.run.commit import Interrupted, settle
 from wengert.run.compiled.cache import Cache, Item
-from wengert.run.compiled.plans import Mode, Plans
+from wengert.run.compiled.plan import Bound
+from wengert.run.compiled.plans import Making, Mode, Plans
+from wengert.run.evaluation import Evaluation
 from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.tapes import handed_over
 
@@ -150,6 +153,13 @@ class _Structure:
 # -- by identity ------------------------------------------------------------------------------------
 
 
+@runtime_checkable
+class RunsAlone(Protocol):
+    """An evaluation that knows which nodes run one by one."""
+
+    def alone(self, nodes: Sequence[Node], /) -> list[Node]: ...
+
+
 class KeptSchedules(Plans):
     """The schedules that expressions remember, where an interpreter asks for plans."""
 
@@ -165,19 +175,32 @@ class KeptSchedules(Plans):
         In the two rows stand in other orders, and a product of matrices has other bits then.
         """
         kept = getattr(root, "_kept", None)
-        if kept is None or kept[0] is not self or mode == "gradients":
+        if mode == "gradients" or targets:
             return None
+        if kept is None or kept[0] is not self or not isinstance(kept[1], dict):
+            return super().find(root, mode)  # of a structure of which nothing runs together
         found = kept[1].get(mode == "train")
         return None if found is None else KeptRun(self._loops, *found)
 
-    def answer(self, *asked: object, **how: object) -> None:
-        """Nothing: a schedule is found by its structure, and made in the first run."""
+    def answer(
+        self,
+        evaluation: Evaluation,
+        nodes: Sequence[Node],
+        mode: Mode,
+        targets: Sequence[Expression] = (),
+        making: Making = nullcontext,
+    ) -> Bound | None:
+        """The plan of a structure of which nothing runs together, as that of one chain; others have schedules."""
+        if mode == "gradients" or targets or not isinstance(evaluation, RunsAlone):
+            return None
+        alone = evaluation.alone(nodes)
+        return super().answer(evaluation, alone, mode) if alone else None
 
     def keep(self, root: Node, bound: BoundSchedule, place: Place) -> None:
         """Have `root` remember its schedule, unless that would hold on to a node of it (S13)."""
         if bound.keepable:
             kept: Any = getattr(root, "_kept", None)  # Any: as in `find`
-            others = kept[1] if kept is not None and kept[0] is self else {}
+            others = kept[1] if kept is not None and kept[0] is self and isinstance(kept[1], dict) else {}
             root._kept = (self, {**others, bound.schedule.lost is None: (bound, place)})
 
 

@@ -25,7 +25,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.order import below_all
 from wengert.graph.template import PART
 from wengert.run.batching.cache import KeptSchedules, ScheduleCache
-from wengert.run.batching.execution import Backward, RegionRun
+from wengert.run.batching.execution import Backward, BoundSchedule, RegionRun
 from wengert.run.batching.lanes import Lanes
 from wengert.run.batching.region import RegionGraph
 from wengert.run.batching.report import Report
@@ -258,6 +258,7 @@ class Batching(Evaluation):
         self.order = Order(self.timeline)
         self.known = Known(self.values)
         self.scheduler = Scheduler(self, waves)
+        self.overlaps = waves is not None
 
     def __exit__(self, *failure: object) -> None:
         super().__exit__(*failure)
@@ -391,10 +392,7 @@ class Batching(Evaluation):
 
     def _runs(self, nodes: Recorded, check: Callable[[], object], back: bool = True) -> bool:
         """Run the nodes as one region; False where they have to run one by one."""
-        clock = self.schedules.source.clock
-        begun = clock()
-        bound = self.schedules.bound(nodes.record, [*nodes, *self.wanted], back)
-        self.schedules.report.bookkeeping += clock() - begun
+        bound = self._schedule(nodes, back)
         if bound is None:
             return False
         self.read(bound.weights())
@@ -415,6 +413,25 @@ class Batching(Evaluation):
         self.timeline.append(made)
         self.known.add(made)
         return True
+
+    def _schedule(self, nodes: Recorded, back: bool) -> BoundSchedule | None:
+        """The schedule of recorded nodes; None where nothing of them runs together."""
+        if nodes.bound is None:
+            clock = self.schedules.source.clock
+            begun = clock()
+            nodes.bound = (self.schedules.bound(nodes.record, [*nodes, *self.wanted], back),)
+            self.schedules.report.bookkeeping += clock() - begun
+        return nodes.bound[0]
+
+    def alone(self, nodes: Sequence[Node]) -> list[Node]:
+        """The nodes in their order, if nothing of them runs together and nothing waits; none otherwise."""
+        if (
+            not isinstance(nodes, Recorded)
+            or nodes.opens()
+            or self._schedule(nodes, self.goes_back) is not None
+        ):
+            return []
+        return self._below(nodes)
 
     # -- backward -----------------------------------------------------------------------------------
 

@@ -33,10 +33,10 @@ from wengert.arrays.places import (
     starts_of_runs,
     table,
 )
-from wengert.run.batching.region import Group, RegionGraph
+from wengert.run.batching.region import Group, RegionGraph, RowSource
 
 _MOST: Final = 1 << 26  # counts in memory; a graph with more is grouped by depth
-_NARROW: Final = 256  # levels after which a graph of less than two nodes a level is one to run node by node
+_NARROW: Final = 8  # levels after which a graph of less than two nodes a level is one to run node by node
 
 
 def grouped(graph: RegionGraph) -> Places | None:
@@ -94,6 +94,12 @@ class ChainCounts:
         successors = _readers_of(self.group[self.sources], self.group[self.readers], size)
         self._in_cycle = flags(size)
         self._in_cycle[_cyclic(successors)] = True
+        # nodes that are computed and in no cycle: a chain whose nodes each read a literal is as narrow as without them
+        self.besides = sum(
+            len(g.members)
+            for g, circular in zip(graph.groups, self._in_cycle.tolist(), strict=True)
+            if not circular and g.form.source is not RowSource.GIVEN
+        )
         self._levels: _Levels | None = None
 
     def own(self) -> Places | None:
@@ -106,7 +112,7 @@ class ChainCounts:
         remembers = few and not any(_depends(self.graph.groups[i]) for i in marked(self._in_cycle).tolist())
         depths = self._remembered(own, inside) if remembers else None
         if depths is not None:  # too narrow is what was too narrow when nobody remembered anything
-            return None if _narrow(_ends(depths), self.graph.size - len(depths)) else own
+            return None if _narrow(_ends(depths), self.besides) else own
         levels = self._found()
         if not levels.complete:
             return None
@@ -168,7 +174,7 @@ class _Levels:
         sources, readers = sources[once], readers[once]
         self.depths = _depths(sources, readers, size)
         order, ends = argsort(self.depths), _ends(self.depths)
-        self.complete = not _narrow(ends, len(group) - size)
+        self.complete = not _narrow(ends, counts.besides)
         self.own = self.depths + 1
         if self.complete and size * columns <= _MOST:
             column = cumulated(in_cycle * 1)[group[self.nodes]]

@@ -21,6 +21,7 @@ from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL
+from wengert.run.batching.execution import BoundSchedule
 from wengert.run.batching.region import RegionGraph
 from wengert.run.fibers import Fiber, Fork, Joined, Turn, Wait, WaitShared
 from wengert.run.loops import Failure
@@ -123,11 +124,13 @@ def _does_more(fiber: Fiber) -> bool:
 class Recorded(list[Node]):
     """Roots whose nodes have been recorded and have not run."""
 
-    __slots__ = ("record",)
+    __slots__ = ("bound", "record")
 
     def __init__(self, roots: Sequence[Node], of: RegionGraph) -> None:
         super().__init__(roots)
         self.record = of
+        # the schedule, once it has been looked for: a tuple of it, or of None where nothing runs together
+        self.bound: tuple[BoundSchedule | None] | None = None
 
     def opens(self) -> list[Node]:
         """The nodes whose values come from a `Do` that has not run."""
