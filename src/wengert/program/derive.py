@@ -18,8 +18,8 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, Case, Rule, Signature
 from wengert.graph.template import PART, template_of
 from wengert.lazy import LazyDelta, Product, Replacement, Rows, Term
-from wengert.program.build import Builder, RecordingNamespace, Tracer
-from wengert.program.program import Function, SourceInfo, at_rows, mentions_rows
+from wengert.program.build import Builder, RecordingNamespace, Tracer, bare
+from wengert.program.program import Argument, Eqn, Function, SourceInfo, Var, at_rows, mentions_rows
 
 Operand = Any  # Any: a slot, or a literal of any type
 _NONE: Final[Mapping[Node, Signature]] = MappingProxyType({})
@@ -296,6 +296,42 @@ class Lowering:
         return self.builder.opaque(
             as_called(plain, signature, index), _aval_of_rule(signature, index), *arguments
         )
+
+
+class LoweredGraph:
+    """The equations of nodes that lead from `inputs` to `results`: forward once, and backward for what arrives."""
+
+    def __init__(
+        self, nodes: Iterable[Node], inputs: Sequence[Expression], results: Sequence[Expression]
+    ) -> None:
+        self._operations = operations = capture(nodes, inputs, literals=False)
+        self._builder = builder = Builder()
+        given = [builder.input(aval_of_kind(x.kind)) for x in inputs]
+        self._inputs = [operations.slots[x] for x in inputs]
+        self._results = [operations.slots[x] for x in results]
+        lowering = Lowering(operations, builder, dict(zip(self._inputs, given, strict=True)))
+        lowering.forward()
+        self.foreign = lowering.foreign  # whether a rule promises nothing
+        self.inputs: list[Var] = [x.var for x in given]
+        self.eqns: Sequence[Eqn] = builder.eqns
+        self._values = {slot: bare(x) for slot, x in lowering.values.items()}
+        self.results: list[Argument] = [self._values[slot] for slot in self._results]
+
+    def backward(
+        self, arriving: Mapping[int, Aval]
+    ) -> tuple[list[Var], Builder, list[Any]]:  # Any: tracers, constants, lazy deltas, or None
+        """The deltas that arrive at results with these numbers, the builder of the equations, the deltas of inputs."""
+        builder = self._builder.continued()
+        values = {slot: builder.tracer(x) for slot, x in self._values.items()}
+        lowering = Lowering(self._operations, builder, values)
+        given: list[Var] = []
+        deltas: dict[Slot, Any] = {}  # Any: tracers and lazy deltas
+        for i, aval in arriving.items():
+            g = builder.input(aval)
+            given.append(g.var)
+            lowering.add(deltas, self._results[i], g)
+        lowering.backward(deltas)
+        return given, builder, [deltas.get(slot) for slot in self._inputs]
 
 
 def reverse(

@@ -31,8 +31,8 @@ from wengert.graph.order import below
 from wengert.graph.template import PARAMETER, PART, CellSignature
 from wengert.lazy import LazyDelta, Product, Term
 from wengert.ops.batching import repeated
-from wengert.program.build import Builder, NoProgram, bare
-from wengert.program.derive import Lowering, aval_of_kind, capture, parts_of_term
+from wengert.program.build import NoProgram, bare
+from wengert.program.derive import LoweredGraph, aval_of_kind, parts_of_term
 from wengert.program.emit import Kernel
 from wengert.program.memory import Allocation, can_be_placed
 from wengert.program.program import Argument, Eqn, Var, at_rows, mapped, vars_in
@@ -198,38 +198,20 @@ class Lowered:
     """The equations of a signature on rows: forward once, backward for each set of deltas that arrive."""
 
     def __init__(self, signature: Signature, shared: Sequence[bool]) -> None:
-        graph = self._graph = batched(
-            signature, shared, cast(int, RowCount())
-        )  # sizes are symbols: no rule looks at one
+        graph = batched(signature, shared, cast(int, RowCount()))  # sizes are symbols: no rule looks at one
         if any(x.kind.device != "cpu" for x in graph.parameters):
             raise NoProgram("its arrays are on a device")
-        self._builder = Builder()
-        self._operations = operations = capture(graph.nodes, graph.parameters, literals=False)
-        inputs = [self._builder.input(aval_of_kind(x.kind)) for x in graph.parameters]
-        slots = [operations.slots[x] for x in graph.parameters]
-        lowering = Lowering(operations, self._builder, dict(zip(slots, inputs, strict=True)))
-        lowering.forward()
-        self.inputs: list[Var] = [x.var for x in inputs]
-        self.eqns = for_any_rows(self._builder.eqns)
-        self._values = {slot: bare(x) for slot, x in lowering.values.items()}
-        self.results: list[Argument] = [self._values[operations.slots[x]] for x in graph.results]
+        self._graph = low = LoweredGraph(graph.nodes, graph.parameters, graph.results)
+        self._avals = [aval_of_kind(x.kind) for x in graph.results]
+        self.inputs, self.results, self.eqns = low.inputs, low.results, for_any_rows(low.eqns)
         if not all(isinstance(x, Var) and x.shape for x in self.results):
             raise NoProgram("a result is no array of rows")
 
     def backward(self, pattern: Pattern) -> tuple[list[Var], list[Eqn], list[Delta]]:
         """The deltas that arrive, the equations, and the deltas of operands."""
-        builder, slots = self._builder.continued(), self._operations.slots
-        values = {slot: builder.tracer(x) for slot, x in self._values.items()}
-        lowering = Lowering(self._operations, builder, values)
-        arriving: list[Var] = []
-        deltas: dict[Any, Any] = {}  # Any: slots, and tracers
-        for x, given in zip(self._graph.results, pattern, strict=True):
-            if given:
-                g = builder.input(aval_of_kind(x.kind))
-                arriving.append(g.var)
-                lowering.add(deltas, slots[x], g)
-        lowering.backward(deltas)
-        sent = [_as_delta(deltas.get(slots[x])) for x in self._graph.parameters]
+        avals = {i: self._avals[i] for i, given in enumerate(pattern) if given}
+        arriving, builder, deltas = self._graph.backward(avals)
+        sent = [*map(_as_delta, deltas)]
         read = tuple(x for delta in sent for x in _vars_of(delta))
         return arriving, for_any_rows(assembled(builder.eqns, read)), sent
 

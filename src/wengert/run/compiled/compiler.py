@@ -25,7 +25,16 @@ from wengert.graph.template import PART, Parts, Template, template_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta
 from wengert.program.build import Builder, NoProgram, Tracer, bare
-from wengert.program.derive import Lowering, Op, Operations, Slot, aval_of_kind, capture, leaving
+from wengert.program.derive import (
+    LoweredGraph,
+    Lowering,
+    Op,
+    Operations,
+    Slot,
+    aval_of_kind,
+    capture,
+    leaving,
+)
 from wengert.program.memory import aliases
 from wengert.program.program import Argument, Eqn, Program, Var, vars_in
 from wengert.run.compiled.binder import Binder, in_steps
@@ -255,12 +264,10 @@ def traced_cell(template: Template, back: bool) -> CellPrograms | None:
     """The programs of a cell, all rules of which promise to be pure; None where there are none."""
     try:
         low = _LoweredCell(template)
-        if low.lowering.foreign:
+        if low.foreign:
             return None
         kept = low.kept() if back else []
-        return CellPrograms(
-            template, PlanProgram(Program(low.inputs, low.builder.eqns, bare((*low.results, *kept))))
-        )
+        return CellPrograms(template, PlanProgram(Program(low.inputs, low.eqns, bare((*low.results, *kept)))))
     except Exception as failure:
         not_made(_described("a cell", template.nodes), failure)
         return None
@@ -273,7 +280,7 @@ def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> Ba
         return None  # or lazy
     try:
         low = _LoweredCell(template)
-        given, eqns, sent = low.backward(avals)
+        given, eqns, sent = low.sent(avals)
         everything = [*low.inputs, *low.results, *low.kept(), *given]
     except Exception as failure:
         not_made(_described("the way back through a cell", template.nodes), failure)
@@ -287,46 +294,25 @@ def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> Ba
     return BackwardCase(PlanProgram(p), [*at.values()], [*sent])
 
 
-class _LoweredCell:
+class _LoweredCell(LoweredGraph):
     """The operations of a template: `inputs` are the operands of a call."""
 
     def __init__(self, template: Template) -> None:
-        self.template = template
-        self.operations = operations = capture(template.nodes, template.inputs, literals=False)
-        self.builder = builder = Builder()
-        given = [builder.input(aval_of_kind(x.kind)) for x in template.inputs]
-        if any(x.var.aval.form == "other" for x in given):
+        if any(aval_of_kind(x.kind).form == "other" for x in template.inputs):
             raise NoProgram("only a run tells what an operand is")
-        self.inputs = [x.var for x in given]
-        slots = operations.slots
-        known = {slots[x]: y for x, y in zip(template.inputs, given, strict=True)}
-        self.lowering = Lowering(operations, builder, known)
-        self.lowering.forward()
-        self.results = [bare(self.lowering.values[slots[x]]) for x in template.results]
+        super().__init__(template.nodes, template.inputs, template.results)
+        self._avals = {i: aval_of_kind(x.kind) for i, x in enumerate(template.results) if x.kind.trainable}
 
-    def backward(self, arriving: Mapping[int, Aval]) -> tuple[list[Var], Sequence[Eqn], dict[int, Argument]]:
+    def sent(self, arriving: Mapping[int, Aval]) -> tuple[list[Var], Sequence[Eqn], dict[int, Argument]]:
         """The deltas that arrive at some results, the equations, and the deltas of operands."""
-        builder, slots = self.builder.continued(), self.operations.slots
-        values = {slot: builder.tracer(bare(x)) for slot, x in self.lowering.values.items()}
-        lowering = Lowering(self.operations, builder, values)
-        deltas: dict[Slot, Any] = {}  # Any: tracers and lazy deltas
-        given: list[Var] = []
-        for i, aval in arriving.items():
-            g = builder.input(aval)
-            given.append(g.var)
-            lowering.add(deltas, slots[self.template.results[i]], g)
-        lowering.backward(deltas)
-        if lowering.foreign:
-            raise NoProgram("a rule promises nothing")
-        found = [deltas.get(slots[x]) for x in self.template.inputs]
+        given, builder, found = self.backward(arriving)
         sent = {i: bare(leaving(builder, d)) for i, d in enumerate(found) if d is not None}
         return given, builder.eqns, sent
 
     def kept(self) -> list[Var]:
         """The values besides operands and results that backward reads where deltas arrive at all results."""
-        results = enumerate(self.template.results)
-        _, eqns, sent = self.backward({i: aval_of_kind(x.kind) for i, x in results if x.kind.trainable})
-        made = {e.result for e in self.builder.eqns}.difference(vars_in(tuple(self.results)))
+        _, eqns, sent = self.sent(self._avals)
+        made = {e.result for e in self.eqns}.difference(vars_in(tuple(self.results)))
         p = simplified(Program(self.inputs, eqns, tuple(sent.values())))
         read = [*(x for e in p.eqns for x in e.reads), *vars_in(p.outputs)]
         return [x for x in dict.fromkeys(read) if x in made]
