@@ -14,7 +14,6 @@ from typing import Final, TypeAlias
 from mypy import errorcodes
 from mypy.errorcodes import ErrorCode
 from mypy.nodes import (
-    ARG_POS,
     CallExpr,
     DictExpr,
     Expression,
@@ -30,7 +29,7 @@ from mypy.nodes import (
     TypeInfo,
     UnaryExpr,
 )
-from mypy.plugin import FunctionContext, FunctionSigContext, MethodContext, MethodSigContext, Plugin
+from mypy.plugin import FunctionContext, MethodContext, MethodSigContext, Plugin
 from mypy.types import (
     AnyType,
     CallableType,
@@ -48,7 +47,6 @@ from wengert_mypy.arithmetic import dim_at
 from wengert_mypy.block_rules import Blocks
 from wengert_mypy.block_types import (
     BLOCK,
-    arity,
     described,
     get_integers,
     held,
@@ -73,7 +71,6 @@ _CHILDREN: Final = frozenset(
         "some_case", "none_case", "pre_block", "body", "keep", "until",
     }
 )  # fmt: skip
-FUNCTIONS: Final = frozenset({f"{FOLD}functions.Function", f"{FOLD}functions.ScopedLayer"})
 _FLAGS: Final = frozenset({"flatten", "batched"})
 _SIZES: Final = frozenset({"num_units", "num_units_out", "n", "concat_dim", "key"})
 _SAYS_ALL: Final = frozenset(
@@ -429,32 +426,6 @@ def _giving(block: Instance, output: Type) -> Instance:
         return block  # a list of what is a variable of the class: mypy has it
     known = None if as_base(block, BLOCK) is None else proper
     return block if known is None else holding(block, {"output": known})
-
-
-def of_lambda(ctx: FunctionSigContext) -> FunctionLike:
-    """The signature of `Function` for a lambda or a generic function: what it gives is found where it is used."""
-    signature = ctx.default_signature
-    function = ctx.args[0][0] if ctx.args and ctx.args[0] else None
-    result = get_proper_type(signature.ret_type)
-    if function is None or not isinstance(result, Instance):
-        return signature
-    if isinstance(function, LambdaExpr):
-        count = len(function.arg_names)
-    else:
-        t = get_proper_type(stored(ctx.api, function))
-        known = arity(t) if isinstance(t, CallableType) and t.variables and not t.is_type_obj() else None
-        if known is None:
-            return signature
-        count = known
-    fallback = ctx.api.named_generic_type("builtins.function", [])
-    names = [None] * count
-    takes = CallableType([_NO_TYPE] * count, [ARG_POS] * count, names, _NO_TYPE, fallback)
-    return changed(
-        signature,
-        arg_types=[takes if isinstance(function, LambdaExpr) else _NO_TYPE, *signature.arg_types[1:]],
-        ret_type=Instance(result.type, [_NO_TYPE, _NO_TYPE]),
-        variables=[],
-    )
 
 
 def joining(plugin: Plugin, ctx: MethodSigContext, turned: bool) -> FunctionLike:

@@ -108,7 +108,16 @@ from wengert_mypy.names import (
 )
 from wengert_mypy.networks import NETWORKS, REPLACE, refilled
 from wengert_mypy.operations import FAMILY_RULES, FUNCTION_RULES, MEMBER_RULES, OPERATOR_RULES, stated
-from wengert_mypy.partials import PARTIAL, completed, kept, taken
+from wengert_mypy.partials import (
+    FUNCTIONS,
+    PARTIAL,
+    TRANSFORM,
+    completed,
+    kept,
+    of_lambda,
+    of_transform,
+    taken,
+)
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
 from wengert_mypy.results import called, sharpened, split
 from wengert_mypy.sequences import SEQUENCES
@@ -163,8 +172,10 @@ class WengertPlugin(Plugin):
             return partial(taken, known=self._is_operation)
         if fullname == REPLACE:
             return refilled
-        if fullname in blocks.FUNCTIONS:
-            return blocks.of_lambda
+        if fullname in FUNCTIONS:
+            return of_lambda
+        if fullname == TRANSFORM:
+            return of_transform
         symbol = self.lookup_fully_qualified(fullname)
         callee = type_of(symbol)
         if fullname in LOSSES:

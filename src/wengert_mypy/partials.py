@@ -1,6 +1,8 @@
-"""`functools.partial` of an operation: its arguments are kept, and the later call is checked as if all had been given.
+"""Functions of which mypy infers no type: `functools.partial` of an operation, whose arguments are kept so that the
+later call is checked as if all had been given, and the lambdas and generic functions that blocks are made of.
 
-Knows: that mypy infers no type of a generic or overloaded function in `partial`, and of a reduction a wrong one.
+Knows: that mypy infers no type of a generic or overloaded function in `partial`, and of a reduction a wrong one; that
+what a lambda of a block takes and gives is found where the block is used.
 Refuses to know: rules, and functions of users, which are left to mypy.
 """
 
@@ -9,14 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from mypy.nodes import ARG_NAMED, ARG_POS, ArgKind, CallExpr, Expression, RefExpr, TempNode
+from mypy.nodes import ARG_NAMED, ARG_POS, ArgKind, CallExpr, Expression, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import CheckerPluginInterface, FunctionContext, FunctionSigContext, MethodContext, Plugin
-from mypy.types import AnyType, CallableType, Instance, Overloaded, Type, TypeOfAny, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    Overloaded,
+    Type,
+    TypeOfAny,
+    TypeVarType,
+    get_proper_type,
+)
 
-from wengert_mypy.checker import as_partial, changed, erased, result_of_all
+from wengert_mypy.block_types import arity
+from wengert_mypy.checker import as_partial, changed, erased, expected, replaced, result_of_all, stored
+from wengert_mypy.names import FOLD
 from wengert_mypy.results import of_shape
 
 PARTIAL: Final = "functools.partial"
+FUNCTIONS: Final = frozenset({f"{FOLD}functions.Function", f"{FOLD}functions.ScopedLayer"})
+TRANSFORM: Final = f"{FOLD}data.InputTransform"
 _KEPT: Final = "__wengert_partial"
 _ANYTHING: Final = AnyType(TypeOfAny.special_form)
 
@@ -93,3 +109,40 @@ def _result(t: Type) -> Type:
     if isinstance(t, Overloaded):
         t = t.items[0]
     return t.ret_type if isinstance(t, CallableType) else _ANYTHING
+
+
+def of_lambda(ctx: FunctionSigContext) -> FunctionLike:
+    """The signature of `Function` for a lambda or a generic function: what it gives is found where it is used."""
+    signature = ctx.default_signature
+    function = ctx.args[0][0] if ctx.args and ctx.args[0] else None
+    result = get_proper_type(signature.ret_type)
+    if function is None or not isinstance(result, Instance):
+        return signature
+    if isinstance(function, LambdaExpr):
+        count = len(function.arg_names)
+    else:
+        t = get_proper_type(stored(ctx.api, function))
+        known = arity(t) if isinstance(t, CallableType) and t.variables and not t.is_type_obj() else None
+        if known is None:
+            return signature
+        count = known
+    fallback = ctx.api.named_generic_type("builtins.function", [])
+    names = [None] * count
+    takes = CallableType([_ANYTHING] * count, [ARG_POS] * count, names, _ANYTHING, fallback)
+    return changed(
+        signature,
+        arg_types=[takes if isinstance(function, LambdaExpr) else _ANYTHING, *signature.arg_types[1:]],
+        ret_type=Instance(result.type, [_ANYTHING, _ANYTHING]),
+        variables=[],
+    )
+
+
+def of_transform(ctx: FunctionSigContext) -> FunctionLike:
+    """The signature of `InputTransform` for a lambda that nothing tells what it takes: any data, to what it gives."""
+    signature = ctx.default_signature
+    function = ctx.args[0][0] if ctx.args and ctx.args[0] else None
+    takes = get_proper_type(signature.arg_types[0])
+    if not isinstance(function, LambdaExpr) or not isinstance(takes, CallableType) or expected(ctx.api):
+        return signature
+    data = get_proper_type(takes.arg_types[0])
+    return replaced(signature, {data.id: _ANYTHING}) if isinstance(data, TypeVarType) else signature
