@@ -226,6 +226,35 @@ def twins(known: House) -> list[str]:
     return sorted(f"{name}: {', '.join(where)}" for (_, name), where in places.items() if len(where) > 1)
 
 
+# -- the rooms that run programs ----------------------------------------------------------------------
+
+
+def rooms(known: House) -> list[str]:
+    """The modules of `run`, `program` and `symbolic`."""
+    return [module.place for module in _rooms(known)]
+
+
+def hundreds(known: House) -> list[str]:
+    """Those modules, once for each hundred lines that is begun."""
+    return [f"{m.place} ({m.lines})" for m in _rooms(known) for _ in range(-(-m.lines // 100))]
+
+
+def sweeps(known: House) -> list[str]:
+    """Functions of theirs that go through the derivative rules of an operation, `signature.pulls`."""
+    found = []
+    for module in _rooms(known):
+        for node in module.nodes:
+            if isinstance(node, Function) and any(
+                isinstance(x, ast.Attribute) and x.attr == "pulls" for x in ast.walk(node)
+            ):
+                found.append(module.at(node, node.name))
+    return found
+
+
+def _rooms(known: House) -> list[Module]:
+    return [m for m in known.values() if m.name.split(".")[1:2] in (["run"], ["program"], ["symbolic"])]
+
+
 # -- prose ------------------------------------------------------------------------------------------
 
 
@@ -277,4 +306,7 @@ FIGURES: Mapping[str, Callable[[House], list[str]]] = {
     "private": private,
     "twins": twins,
     "riddles": riddles,
+    "rooms": rooms,
+    "hundreds": hundreds,
+    "sweeps": sweeps,
 }

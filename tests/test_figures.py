@@ -20,6 +20,9 @@ BOUNDS = {
     "private": 19,  # private names used outside of what defines them
     "twins": 10,  # names of classes that two modules of a package define
     "riddles": 0,  # docstrings that begin with What, Whether, Where, Those, The same
+    "rooms": 61,  # modules of `run`, `program` and `symbolic`
+    "hundreds": 214,  # of lines there, each module's last one begun
+    "sweeps": 7,  # functions there that go through the derivative rules of an operation
 }
 
 
@@ -54,6 +57,7 @@ def built(folder: Path, **modules: str) -> House:
     return House(folder)
 
 
+LINES = "x = 1\n" * 101
 FAULTY: dict[str, tuple[dict[str, str], list[str]]] = {
     "at run time": ({"a": "import p.b", "b": "from p.a import x"}, ["circles: p.a, p.b"]),
     "relatively": ({"a": "from . import b", "b": "from .a import x"}, ["circles: p.a, p.b"]),
@@ -110,6 +114,18 @@ FAULTY: dict[str, tuple[dict[str, str], list[str]]] = {
             "riddles: p/a.py:3 Those.",
             "riddles: p/a.py:5 The same.",
             "riddles: p/b.py:2 Whether.",
+        ],
+    ),
+    "of rooms": (
+        {
+            "a": "def f(s):\n    return s.pulls",
+            "run": f"{LINES}def f(s):\n    return s.pulls\n",
+            "program": "x = 1",
+        },
+        [
+            *("rooms: p/program.py", "rooms: p/run.py"),
+            *("hundreds: p/run.py (103)", "hundreds: p/run.py (103)"),
+            "sweeps: p/run.py:102 f",
         ],
     ),
 }
