@@ -4,6 +4,7 @@
     python -m benchmarks                            # everything, about an hour and a half
     python -m benchmarks scalar-chain 'columns-1*'  # these only; patterns as the shell's
     python -m benchmarks --json out.json --plot out.png   # the figures as a file and as a picture, too
+    python -m benchmarks 'net-*' memory --page docs/results.md   # the page of results, with its picture
     python -m benchmarks sst --sst PATH             # trees of sentences, from the folder of the treebank's train.txt
     python -m benchmarks --quick                    # every step a few times, untimed: what the tests run
 
@@ -34,7 +35,7 @@ from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks import bookkeeping, checking, memory, memory_of_plans, plot, report, standing
+from benchmarks import bookkeeping, checking, memory, memory_of_plans, plot, report, results, standing
 from benchmarks.quiet import NeverQuiet
 from benchmarks.registry import WORKLOADS
 from benchmarks.report import Found, Limit, Line
@@ -62,6 +63,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--slice", type=float, default=0.2, help="CPU seconds of a turn (default 0.2)")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--plot", type=Path, help="draw the ratios into this file")
+    parser.add_argument("--page", type=Path, help="write the page of results, with its picture beside it")
     parser.add_argument("--sst", type=Path, help=f"the Sentiment Treebank's folder; else {FOLDER} has it")
     parser.add_argument("--quick", action="store_true", help="every step a few times, untimed")
     options = parser.parse_args(given)
@@ -188,6 +190,8 @@ def main(given: list[str] | None = None) -> None:
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
     if options.plot is not None:
         plot.draw(figures, options.plot)
+    if options.page is not None:
+        results.write(figures, options.page)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from wengert.program.fused import FusedGroup
 from wengert.program.memory import Placement, placed
 from wengert.program.program import Eqn, Program, vars_in
 from wengert.program.siblings import known_by
-from wengert.program.simplify import assembled, needed, spelled
+from wengert.program.simplify import assembled, copied_once, needed, spelled
 from wengert.program.text import executed, function_text, outlined
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.cache import LINE
@@ -197,7 +197,9 @@ def _body_of(text: ProgramText, source: str, middle: str) -> _Body:
 def simplified(p: Program) -> Program:
     """A program without what nobody reads, each equation as short as it can be."""
     read = (*p.outputs, *(e.reads for e in p.effects))
-    return replace(p, eqns=spelled(assembled(needed(p.eqns, read, impure=True), read, exact=True)))
+    return replace(
+        p, eqns=copied_once(spelled(assembled(needed(p.eqns, read, impure=True), read, exact=True)))
+    )
 
 
 def buffers_of(

@@ -1,0 +1,119 @@
+"""The page of results: `python -m benchmarks.results figures.json docs/results.md`, or `--page` of the benchmarks.
+
+A table of ratios, the picture of them beside the page, limits such as memory, and why the slower ones are slower.
+
+Knows: how figures become a page, and what profiles have shown of what is slower.
+Refuses to know: how anything was measured.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks import plot
+from benchmarks.registry import WORKLOADS
+from benchmarks.report import PACKAGES
+
+Figure = Mapping[str, Any]  # Any: a line or a limit of the figures, as JSON has it
+PICTURES: Final = "pictures"  # the folder beside the page
+UNKNOWN: Final = "no profile has been read yet"
+
+# By profiles of the steps' lines in CPU time, one thread: what a reason says has been measured.
+REASONS: Final[Mapping[str, str]] = {
+    "net-cnn": (
+        "half of a step are products of matrices, of which OpenBLAS multiplies the small ones of an image at 45 to "
+        "87 GF/s; the rest looks at images once more for windows, padding and ReLU. oneDNN does all of it in one pass"
+    ),
+    "net-conv": "products of matrices are 130 of 157 ms, at 65 to 78 GF/s; those of a large square reach 97",
+    "net-lstm": (
+        "three products of all steps are 35 of 77 ms, at 92 GF/s; the 126 products from step to step another 25, at 82 "
+        "to 86; the rest are 3,000 calls of numpy for gates, which loops of C make fewer"
+    ),
+    "net-transformer": (
+        "six tenths of a step are products of matrices, as fast as PyTorch's; softmax, layer norm and GELU take "
+        "several passes over their arrays"
+    ),
+    "net-predict-small": (
+        "building the expression takes 8.8 of 18.5 us, finding its plan 2.5, and computing 2.9; a kept expression "
+        "needs the last alone, with 3.5 us around it"
+    ),
+    "net-predict-large": "as the small one: most of the time builds the expression",
+}
+
+
+def write(figures: Mapping[str, Any], page: Path) -> None:  # Any: as `report.as_json` gives it
+    """Write the page, and its picture into the folder beside it."""
+    picture = page.parent / PICTURES / f"{page.stem}.svg"
+    picture.parent.mkdir(exist_ok=True)
+    plot.draw(figures, picture)
+    page.write_text(text(figures, f"{PICTURES}/{picture.name}"))
+
+
+def text(figures: Mapping[str, Any], picture: str) -> str:  # Any: as above
+    """The page."""
+    lines, limits = figures["lines"], figures["limits"]
+    parts = [
+        "# Results",
+        "Written by `python -m benchmarks --page docs/results.md`; each figure is of that run. Ratios are times of "
+        "ours over those of the peer: below 1 ours is faster. One thread, CPU time, the median of interleaved rounds "
+        "with the least and the greatest; what the two compute has been compared before.",
+        _machine(figures["machine"]),
+        f"![Ratios of times by workload and peer]({picture})",
+        _table(["workload", "", "ours", "peer's", "ratio", "bar"], map(_ratio, lines)),
+        _table(["measured", "found", "at most"], map(_limit, limits)) if limits else "",
+        "## What is slower, and why",
+        "\n".join(_reasons(lines)) or "Nothing in this run.",
+        "\n".join(f"Left out: {name}: {reason}." for name, reason in figures["left out"].items()),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _machine(of: Mapping[str, str]) -> str:
+    """The versions that figures depend on."""
+    packages = [f"{name} {of[name]}" for name in PACKAGES if of.get(name, "not installed") != "not installed"]
+    return f"Python {of['python']}, {of['machine']}, {of['cores']} cores; {', '.join(packages)}."
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+
+
+def _ratio(line: Figure) -> list[str]:
+    ratio, unit, name = line["ratio"], line["unit"], line["workload"]
+    what = WORKLOADS[name].what if name in WORKLOADS else ""
+    times = [f"{line[who]['median']:.4g} {unit}" for who in ("ours", "theirs")]
+    found = f"{ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"
+    return [
+        f"{name}: {line['variant']}",
+        what,
+        times[0],
+        f"{line['peer']}: {times[1]}",
+        found,
+        _bar(line["bar"], line["met"]),
+    ]
+
+
+def _limit(limit: Figure) -> list[str]:
+    value = f"{limit['value']['median']:.4g} {limit['unit']}"
+    return [f"{limit['workload']}: {limit['what']}", value, _bar(limit["most"], limit["met"])]
+
+
+def _bar(most: float | None, met: bool | None) -> str:
+    return "" if most is None else f"{most:g}, {'met' if met else '**missed**'}"
+
+
+def _reasons(lines: Iterable[Figure]) -> list[str]:
+    """A line for each workload that takes longer than a peer."""
+    slower = {line["workload"]: line for line in lines if line["ratio"]["median"] > 1}
+    return [
+        f"- `{name}`, {line['ratio']['median']:.2f} of {line['peer']}: {REASONS.get(name, UNKNOWN)}."
+        for name, line in slower.items()
+    ]
+
+
+if __name__ == "__main__":
+    write(json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]))
