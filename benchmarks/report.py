@@ -140,6 +140,7 @@ def machine() -> dict[str, str]:
         "machine": platform.machine(),
         "system": platform.platform(),
         "cores": str(os.cpu_count()),
+        "load": f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown",  # of the last minute
         **{package: _version(package) for package in PACKAGES},
     }
 

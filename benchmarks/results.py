@@ -75,7 +75,8 @@ def text(figures: Mapping[str, Any], picture: str) -> str:  # Any: as above
 def _machine(of: Mapping[str, str]) -> str:
     """The versions that figures depend on."""
     packages = [f"{name} {of[name]}" for name in PACKAGES if of.get(name, "not installed") != "not installed"]
-    return f"Python {of['python']}, {of['machine']}, {of['cores']} cores; {', '.join(packages)}."
+    where = f"Python {of['python']}, {of['machine']}, {of['cores']} cores, load {of['load']} at the end"
+    return f"{where}; {', '.join(packages)}."
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -78,12 +78,12 @@ def test_windows_of_few_and_of_many_places_share_a_delta_among_the_greatest(size
     whole = np.pad(x, ((0, 0), (0, 0), *((p, p) for p in padding)), constant_values=-math.inf)
     expected, delta = np.empty(layer.shape), np.zeros(whole.shape)
     for i, j in np.ndindex(*layer.shape[2:]):
-        seen = (..., *(slice(s * at, s * at + n) for s, at, n in zip(stride, (i, j), size, strict=True)))
+        seen: Any = (..., *(slice(s * at, s * at + n) for s, at, n in zip(stride, (i, j), size, strict=True)))
         expected[..., i, j] = best = whole[seen].max((-2, -1))
         ties = whole[seen] == best[..., None, None]
         delta[seen] += ties / ties.sum((-2, -1), keepdims=True)
     assert_array_equal(layer.predict().run(), expected)
-    inside = tuple(slice(p, p + n) for p, n in zip(padding, x.shape[2:], strict=True))
+    inside: Any = tuple(slice(p, p + n) for p, n in zip(padding, x.shape[2:], strict=True))
     np.testing.assert_allclose(delta_of(layer, w), delta[(..., *inside)], rtol=1e-12)
 
 

@@ -89,8 +89,9 @@ def _by_copy(a: Argument, b: Var) -> bool:
     if not isinstance(a, Var) or not a.compact or a.ndim != 2 or a.dtype != b.dtype:
         return False
     (rows, lines), columns = a.shape, b.shape[1]
-    known = isinstance(rows, int) and isinstance(lines, int) and isinstance(columns, int)
-    return known and by_copy(rows, lines, columns, b.dtype)
+    if isinstance(rows, RowCount) or isinstance(lines, RowCount) or isinstance(columns, RowCount):
+        return False
+    return by_copy(rows, lines, columns, b.dtype)
 
 
 def for_any_rows(eqns: Sequence[Eqn]) -> list[Eqn]:
