@@ -80,7 +80,7 @@ def solve(draw: st.DrawFn) -> Example:
 
 @st.composite
 def power(draw: st.DrawFn) -> Example:
-    x, n = draw(stacks()) / 4.0, draw(st.integers(-2, 5))
+    x, n = draw(stacks()) / 4.0, draw(st.sampled_from((-2, -1, 1, 2, 3, 5)))
 
     def plain(xp: Any, x: Any) -> Any:  # Any: values of numpy or of autograd
         made = np.eye(x.shape[-1]) + 0.0 * x

@@ -156,21 +156,23 @@ def grown(draw: st.DrawFn, name: str) -> Example:
     if name == "tile":
         copies = np.tile(np.arange(x.size).reshape(shape), counts)
         return Example(lambda x: wg.tile(x, counts), lambda xp, x: xp.reshape(x, (-1,))[copies], (x,))
-    which = draw(st.integers(0, 1))
     if name == "meshgrid":
         z, how = draw(d.arrays((draw(st.integers(0, 3)),), NUMBERS)), draw(st.sampled_from(("xy", "ij")))
         how_: Any = how  # Any: one of two literals
-        index = np.meshgrid(np.arange(y.size), np.arange(z.size), indexing=how_)[which]
-        return Example(
-            lambda y, z: wg.meshgrid(y, z, indexing=how_)[which],
-            lambda xp, y, z: (y, z)[which][index],
-            (y, z),
-        )
+        first, second = np.meshgrid(np.arange(y.size), np.arange(z.size), indexing=how_)
+
+        def grids(y: Any, z: Any) -> Any:  # Any: expressions
+            a, b = wg.meshgrid(y, z, indexing=how_)
+            return wg.add(a, wg.multiply(b, 2.0))
+
+        return Example(grids, lambda xp, y, z: y[first] + z[second] * 2.0, (y, z))
     a, b = (draw(d.arrays(s, NUMBERS)) for s in draw(d.broadcast_shapes()))
-    ones = np.ones(np.broadcast_shapes(a.shape, b.shape))
-    return Example(
-        lambda a, b: wg.broadcast_arrays(a, b)[which], lambda xp, a, b: (a, b)[which] * ones, (a, b)
-    )
+
+    def both(a: Any, b: Any) -> Any:  # Any: expressions
+        first, second = wg.broadcast_arrays(a, b)
+        return wg.add(first, wg.multiply(second, 2.0))
+
+    return Example(both, lambda xp, a, b: a + b * 2.0, (a, b))
 
 
 @st.composite

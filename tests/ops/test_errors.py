@@ -26,6 +26,7 @@ SINGLE = weight_of(np.ones((2, 3), np.float32))
 IMAGE = weight_of(np.ones((2, 3, 8, 8)))
 INDEX: Any = np.array([0, 1])  # Any: misused on purpose, which a checker would refuse
 MASK = wg.greater(A, 0.0)
+SPARSE: Any = csr_array(np.eye(3))  # Any: SciPy ships no types
 PAIRS = [
     "add", "subtract", "multiply", "divide", "pow", "maximum", "minimum",
     "greater", "greater_equal", "less", "less_equal", "equal", "not_equal",
@@ -124,7 +125,7 @@ SHAPES: dict[str, Case] = {
     **{name: of_segments(name) for name in ("segment_max", "segment_min", "segment_mean", "segment_softmax")},
     "index_add": (lambda: wg.index_add(A, INDEX, B), ShapeError, ("slices of shape (2, 3)", "(2, 4)")),
     "scatter_add": (lambda: wg.scatter_add(A, INDEX, A), ShapeError, ("(2,)", "(2, 3)")),
-    "sparse_matmul": (lambda: wg.sparse_matmul(csr_array(np.eye(3)), A), ShapeError, ("(3, 3)", "(2, 3)")),
+    "sparse_matmul": (lambda: wg.sparse_matmul(SPARSE, A), ShapeError, ("(3, 3)", "(2, 3)")),
     "segment_sum": (
         lambda: wg.segment_sum(A, np.zeros(3, int), num_segments=2),
         ShapeError,

@@ -205,6 +205,33 @@ def _searchsorted(f: Function, line: Aval, x: Aval, side: str, /) -> Aval:
     return Aval(x.shape, INTEGER, "array" if x.shape else "scalar", "compact")
 
 
+@infers(host.inv, host.cholesky)
+def _matrix(f: Function, x: Aval, /) -> Aval:
+    return Aval(x.shape, x.dtype, "array", "other")
+
+
+@infers(host.det, host.det_sign, host.logabsdet)
+def _number_of_each(f: Function, x: Aval, /) -> Aval:
+    return Aval(x.shape[:-2], x.dtype, "array" if x.shape[2:] else "scalar", "compact")
+
+
+@infers(host.solve)
+def _solve(f: Function, a: Aval, b: Aval, /) -> Aval:
+    before = broadcast_sizes(a.shape[:-2], b.shape[:-2])
+    return Aval((*before, *b.shape[-2:]), b.dtype, "array", "other")
+
+
+@infers(host.sparse_product)
+def _sparse_product(f: Function, constant: Any, turned: bool, x: Aval, /) -> Aval:
+    rows = constant.matrix.shape[1 if turned else 0]
+    return Aval((rows, *x.shape[1:]), x.dtype, "array", "other")
+
+
+@infers(host.segment_max)
+def _segment_max(f: Function, x: Aval, ids: Aval, count: int, /) -> Aval:
+    return Aval((count, *x.shape[1:]), x.dtype, "array", "compact")
+
+
 @infers(host.top_k)
 def _top_k(f: Function, x: Aval, k: int, axis: int, /) -> Aval:
     at = axis % len(x.shape)

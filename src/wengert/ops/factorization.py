@@ -146,7 +146,7 @@ QR: Final = Operation(
 )
 
 
-def _rows(x: ArrayExpression[Any, T, Dv], begin: int, end: int) -> ArrayLayer[Any, T, Dv]:
+def _rows(x: Any, begin: int, end: int) -> Any:  # Any: layers of one element type
     return getitem(x, (..., slice(begin, end), slice(None)))
 
 
@@ -173,7 +173,9 @@ def qr(x: ArrayExpression[Any, T, Dv], /) -> QRResult:
     left, right = (getitem(x, (..., slice(*ends))) for ends in ((0, m), (m, n)))
     both = apply(QR, (left,))
     q, r = _rows(both, 0, m), matrix_transpose(_rows(both, m, m + m))
-    return QRResult(q, concat([r, matmul(matrix_transpose(q), right)], axis=-1))
+    turned: Any = matrix_transpose(q)  # Any: as x
+    beyond: Any = matmul(turned, right)
+    return QRResult(q, concat([r, beyond], axis=-1))
 
 
 def sizes_of(shape: Shape) -> tuple[int, int]:

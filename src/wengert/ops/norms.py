@@ -200,12 +200,13 @@ def matrix_norm(
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (1, -1, math.inf, -math.inf):
-        lines = sum(abs(x), axis=-2 if ord in (1, -1) else -1)
-        return reshape((max if ord > 0 else min)(lines, axis=-1), left)
+        lines: Any = sum(abs(x), axis=-2 if ord in (1, -1) else -1)
+        made: Any = (max if ord in (1, math.inf) else min)(lines, axis=-1)
+        return reshape(made, left)
     if ord not in ("nuc", 2, -2):
         raise ArgumentError(f'ord is "fro", "nuc", 1, -1, 2, -2 or an infinity; got {shown(ord)}')
-    values = svdvals(x)
-    found = sum(values, axis=-1) if ord == "nuc" else (max if ord == 2 else min)(values, axis=-1)
+    values: Any = svdvals(x)  # Any: as x
+    found: Any = sum(values, axis=-1) if ord == "nuc" else (max if ord == 2 else min)(values, axis=-1)
     return reshape(found, left)
 
 
@@ -225,6 +226,8 @@ def matrix_rank(x: ArrayExpression[Any, T, Dv], /, *, rtol: float | None = None)
     _, of = operand(x)
     sizes = ruled(arrangement.transposed, [shape_of_operand(x)])[-2:]
     least = builtins.max(sizes) * (2.0**-23 if of.dtype == FLOAT32 else 2.0**-52) if rtol is None else rtol
-    values = svdvals(x)
+    values: Any = svdvals(x)  # Any: as x
     bound = multiply(max(values, axis=-1, keepdims=True), least)
-    return count_nonzero(where(greater(values, bound), values, 0.0), axis=-1)
+    greatest: Any = where(greater(values, bound), values, 0.0)
+    ranks: Indices[Any, Dv] = count_nonzero(greatest, axis=-1)
+    return ranks

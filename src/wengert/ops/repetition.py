@@ -46,7 +46,8 @@ def repeat(
     if axis is None:
         x, shape, axis = reshape(x, (-1,)), (math.prod(shape),), 0
     at = axis_in(axis, len(shape), shape)
-    wide = broadcast_to(expand_dims(x, at + 1), (*shape[: at + 1], count, *shape[at + 1 :]))
+    apart: Any = expand_dims(x, at + 1)  # Any: as x
+    wide: Any = broadcast_to(apart, (*shape[: at + 1], count, *shape[at + 1 :]))
     return reshape(wide, made)
 
 
@@ -70,10 +71,9 @@ def tile(x: ArrayExpression[Any, T, Dv], repetitions: int | tuple[int, ...], /) 
     rank = len(made)
     sizes: Shape = (1,) * (rank - len(shape)) + shape
     times = (1,) * (rank - len(counts)) + counts
-    apart = reshape(x, tuple(n for size in sizes for n in (1, size)))
-    return reshape(
-        broadcast_to(apart, tuple(n for pair in zip(times, sizes, strict=True) for n in pair)), made
-    )
+    apart: Any = reshape(x, tuple(n for size in sizes for n in (1, size)))
+    wide: Any = broadcast_to(apart, tuple(n for pair in zip(times, sizes, strict=True) for n in pair))
+    return reshape(wide, made)
 
 
 @composed

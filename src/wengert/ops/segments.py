@@ -7,12 +7,14 @@ Refuses to know: how elements are added.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from wengert.arrays import HOST, Dv, T
 from wengert.errors import ArgumentError, DeviceError, ShapeError
 from wengert.graph.apply import apply
+from wengert.graph.batch import Batch
 from wengert.graph.detached import IndexExpression
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.index import indices
@@ -22,6 +24,7 @@ from wengert.graph.operation import Operation, Rules
 from wengert.ops import kinds
 from wengert.ops.arithmetic import add, clip, divide, negative, subtract
 from wengert.ops.backward import add_at
+from wengert.ops.batching import moved, shaped
 from wengert.ops.elementary import exp, stop_gradient
 from wengert.ops.families import composed
 from wengert.ops.indexing import segment_sum, take
@@ -38,12 +41,19 @@ def _greatest_delta(c: Value, g: Value, y: Value, x: Value, ids: Value, *, num_s
     return tied * xp.take(xp.divide(g, counts), ids, axis=0)
 
 
+def _batched_greatest(b: Batch, x: Value, ids: Value, *, num_segments: int) -> Value:
+    if b.stacked[1]:
+        return NotImplemented
+    return moved(b.again(moved(x, 1, 0, 1), ids, num_segments=num_segments), 1, 1, 0)
+
+
 SEGMENT_MAX: Final = Operation(
     "segment_max",
     Rules(
         kinds.segments,
         lambda c, x, ids, *, num_segments: c.xp.segment_max(x, ids, num_segments),
         (_greatest_delta, None),
+        batch=_batched_greatest,
         pure=True,
     ),
 )
@@ -81,7 +91,10 @@ def segment_min(
 
     Source: JAX, `jax.ops.segment_min`.
     """
-    return negative(segment_max(negative(x), segment_ids, num_segments=num_segments))
+    turned: Any = negative(x)  # Any: as x
+    greatest: Any = segment_max(turned, segment_ids, num_segments=num_segments)
+    least: ArrayLayer[Any, T, Dv] = negative(greatest)
+    return least
 
 
 @composed
@@ -119,9 +132,11 @@ def segment_softmax(
 
     Source: P. Veličković et al., "Graph Attention Networks", 2018, equation 2; PyTorch Geometric, `utils.softmax`.
     """
-    top = take(segment_max(stop_gradient(x), segment_ids, num_segments=num_segments), segment_ids)
-    parts = exp(subtract(x, top))
-    return divide(parts, take(segment_sum(parts, segment_ids, num_segments=num_segments), segment_ids))
+    given: Any = stop_gradient(x)  # Any: as x, all of them
+    top: Any = take(segment_max(given, segment_ids, num_segments=num_segments), segment_ids)
+    parts: Any = exp(subtract(x, top))
+    sums: Any = segment_sum(parts, segment_ids, num_segments=num_segments)
+    return divide(parts, take(sums, segment_ids))
 
 
 @composed
@@ -235,12 +250,21 @@ def _product(c: Value, x: Value, *, constant: Constant, turned: bool) -> Value:
     return c.xp.sparse_product(constant, turned, x)
 
 
+def _batched_product(b: Batch, x: Value, *, constant: Constant, turned: bool) -> Value:
+    """All rows beside each other: one product."""
+    first, *rest = b.shape(0)
+    lines = shaped(moved(x, 1, 0, 1), (first, b.rows * math.prod(rest)))
+    made = b.again(lines, constant=constant, turned=turned)
+    return moved(shaped(made, (made.shape[0], b.rows, *rest)), 1, 1, 0)
+
+
 SPARSE_MATMUL: Final = Operation(
     "sparse_matmul",
     Rules(
         _infer_sparse,
         _product,
         (lambda c, g, y, x, *, constant, turned: c.xp.sparse_product(constant, not turned, g),),
+        batch=_batched_product,
         pure=True,
     ),
 )

@@ -236,8 +236,9 @@ def matrix_power(x: ArrayExpression[Any, T, Dv], n: int, /) -> ArrayLayer[Any, T
     shape = ruled(arrangement.square, [shape_of_operand(x)])
     if not is_integer(n):
         raise ArgumentError(f"the power is an integer; got {shown(n)}")
-    base: Any = inv(x) if n < 0 else x  # Any: a matrix, or a layer
-    left, made = abs(int(n)), None
+    power = int(n)
+    base: Any = inv(x) if power < 0 else x  # Any: a matrix, or a layer
+    left, made = abs(power), None
     while left:
         if left % 2:
             made = base if made is None else matmul(made, base)

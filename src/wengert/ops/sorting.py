@@ -47,7 +47,9 @@ def argmin(
 
     Source: Python array API standard, `argmin`.
     """
-    return argmax(negative(x), axis=axis, keepdims=keepdims)
+    turned: Any = negative(x)  # Any: as x
+    places: Indices[Any, Dv] = argmax(turned, axis=axis, keepdims=keepdims)
+    return places
 
 
 def _infer_places(operands: Sequence[Kind], *, axis: int, descending: bool) -> Kind:
