@@ -292,8 +292,14 @@ def top_k(x: Value, k: int, axis: int, /) -> Value:
 
 
 def segment_max(x: Value, ids: Value, count: int, /) -> Value:
+    ids = cp.asarray(ids)
+    if ids.ndim == 2:  # each row into segments of its own
+        rows, length = ids.shape
+        apart = ids % count + cp.arange(rows)[:, None] * count
+        lines = x.reshape(rows * length, *x.shape[2:])
+        return segment_max(lines, apart.reshape(-1), rows * count).reshape(rows, count, *x.shape[2:])
     out = cp.full((count, *x.shape[1:]), -math.inf, x.dtype)
-    cp.maximum.at(out, cp.asarray(ids), x)
+    cp.maximum.at(out, ids, x)
     return out
 
 

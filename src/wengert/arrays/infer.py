@@ -229,7 +229,8 @@ def _sparse_product(f: Function, constant: Any, turned: bool, x: Aval, /) -> Ava
 
 @infers(host.segment_max)
 def _segment_max(f: Function, x: Aval, ids: Aval, count: int, /) -> Aval:
-    return Aval((count, *x.shape[1:]), x.dtype, "array", "compact")
+    rows = ids.shape[:-1]  # each of which has segments of its own
+    return Aval((*rows, count, *x.shape[len(rows) + 1 :]), x.dtype, "array", "compact")
 
 
 @infers(host.top_k)

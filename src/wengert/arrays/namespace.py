@@ -189,7 +189,10 @@ class Namespace(ScalarNamespace, Protocol):
         ...
 
     def segment_max(self, x: Value, ids: Value, count: int, /) -> Value:
-        """The greatest elements of the slices of each of `count` segments, -infinity where there is none."""
+        """The greatest elements of the slices of each of `count` segments, -infinity where there is none.
+
+        Ids of two axes are rows, each with segments of its own.
+        """
         ...
 
     def sparse_product(self, constant: Value, turned: bool, x: Value, /) -> Value:

@@ -114,6 +114,13 @@ def segment_max(x: Value, ids: Value, count: int, /) -> Value:
     >>> segment_max(np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1]), 3).tolist()
     [2.0, 4.0, -inf]
     """
+    if ids.ndim == 2:  # each row into segments of its own
+        rows, length = ids.shape
+        if ids.size and not (-count <= ids.min() and ids.max() < count):
+            raise IndexError(f"segment ids are {-count} to {count - 1}; got {ids.min()} to {ids.max()}")
+        apart = ids % count + np.arange(rows)[:, np.newaxis] * count
+        lines = x.reshape(rows * length, *x.shape[2:])
+        return segment_max(lines, apart.reshape(-1), rows * count).reshape(rows, count, *x.shape[2:])
     out = np.full((count, *x.shape[1:]), -np.inf, x.dtype)
     width = math.prod(x.shape[1:])
     places = ids.astype(np.intp)[:, np.newaxis] * width + np.arange(width)  # single elements have a fast loop

@@ -24,7 +24,7 @@ from wengert.graph.operation import Operation, Rules
 from wengert.ops import kinds
 from wengert.ops.arithmetic import add, clip, divide, negative, subtract
 from wengert.ops.backward import add_at
-from wengert.ops.batching import moved, shaped
+from wengert.ops.batching import all_stacked, moved, shaped
 from wengert.ops.elementary import exp, stop_gradient
 from wengert.ops.families import composed
 from wengert.ops.indexing import segment_sum, take
@@ -41,9 +41,35 @@ def _greatest_delta(c: Value, g: Value, y: Value, x: Value, ids: Value, *, num_s
     return tied * xp.take(xp.divide(g, counts), ids, axis=0)
 
 
+def _infer_rows(operands: Sequence[Kind], *, num_segments: int) -> Kind:
+    x = operands[0]
+    shape = x.shape or ()
+    return kind(Column.ARRAY, (shape[0], num_segments, *shape[2:]), x.dtype, x.device)
+
+
+def _greatest_of_rows(c: Value, g: Value, y: Value, x: Value, ids: Value, *, num_segments: int) -> Value:
+    xp, shape, dtype = c.xp, c.shape(0), c.result.dtype
+    key = (*xp.mesh((shape[0], 1))[:1], ids)
+    tied = xp.astype(xp.equal(x, xp.getitem(y, key)), dtype)
+    counts = xp.maximum(xp.add_at((shape[0], num_segments, *shape[2:]), dtype, key, tied), 1.0)
+    return tied * xp.getitem(xp.divide(g, counts), key)
+
+
+SEGMENT_MAX_ROWS: Final = Operation(  # each row into segments of its own
+    "segment_max_rows",
+    Rules(
+        _infer_rows,
+        lambda c, x, ids, *, num_segments: c.xp.segment_max(x, ids, num_segments),
+        (_greatest_of_rows, None),
+        pure=True,
+    ),
+    listed=False,
+)
+
+
 def _batched_greatest(b: Batch, x: Value, ids: Value, *, num_segments: int) -> Value:
     if b.stacked[1]:
-        return NotImplemented
+        return apply(SEGMENT_MAX_ROWS, tuple(all_stacked(b, (x, ids))), (("num_segments", num_segments),))
     return moved(b.again(moved(x, 1, 0, 1), ids, num_segments=num_segments), 1, 1, 0)
 
 
