@@ -34,10 +34,12 @@ for name, most in PROFILES.items():
 
 @pytest.hookimpl(tryfirst=True)  # before Hypothesis looks at `--hypothesis-profile`
 def pytest_configure(config: pytest.Config) -> None:
-    """As many drawn examples as the ring asks for, from before the first test is read."""
+    """As many drawn examples as the ring asks for, from before the first test is read; workers share the cores."""
     settings.load_profile(ring_of(config.option.markexpr))
     if config.pluginmanager.hasplugin("xdist"):
         config.pluginmanager.register(scheduling.Plugin())
+        if config.option.numprocesses:
+            scheduling.share_cores(os.environ)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`

@@ -1,12 +1,13 @@
 """Which tests one worker of pytest-xdist takes as a whole, and which files begin first.
 
 Knows: that a file's fixtures are made once where one worker has all of it, that all type cases share the runs of mypy,
-and that what begins last and takes long is waited for.
+that what begins last and takes long is waited for, and that workers share the cores.
 Refuses to know: what a test does.
 """
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from typing import Any, Final
 
 import pytest
@@ -30,6 +31,15 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc] # pytest-xdist ships no 
 
     def _split_scope(self, nodeid: str) -> str:  # the name by which pytest-xdist asks
         return TYPES if nodeid.startswith(TYPES) else str(super()._split_scope(nodeid))
+
+
+def share_cores(environment: MutableMapping[str, str]) -> None:
+    """One thread of BLAS a worker: threads of several workers on the same cores wait for each other in loops.
+
+    With two threads each, 400 small steps of `tests/test_benchmarks.py` took 71 seconds of CPU time, with one 5.
+    Whoever sets the number decides.
+    """
+    environment.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def rank(nodeid: str) -> int:

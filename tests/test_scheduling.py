@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scheduling import FIRST, TYPES, rank
+from tests.scheduling import FIRST, TYPES, rank, share_cores
 
 ROOT = Path(__file__).resolve().parent.parent
 TEST = "import pytest\n\n\n@pytest.mark.parametrize('x', range(6))\ndef test(x: int) -> None:\n    pass\n"
@@ -31,6 +31,14 @@ def test_what_takes_long_comes_first() -> None:
 
 def test_what_begins_first_is_there() -> None:
     assert [name for name in FIRST if not list(ROOT.glob(f"{name.rstrip('/')}*"))] == []
+
+
+def test_a_worker_has_one_thread_of_blas_unless_somebody_says_otherwise() -> None:
+    unset, chosen = dict[str, str](), {"OPENBLAS_NUM_THREADS": "4"}
+    share_cores(unset)
+    share_cores(chosen)
+    assert (unset, chosen) == ({"OPENBLAS_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "4"})
+    assert "PYTEST_XDIST_WORKER" not in os.environ or "OPENBLAS_NUM_THREADS" in os.environ
 
 
 @pytest.mark.slow
