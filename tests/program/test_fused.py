@@ -76,6 +76,7 @@ class TestGroups:
             eqn(operator.mul, var(4, 3), float("inf")),
             eqn(operator.mul, var(4, 3), var(4, 3, dtype=F64), dtype=F64),
             eqn(np.add.reduce, var(4, 3)),
+            eqn(operator.neg, Var(Aval((4, 3), F32, "array", "gaps"))),
         ],
         ids=[
             "no formula",
@@ -84,6 +85,7 @@ class TestGroups:
             "an infinite constant",
             "two element types",
             "a reduction",
+            "short lines of a view",
         ],
     )
     def test_left_to_numpy(self, left: Eqn) -> None:

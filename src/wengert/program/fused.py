@@ -26,6 +26,7 @@ __all__ = ["REDUCTIONS", "FusedGroup", "fused", "is_view", "operands_of", "reduc
 _MOST_OPERANDS: Final = 26  # of a loop, results included: more compete for the cache; numpy takes 64
 _FEWEST: Final = 2  # equations of a group: one alone is numpy's own loop
 _LONGEST: Final = 8192  # bytes of a line that is reduced: a loop over lines keeps some of them on its stack
+_SHORT: Final = 64  # elements of a line of a view: numpy calls a loop anew for each, with all of its operands
 _CALL, _ELEMENT = 5e-7, 2.5e-10  # seconds that a call of numpy takes, and one element of it
 _SUBTRACT: Final = kernel_of(operator.sub).into
 
@@ -164,6 +165,8 @@ def _is_operand(x: Argument, dtype: Any) -> bool:  # Any: numpy's dtype
         return literal_of(x, dtype) is not None
     if x.aval.form == "number":
         return x.dtype is float or x.dtype is int
+    if x.aval.order != "compact" and x.shape and sizes_for(x.shape, 1)[-1] < _SHORT:
+        return False
     return x.aval.form in ("array", "scalar") and (x.dtype == dtype or c_type(x.dtype) == "unsigned char")
 
 
