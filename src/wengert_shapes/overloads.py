@@ -206,7 +206,7 @@ def raw_pairs(name: str, first: str = "", made: str = "ArrayLayer[Any, T_, V_]",
 
 def family(name: str, made: str) -> Site:
     """The operations of two operands that broadcast."""
-    alike = "Q_: tuple[Any, ...], T_: Any, V_: Any"
+    alike = "Q_: tuple[Any, ...], T_: np.floating[Any], V_: Any"
     scalar = "ScalarOperand[T_] | T_ | float"
     same = [
         overload("__call__", _CALL.format("Q_", "Q_"), made.format("Q_"), alike),
@@ -224,7 +224,7 @@ def family(name: str, made: str) -> Site:
 
 
 def operator(name: str) -> Site:
-    alike = "Q_: tuple[Any, ...], T_: Any, V_: Any"
+    alike = "Q_: tuple[Any, ...], T_: np.floating[Any], V_: Any"
     two = of_two(name, meetings(), METHOD)
     scalar = "self: ArrayOperand[Q_, T_, V_], other: ScalarOperand[T_] | T_ | float, /"
     same = [
@@ -247,7 +247,7 @@ def other(name: str, other: str) -> str:
 def reflected(name: str) -> Site:
     """The reflected operator, which takes no array: an array to the left has an operator of its own that may refuse."""
     scalar = "self: ArrayOperand[Q_, T_, V_], other: ScalarOperand[T_] | T_ | float, /"
-    variables = "Q_: tuple[Any, ...], T_: Any, V_: Any"
+    variables = "Q_: tuple[Any, ...], T_: np.floating[Any], V_: Any"
     found = [overload(name, scalar, "ArrayLayer[Q_, T_, V_]", variables), other(name, RAW)]
     return Site("graph.expressions", f"ArrayOperand.{name}", found[name == "__rmatmul__" :] + found[-1:])
 

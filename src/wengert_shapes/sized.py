@@ -396,7 +396,7 @@ def choices() -> list[str]:
         f"condition: {mask}, a: {scalar}, b: {array}, /",
         f"condition: {mask}, a: {array}, b: {array}, /",
     ]
-    alike = "Q_: tuple[Any, ...], T_: Any, V_: Any"
+    alike = "Q_: tuple[Any, ...], T_: np.floating[Any], V_: Any"
     found = []
     for form in forms:
         for pair in ((UNKNOWN, "Any"), ("Any", UNKNOWN)):
