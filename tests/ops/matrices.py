@@ -30,13 +30,14 @@ def stacks(draw: st.DrawFn, square: bool = True) -> Array:
     return draw(spread((*draw(d.shapes(max_dims=1, min_side=1)), m, n)))
 
 
-def definite(x: Array) -> Array:
-    return x @ np.swapaxes(x, -1, -2)
-
-
 def transposed(xp: Any, x: Any) -> Any:
     """Any: of numpy or of autograd."""
     return xp.swapaxes(x, -1, -2)
+
+
+def half(xp: Any, x: Any) -> Any:
+    """Any: of numpy or of autograd. The symmetric part."""
+    return 0.5 * (x + transposed(xp, x))
 
 
 @st.composite
@@ -54,13 +55,19 @@ def logarithm(draw: st.DrawFn) -> Example:
 
 @st.composite
 def cholesky(draw: st.DrawFn) -> Example:
-    x, upper = definite(draw(stacks())), draw(st.booleans())
+    """Of x xᵀ + I, which is positive definite for every x."""
+    x, upper = draw(stacks()), draw(st.booleans())
+    ones = np.eye(x.shape[-1])
+
+    def call(x: Any) -> Any:  # Any: expressions
+        product = wg.matmul(x, wg.matrix_transpose(x))
+        return wg.linalg.cholesky(wg.add(product, ones.astype(product.dtype)), upper=upper)
 
     def plain(xp: Any, x: Any) -> Any:  # Any: values of numpy or of autograd
-        lower = xp.linalg.cholesky(0.5 * (x + transposed(xp, x)))
+        lower = xp.linalg.cholesky(half(xp, xp.matmul(x, transposed(xp, x)) + ones))
         return transposed(xp, lower) if upper else lower
 
-    return Example(lambda x: wg.linalg.cholesky(x, upper=upper), plain, (x,))
+    return Example(call, plain, (x,))
 
 
 @st.composite
@@ -104,11 +111,6 @@ def pinv(draw: st.DrawFn) -> Example:
         return xp.matmul(t, xp.linalg.inv(xp.matmul(x, t)))
 
     return Example(wg.linalg.pinv, plain, (x,))
-
-
-def half(xp: Any, x: Any) -> Any:
-    """Any: of numpy or of autograd. The symmetric part."""
-    return 0.5 * (x + transposed(xp, x))
 
 
 @st.composite

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from wengert.arrays import FLOAT32, INTEGER, Axis, Dv, Float32, T, is_integer
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
+from wengert.graph.batch import Batch
 from wengert.graph.detached import IndexExpression, Indices
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.index import indices
@@ -22,7 +23,7 @@ from wengert.graph.operation import Operation, Rules
 from wengert.ops import kinds
 from wengert.ops.arithmetic import negative
 from wengert.ops.backward import one_hot as hot
-from wengert.ops.batching import along, reduced
+from wengert.ops.batching import all_stacked, along, reduced
 from wengert.ops.families import composed, reduced_by
 from wengert.ops.indexing import take_along_axis
 from wengert.ops.selection import argmax
@@ -107,13 +108,44 @@ def _infer_searched(operands: Sequence[Kind], *, side: str) -> Kind:
     return kind(Column.INDEX, wanted.shape, INTEGER, device)
 
 
+def _rows_searched(c: Value, line: Value, x: Value, *, side: str) -> Value:
+    """The number of elements before each one: NaN is behind all others."""
+    xp, n = c.xp, line.shape[-1]
+    line = xp.reshape(line, (line.shape[0], *(1,) * (len(x.shape) - 1), n))
+    x = xp.reshape(x, (*x.shape, 1))
+    unordered = xp.not_equal(x, x)
+    if side == "left":
+        before = xp.logical_or(xp.less(line, x), xp.logical_and(unordered, xp.equal(line, line)))
+    else:
+        before = xp.logical_or(xp.less_equal(line, x), unordered)
+    return xp.sum(xp.astype(before, INTEGER), axis=-1)
+
+
+SEARCHSORTED_ROWS: Final = Operation(  # each row in a line of its own
+    "searchsorted_rows",
+    Rules(
+        lambda operands, *, side: kind(Column.INDEX, operands[1].shape, INTEGER, operands[1].device),
+        _rows_searched,
+        detached=True,
+        pure=True,
+    ),
+    listed=False,
+)
+
+
+def _batched_search(b: Batch, line: Value, x: Value, *, side: str) -> Value:
+    if not b.stacked[0]:
+        return b.again(line, x, side=side)
+    return apply(SEARCHSORTED_ROWS, tuple(all_stacked(b, (line, x))), (("side", side),))
+
+
 SEARCHSORTED: Final = Operation(
     "searchsorted",
     Rules(
         _infer_searched,
         lambda c, line, x, *, side: c.xp.searchsorted(line, x, side),
         detached=True,
-        batch=lambda b, line, x, *, side: NotImplemented if b.stacked[0] else b.again(line, x, side=side),
+        batch=_batched_search,
         pure=True,
     ),
 )

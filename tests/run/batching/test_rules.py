@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 import wengert as wg
 from tests.often import examples
@@ -71,7 +72,11 @@ def drawn_numbers(name: str, data: st.DataObject) -> Any:  # Any: expressions
     return getattr(wg, name)(*map(role, weights_of(OPTIMIZERS["SGD"](), numbers)))
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+# rows are drawn freely: lines that are not sorted have no places, and few matrices are positive definite
+NARROW = {"searchsorted", "cholesky"}
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in NARROW])
 @examples(4)
 @given(data=st.data())
 def test_rows_agree(name: str, data: st.DataObject) -> None:
@@ -86,7 +91,7 @@ def test_rows_of_numbers_agree(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in NARROW])
 @examples(50)
 @given(data=st.data())
 def test_many_rows_agree(name: str, data: st.DataObject) -> None:
@@ -97,3 +102,15 @@ def test_every_operation_of_wengerts_own_has_a_rule() -> None:
     """But those that a graph is entered and left by, of buffers too, and those that only rules make."""
     without = {x.name for x in OPERATIONS.values() if not x.module and x.rules and x.rules.batch is None}
     assert without == {"beside", "filled", "forward", "parameter", "part", "update"}
+
+
+def test_rows_of_narrow_domains_agree() -> None:
+    rng = np.random.default_rng(0)
+    lines, wanted = np.sort(rng.normal(size=(5, 4))), rng.normal(size=(5, 3))
+    found = [
+        wg.astype(wg.searchsorted(line * 1.0, x), np.float64) for line, x in zip(lines, wanted, strict=True)
+    ]
+    factors = [wg.linalg.cholesky(x @ x.T + np.eye(3)) for x in rng.normal(size=(5, 3, 3))]
+    for layers in (found, factors):
+        alone = wg.predict(wg.stack(layers)).run()
+        assert_allclose(wg.predict(wg.stack(layers)).run(wg.run.Batched()), alone, rtol=1e-12)
