@@ -7,7 +7,7 @@ Refuses to know: runs and commits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from wengert.arrays import (
     ARRAY_CLASS,
@@ -41,6 +41,10 @@ Data: TypeAlias = Mapping[Any, Numbers]  # Any: a dictionary's keys are of one c
 Refs: TypeAlias = dict[Expression, Ref]
 
 
+_ARRAY: Final = Column.ARRAY  # a name of a module is found faster than a member of an enumeration
+_WEIGHT: Final = Role.WEIGHT
+
+
 class At(NamedTuple):
     """A question about `asked` in a run where some weights have other data."""
 
@@ -59,13 +63,13 @@ def by_weight(
     who: str, given: object
 ) -> list[tuple[Any, Any]]:  # Any: weights of every class; numbers, arrays and deltas
     """The items of a dictionary by weight; refuses another key."""
-    if not isinstance(given, Mapping):
+    if given.__class__ is not dict and not isinstance(given, Mapping):
         raise ArgumentError(
             f"{who}: expected a dictionary by weight, as in {{w: array}}; got {shown(given)}\n"
             f"  at {user_position()}"
         )
     for w in given:
-        if not isinstance(w, Expression) or w.kind.role < Role.WEIGHT:
+        if not isinstance(w, Expression) or w.kind.role < _WEIGHT:
             raise ArgumentError(
                 f"{who}: a key is {shown(w)}, not a weight; write {{w: array}} with the weight itself\n"
                 f"  at {user_position()}"
@@ -76,8 +80,8 @@ def by_weight(
 def checked_data(who: str, w: Expression, x: Value) -> Value:
     """One number or array for a weight: of its shape, dtype and device; or a value of a user's class."""
     of = w.kind
-    fits = x.__class__ is ARRAY_CLASS and (of.column, of.shape, of.device) == (Column.ARRAY, x.shape, "cpu")
-    if fits and x.dtype == of.dtype:
+    like = x.__class__ is ARRAY_CLASS and of.column is _ARRAY and of.device == "cpu" and x.shape == of.shape
+    if like and x.dtype == of.dtype:
         return x
     if w.kind.column is Column.OTHER:
         if type(x) is w.kind.dtype:

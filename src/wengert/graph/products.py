@@ -174,16 +174,27 @@ BESIDE: Final = Operation(
 
 
 class Also:
-    """A loss, and a structure whose values are asked for with it; `root` is the loss, and has both below."""
+    """A loss, and a structure whose values are asked for with it; `root` is an expression that has both below."""
 
-    __slots__ = ("outputs", "rebuild", "root", "structure")
+    __slots__ = ("_root", "loss", "outputs", "rebuild", "structure")
 
-    def __init__(self, root: Expression, structure: object) -> None:
+    def __init__(self, loss: Expression, structure: object) -> None:
         leaves, self.rebuild = leaves_of(structure)  # once for all runs
-        self.root, self.structure, self.outputs = root, structure, tuple(leaves)
+        self.loss, self.structure = loss, structure
+        self.outputs = tuple([lift_any(x, "train: also") for x in leaves])
+        self._root: Expression | None = None if self.outputs else loss
+
+    @property
+    def root(self) -> Expression:
+        """The loss, with the values beside it; made when it is first asked for."""
+        if self._root is None:
+            loss, operands = self.loss, (self.loss, *self.outputs)
+            signature = BESIDE.signature(tuple([x.kind for x in operands]), ())
+            self._root = new_node(signature.cls, signature.kind, signature, operands, loss.code, loss.offset)
+        return self._root
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Also, (self.root, self.structure)
+        return Also, (self.loss, self.structure)
 
 
 def with_also(loss: object, also: object) -> object:
@@ -192,17 +203,13 @@ def with_also(loss: object, also: object) -> object:
         return loss
     root = lift_any(loss, "train")
     check_scalar_loss(root, "train")
-    leaves, rebuild = leaves_of(also)
-    for x in leaves:
+    if isinstance(also, Expression):
+        return Also(root, also)
+    for x in leaves_of(also)[0]:
         if isinstance(x, list | dict):
             raise NotDifferentiableError(
                 "train: also: expressions are asked for by a tuple, a NamedTuple or a frozen dataclass; got "
                 f"{shown(x)}\n"
                 f"  at {user_position()}"
             )
-    lifted = [lift_any(x, "train: also") for x in leaves]
-    if lifted:
-        operands = (root, *lifted)
-        signature = BESIDE.signature(tuple([x.kind for x in operands]), ())
-        root = new_node(signature.cls, signature.kind, signature, operands, root.code, root.offset)
-    return Also(root, rebuild(lifted))
+    return Also(root, also)

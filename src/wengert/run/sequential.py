@@ -166,9 +166,14 @@ class Interpreter:
         """The loss, and the values of a structure beside it."""
         also = asked.outputs
         if context.whole and not context.followed:
-            work = partial(_train, asked.root, also, context, self.engine.telling(asked.root))
+            plans = None if BROUGHT or WATCHERS else self.engine.plans
+            kept = plans is not None and plans.keeps(asked.loss, "train", also)
+            root = asked.loss if kept else asked.root
+            work = partial(_train, root, also, context, self.engine.telling(root))
             found = yield from STORE.training(work)
             loss, *values = found if also else (found,)
+            if plans is not None and not kept:
+                plans.keep_like(asked.loss, asked.root)
         else:
             evaluation = self.engine.evaluation(context, goes_back=True, x=asked.root)
             loss = yield from part_trained(evaluation, asked.root, context)

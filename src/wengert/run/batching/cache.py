@@ -196,6 +196,13 @@ class KeptSchedules(Plans):
         alone = evaluation.alone(nodes)
         return super().answer(evaluation, alone, mode) if alone else None
 
+    def keeps(self, root: Expression, mode: Mode, targets: Sequence[Expression]) -> bool:
+        """False: of values beside a loss nothing is kept."""
+        return False
+
+    def keep_like(self, root: Expression, other: Expression) -> None:
+        """Nothing, as above."""
+
     def keep(self, root: Node, bound: BoundSchedule, place: Place) -> None:
         """Have `root` remember its schedule, unless that would hold on to a node of it (S13)."""
         if bound.keepable:

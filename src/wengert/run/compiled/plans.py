@@ -189,7 +189,7 @@ class Plans:
             found: Bound = kept[2]
             structure: Statistics = kept[3]
             if found.plan.gone:
-                root._kept = None  # type: ignore[attr-defined] # where it was found
+                _keep(root, None)
             elif structure.saves is not None and _same(found.targets, targets):
                 found.plan.used = clock()
                 self._earn(structure.saves)
@@ -263,6 +263,20 @@ class Plans:
             account.interpreted(structure, evaluation)
         return None
 
+    def keeps(self, root: Expression, mode: Mode, targets: Sequence[Expression]) -> bool:
+        """True if `find` has the plan of `root` without a look below it."""
+        kept = getattr(root, "_kept", None)
+        if kept is None or kept[0] is not self or kept[1] != mode or not targets:
+            return False
+        bound, structure = kept[2:]
+        return not bound.plan.gone and structure.saves is not None and _same(bound.targets, targets)
+
+    def keep_like(self, root: Expression, other: Expression) -> None:
+        """Keep for `root` the plan of `other`, which is above it and its targets, and is not asked for again."""
+        kept = getattr(other, "_kept", None)
+        if kept is not None and all(root is not x for x in kept[2].targets):
+            _keep(root, kept)
+
     def _new(self, key: int) -> Statistics:
         structure = self._structures[key] = Statistics(key, self._worth)
         if len(self._structures) > _MOST_STRUCTURES:
@@ -296,7 +310,7 @@ class Plans:
             if bound is not None and _same(bound.targets, targets):
                 self._plans.use(structure.key, plan)
                 if not targets or all(root is not x for x in targets):  # or it would hold itself (S13)
-                    root._kept = (self, mode, bound, structure)
+                    _keep(root, (self, mode, bound, structure))
                 return bound
         return None
 
@@ -377,6 +391,12 @@ def answer(
 ) -> Bound | None:
     """As `Plans.answer`; None where there are no plans, or nothing to run."""
     return plans.answer(evaluation, nodes, mode, targets) if plans is not None and nodes else None
+
+
+def _keep(root: Expression, what: object) -> None:
+    """Remember with an expression what has been found for it; weights remember nothing."""
+    if isinstance(root, Node):
+        root._kept = what
 
 
 def _same(a: Sequence[Expression], b: Sequence[Expression]) -> bool:
