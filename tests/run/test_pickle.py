@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
-from typing import TypeVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import cloudpickle
 import numpy as np
@@ -102,3 +105,57 @@ def _floats(losses: tuple[object, ...]) -> tuple[float, ...]:
 
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the other process has no such module
+
+
+class Two(NamedTuple):
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True)
+class Fields:
+    a: Any
+    b: Any
+
+
+@wg.cell
+def one(x: Any, y: Any) -> Any:
+    return x * y + 1.0
+
+
+@wg.cell
+def nested(x: Any, y: Any) -> Any:
+    return Two(x * y, (Fields(x, one(x, y)), y + 1.0))
+
+
+def test_calls_of_cells_go_through_plain_pickle() -> None:
+    w, v = (Settings(learning_rate=0.1).double_weight(x) for x in (2.0, 2.0))
+    made = [(lambda m: one(x, 3.0) + m.b[0].b * m.a)(nested(x, 4.0)) for x in (w, v)]
+    sent = pickle.loads(pickle.dumps(made[0].train()))
+    assert [sent.run() for _ in range(2)] == [made[1].train().run() for _ in range(2)]
+
+
+SCRIPT = """
+import multiprocessing, pickle
+from concurrent.futures import ProcessPoolExecutor
+import wengert as wg
+
+@wg.cell
+def step(x: wg.DoubleExpression, y: wg.DoubleExpression) -> wg.DoubleLayer:
+    return wg.multiply(x, y) + 1.0
+
+def answer(do: wg.Do[float]) -> float:
+    return do.run()
+
+if __name__ == "__main__":
+    asked = step(step(wg.lift(2.0), 3.0), 2.0).predict()
+    assert pickle.loads(pickle.dumps(step))(wg.lift(2.0), 3.0).predict().run() == 7.0
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        print(pool.submit(answer, asked).result())
+"""
+
+
+def test_a_cell_of_a_script_goes_to_the_processes_of_a_pool(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    found = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True)
+    assert (found.stdout, found.stderr) == ("15.0\n", "")

@@ -8,7 +8,7 @@ Refuses to know: what the leaves are.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any, Final
@@ -43,10 +43,11 @@ def parts_of(x: object) -> tuple[list[object], Rebuild]:
             return list(x), cls._make
         return list(x), tuple
     names = fields_of(type(x))
-    return (
-        [getattr(x, name) for name in names],
-        lambda parts: dataclasses.replace(x, **dict(zip(names, parts, strict=True))),  # type: ignore[type-var] # as above
-    )
+    return [getattr(x, name) for name in names], partial(_with_fields, x, names)
+
+
+def _with_fields(x: Any, names: Sequence[str], parts: Iterable[Any]) -> Any:  # Any: a frozen dataclass
+    return dataclasses.replace(x, **dict(zip(names, parts, strict=True)))
 
 
 def fields_of(cls: type) -> list[str]:
@@ -90,19 +91,21 @@ def leaves_of(
             leaves.append(item)
             plan.append(None)
 
-    def put_together(values: Iterable[Any]) -> Any:
-        source = iter(values)
-        done: list[Any] = []
-        for step in plan:
-            if step is None:
-                done.append(next(source))
-            else:
-                count, rebuild = step
-                start = len(done) - count
-                done[start:] = [rebuild(done[start:])]
-        return done[0]
+    return leaves, partial(_put_together, tuple(plan))
 
-    return leaves, put_together
+
+def _put_together(plan: tuple[tuple[int, Rebuild] | None, ...], values: Iterable[Any]) -> Any:
+    """The product that a plan in postfix order makes of its leaves."""
+    source = iter(values)
+    done: list[Any] = []
+    for step in plan:
+        if step is None:
+            done.append(next(source))
+        else:
+            count, rebuild = step
+            start = len(done) - count
+            done[start:] = [rebuild(done[start:])]
+    return done[0]
 
 
 @dataclasses.dataclass(slots=True)

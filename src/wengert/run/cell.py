@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from itertools import count
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast
 from weakref import WeakValueDictionary
 
@@ -439,10 +439,12 @@ class Cell(Generic[P, R]):
 
     def __init__(self, function: Callable[P, R], owner: object = None, called: str = "") -> None:
         functools.update_wrapper(self, function)
+        _name_within(function)
         self._owner = None if owner is None else weakref.ref(owner)  # the first argument of each call
         self._methods: dict[int, Cell[..., R]] = {}  # by the identity of their owners
         named = function.func if isinstance(function, functools.partial) else function
-        self._templates = Templates(function, called or getattr(named, "__qualname__", "cell"))
+        name = getattr(named, "__qualname__", "cell").removesuffix(_WITHIN)
+        self._templates = Templates(function, called or name)
         self.at: Site | None = None  # where calls count as written, if not here
         self._forms: dict[Pattern, Form] = {}
         self._call = unmet  # of the form that the last call had
@@ -544,6 +546,19 @@ class Cell(Generic[P, R]):
         at = self.at and (position(*self.at), 0)  # code is not pickled, and a site is only shown
         caches = {"_methods": {}, "_forms": {}, "_call": unmet, "_makes": {}, "scanned": None}
         return {**self.__dict__, **caches, "at": at}
+
+
+def _name_within(function: Any) -> None:  # Any: whatever is called
+    """Let `pickle` find a script's function where its cell keeps it: by its own name it finds the cell.
+
+    That of a module goes by the name of the cell, and `cloudpickle` sends one of a script by its code.
+    """
+    name = getattr(function, "__qualname__", "")
+    if isinstance(function, FunctionType) and function.__module__ == "__main__" and "<" not in name:
+        function.__qualname__ = f"{name.removesuffix(_WITHIN)}{_WITHIN}"
+
+
+_WITHIN: Final = ".__wrapped__"
 
 
 class _Method(functools.partial[R]):
