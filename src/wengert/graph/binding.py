@@ -80,8 +80,8 @@ def by_weight(
 def checked_data(who: str, w: Expression, x: Value) -> Value:
     """One number or array for a weight: of its shape, dtype and device; or a value of a user's class."""
     of = w.kind
-    like = x.__class__ is ARRAY_CLASS and of.column is _ARRAY and of.device == "cpu" and x.shape == of.shape
-    if like and x.dtype == of.dtype:
+    like = x.__class__ is ARRAY_CLASS and of.column is _ARRAY and of.device == "cpu"
+    if like and shape_of(x) == of.shape and dtype_of(x) == of.dtype:
         return x
     if w.kind.column is Column.OTHER:
         if type(x) is w.kind.dtype:
