@@ -45,7 +45,8 @@ class Tree(NamedTuple):
 
 def grown(chance: Random, nodes: int) -> Tree:
     """A tree of so many nodes, each with at most four children."""
-    left, sizes = nodes - 1, []
+    sizes: list[int] = []
+    left = nodes - 1
     while left:
         sizes.append(chance.randint(1, left) if len(sizes) + 1 < MOST else left)
         left -= sizes[-1]

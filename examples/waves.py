@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize  # type: ignore[import-untyped]  # it ships no types
+from scipy.optimize import minimize
 
 import wengert as wg
 from wengert import nn

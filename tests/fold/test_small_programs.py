@@ -209,7 +209,7 @@ PROGRAMS = {
         ],
     ),
 }
-EXECUTORS = {
+EXECUTORS: dict[str, Callable[[], Any]] = {  # Any: executors of all kinds
     "sequential": wg.run.Sequential,
     "interpreter": lambda: wg.run.Sequential(compiled=False),
     "batched": wg.run.Batched,

@@ -219,8 +219,8 @@ def test_layers_of_all_steps_refuse_other_shapes() -> None:
     layer = LSTM(LSTMCell.make(SGD(learning_rate=0.1), 3, 4, seed=0))
     ones = np.ones((5, 2, 3), np.float32)
     with pytest.raises(ShapeError, match=r"LSTM: expected last axis 3, got \(5, 2, 4\)"):
-        layer(np.ones((5, 2, 4), np.float32))
+        layer(np.ones((5, 2, 4), np.float32))  # type: ignore[shape]  # refused, as it is below
     with pytest.raises(ShapeError, match=r"LSTM: expected \(time, ..., 3\), got \(3,\)"):
-        layer(np.ones(3, np.float32))
+        layer(np.ones(3, np.float32))  # type: ignore[shape]  # refused
     with pytest.raises(ShapeError, match=r"LSTM: expected a state c of shape \(2, 4\), got \(4,\)"):
-        layer(ones, (np.ones((2, 4), np.float32), np.ones(4, np.float32)))
+        layer(ones, (np.ones((2, 4), np.float32), np.ones(4, np.float32)))  # type: ignore[shape]  # refused
