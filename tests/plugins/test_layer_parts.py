@@ -355,7 +355,7 @@ def test_a_forward_decides_within_cells_as_it_does_without() -> None:
         return sum(f(a, (b, y)))
 
     inner = wg.cell(step)
-    cells = [partial(twice, inner), wg.cell(partial(twice, inner)), wg.cell(partial(twice, step))]
+    cells: list[Any] = [partial(twice, inner), wg.cell(partial(twice, inner)), wg.cell(partial(twice, step))]
     for executor in EXECUTORS.values():
         found = []
         for f in (partial(twice, step), *cells):

@@ -133,7 +133,8 @@ def _alike(rows: int, lines: int, columns: int, dtype: Value) -> bool:
     """Tell whether BLAS gives the same bits for a transposed matrix and for its copy, by trying."""
     chance = np.random.default_rng(0)
     a, b = (chance.standard_normal(shape).astype(dtype) for shape in ((rows, lines), (columns, lines)))
-    return product(a, b.T).tobytes() == np.dot(a, np.ascontiguousarray(b.T)).tobytes()
+    same: bool = product(a, b.T).tobytes() == np.dot(a, np.ascontiguousarray(b.T)).tobytes()
+    return same
 
 
 def product(a: Value, b: Value, /, out: Value = None) -> Value:
