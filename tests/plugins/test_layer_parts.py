@@ -369,7 +369,7 @@ def test_what_cells_with_a_forward_inside_refuse() -> None:
     w = Halving(learning_rate=0.5).double_weight(3.0)
 
     @wg.differentiable
-    async def waits(x: Any) -> wg.DoubleLayer:
+    async def waits(x: wg.DoubleLayer) -> wg.DoubleLayer:
         return wg.lift(await x)
 
     with pytest.raises(ArgumentError, match="cannot wait"):

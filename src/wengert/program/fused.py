@@ -88,17 +88,10 @@ def fused(p: Program, refused: Container[Function] = ()) -> tuple[list[Eqn], lis
     return units.ordered(), groups
 
 
-# Elements of a line between gaps: numpy calls a loop for each, which for lines of 14 in windows of 2 x 2 takes four
-# times as long as a call of numpy for each equation (2.7 and 0.6 ms for three of 200,000 elements).
-_SHORT: Final = 32
-
-
 def space_of(e: Eqn) -> Space | None:
     """Shape and element type of the loop that an equation could be part of; None where there is none."""
     x = e.result
     if not (e.pure and x.compact and e.reads) or e.options or formula_of(e.function, x.dtype) is None:
-        return None
-    if any(y.aval.order == "gaps" and y.ndim > 1 and y.shape[-1] < _SHORT for y in e.reads):
         return None
     dtypes = {y.dtype for y in (x, *e.reads) if c_type(y.dtype) in ("float", "double")}
     if len(dtypes) != 1 or c_type(x.dtype) is None:

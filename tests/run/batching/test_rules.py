@@ -111,6 +111,7 @@ def test_rows_of_narrow_domains_agree() -> None:
         wg.astype(wg.searchsorted(line * 1.0, x), np.float64) for line, x in zip(lines, wanted, strict=True)
     ]
     factors = [wg.linalg.cholesky(x @ x.T + np.eye(3)) for x in rng.normal(size=(5, 3, 3))]
-    for layers in (found, factors):
+    cases: tuple[list[Any], ...] = (found, factors)  # Any: of one axis and of two
+    for layers in cases:
         alone = wg.predict(wg.stack(layers)).run()
         assert_allclose(wg.predict(wg.stack(layers)).run(wg.run.Batched()), alone, rtol=1e-12)
