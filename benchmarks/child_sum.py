@@ -76,7 +76,12 @@ def child_sum(way: str, task: Task) -> Step:
 
     state: Any = td.TupleType(td.TensorType((size,)), td.TensorType((size,)))
     tree: Any = td.ForwardDeclaration(td.PyObjectType(), state)
-    word: Any = td.GetItem(0) >> td.Scalar("int64") >> td.Function(lambda i: wg.take(rows, i))
+
+    def row(i: Any) -> Any:
+        return wg.take(rows, i)
+
+    number: Any = td.GetItem(0) >> td.Scalar("int64")
+    word: Any = number >> td.Function(row)
     parts: Any = td.AllOf(word >> td.Broadcast(), td.GetItem(1) >> td.Map(tree()))
     below: Any = parts >> td.ZipWith(td.Function(child)) >> td.Reduce(td.Function(both), td.Zeros(state))
     block: Any = td.AllOf(word, below) >> td.Function(node)

@@ -84,8 +84,8 @@ def main(epochs: int = 40) -> float:
             bound = (parts.pixels + parts.divergence).train(also=parts)
             _, (pixels, divergence) = bound.run()
             step += 1
-        if epoch % 10 == 9:
-            print(f"epoch {epoch + 1}: pixels {pixels:.1f} + divergence {divergence:.1f} nats an image")
+            if step % 230 == 0:
+                print(f"step {step}: pixels {pixels:.1f} + divergence {divergence:.1f} nats an image")
     codes, held = (model.encode(data.images)[0].predict().run() for data in (train, test))
     share = recognized(codes, train.labels, held, test.labels)
     print(f"two numbers an image tell {share:.0%} of new digits by their neighbours; training saw no label")

@@ -63,9 +63,11 @@ def train(path: Path, epochs: int = 5) -> None:
         saving.load(path, model)
         return
     for epoch in range(epochs):
-        for batch in batches(digits(), 32, seed=0, epoch=epoch):
-            loss = wg.cross_entropy(model(batch.images), batch.labels).train().run()
-        print(f"epoch {epoch + 1}: loss {loss:.2f}", flush=True)
+        losses = [
+            wg.cross_entropy(model(batch.images), batch.labels).train().run()
+            for batch in batches(digits(), 32, seed=0, epoch=epoch)
+        ]
+        print(f"epoch {epoch + 1}: loss {np.mean(losses):.2f}", flush=True)
     saving.save(path, model)
 
 

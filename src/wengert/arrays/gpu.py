@@ -295,7 +295,7 @@ def segment_max(x: Value, ids: Value, count: int, /) -> Value:
     ids = cp.asarray(ids)
     if ids.ndim == 2:  # each row into segments of its own
         rows, length = ids.shape
-        apart = ids % count + cp.arange(rows)[:, None] * count
+        apart = cp.remainder(ids, count) + cp.arange(rows)[:, None] * count
         lines = x.reshape(rows * length, *x.shape[2:])
         return segment_max(lines, apart.reshape(-1), rows * count).reshape(rows, count, *x.shape[2:])
     out = cp.full((count, *x.shape[1:]), -math.inf, x.dtype)

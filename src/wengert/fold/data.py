@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol, SupportsFloat, TypeAlias, over
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import Float32, Float64, IntegerArray, is_array, is_integer
+from wengert.arrays import Float32, Float64, IntegerArray, dtype_of, is_array, is_integer
 from wengert.arrays.stated import stating
 from wengert.errors import (
     BlockIndexError,
@@ -84,7 +84,8 @@ def rows_reader(of: TensorType) -> Direct:
             return None
         if floating:
             return lift_any(array)
-        return array if is_array(data) and data.dtype == array.dtype else None  # others may not fit
+        same = is_array(data) and dtype_of(data) == array.dtype
+        return array if same else None  # others may not fit
 
     return read
 
