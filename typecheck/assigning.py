@@ -73,4 +73,4 @@ def case_of_second_results(
     print(values.a, *values)
     assert_type(loss.train(), wg.Do[float])
     loss.train(also=1.0)  # E: No overload variant
-    wide.train(also=d)  # E[shape]: ^train: a loss is a scalar
+    wide.train(also=d)  # E: ^train: a loss is a scalar|write_mean_of_the_loss

@@ -83,7 +83,7 @@ def case_train_on_a_gpu(x: wg.ArrayLayer[Shape23, np.float32, wg.Gpu]) -> None:
 
 def case_only_scalars_are_losses(x: wg.ArrayLayer[Shape23], d: wg.DoubleLayer, pair: Pair) -> None:  # T46
     wg.train(x)  # E: a loss is a scalar|expected "ArrayOperand
-    x.train()  # E[shape]: ^train: a loss is a scalar, this one has shape \(2, 3\)
+    x.train()  # E: ^train: a loss is a scalar, this one has shape \(2, 3\)|write_mean_of_the_loss
     wg.train((d, d))  # E[call-overload]: matches argument type "tuple\[DoubleLayer, DoubleLayer\]"
     wg.train(pair)  # E: "Pair"
     wg.train("1")  # E[call-overload]: matches argument type "str"

@@ -240,10 +240,14 @@ class Symbolic:
     abs, sign, sqrt, square = map(_unary, ("abs", "sign", "sqrt", "square"))
     exp, log, log1p, expm1 = map(_unary, ("exp", "log", "log1p", "expm1"))
     sin, cos, tanh, erf = map(_unary, ("sin", "cos", "tanh", "erf"))
-    sinh, cosh, floor = map(_unary, ("sinh", "cosh", "floor"))
+    sinh, cosh, tan, asin, acos, atan = map(_unary, ("sinh", "cosh", "tan", "asin", "acos", "atan"))
+    asinh, acosh, atanh = map(_unary, ("asinh", "acosh", "atanh"))
+    exp2, log2, log10 = map(_unary, ("exp2", "log2", "log10"))
+    floor, ceil, trunc, round = map(_unary, ("floor", "ceil", "trunc", "round"))
     sigmoid, relu = map(_unary, ("sigmoid", "relu"))
     pow, divide, maximum, minimum = map(_binary, ("pow", "divide", "maximum", "minimum"))
-    hypot = _binary("hypot")
+    hypot, atan2, logaddexp, copysign = map(_binary, ("hypot", "atan2", "logaddexp", "copysign"))
+    remainder, floor_divide = map(_binary, ("remainder", "floor_divide"))
     greater, greater_equal = map(_binary, ("greater", "greater_equal"))
     less, less_equal, equal, not_equal = map(_binary, ("less", "less_equal", "equal", "not_equal"))
     sum, prod, mean = map(_reduction, ("sum", "prod", "mean"))
@@ -410,8 +414,9 @@ class Symbolic:
     def windows(self, x: Symbol, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
         return Symbol(backward.windows(x.x, (size, stride, dilation)))
 
-    def unwindows(self, g: Symbol, shape: Shape, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
-        return Symbol(backward.unwindows(g.x, shape, (size, stride, dilation)))
+    def unwindows(self, g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
+        whole = self.stack(g, axis=2) if isinstance(g, (tuple, list)) else g
+        return Symbol(backward.unwindows(whole.x, shape, (size, stride, dilation)))
 
     def __getattr__(self, name: str) -> Any:  # Any: never given
         raise AttributeError(f"`case.xp.{name}` needs values, which an expression has only in a run")

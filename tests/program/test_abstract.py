@@ -21,6 +21,8 @@ from .drawn import lowered
 N = RowCount()
 # The functions that equations call without a rule: those that put lazy deltas together, which a weight may get.
 LAZY = {"LazyDelta", "Product", "Rows", "_add"}
+# Operations whose rules look at values, so that they are called as they are: gaps of eigenvalues, and ranks.
+BY_VALUES = {"eigh", "eigvalsh", "matrix_norm", "matrix_rank", "pinv", "qr", "svd", "svdvals"}
 
 
 def agrees(name: str, aval: Aval, found: Any) -> None:
@@ -42,7 +44,7 @@ def test_every_equation_gives_what_was_inferred(name: str, data: st.DataObject) 
     x = drawn(name, data)
     for root in x if isinstance(x, tuple) else (x,):
         program = lowered(root)
-        assert program.opaque <= LAZY, f"called as they are: {program.opaque}"
+        assert program.opaque <= LAZY or name in BY_VALUES, f"called as they are: {program.opaque}"
         for function, aval, found in program.steps():
             agrees(function, aval, found)
 

@@ -30,7 +30,7 @@ BATCHED = {
 EXAMPLES = sorted(
     path.stem
     for path in (ROOT / "examples").glob("*.py")
-    if "Batched(" not in path.read_text() and path.stem not in BATCHED
+    if "Batched(" not in path.read_text() and path.stem not in {*BATCHED, "service"}  # a server does not end
 )
 LONG = {"by_inputs", "gated", "digits", "diamond", "cifar100", "guess_next_number", "siamese", "words"}
 WITHOUT = {"rotation"}  # weights of a user's type, which the interpreter steps

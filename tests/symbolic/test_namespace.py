@@ -23,6 +23,20 @@ NAMES = {name for cls in Namespace.__mro__ for name in vars(cls) if not name.sta
 # What asks for values, what is not for rules of derivatives, and what rules call for rows alone.
 REFUSED = {"all_finite", "to_host", "from_host", "freeze", "as_readonly", "dropout_mask", "dropout_masks"}
 REFUSED |= {"fused_update", "scaled_update", "subtract_at", "labels"}
+REFUSED |= {
+    "all",
+    "any",
+    "argsort",
+    "searchsorted",
+    "cholesky",
+    "det",
+    "det_sign",
+    "eigh",
+    "logabsdet",
+    "pinv",
+    "qr",
+    "svd",
+}
 SETTINGS = SGD(learning_rate=0.1)
 
 

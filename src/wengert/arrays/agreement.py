@@ -7,16 +7,17 @@ Refuses to know: who asks, and what becomes of a way that does not agree.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from math import prod
 from typing import Any, Final
 
 import numpy as np
 
 from wengert.arrays.kernels import gathered, minus_one_at, ones_at, picked
-from wengert.arrays.namespace import Value
+from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.scatter import places
 from wengert.arrays.stacked import CHANGES, FORMS, Case, Operand
 
-__all__ = ["agrees", "bits_of", "drawn_specials", "same_bits", "same_but_for_nan"]
+__all__ = ["agrees", "bits_of", "drawn_lines", "drawn_specials", "same_bits", "same_but_for_nan"]
 
 Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 
@@ -89,6 +90,15 @@ def _drawn(chance: np.random.Generator, x: Value) -> Value:
         else x.dtype.type(chance.uniform(0.1, 1.0))
     )
     return made if not isinstance(x, np.ndarray) or x.flags.c_contiguous else np.asfortranarray(made)
+
+
+def drawn_lines(seed: int, shape: Shape, dtype: Value) -> Value:
+    """Such elements in lines, of which half have random ones alone, as one NaN takes the whole of a sum."""
+    drawn = drawn_specials(seed, prod(shape), dtype).reshape(shape)
+    if len(shape) > 1 and dtype != np.bool_:
+        usual = shape[-2] // 2
+        drawn[..., usual:, :] = np.random.default_rng(seed).standard_normal(shape)[..., usual:, :]
+    return drawn
 
 
 def drawn_specials(seed: int, size: int, dtype: Value) -> Value:

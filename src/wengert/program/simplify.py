@@ -13,17 +13,15 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-import numpy as np
-
 from wengert.arrays import HOST
 from wengert.arrays.abstract import RowCount
 from wengert.arrays.infer import infer
 from wengert.arrays.kernels import FOR_ANY_ROWS, SPELLED, transposed, transposed_copy
-from wengert.arrays.thin import by_copy, dot, product
+from wengert.arrays.thin import blas_dot, by_copy, dot, product
 from wengert.program.program import Argument, Eqn, Var, vars_in
 
 Key = tuple[slice, ...]
-_PRODUCTS: Final = (np.dot, dot, product)
+_PRODUCTS: Final = (blas_dot, dot, product)
 _USERS: Final = 8  # products that pay for a copy
 
 
@@ -73,7 +71,7 @@ def copied_once(eqns: Sequence[Eqn]) -> list[Eqn]:
             view = views[x]
             copy = Var(infer(transposed_copy, [y.aval for y in view.reads], {}))
             copies[view] = Eqn(transposed_copy, view.arguments[:1], {}, copy, source=view.source)
-            products |= {e: replace(e, function=np.dot, arguments=(e.arguments[0], copy)) for e in users}
+            products |= {e: replace(e, function=blas_dot, arguments=(e.arguments[0], copy)) for e in users}
     return [y for e in eqns for y in ((e, copies[e]) if e in copies else (products.get(e, e),))]
 
 

@@ -13,18 +13,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from logging import getLogger
-from math import ceil, prod
+from math import ceil
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from time import perf_counter
 from typing import Final
 
-import numpy as np
-
-from wengert.arrays import Shape, Value, all_quiet
+from wengert.arrays import Shape, all_quiet
 from wengert.arrays.abstract import Sizes, sizes_for
-from wengert.arrays.agreement import drawn_specials, same_but_for_nan
+from wengert.arrays.agreement import drawn_lines, same_but_for_nan
 from wengert.arrays.compilers import (
     CCompiler,
     CompilerError,
@@ -204,7 +202,7 @@ def agrees(group: FusedGroup, function: Function) -> bool:
     shapes = _Tried(group)
     given, values = [], Values()
     for seed, (x, dtype) in enumerate(zip(group.inputs, read, strict=True)):
-        drawn = _drawn(seed, shapes.of(x), dtype)
+        drawn = drawn_lines(seed, shapes.of(x), dtype)
         given.append(drawn)
         values[x] = drawn.item() if x.aval.form == "number" else drawn
     found = [new_buffer(shapes.of(x), dtype) for x, dtype in zip(group.outputs, written, strict=True)]
@@ -241,15 +239,6 @@ class _Tried:
         """The equation between these shapes."""
         given = (self._instead.get(x, x) if isinstance(x, tuple) else x for x in e.arguments)
         return replace(e, arguments=tuple(given))
-
-
-def _drawn(seed: int, shape: Shape, dtype: Value) -> Value:
-    """Elements to try a loop with; of lines half without special ones, as one NaN takes the whole of a sum."""
-    drawn = drawn_specials(seed, prod(shape), dtype).reshape(shape)
-    if len(shape) > 1 and dtype != np.bool_:
-        usual = shape[-2] // 2
-        drawn[..., usual:, :] = np.random.default_rng(seed).standard_normal(shape)[..., usual:, :]
-    return drawn
 
 
 class Workshop:
