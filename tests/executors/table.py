@@ -799,6 +799,74 @@ def a_long_chain_of_numbers(w: Weights) -> Graph:
 
 
 @program
+def functions_of_one_number(w: Weights) -> Graph:
+    """The rest of the standard's, each where it is defined."""
+    a, b = w(3), w(3)
+
+    def graph(s: Step) -> Sequence[Layer]:
+        x = wg.tanh(s.array(3) * a)  # between -1 and 1
+        smooth = [f(x) for f in (wg.sinh, wg.cosh, wg.tan, wg.asinh, wg.atan, wg.exp2, wg.positive)]
+        inner = [f(x * 0.9) for f in (wg.asin, wg.acos, wg.atanh)]
+        above = [f(wg.abs(x) + 1.5) for f in (wg.acosh, wg.log2, wg.log10, wg.reciprocal)]
+        return [reduce(add, smooth), reduce(add, inner) * b, reduce(add, above)]
+
+    return graph
+
+
+@program
+def functions_of_two_numbers(w: Weights) -> Graph:
+    a, b = w(3), w(3)
+
+    def graph(s: Step) -> Sequence[Layer]:
+        x, y = s.array(3) * a, s.array(3) + b * 0.1
+        far = y * 0.25 + 2.0
+        return [
+            wg.hypot(x, far),
+            wg.atan2(x, far),
+            wg.logaddexp(x, y),
+            wg.copysign(far, y),
+            wg.remainder(x, far),
+        ]
+
+    return graph
+
+
+@program
+def steps_and_tests(w: Weights) -> Graph:
+    """Whose derivatives are zero, or none."""
+    a = w(4)
+
+    def graph(s: Step) -> Sequence[Layer]:
+        x = s.array(4) * a
+        whole = [f(x * 3.0) for f in (wg.floor, wg.ceil, wg.trunc, wg.round)]
+        whole.append(wg.floor_divide(x, wg.abs(a) + 0.5))
+        tests = [f(x) for f in (wg.isnan, wg.isinf, wg.isfinite, wg.signbit)]
+        tests.append(wg.logical_xor(wg.greater(x, 0.0), wg.less(a, 0.0)))
+        counts = [wg.where(t, x, 0.0) for t in tests]
+        every = [wg.where(f(wg.greater(x, -9.0)), a, 0.0) for f in (wg.all, wg.any)]
+        ones = [wg.ones_like(a), wg.zeros_like(a), wg.full_like(a, 2.0)]
+        return [reduce(add, whole) * a, reduce(add, counts), reduce(add, every), reduce(add, ones) * a]
+
+    return graph
+
+
+@program
+def places_in_order(w: Weights) -> Graph:
+    a, table = w(5), w(5, 3)
+
+    def graph(s: Step) -> Sequence[Layer]:
+        x = a + s.array(5) * 0.01
+        order = wg.argsort(x)
+        places = wg.searchsorted(np.linspace(-1, 1, 4).astype(s.dtype), x)
+        some = wg.segment_max(wg.take(table, order), [0, 0, 1, 1, 1], num_segments=2)
+        counted = wg.astype(wg.count_nonzero(wg.floor(x * 3.0)), s.dtype)
+        spread = wg.one_hot([1, 0, 2], 3) @ wg.astype(table[:3], np.float32)
+        return [wg.take(x, order), wg.take(table, places), some, counted * x, spread]
+
+    return graph
+
+
+@program
 def the_same_in_several_places(w: Weights) -> Graph:
     """Built again, and one that several read."""
     a, b = w(3, 3), w(3)

@@ -132,7 +132,6 @@ DET: Final = Operation(
 DET_SIGN: Final = Operation(
     "det_sign",
     Rules(_infer_det, lambda c, x: c.xp.det_sign(x), detached=True, batch=rowwise, pure=True),
-    listed=False,
 )
 LOGABSDET: Final = Operation(
     "logabsdet",
@@ -143,7 +142,6 @@ LOGABSDET: Final = Operation(
         batch=rowwise,
         pure=True,
     ),
-    listed=False,
 )
 
 
