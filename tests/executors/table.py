@@ -857,7 +857,8 @@ def places_in_order(w: Weights) -> Graph:
     def graph(s: Step) -> Sequence[Layer]:
         x = a + s.array(5) * 0.01
         order = wg.argsort(x)
-        places = wg.searchsorted(np.linspace(-1, 1, 4).astype(s.dtype), x)
+        bounds: Any = np.linspace(-1, 1, 4).astype(s.dtype)
+        places = wg.searchsorted(bounds, x)
         some = wg.segment_max(wg.take(table, order), [0, 0, 1, 1, 1], num_segments=2)
         counted = wg.astype(wg.count_nonzero(wg.floor(x * 3.0)), s.dtype)
         spread = wg.one_hot([1, 0, 2], 3) @ wg.astype(table[:3], np.float32)

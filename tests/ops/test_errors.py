@@ -186,7 +186,6 @@ DTYPES: dict[str, Case] = {
     "pad": (lambda: wg.pad(INDEX, ((1, 1),)), DTypeError, ("int64",)),
     **{name: of_two_dtypes(name) for name in (*PAIRS, "matmul")},
     **{name: of_integers(name) for name in (*UNARY, "sum", "softmax", "log_softmax", "cumulative_sum")},
-    "astype": (lambda: wg.astype(INDEX, np.float32), DTypeError, ("int64",)),
     "clip": (lambda: wg.clip(A, SINGLE), DTypeError, ("float64 and float32", "astype")),
     "dropout": (lambda: wg.dropout(INDEX, 0.5, seed=1), DTypeError, ("int64",)),
     "where": (lambda: wg.where(MASK, A, SINGLE), DTypeError, ("float64 and float32", "astype")),

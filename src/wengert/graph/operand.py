@@ -107,6 +107,16 @@ def _word(x: int) -> tuple[Any, Kind]:  # Any: an array
     return freeze(integer_array(x)), INDEX_LITERAL
 
 
+def is_operand(x: object) -> bool:
+    """True if a node computes with `x`, so that calls of a cell may differ in it."""
+    return (
+        isinstance(x, Expression)
+        or is_array(x)
+        or is_float32(x)
+        or (type(x) not in BUILT_IN and registered(x))
+    )
+
+
 def operand(x: Any) -> tuple[Any, Kind]:  # Any: whatever a person writes, and what a node's operands are
     """The operand that a node keeps for `x`, and its kind."""
     cls: type = type(x)

@@ -22,29 +22,16 @@ from types import CodeType, FunctionType
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast
 from weakref import WeakValueDictionary
 
-from wengert.arrays import ARRAY_CLASS, dtype_of, is_array, is_float32, shape_of
-from wengert.differentiable import registered
+from wengert.arrays import ARRAY_CLASS, dtype_of, is_array, shape_of
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.kinds import Kind
 from wengert.graph.node import Expression, next_serial
-from wengert.graph.operand import BUILT_IN, OWN, lift_any, operand, shown
+from wengert.graph.operand import OWN, is_operand, lift_any, operand, shown
 from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
 from wengert.graph.products import Rebuild, fields_of, is_product, leaves_of, parts_of
 from wengert.graph.template import PART, CellSignature, Template, result_of, traced
 from wengert.program.text import function_of
 from wengert.site import OURS, position, user_frame, user_position
-
-# -- arguments --------------------------------------------------------------------------------------
-
-
-def is_operand(x: object) -> bool:
-    """Tell whether a cell computes with `x`, so that calls may differ in it."""
-    return (
-        isinstance(x, Expression)
-        or is_array(x)
-        or is_float32(x)
-        or (type(x) not in BUILT_IN and registered(x))
-    )
 
 
 def form_of(x: object) -> object:
@@ -494,8 +481,7 @@ class Cell(Generic[P, R]):
             self._remember(args, make)
         frame = user_frame()
         code, offset = self.at or (frame.f_code, frame.f_lasti)
-        made: R = make(tuple([value for value, _ in pairs]), code, offset)
-        return made
+        return cast(R, make(tuple([value for value, _ in pairs]), code, offset))
 
     def _make_of(self, signature: CellSignature) -> Make:
         """Constructor of the nodes of a call."""
@@ -511,9 +497,7 @@ class Cell(Generic[P, R]):
         if sum(len(form.makes) for form in self._forms.values()) >= MOST:
             self._forms.clear()
         pattern = pattern_of(args)
-        form = self._forms.get(pattern)
-        if form is None:
-            form = self._forms[pattern] = form_for(pattern, self.at)
+        form = self._forms.get(pattern) or self._forms.setdefault(pattern, form_for(pattern, self.at))
         form.makes[form.key(*args)] = make
         self._call = form.call
 
