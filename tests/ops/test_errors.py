@@ -51,6 +51,7 @@ MADE = {
     "full_like",
     "eye",
     "arange",
+    "astype",  # it is the wanted element type that does not fit
     "linspace",
 }  # of sizes and numbers, no operands
 
@@ -186,6 +187,7 @@ DTYPES: dict[str, Case] = {
     "pad": (lambda: wg.pad(INDEX, ((1, 1),)), DTypeError, ("int64",)),
     **{name: of_two_dtypes(name) for name in (*PAIRS, "matmul")},
     **{name: of_integers(name) for name in (*UNARY, "sum", "softmax", "log_softmax", "cumulative_sum")},
+    "astype": (lambda: wg.astype(A, INDEX.dtype), DTypeError, ("int64 is not differentiable",)),
     "clip": (lambda: wg.clip(A, SINGLE), DTypeError, ("float64 and float32", "astype")),
     "dropout": (lambda: wg.dropout(INDEX, 0.5, seed=1), DTypeError, ("int64",)),
     "where": (lambda: wg.where(MASK, A, SINGLE), DTypeError, ("float64 and float32", "astype")),
