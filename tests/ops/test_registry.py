@@ -24,8 +24,10 @@ PUBLIC = {
 
 INTERNAL = {
     "beside",
+    "det_sign",  # with the next the two results of `slogdet`
     "forward",
     "literal",
+    "logabsdet",
     "parameter",
     "part",
     "update",
