@@ -91,7 +91,9 @@ def attacked(
     after = calm.state()
     assert before != after
     nothing = everything = 0
-    for at in range(count.met, 0, -every):  # the last place too, after which all has changed
+
+    def attack(at: int) -> None:
+        nonlocal nothing, everything
         one = scene()
         thrown = Thrown(bomb, at, within)
         assert thrown.run(partial(work, one)) or thrown.met < at, f"swallowed at place {at} of {count.met}"
@@ -101,6 +103,13 @@ def attacked(
         everything += found == after
         assert not STORE.readers, at
         assert not _inside.get(), at
+
+    for at in range(count.met, 0, -every):  # the last place too, after which all has changed
+        attack(at)
+    for at in range(count.met + 1, 2 * count.met):  # a run of threads may have more places
+        if everything:
+            break
+        attack(at)
     assert everybody_may_train()
     return nothing, everything
 
