@@ -72,6 +72,14 @@ class PackageError(WengertError, ImportError):
     """A package that only this needs is not installed."""
 
 
+class ClusterError(WengertError, ConnectionError):
+    """A cluster cannot be started or joined, or computes other bits than this process."""
+
+
+class NodeLostError(ClusterError):
+    """Processes that a run needs have died or do not answer, and none took their place in time."""
+
+
 class OverloadedError(WengertError, RuntimeError):
     """More requests wait than a server was told to accept."""
 

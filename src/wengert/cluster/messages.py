@@ -1,0 +1,53 @@
+"""Bytes of messages: functions, arguments, answers and failures, as cloudpickle carries them.
+
+Knows: that what cannot be imported elsewhere is carried whole; that an exception keeps its type and its notes.
+Refuses to know: who carries the bytes.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from wengert.data.packages import optional
+from wengert.errors import ArgumentError, WengertError
+from wengert.graph.operand import shown
+
+_UNCARRIED: Final = pickle.PicklingError, AttributeError, TypeError
+
+
+class Failed(NamedTuple):
+    """An answer that is a failure; an exception that cannot be carried is told in words."""
+
+    packed: bytes
+
+    def exception(self) -> Exception:
+        """The exception as it was raised."""
+        found: Exception = pickle.loads(self.packed)
+        return found
+
+
+def packed(x: object) -> bytes:
+    """A value as bytes. Raises ArgumentError for what cannot be pickled, and PackageError without cloudpickle."""
+    try:
+        found: bytes = optional("cloudpickle", "cloudpickle", "wengert.cluster", "cluster").dumps(x)
+    except _UNCARRIED as failure:
+        raise ArgumentError(f"{shown(x)} cannot be sent to another process: {failure!s:.200}") from failure
+    return found
+
+
+def answer(function: Callable[..., object], args: tuple[Any, ...]) -> object:  # Any: what the function takes
+    """What a function gives, in the process that was asked; a failure as an answer, too."""
+    try:
+        return function(*args)
+    except Exception as failure:
+        try:
+            words = packed(failure)
+            pickle.loads(words)  # some can be written, and not be read
+        except Exception:
+            told = WengertError(f"{type(failure).__name__}: {failure}")
+            for note in getattr(failure, "__notes__", ()):
+                told.add_note(note)
+            words = packed(told)
+        return Failed(words)
