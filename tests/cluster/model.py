@@ -26,7 +26,7 @@ class Peer(NamedTuple):
 
 
 class World(NamedTuple):
-    """Everything: the driver's step, its own weights, links and journals; the nodes; what is on its way; faults left."""
+    """The driver's step, its own weights, links, journals; the nodes; what is on its way; faults left."""
 
     step: Any
     own: tuple[int, ...]
@@ -199,11 +199,14 @@ class Model:
             if left:
                 fault = rest._replace(faults=left - 1)
                 yield ("lost before", i, ask.kind.name, ask.number), fault
-                yield ("doubled", i, ask.kind.name, ask.number), self.meet(world._replace(faults=left - 1), entry)
+                yield (
+                    ("doubled", i, ask.kind.name, ask.number),
+                    self.meet(world._replace(faults=left - 1), entry),
+                )
                 if ask.kind is self.p.Kind.VOTE:
                     yield ("refused", i, ask.kind.name, ask.number), self.meet(fault, entry, refuse=True)
         for answer in dict.fromkeys(world.answers):
-            i, life, number, outcome = answer
+            i, _, number, outcome = answer
             yield ("answered", i, outcome, number), self.hear(world, answer)
             if left:
                 lost = world._replace(answers=without(world.answers, answer), faults=left - 1)

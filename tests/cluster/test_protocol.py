@@ -71,10 +71,6 @@ MISTAKES: Final = {
         "if node in self.told:\n            return None",
         "if node in self.told:\n            pass",
     ),
-    "an abort may follow the decision": (
-        "if self.decided:\n            return Kind.COMMIT",
-        "if self.decided:\n            return Kind.DROP",
-    ),
     "the journal lacks a step": ("(*self.steps, step))", "self.steps)"),
     "the journal keeps what is saved": ("if x > step)", "if x)"),
     "a step that the checkpoint has is taken again": (

@@ -1,12 +1,12 @@
 """One step on several machines, or on none: the two-phase commit of a driver and its nodes, as pure transitions.
 
-Knows: what a node answers to a message that it has had, or that is not of its life; when a step is decided, and who has
-still to be told; what a node that has died has to be given.
-Refuses to know: messages' contents, time, weights. Nothing here does anything: the real driver and node ask what is to be
-done, and the tests ask the same of every order in which messages can arrive, be lost and be doubled.
+Knows: what a node answers to a message that it has had, or that is not of its life; when a step is decided, and who
+has still to be told; what a node that has died has to be given.
+Refuses to know: what is in messages, time, weights. Nothing here does anything: the driver and a node ask what is to
+be done, and the tests ask the same in every order in which messages can arrive, be lost and be doubled.
 
-Source: J. Gray, "Notes on Data Base Operating Systems", 1978; the numbers of messages are those of K. Bartlett et al., "A
-Note on Reliable Full-Duplex Transmission over Half-Duplex Links", 1969, not reduced to one bit.
+Source: J. Gray, "Notes on Data Base Operating Systems", 1978; numbers of messages are those of K. Bartlett et al., "A
+Note on Reliable Full-Duplex Transmission over Half-Duplex Links", 1969, of more than one bit.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """The state of a node: the life that it was given, the last message carried out, the step shown and the one staged."""
+    """A node: the life that it was given, the last message carried out, the step shown and the one staged."""
 
     life: int = 0
     number: int = 0
