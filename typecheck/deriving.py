@@ -134,6 +134,8 @@ def case_of_every_element(
     assert_type(wg.jacobian(a, w).run(), F32)
     assert_type(wg.jacobian(a, w).layers, wg.ArrayLayer)
     print(wg.jacobian(a, (w, d)).run()[0] * 2.0, wg.jacobian(a, model).run().head.weight)
+    assert_type(wg.jacobian(a, model).run(), wg.run.Jacobians[Model, wg.ArrayLayer])
+    assert_type(wg.jacobian(loss, model).run(), wg.run.Deltas[Model])
     wg.jacobian(a, 2.0)  # E[call-overload]: matches argument types
     wg.jacobian(np.ones(3), w)  # E[call-overload]: matches argument types
     wg.jacobian(a)  # E[call-overload]: matches argument type

@@ -39,6 +39,8 @@ from wengert_mypy.names import (
     BUFFER,
     DELTAS,
     EXPRESSION,
+    JACOBIAN_LAYERS,
+    JACOBIANS,
     NDARRAY,
     NUMPY_SCALAR,
     SCALAR_OPERAND,
@@ -49,7 +51,7 @@ from wengert_shapes.rules import Shape, differ, text
 
 _KEPT: Final = frozenset({"builtins", "numpy", "enum", "wengert.plugins"})  # classes that hold no expression
 _LISTED: Final = frozenset({"builtins.list", "builtins.tuple", "builtins.dict"})
-ANSWERS: Final = frozenset({ANSWER, DELTAS, VALUES})
+ANSWERS: Final = frozenset({ANSWER, DELTAS, VALUES, JACOBIANS, JACOBIAN_LAYERS})
 _WITH_VECTOR: Final = 4  # loss, wrt, v, at
 Leaf: TypeAlias = Callable[["Asking", Instance], Type]
 
@@ -93,7 +95,7 @@ class Asking(NamedTuple):
                 is_same_type(inner.of(self._field(found, x)), self._field(made, x)) for x in names
             ):
                 return made
-        return Instance(self.answer.type, [found])
+        return Instance(self.answer.type, [found, *self.answer.args[1:]])
 
     def _field(self, of: Instance, name: str) -> Type:
         return member(self.ctx.api, of, name, self.ctx.context)
@@ -167,13 +169,22 @@ def _unknown() -> AnyType:
     return AnyType(TypeOfAny.implementation_artifact)
 
 
-def attribute(ctx: AttributeContext, name: str) -> Type:
+def attribute(plugin: Plugin, ctx: AttributeContext, name: str) -> Type:
     """The type of an attribute of an answer; mypy refuses one that the structure lacks."""
     given = get_proper_type(ctx.type)
     answer = given.partial_fallback if isinstance(given, TupleType) else given
     if not isinstance(answer, Instance) or answer.type.fullname not in ANSWERS:
         return ctx.default_attr_type
-    leaf = _delta if answer.type.fullname == DELTAS else _value
+    leaf: Leaf = _delta if answer.type.fullname == DELTAS else _value
+    if answer.type.fullname in _MATRICES:
+        x = get_proper_type(answer.args[1])
+        assert isinstance(x, Instance), "it is bound to arrays"
+        try:
+            outer = shape_of(x)
+        except Unknown:
+            return ctx.default_attr_type
+        writer = Writer(plugin, ctx.api.named_generic_type)
+        leaf = partial(_MATRICES[answer.type.fullname], x, outer, writer)
     return Asking(ctx, answer, leaf).of(member(ctx.api, answer.args[0], name, ctx.context))
 
 
@@ -275,10 +286,12 @@ def jacobians(plugin: Plugin, ctx: FunctionContext) -> Type:
     if not outer:
         return _derivatives(plugin, ctx, wrt)
     writer = Writer(plugin, ctx.api.named_generic_type)
-    return Instance(
-        result.type,
-        [Asking(ctx, None, partial(leaf, x, outer, writer)).of(wrt) for leaf in (_matrix, _layer_of_matrix)],
-    )
+    found: list[Type] = []
+    for name, leaf in _MATRICES.items():
+        asking = _asking(plugin, ctx, name, partial(leaf, x, outer, writer))
+        answer = asking.answer
+        found.append(asking._replace(answer=answer and Instance(answer.type, [x, x])).of(wrt))
+    return Instance(result.type, found)
 
 
 def _matrix(x: Instance, outer: Shape, writer: Writer, asking: Asking, found: Instance) -> Type:
@@ -289,13 +302,16 @@ def _layer_of_matrix(x: Instance, outer: Shape, writer: Writer, asking: Asking, 
     return _of_elements(x, outer, writer, asking, found, "_layer")
 
 
+_MATRICES: Final = {JACOBIANS: _matrix, JACOBIAN_LAYERS: _layer_of_matrix}
+
+
 def _of_elements(
     x: Instance, outer: Shape, writer: Writer, asking: Asking, found: Instance, what: str
 ) -> Type:
     """An array of two shapes: `_delta` of an expression is its array, and `_layer` its layer."""
     scalar = as_base(found, SCALAR_OPERAND)
     if not found.type.has_base(EXPRESSION) or _is_constant(found):
-        return found if isinstance(_other(asking, found), Instance) and not _is_model(found) else _unknown()
+        return _other(asking, found)
     made = asking.member(x if scalar is not None else found, what)
     if not isinstance(made, Instance) or len(made.args) < 2:
         return _unknown()

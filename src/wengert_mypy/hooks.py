@@ -328,7 +328,7 @@ class WengertPlugin(Plugin):
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         class_name, _, name = fullname.rpartition(".")
         if class_name in ANSWERS:
-            return partial(attribute, name=name)
+            return partial(attribute, self, name=name)
         if class_name.partition(".")[0] in _NO_EXPRESSIONS:
             return None
         info = self._class(class_name)

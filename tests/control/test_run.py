@@ -178,6 +178,9 @@ class Answers:
     def gradients(self, loss: object, wrt: object, context: Context) -> Steps[Any]:  # Any: as in Executor
         return self._answer("gradients", loss, wrt)
 
+    def resolved(self, expression: object, context: Context) -> Steps[Any]:  # Any: as in Executor
+        return self._answer("resolved", expression)
+
     def apply(self, deltas: object, context: Context) -> Steps[Any]:  # Any: as in Executor
         return self._answer("apply", deltas)
 

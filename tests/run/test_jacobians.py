@@ -5,8 +5,9 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+import cloudpickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -278,13 +279,13 @@ def test_a_run_may_choose_first() -> None:
     assert wg.jacobian(chosen, d).run() == 12.0
     assert wg.hessian_product(chosen, d, 1.0).run() == 12.0
     assert wg.gradients(closed(d * 1.0), d).run() == 12.0
-    for ask in (wg.jvp, wg.hessian_product):
+    for made in (wg.jvp(closed(d * 1.0), d, 1.0), wg.hessian_product(closed(d * 1.0), d, 1.0)):
         with pytest.raises(
             NotDifferentiableError, match=r"annotated with a union.* its run\(\) gives the layer"
         ):
-            ask(closed(d * 1.0), d, 1.0)
+            _ = made.layers
     with pytest.raises(NotDifferentiableError, match=r"jacobian: what is behind .* is known only in the run"):
-        wg.jacobian(closed(d * 1.0), d)
+        _ = wg.jacobian(closed(d * 1.0), d).layers
 
 
 def test_derivatives_go_to_other_processes() -> None:
@@ -309,24 +310,119 @@ def parts(found: Any) -> list[Any]:  # Any: data, and a structure of them
 
 
 @wg.differentiable
-async def decided(x: wg.ArrayExpression[Any, np.float64]) -> wg.ArrayLayer[tuple[int], np.float64]:
+async def decided(x: Any) -> wg.ArrayLayer[tuple[int], np.float64]:
     await wg.sum(x)
-    summed: wg.ArrayLayer[tuple[int], np.float64] = wg.sum(x, axis=0)
-    return summed
+    found: wg.ArrayLayer[tuple[int], np.float64] = wg.sum(x, axis=0)
+    return found
 
 
-def test_what_only_a_run_tells_is_named() -> None:
+calls: list[str] = []
+Matrix: TypeAlias = wg.ArrayLayer[tuple[int, int], np.float64]
+Vector: TypeAlias = wg.ArrayLayer[tuple[int], np.float64]
+
+
+@wg.differentiable
+async def powers(h: Matrix) -> tuple[Matrix, wg.ArrayLayer[tuple[()], np.float64]]:
+    calls.append("powers")
+    return (h * h if await wg.sum(h) > 0.0 else h), wg.sum(h * h * h)
+
+
+@wg.differentiable
+async def outer(x: Matrix) -> Vector:
+    calls.append("outer")
+    first: Vector = decided(wg.tanh(x))
+    return first * 1.0 if float((await first).sum()) < 1e9 else first
+
+
+CHOICES: dict[str, Map3] = {
+    "one": lambda x, w, d: decided(x @ w) * d,
+    "one in another": lambda x, w, d: outer(x @ w * d),
+    "a branch by hand": lambda x, w, d: wg.sum(decided(wg.tanh(x @ w)), axis=0) * decided(w)[:1],
+    "a cell of what was chosen": lambda x, w, d: nested(decided(x @ w), decided(w)),
+    "a target behind": lambda x, w, d: decided(w) * d + d,
+}
+STATED: dict[str, Map3] = {
+    "one": lambda x, w, d: wg.sum(x @ w, axis=0) * d,
+    "one in another": lambda x, w, d: wg.sum(wg.tanh(x @ w * d), axis=0),
+    "a branch by hand": lambda x, w, d: (
+        wg.sum(wg.sum(wg.tanh(x @ w), axis=0), axis=0) * wg.sum(w, axis=0)[:1]
+    ),
+    "a cell of what was chosen": lambda x, w, d: nested(wg.sum(x @ w, axis=0), wg.sum(w, axis=0)),
+    "a target behind": lambda x, w, d: wg.sum(w, axis=0) * d + d,
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@each
+def test_what_a_run_chooses_is_derived(name: str, executor: Any) -> None:
+    """As the same network without functions that wait, under every executor; each function is called once."""
+    x, w, d = operands()
+    y, stated = CHOICES[name](x, w, d), STATED[name](x, w, d)
+    along = dict(zip((x, w, d), V, strict=True))
+    derivatives: tuple[Callable[[Any], wg.Do[Any]], ...] = (
+        lambda y: wg.jvp(y, along).map(list),
+        lambda y: wg.jacobian(y, (x, w, d)).map(list),
+        lambda y: wg.hessian_product(wg.sum(y * y), along).map(lambda found: [*found.values()]),
+    )
+    for derive in derivatives:
+        calls.clear()
+        found = derive(y).run(executor)
+        assert calls.count("outer") == ("another" in name)
+        for a, b in zip(found, derive(stated).run(), strict=True):
+            assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_results_of_one_function_are_derived_apart() -> None:
     w = SETTINGS.array_weight(W)
-    with pytest.raises(ShapeError, match=r"jacobian: the shape of .* is known only in the run; state it"):
-        wg.jacobian(decided(w), w)
+    first, second = powers(w * w)
+    calls.clear()
+    assert_allclose(wg.jacobian(second, w).run(), 6.0 * W**5, rtol=1e-12)
+    assert_allclose(wg.jvp(second * second, w, W).run()[1], 12.0 * np.sum(W**6) ** 2, rtol=1e-12)
+    assert_allclose(wg.hessian_product(second, w, W).run(), 30.0 * W**5, rtol=1e-12)
+    assert calls == ["powers"] * 3
+    assert_allclose(wg.jvp(first, w, W).run()[1], 4.0 * W**4, rtol=1e-12)
 
+
+def test_a_choice_at_other_data_and_inside_another_run() -> None:
     @wg.differentiable
-    async def stated(x: wg.DoubleWeight) -> wg.DoubleLayer:
-        return x * await x
+    async def bent(x: wg.DoubleLayer) -> wg.DoubleLayer:
+        calls.append("bent")
+        return x * x * x if await x > 0.0 else x
 
+    d = SETTINGS.double_weight(-2.0)
+    y = bent(d * 1.0)
+    calls.clear()
+    assert wg.jvp(y, d, 1.0).run() == (-2.0, 1.0)
+    assert wg.jvp(y, d, 1.0, at={d: 3.0}).run() == (27.0, 27.0)
+    assert wg.hessian_product(y, d, 1.0, at={d: 3.0}).run() == 18.0
+    assert len(calls) == 3
+    calls.clear()
+    value, slope, loss = wg.gather(y.predict(), wg.jacobian(y, d), y.train()).run()
+    assert (value, slope, loss, d.data) == (-2.0, 1.0, -2.0, -2.1)
+    assert calls == ["bent"], "one run, one call"
+
+
+def test_what_no_run_tells_is_named() -> None:
+    """A tape of a user's has no expression; the error comes in the run then."""
+    w = SETTINGS.array_weight(W)
+    opaque = wg.ArrayLayer(decided(w).forward.map(lambda tape: wg.Tape(tape.data, tape.backward)))
+    with pytest.raises(NotDifferentiableError, match=r"jacobian: the shape of .* is known only in the run"):
+        wg.jacobian(opaque, w).run()
     d = SETTINGS.double_weight(2.0)
+    hidden = wg.DoubleLayer((d * d).forward.map(lambda tape: wg.Tape(tape.data, tape.backward)))
     with pytest.raises(
         NotDifferentiableError, match=r"jvp: what is behind .* is known only in the run"
     ) as caught:
-        wg.jvp(stated(d), {d: 1.0})
+        wg.jvp(hidden, {d: 1.0}).run()
     assert "gradients" not in str(caught.value)
+
+
+def test_what_is_derived_of_a_choice_goes_to_other_processes() -> None:
+    w = SETTINGS.array_weight(W)
+    for do in (
+        wg.jvp(decided(w), w, W),
+        wg.jacobian(decided(w), w),
+        wg.hessian_product(wg.sum(decided(w)), w, W),
+    ):
+        again: Any = cloudpickle.loads(cloudpickle.dumps(do)).run()
+        assert all(map(np.array_equal, again, do.run()))

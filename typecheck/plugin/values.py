@@ -14,6 +14,7 @@ F32 = np.ndarray[Any, np.dtype[np.float32]]
 Shape23 = tuple[Literal[2], Literal[3]]
 Host23 = np.ndarray[Shape23, np.dtype[np.float32]]
 L = TypeVar("L")
+Shape523 = tuple[Literal[5], Literal[2], Literal[3]]
 
 
 class Pair(NamedTuple):
@@ -136,7 +137,6 @@ def case_jacobians(
     d: wg.DoubleWeight,
     total: wg.ArrayLayer[tuple[()]],
 ) -> None:
-    Shape523 = tuple[Literal[5], Literal[2], Literal[3]]
     assert_type(wg.jacobian(y, w).run(), np.ndarray[Shape523, np.dtype[np.float32]])
     assert_type(wg.jacobian(y, w).layers, wg.ArrayLayer[Shape523])
     assert_type(wg.jacobian(y, d).run(), np.ndarray[tuple[Literal[5]], np.dtype[np.float64]])
@@ -146,6 +146,29 @@ def case_jacobians(
     assert_type(wg.jacobian(total, w).run(), Host23)
     assert_type(wg.jacobian(loss, (w, d)).run(), tuple[Host23, float])
     wg.jacobian(y, w).layers @ w  # E[shape]: inner dimensions 3 and 2 differ
+
+
+def case_jacobians_by_a_model(
+    y: wg.ArrayLayer[tuple[Literal[5]]],
+    loss: wg.DoubleLayer,
+    model: nn.Linear[Literal[3], Literal[2]],
+    pair: Pair,
+    several: Results[wg.ArrayLayer[Shape23]],
+) -> None:
+    found = wg.jacobian(y, model)
+    assert_type(
+        found.run().weight, np.ndarray[tuple[Literal[5], Literal[3], Literal[2]], np.dtype[np.float32]]
+    )
+    assert_type(found.layers.weight, wg.ArrayLayer[tuple[Literal[5], Literal[3], Literal[2]]])
+    assert_type(wg.jacobian(y, pair).run().hidden, np.ndarray[Shape523, np.dtype[np.float32]])
+    assert_type(wg.jacobian(y, pair).run()[1], np.ndarray[tuple[Literal[5]], np.dtype[np.float64]])
+    assert_type(wg.jacobian(y, several).run().pair.hidden, np.ndarray[Shape523, np.dtype[np.float32]])
+    assert_type(wg.jacobian(y, {"a": model}).run()["a"].weight.shape[0], Literal[5])
+    assert_type(
+        wg.jacobian(loss, model).run().weight, np.ndarray[tuple[Literal[3], Literal[2]], np.dtype[np.float32]]
+    )
+    print(found.run().wieght)  # E[attr-defined]: maybe "weight"
+    print(found.layers.weight @ model.weight)  # E[shape]: inner dimensions 2 and 3 differ
 
 
 def case_products(

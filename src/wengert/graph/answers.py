@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias
 from typing_extensions import TypeVar
 
 M_co = TypeVar("M_co", covariant=True)
+X_co = TypeVar("X_co", covariant=True)
 
 
 class Structure(Protocol):
@@ -56,3 +57,11 @@ class Deltas(Answer[M_co]):
 
 class Values(Answer[M_co]):
     """A NamedTuple or a dataclass with data in the places of expressions: what `predict` and `also=` give."""
+
+
+class Jacobians(Answer[M_co], Generic[M_co, X_co]):
+    """A model with the Jacobian of an `X_co` in the place of each expression: what `jacobian` gives."""
+
+
+class JacobianLayers(Answer[M_co], Generic[M_co, X_co]):
+    """The same with expressions: the `layers` of what `jacobian` gives."""

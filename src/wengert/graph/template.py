@@ -66,7 +66,14 @@ def projections(whole: Node, kinds: Sequence[Kind]) -> list[Node]:
     return found
 
 
-def joined(tapes: tuple[Tape[Any, Any], ...]) -> Tape[Any, Any]:  # Any: of expressions of every type
+@dataclass(frozen=True)
+class JoinedTape(Tape[Any, Any]):  # Any: as of `joined`
+    """One tape of several."""
+
+    tapes: tuple[Tape[Any, Any], ...] = ()
+
+
+def joined(tapes: tuple[Tape[Any, Any], ...]) -> JoinedTape:  # Any: of expressions of every type
     """One tape of several: its data are a tuple, its delta is what has arrived at some parts of that."""
 
     def backward(delta: Do[Parts]) -> UnitContinuation[None]:
@@ -79,7 +86,7 @@ def joined(tapes: tuple[Tape[Any, Any], ...]) -> Tape[Any, Any]:  # Any: of expr
             sent = sent.flat_map(partial(_send, tape, shared.map(itemgetter(index))))
         return sent
 
-    return Tape(tuple(tape.data for tape in tapes), backward)
+    return JoinedTape(tuple(tape.data for tape in tapes), backward, tapes)
 
 
 def _send(tape: Tape[Any, Any], delta: Do[Any], before: None) -> UnitContinuation[None]:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from wengert.graph.kinds import Kind, Role, with_role
+from wengert.graph.kinds import Kind, Role, with_family, with_role
 from wengert.graph.node import Expression, Node, new_node
-from wengert.graph.operation import Operation, Rules, Signature
+from wengert.graph.operation import UNRESOLVED, Operation, Rules, Signature
 from wengert.graph.order import below
 from wengert.graph.template import CellSignature, Template
 
@@ -49,7 +49,10 @@ class Substitution:
     def __init__(self, changes: Mapping[Any, Expression] | None = None) -> None:
         self._made: dict[Expression, Expression] = {}
         for x, new in (changes or {}).items():
-            self._put(x, new)
+            self.put(x, new)
+
+    def __contains__(self, x: object) -> bool:
+        return x in self._made
 
     def __call__(self, root: Expression) -> Expression:
         for node in below(root, self._made)[0]:
@@ -60,7 +63,7 @@ class Substitution:
         """Put `x` made again in its own place from now on, or a variable of its value where no delta would come."""
         new = self(x)
         if not new.kind.trainable:
-            self._put(x, new := _variable(new))
+            self.put(x, new := _variable(new))
         return new
 
     def again(self, node: Node) -> Node:
@@ -69,7 +72,8 @@ class Substitution:
         assert isinstance(found, Node), "only what is changed becomes a weight"
         return found
 
-    def _put(self, x: Expression, new: Expression) -> None:
+    def put(self, x: Expression, new: Expression) -> None:
+        """Put an expression, as it is, in the place of another from now on."""
         self._made[x] = self._made[new] = new
 
     def _again(self, node: Node) -> Node:
@@ -78,11 +82,11 @@ class Substitution:
         for i in signature.nodes:
             operands[i] = new = self._made.get(operands[i], operands[i])
             if new is not node.operands[i]:
-                kinds[i] = with_role(kinds[i], new.kind.role)
+                kinds[i] = _stated(kinds[i], new.kind)
         if all(x is y for x, y in zip(operands, node.operands, strict=True)):
             return node
         signature = _of_kinds(signature, tuple(kinds))
-        kind = with_role(node.kind, signature.kind.role)
+        kind = _stated(node.kind, signature.kind)
         return new_node(type(node), kind, signature, tuple(operands), node.code, node.offset)
 
 
@@ -110,11 +114,18 @@ def _variable(x: Expression) -> Node:
     return made
 
 
+def _stated(of: Kind, new: Kind) -> Kind:
+    """A kind with the role of a new one, and with its shape and dtype where these were left open."""
+    role = with_role(of, new.role)
+    return role if of.known or not new.known else with_family(new, of.family)
+
+
 def _of_kinds(signature: Signature, kinds: tuple[Kind, ...]) -> Signature:
-    """A signature for operands that differ in their roles."""
+    """A signature for operands that differ in their roles, or whose shapes are known now."""
     if kinds == signature.kinds:
         return signature
-    if not isinstance(signature, CellSignature):
+    resolved = signature.mode == UNRESOLVED and all(of.known for of in kinds)
+    if not isinstance(signature, CellSignature) or resolved:
         return signature.operation.signature(kinds, signature.attributes)
     known = _signatures.setdefault(signature, {})
     if kinds not in known:
@@ -126,12 +137,12 @@ def _of_kinds(signature: Signature, kinds: tuple[Kind, ...]) -> Signature:
 
 
 def _traced_again(template: Template, kinds: tuple[Kind, ...]) -> Template:
-    """The template for operands of other roles; recursion is as deep as cells call each other."""
+    """The template for such operands; recursion is as deep as cells call each other."""
     changes: dict[Node, Node] = {}
     for x, of in zip(template.parameters, kinds, strict=False):
-        role = Role.CONSTANT if of.role is Role.LITERAL else of.role
-        if x.kind.role is not role:
-            changes[x] = new_node(type(x), with_role(x.kind, role), x.signature, x.operands, x.code, x.offset)
+        stated = _stated(x.kind, with_role(of, Role.CONSTANT) if of.role is Role.LITERAL else of)
+        if x.kind is not stated:
+            changes[x] = new_node(type(x), stated, x.signature, x.operands, x.code, x.offset)
     made = Substitution(changes)
     return replace(
         template,

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wengert.control import set_default_executor, without_collector
-from wengert.graph.answers import Deltas, Values
+from wengert.graph.answers import Deltas, JacobianLayers, Jacobians, Values
 from wengert.run.ask import apply, assign, predict, train, update
 from wengert.run.cell import cell
 from wengert.run.compiled.cache import set_cache_limit
 from wengert.run.direct import differentiable
-from wengert.run.gradient import Gradients, gradients
+from wengert.run.gradient import Derivatives, Gradients, gradients
 from wengert.run.jacobians import hessian_product, jacobian, jvp
 from wengert.run.scan import scan
 from wengert.run.sequential import Sequential
@@ -44,7 +44,10 @@ set_default_executor(Sequential())
 __all__ = [
     "Batched",
     "Deltas",
+    "Derivatives",
     "Gradients",
+    "JacobianLayers",
+    "Jacobians",
     "Parallel",
     "Sequential",
     "Values",

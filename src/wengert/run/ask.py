@@ -236,6 +236,10 @@ def train(loss: Any, /, *, also: Any = None) -> Do[Any]:  # Any: typed by the ov
     return asked("train", with_also(checked_loss("train", loss), also))
 
 
+class UndecidedError(NotDifferentiableError):
+    """A derivative that is no expression before a run has chosen what it goes through."""
+
+
 def checked_loss(who: str, loss: object) -> Expression:
     """The loss as an expression; refuses at the call what can never be one; the rest is left to the run."""
     if is_product(loss) and not isinstance(loss, Expression):

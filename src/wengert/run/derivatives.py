@@ -20,9 +20,10 @@ from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import LITERAL, lift_any
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Case, Signature
 from wengert.graph.order import below
-from wengert.graph.template import PARAMETER
+from wengert.graph.template import PARAMETER, PART
 from wengert.graph.weights import Weight
 from wengert.program.derive import Op, Slot, capture, reverse
+from wengert.run.ask import UndecidedError
 from wengert.run.loops import accumulate, operand_deltas
 from wengert.site import user_position
 from wengert.symbolic import Symbol, Symbolic, constant, fitted
@@ -41,11 +42,16 @@ def derivatives(who: str, loss: Expression, targets: Sequence[Expression]) -> tu
     except _Unknown as error:
         instead = ", or ask `gradients(...).run()`" if who.startswith("gradients") else ""
         text = f"{who}: {error}{instead}\n  at {user_position()}"
-        raise NotDifferentiableError(text) from error.__cause__
+        cls = UndecidedError if isinstance(error, _Open) else NotDifferentiableError
+        raise cls(text) from error.__cause__
 
 
 class _Unknown(Exception):
     """A reason for which a derivative is no expression."""
+
+
+class _Open(_Unknown):
+    """One that a run takes away."""
 
 
 class _Walk:
@@ -130,10 +136,12 @@ class _Walk:
         """The deltas of operands that lead to a target."""
         self.before, self.node = _Before(next_serial()), op.node
         if op.out in self.unknown:
-            raise _Unknown(_too_early(op.node))
+            raise _Open(_too_early(op.node))
         if op.signature is None:
             yield op.inputs[0], g
             return
+        if op.signature.operation is PART and op.inputs[0] in self.unknown:
+            raise _Open(_too_early(op.node))
         if _is_open(op.signature):
             return
         operands = list(map(self._operand, op.inputs))
@@ -204,7 +212,7 @@ def _symbol(x: Any) -> Any:  # Any: an operand
 
 def _known(x: Expression, what: str) -> Expression:
     if x.kind.shape is None or x.kind.dtype is None:
-        raise _Unknown(
+        raise _Open(
             f"the shape of {what}, {x!r}, is known only in the run; state it in the annotation of what makes it"
         )
     return x

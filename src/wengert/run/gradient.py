@@ -7,12 +7,14 @@ Refuses to know: who answers; the executor of the run does.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, cast, overload
 
 from typing_extensions import TypeVar
 
 from wengert.arrays import is_array
+from wengert.control import Do
 from wengert.control.do import Question
 from wengert.errors import ArgumentError, NotDifferentiableError
 from wengert.graph.answers import Deltas, NamedFields, Structure
@@ -80,7 +82,18 @@ class Wanted(NamedTuple):
     variables: Substitution | None
 
 
-class Gradients(Question[D_co], Generic[D_co, L_co]):
+class Derivatives(Do[D_co], Generic[D_co, L_co]):
+    """Derivatives, to be run; `layers` are the same as expressions."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def layers(self) -> L_co:
+        """The derivatives as expressions."""
+
+
+class Gradients(Question[D_co], Derivatives[D_co, L_co], Generic[D_co, L_co]):
     """The derivatives of a loss, to be run; `layers` are the same as expressions."""
 
     __slots__ = ("_asked", "_given", "_layers", "_wanted")

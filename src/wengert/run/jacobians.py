@@ -8,7 +8,7 @@ Refuses to know: rules, runs, and structures.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from itertools import product
 from operator import add
@@ -32,18 +32,21 @@ from wengert.arrays import (
 from wengert.control import Do
 from wengert.control.do import Map
 from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, ShapeError
+from wengert.graph.answers import Deltas, JacobianLayers, Jacobians, NamedFields, Structure
 from wengert.graph.binding import Data, Numbers, checked_data
 from wengert.graph.binding import at as bound_to
 from wengert.graph.expressions import ArrayLayer, ArrayOperand, ScalarOperand
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.node import Expression, Node, asked
 from wengert.graph.operand import LITERAL, lift_any, shown
+from wengert.graph.operation import EXTERNAL
+from wengert.graph.order import below
 from wengert.graph.structures import pairs_of, targets_in
 from wengert.graph.variables import Substitution
 from wengert.ops import astype, reshape, stack
 from wengert.ops import sum as summed
-from wengert.run.ask import Loss, checked_loss
-from wengert.run.gradient import Gradients, Inner, Target, as_layers, check_targets
+from wengert.run.ask import Loss, UndecidedError, checked_loss
+from wengert.run.gradient import Derivatives, Gradients, Inner, Target, as_layers, check_targets
 from wengert.site import user_position
 
 A = TypeVar("A")
@@ -51,6 +54,8 @@ B = TypeVar("B")
 LA = TypeVar("LA")
 K = TypeVar("K")
 V = TypeVar("V", bound=Numbers)
+M = TypeVar("M", bound="Structure | NamedFields | Callable[..., object]")
+X = TypeVar("X", bound="ArrayOperand[Any, Any, Any]")  # Any: every array
 N = TypeVar("N", bound=Floating, default=Any)  # Any: after `S`, which has a default
 D = TypeVar("D")
 L_co = TypeVar("L_co", covariant=True)
@@ -61,47 +66,89 @@ Tangent: TypeAlias = (
 Tangents: TypeAlias = Mapping[Any, Tangent]  # Any: by expressions of any type
 
 
-class Derived(Map[D], Generic[D, L_co]):
+class Derived(Map[D], Derivatives[D, L_co], Generic[D, L_co]):
     """Derivatives, to be run; `layers` are the same as expressions, to build on."""
 
-    __slots__ = ("_given", "layers")
-    layers: L_co
+    __slots__ = ("_given", "_layers")
 
-    def __init__(
-        self, who: str, targets: tuple[Expression, ...], structure: object, at: Data | None = None
-    ) -> None:
-        """The answer has the targets in the places of the expressions of a `structure`; None is a tuple of them."""
-        self._given = who, targets, structure, at
-        rebuild: Any = tuple if structure is None else targets_in(structure)[1]  # Any: as `L_co`
-        made: Do[tuple[Any, ...]] = asked("predict", bound_to(who, lift_any(targets), at))
+    def __init__(self, given: Given, made: Do[Any], rebuild: Callable[[Any], D], layers: object) -> None:
+        """`given` says who was asked for what; `layers` is an error where only a run tells."""
+        self._given = given
+        self._layers: Any = layers  # Any: as `L_co`
         super().__init__(made, rebuild)
-        self.layers = rebuild(targets)
+
+    @property
+    def layers(self) -> L_co:
+        """The derivatives as expressions; NotDifferentiableError where only a run tells what they go through."""
+        if isinstance(self._layers, UndecidedError):
+            raise UndecidedError(*self._layers.args)
+        layers: L_co = self._layers
+        return layers
 
     def __reduce__(
         self,
-    ) -> Any:  # Any: it is made anew of other parts than a chain of maps, whose type this overrides
-        return Derived, self._given
+    ) -> (
+        Any
+    ):  # Any: it is asked for anew, not made of the parts of a chain of maps, whose type this overrides
+        return _again, self._given
+
+
+Choice: TypeAlias = Callable[[Expression], Expression]
+Given: TypeAlias = tuple[Callable[..., Any], tuple[object, ...], Data | None]  # Any: what the function gives
+
+
+def _again(ask: Callable[..., object], arguments: tuple[object, ...], at: Data | None) -> object:
+    return ask(*arguments, at=at)
+
+
+def _same(x: A) -> A:
+    return x
+
+
+def _derived(
+    given: Given, who: str, x: Expression, derive: Callable[[Choice], Derivatives[Any, Any]]
+) -> Derivatives[Any, Any]:  # Any: as the overloads say
+    """Derivatives that are known at the call, else those of what the run chooses.
+
+    What a function with awaits has returned in a run is an expression: put in the place of the call, it leaves nothing
+    that waits. Each function is called once, and what is derived is evaluated in the same run.
+    """
+    try:
+        return derive(_same)
+    except UndecidedError as error:
+        if not any(node.signature.mode == EXTERNAL for node in below(x, frozenset())[0]):
+            raise
+        first: Do[Any] = asked("resolved", bound_to(who, x, given[2]))  # Any: a function of expressions
+        return Derived(given, first.flat_map(derive), _same, error)
+
+
+def _answer(
+    given: Given, who: str, targets: tuple[Expression, ...], rebuild: Callable[[Any], Any]
+) -> Derivatives[Any, Any]:  # Any: data and layers of what is derived
+    made: Do[tuple[Any, ...]] = asked("predict", bound_to(who, lift_any(targets), given[2]))
+    return Derived(given, made, rebuild, rebuild(targets))
 
 
 @overload
 def jvp(
     x: Target[A, LA], tangents: Tangents, /, *, at: Data | None = None
-) -> Derived[tuple[A, A], tuple[LA, LA]]: ...
+) -> Derivatives[tuple[A, A], tuple[LA, LA]]: ...
 @overload
 def jvp(
     x: Target[A, LA], wrt: Target[Any, Any] | Inner, v: object, /, *, at: Data | None = None
-) -> Derived[tuple[A, A], tuple[LA, LA]]: ...
+) -> Derivatives[tuple[A, A], tuple[LA, LA]]: ...
 def jvp(
     x: Any, wrt: Any, v: object = None, /, *, at: Data | None = None
-) -> Derived[Any, Any]:  # Any: typed by the overloads
+) -> Derivatives[Any, Any]:  # Any: typed by the overloads
     """The value of an expression, and its derivative along v: J v, a product of its Jacobian with a vector.
 
     It is Σ_w Σ_j ∂x/∂w_j v_w,j, where w are weights, layers or literals below `x`: one, or a structure of some as of
     `gradients`, and `v` the same structure with arrays or expressions of their shapes and dtypes. As one argument:
     {w: v, ...}. Shapes and dtypes of both answers: those of `x`.
     `at` are other data for some weights, in this run only. It takes about the time of two more forward passes.
+    Of functions that await, what the run chose is derived; `layers` raises NotDifferentiableError there.
     Raises at the call as `assign` for arrays that do not fit, ArgumentError for structures that differ and a key that
-    is no expression, NotDifferentiableError as `gradients(...).layers`.
+    is no expression, NotDifferentiableError for a rule that has to see values.
     >>> import numpy as np
     >>> from wengert import lift, literal, sin
     >>> x = literal(np.array([0.0, 1.0]))
@@ -112,41 +159,55 @@ def jvp(
     Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2008, section 3.1; by two reverse sweeps as in
     J. Townsend, "A new trick for calculating Jacobian vector products", 2017.
     """
-    y, directions = _shaped("jvp", x), _directions("jvp", wrt, v)
-    delta = _basis(y.kind)
-    pulled = as_layers("jvp", _dot(y, delta), tuple(directions))
-    along = _sum_of_dots(pulled, directions.values())
-    return Derived("jvp", (y, as_layers("jvp", along, (delta,))[0]), None, at)
+    given = jvp, (x, wrt) if v is None else (x, wrt, v), at
+    root, directions = _differentiable("jvp", x), _directions("jvp", wrt, v)
+
+    def derive(chosen: Choice) -> Derivatives[Any, Any]:  # Any: as below
+        y = _shaped("jvp", chosen(root))
+        delta = _basis(y.kind)
+        pulled = as_layers("jvp", _dot(y, delta), tuple(map(chosen, directions)))
+        along = _sum_of_dots(pulled, map(chosen, directions.values()))
+        return _answer(given, "jvp", (y, as_layers("jvp", along, (delta,))[0]), tuple)
+
+    return _derived(given, "jvp", root, derive)
 
 
 @overload
 def jacobian(
     x: ScalarOperand[Any, Any, Any], /, wrt: Target[A, LA], *, at: Data | None = None
-) -> Derived[A, LA]: ...
+) -> Derivatives[A, LA]: ...
 @overload
 def jacobian(
     x: ArrayOperand[S, Any, Cpu], /, wrt: ScalarOperand[N, Any, Any], *, at: Data | None = None
-) -> Derived[HostArray[S, N], ArrayLayer[S, N, Cpu]]: ...
+) -> Derivatives[HostArray[S, N], ArrayLayer[S, N, Cpu]]: ...
 @overload
 def jacobian(
     x: ArrayOperand[Any, Any, Cpu], /, wrt: ArrayOperand[Any, T, Cpu], *, at: Data | None = None
-) -> Derived[Host[T], ArrayLayer[Any, T, Cpu]]: ...
+) -> Derivatives[Host[T], ArrayLayer[Any, T, Cpu]]: ...
 @overload
 def jacobian(
     x: ArrayOperand[Any, Any, Gpu], /, wrt: ArrayOperand[Any, T, Gpu], *, at: Data | None = None
-) -> Derived[GpuArray[Any, T], ArrayLayer[Any, T, Gpu]]: ...
+) -> Derivatives[GpuArray[Any, T], ArrayLayer[Any, T, Gpu]]: ...
+@overload
+def jacobian(
+    x: ScalarOperand[Any, Any, Any], /, wrt: M, *, at: Data | None = None
+) -> Derivatives[Deltas[M], M]: ...
+@overload
+def jacobian(
+    x: X, /, wrt: M, *, at: Data | None = None
+) -> Derivatives[Jacobians[M, X], JacobianLayers[M, X]]: ...
 @overload  # Any: a structure of arrays; annotate what you get
-def jacobian(x: Target[Any, Any], /, wrt: Inner, *, at: Data | None = None) -> Derived[Any, Any]: ...
+def jacobian(x: Target[Any, Any], /, wrt: Inner, *, at: Data | None = None) -> Derivatives[Any, Any]: ...
 def jacobian(
     x: Any, /, wrt: Any, *, at: Data | None = None
-) -> Derived[Any, Any]:  # Any: typed by the overloads
+) -> Derivatives[Any, Any]:  # Any: typed by the overloads
     """The derivative of every element of an expression by every element of `wrt`: J[i, j] = ∂x[i]/∂w[j].
 
     `wrt` is an expression or a structure of some, as of `gradients`, and the answer has its structure.
     Shapes: x.shape + w.shape; dtypes: those of `wrt`. It takes as many backward passes as `x` has elements, or as many
     forward passes as `w` has where these are fewer. Their nodes are built at the call, and alike: `run.Batched` does
     them together. `at` are other data for some weights, in this run only.
-    Raises at the call as `gradients` for `wrt`, NotDifferentiableError as `gradients(...).layers`.
+    Raises at the call as `gradients` for `wrt`; functions that await, and the rest, as of `jvp`.
     >>> import numpy as np
     >>> from wengert import literal
     >>> x = literal(np.array([1.0, 2.0, 3.0]))
@@ -155,35 +216,41 @@ def jacobian(
 
     Source: A. Griewank and A. Walther, "Evaluating Derivatives", 2008, section 3.1 and 3.2.
     """
-    y = _shaped("jacobian", x)
+    given = jacobian, (x, wrt), at
+    root = _differentiable("jacobian", x)
     check_targets("jacobian", wrt)
-    targets, _ = targets_in(wrt)
-    delta = _basis(y.kind)
-    pulled = as_layers("jacobian", _dot(y, delta), targets)
-    found = tuple(_matrix(y, delta, w, row) for w, row in zip(targets, pulled, strict=True))
-    return Derived("jacobian", found, wrt, at)
+    targets, rebuild = targets_in(wrt)
+
+    def derive(chosen: Choice) -> Derivatives[Any, Any]:  # Any: as below
+        y, by = _shaped("jacobian", chosen(root)), tuple(map(chosen, targets))
+        delta = _basis(y.kind)
+        pulled = as_layers("jacobian", _dot(y, delta), by)
+        found = tuple(_matrix(y, delta, w, row) for w, row in zip(by, pulled, strict=True))
+        return _answer(given, "jacobian", found, rebuild)
+
+    return _derived(given, "jacobian", root, derive)
 
 
 @overload
 def hessian_product(
     loss: Loss, tangents: Mapping[K, Target[A, LA]], /, *, at: Data | None = None
-) -> Gradients[dict[K, A], dict[K, LA]]: ...
+) -> Derivatives[dict[K, A], dict[K, LA]]: ...
 @overload
 def hessian_product(
     loss: Loss, tangents: Mapping[K, V], /, *, at: Data | None = None
-) -> Gradients[dict[K, V], dict[K, Any]]: ...
+) -> Derivatives[dict[K, V], dict[K, Any]]: ...
 @overload  # Any: numbers and arrays in one dictionary
 def hessian_product(
     loss: Loss, tangents: Mapping[Any, Numbers], /, *, at: Data | None = None
-) -> Gradients[dict[Any, Any], dict[Any, Any]]: ...
+) -> Derivatives[dict[Any, Any], dict[Any, Any]]: ...
 @overload
 def hessian_product(
     loss: Loss, wrt: Target[A, LA], v: Tangent, /, *, at: Data | None = None
-) -> Gradients[A, LA]: ...
+) -> Derivatives[A, LA]: ...
 @overload
 def hessian_product(
     loss: Loss, wrt: tuple[Target[A, LA]], v: tuple[Tangent], /, *, at: Data | None = None
-) -> Gradients[tuple[A], tuple[LA]]: ...
+) -> Derivatives[tuple[A], tuple[LA]]: ...
 @overload
 def hessian_product(
     loss: Loss,
@@ -192,22 +259,21 @@ def hessian_product(
     /,
     *,
     at: Data | None = None,
-) -> Gradients[tuple[A, B], tuple[LA, LB]]: ...
+) -> Derivatives[tuple[A, B], tuple[LA, LB]]: ...
 @overload  # Any: a structure of arrays; the mypy plugin says of which types
 def hessian_product(
     loss: Loss, wrt: Inner, v: object, /, *, at: Data | None = None
-) -> Gradients[Any, Any]: ...
+) -> Derivatives[Any, Any]: ...
 def hessian_product(
     loss: Loss, wrt: Any, v: object = None, /, *, at: Data | None = None
-) -> Gradients[Any, Any]:  # Any: typed by the overloads
+) -> Derivatives[Any, Any]:  # Any: typed by the overloads
     """The product of a loss's Hessian with a vector, H v, without the Hessian.
 
     (H v)_w = Σ_u Σ_j ∂²loss/∂w∂u_j v_u,j over all u, which are weights, layers or literals: one, or a structure of some
     as of `gradients`, and `v` the same structure with arrays or expressions of their shapes and dtypes. The answer has
     that structure, too. As one argument, {w: v, ...}, for {w: (H v)_w, ...}.
     It takes about the time of two gradients. `.layers` are the same as expressions.
-    Raises at the call as `gradients` for the loss, as `jvp` for the rest; NotDifferentiableError as
-    `gradients(...).layers`.
+    Raises at the call as `gradients` for the loss, as `jvp` for the rest.
     >>> from wengert.plugins import SGD
     >>> settings = SGD(learning_rate=0.1)
     >>> w, u = settings.double_weight(2.0), settings.double_weight(3.0)
@@ -222,18 +288,29 @@ def hessian_product(
     """
     checked_loss("hessian_product", loss)
     directions = _directions("hessian_product", wrt, v)
-    slopes = as_layers("hessian_product", loss, tuple(directions))
-    along = _sum_of_dots(slopes, directions.values())
-    return Gradients(along, {w: w for w in directions} if v is None else wrt, at)
+    given = hessian_product, (loss, wrt) if v is None else (loss, wrt, v), at
+    root, of = lift_any(loss), {w: w for w in directions} if v is None else wrt
+
+    def derive(chosen: Choice) -> Derivatives[Any, Any]:  # Any: as below
+        slopes = as_layers("hessian_product", chosen(root), tuple(map(chosen, directions)))
+        along = _sum_of_dots(slopes, map(chosen, directions.values()))
+        targets, rebuild = targets_in(of)
+        return Gradients(along, of if chosen is _same else rebuild(map(chosen, targets)), at)
+
+    return _derived(given, "hessian_product", root, derive)
 
 
-def _shaped(who: str, x: object) -> Expression:
-    """An expression whose elements are counted."""
+def _differentiable(who: str, x: object) -> Expression:
     y = lift_any(x, who)
     if y.kind.column not in (Column.DOUBLE, Column.FLOAT, Column.ARRAY):
         raise NotDifferentiableError(f"{who}: {y!r} is no array and no number\n  at {user_position()}")
+    return y
+
+
+def _shaped(who: str, y: Expression) -> Expression:
+    """An expression whose elements are counted."""
     if y.kind.shape is None:
-        raise ShapeError(
+        raise UndecidedError(
             f"{who}: the shape of {y!r} is known only in the run; state it in the annotation of what makes it\n"
             f"  at {user_position()}"
         )

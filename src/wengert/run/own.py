@@ -8,19 +8,23 @@ Refuses to know: how an evaluation computes, and the question that is a whole ru
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from wengert.arrays import Value, is_array
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
 from wengert.control.do import questions
+from wengert.differentiable import Tape
 from wengert.errors import TapeReleasedError
 from wengert.graph.node import Expression
+from wengert.graph.order import below
 from wengert.graph.products import zero_of
 from wengert.graph.store import STORE
+from wengert.graph.template import PART, JoinedTape
+from wengert.graph.variables import Substitution
 from wengert.lazy import dense
 from wengert.run.careful import Watched
 from wengert.run.commit import admitted
@@ -28,8 +32,9 @@ from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.loops import Loops
 from wengert.run.nonfinite import explain
-from wengert.run.tapes import handed_over
+from wengert.run.tapes import OwnTape, handed_over
 
+Choice: TypeAlias = Callable[[Expression], Expression]
 OWN: Final = "the evaluation of a run"
 
 
@@ -151,6 +156,34 @@ def part_gradients(
         delta = deltas.get(target)
         found.append(private(zero_of(value) if delta is None else dense(delta), target))
     return tuple(found)
+
+
+def part_resolved(evaluation: Evaluation, x: Expression, context: Context) -> Steps[Choice]:
+    """The layers that functions chose where the run waited for them, each in the place of its call.
+
+    A tape that a user made has no expression, and its node stays as it is.
+    """
+    yield from evaluation.evaluate(x, context)
+    made = Substitution()
+
+    def resolve(root: Expression) -> Expression:
+        for node in below(root, made)[0]:
+            whole = evaluation.tapes.get(node.operands[0]) if node.signature.operation is PART else None
+            if isinstance(whole, JoinedTape):
+                part = _source(whole.tapes[dict(node.signature.attributes)["index"]])
+                if part is not None:
+                    made.put(node, made(part))
+        return made(root)
+
+    for node, tape in evaluation.tapes.items():  # those that others wait for first
+        chosen = _source(tape)
+        if chosen is not None:
+            made.put(node, resolve(chosen))
+    return resolve
+
+
+def _source(tape: Tape[Any, Any]) -> Expression | None:
+    return tape.source if isinstance(tape, OwnTape) else None
 
 
 def _deltas(evaluation: Evaluation, loss: Expression, context: Context) -> Steps[dict[Expression, Value]]:

@@ -39,11 +39,13 @@ from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.nonfinite import explain
 from wengert.run.own import (
     OWN,
+    Choice,
     Hold,
     RunsOwn,
     WatchedOwn,
     part_gradients,
     part_predicted,
+    part_resolved,
     part_trained,
     private,
 )
@@ -191,6 +193,13 @@ class Interpreter:
         evaluation = self.engine.evaluation(context, goes_back=True, x=x)
         return _rebuilt(wanted, part_gradients(evaluation, x, wanted.targets, context))
 
+    def resolved(self, expression: object, context: Context, /) -> Steps[Choice]:
+        """What the functions below an expression have chosen in the present run, in the places of their calls."""
+        x, refs = _taken(expression)
+        if refs:
+            return self._reading(_resolved, x, context, refs)
+        return part_resolved(self.engine.evaluation(context, goes_back=True, x=x), x, context)
+
     def ahead(self, expression: object, context: Context, bell: Bell, /) -> None:
         """Begin what an expression waits for, as the run waits for something else."""
         evaluation = self.engine.evaluation(context)
@@ -331,6 +340,12 @@ def _predict(x: Expression, context: Context, engine: Engine, refs: Refs, snapsh
         if refs and not evaluation.tapes:  # else another path may read them
             _check_read(x, refs, evaluation.values)
         return handed_over(evaluation.value(x), x.kind, evaluation.buffers)
+
+
+def _resolved(x: Expression, context: Context, engine: Engine, refs: Refs, snapshot: int) -> Steps[Choice]:
+    with engine.begin(snapshot) as evaluation:
+        evaluation.refs = refs
+        return (yield from part_resolved(evaluation, x, context))
 
 
 def _rebuilt(wanted: Wanted, steps: Steps[tuple[Any, ...]]) -> Steps[Any]:

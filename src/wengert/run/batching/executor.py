@@ -34,7 +34,7 @@ from wengert.run.batching.scheduler import STOPS, Recorded, Scheduler, Waves
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fiber, Fork, Wait, in_turn
 from wengert.run.loops import ONE_THREAD, Loops, backward, forward, noted
-from wengert.run.own import RunsOwn
+from wengert.run.own import Choice, RunsOwn
 from wengert.run.sequential import Engine, Interpreter
 from wengert.run.tapes import OwnTape, checked, received
 from wengert.run.threads.autotune import SpeculationTuner
@@ -531,6 +531,11 @@ class Batched(Interpreter):
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
         steps = super().gradients(loss, wrt, context)
+        return steps if self._waves is None else in_turn(steps)
+
+    def resolved(self, expression: object, context: Context, /) -> Steps[Choice]:
+        """As `Sequential`."""
+        steps = super().resolved(expression, context)
         return steps if self._waves is None else in_turn(steps)
 
     def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:

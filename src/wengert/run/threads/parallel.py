@@ -29,7 +29,7 @@ from wengert.run.compiled.plans import WORTH, Account, BackwardPrograms, Plans
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fork, Joined, in_turn
-from wengert.run.own import RunsOwn, private
+from wengert.run.own import Choice, RunsOwn, private
 from wengert.run.sequential import Engine, Interpreter, Sequential, asked_root
 from wengert.run.tapes import given
 from wengert.run.threads.autotune import TERMS, AutotunedProgram, SpeculationTuner, Terms, functions_of
@@ -105,6 +105,10 @@ class Parallel:
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
         return self._answer(self.inner.gradients(loss, wrt, context), context)
+
+    def resolved(self, expression: object, context: Context, /) -> Steps[Choice]:
+        """As `Sequential`."""
+        return self._answer(self.inner.resolved(expression, context), context)
 
     def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:
         """The values of branches that go on together; None where they have to go one after the other."""
