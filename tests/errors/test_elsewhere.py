@@ -48,3 +48,16 @@ def test_the_class_has_the_descriptor_and_advice_has_no_values() -> None:
     assert isinstance(wg.ArrayLayer.T, Elsewhere)
     with pytest.raises(TypeError, match="has no values"):
         Write()
+
+
+def test_a_layer_of_an_async_def_without_annotation_says_what_to_write() -> None:
+    @wg.differentiable
+    async def loss(x):  # type: ignore[no-untyped-def] # what is told about
+        return wg.sum(x * 2.0)
+
+    layer = loss(SETTINGS.array_weight(np.ones(2)))
+    with pytest.raises(
+        AttributeError, match=r"has no train: write train\(loss\); or annotate the `async def`"
+    ):
+        layer.train()
+    assert wg.train(layer).run() == 4.0

@@ -101,6 +101,21 @@ def test_training_on_a_penalty(compiled: bool) -> None:
         same([w.data, b.data], [d - 0.1 * np.asarray(g) for d, g in zip(data, deltas, strict=True)], 1e-12)
 
 
+def test_a_derivative_by_a_layer_is_differentiated_by_what_is_below_it() -> None:
+    data = np.array([0.4, -0.7])
+
+    def inner(x: Any) -> Any:  # Any: a literal or a weight
+        a, b = x[0], x[1]
+        (g,) = wg.gradients(wg.exp(b) * wg.tanh(a), (b,)).layers
+        return g
+
+    slope = np.exp(data[1]) / np.cosh(data[0]) ** 2, np.exp(data[1]) * np.tanh(data[0])
+    for x in (wg.literal(data), SETTINGS.array_weight(data)):
+        for executor in (plain(), Sequential(), Parallel(2), Batched()):
+            (found,) = wg.gradients(inner(x), (x,)).run(executor)
+            assert_allclose(found, slope, rtol=1e-12)
+
+
 def test_what_a_derivative_gives_is_the_callers_own() -> None:
     """Also where it is a constant, which a plan keeps."""
     w = weight(3)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, Protocol, TypeAlias, cast, overload
 
 from typing_extensions import TypeVar
 
@@ -35,6 +35,7 @@ from wengert.arrays import (
 )
 from wengert.control import Do
 from wengert.differentiable import Differentiable, Tape
+from wengert.elsewhere import Elsewhere
 from wengert.graph.answers import Inner, NamedFields, Structure, Values
 from wengert.graph.apply import apply, methods, of_one
 from wengert.graph.binding import Data
@@ -548,6 +549,11 @@ class Layer(DataOperand[P, E], Node, Generic[P, E]):
     """Data of a registered type that some operation, or the `forward` of a value, will make."""
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:  # checkers know no such attribute
+        train = Elsewhere[
+            Literal["train(loss); or annotate the `async def` that made it, as in -> ArrayLayer[tuple[()]]"]
+        ]()
 
 
 CLASSES.update(

@@ -23,6 +23,7 @@ VARIABLE: Final = Operation(
     Rules(
         lambda kinds: kinds[0],
         lambda case, x: x,
+        (lambda case, g, y, x: g,),  # where it is made again for a variable below it
         batch=lambda batch, x: batch.again(x),
         variable=True,
         pure=True,
