@@ -463,7 +463,7 @@ class Namespace(ModuleType):
     def __init__(self, name: str, of: Any, ours: Any, spelled: dict[str, Any]) -> None:  # Any: modules
         super().__init__(name)
         self.of, self.ours, self.spelled = of, ours, spelled
-        self.__path__: list[str] = []
+        self.__path__ = []
 
     def __getattr__(self, name: str) -> Value:
         theirs = getattr(self.of, name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -55,7 +57,8 @@ def test_a_layer_of_an_async_def_without_annotation_says_what_to_write() -> None
     async def loss(x):  # type: ignore[no-untyped-def] # what is told about
         return wg.sum(x * 2.0)
 
-    layer = loss(SETTINGS.array_weight(np.ones(2)))
+    untyped: Any = loss
+    layer = untyped(SETTINGS.array_weight(np.ones(2)))
     with pytest.raises(
         AttributeError, match=r"has no train: write train\(loss\); or annotate the `async def`"
     ):

@@ -102,7 +102,7 @@ def test_training_on_a_penalty(compiled: bool) -> None:
 
 
 def test_a_derivative_by_a_layer_is_differentiated_by_what_is_below_it() -> None:
-    data = np.array([0.4, -0.7])
+    data = np.array([0.4, -0.7], np.float64)
 
     def inner(x: Any) -> Any:  # Any: a literal or a weight
         a, b = x[0], x[1]
