@@ -80,6 +80,10 @@ class NodeLostError(ClusterError):
     """Processes that a run needs have died or do not answer, and none took their place in time."""
 
 
+class OutdatedError(ClusterError):
+    """A run began before a training, of a part elsewhere, that has ended since."""
+
+
 class OverloadedError(WengertError, RuntimeError):
     """More requests wait than a server was told to accept."""
 

@@ -55,6 +55,17 @@ def commit(
     `refused` is told of a refusal, before any step, on its way out. `step` is what takes each step, if it is
     not `stepped`.
     """
+    prepared(deltas, snapshot, loss, refused, step)()
+
+
+def prepared(
+    deltas: Mapping[Expression, Value],
+    snapshot: int,
+    loss: Value = 0.0,
+    refused: Callable[[Exception], None] | None = None,
+    step: Stepped | None = None,
+) -> Callable[[], None]:
+    """All of a commit that can fail; what this gives is the rest, if nobody changes these weights in between."""
     weights = admitted(deltas, loss, refused)
     replaced = replacements(deltas)
     with all_quiet():  # as forward and backward are
@@ -78,6 +89,13 @@ def commit(
             besides += optimizer._late_changes(getrefcount(weight.optimizer) == ALONE)
         optimizers = [update.optimizer for update in updates]
         besides.append(all_set([update.weight for update in updates], "optimizer", optimizers))
+    return partial(_published, snapshot, groups, changes, besides)
+
+
+def _published(
+    snapshot: int, groups: list[list[Update]], changes: list[tuple[Ref, Changing]], besides: list[Change]
+) -> None:
+    with all_quiet():
         STORE.publish(snapshot, changes, besides)
     failures: list[Exception] = []
     for group in groups:

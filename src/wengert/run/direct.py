@@ -88,27 +88,36 @@ def differentiable(function: Any) -> Any:  # Any: typed by the overloads
             f"@differentiable takes an `async def`; {getattr(function, '__qualname__', function)} is none\n"
             f"  at {user_position()}"
         )
-    stated: list[_Stated | None] = []
+    stated: list[Stated | None] = []
 
     @functools.wraps(function)
     def build(*args: Any, **kwargs: Any) -> Any:  # Any: as the function states
         if not stated:
-            stated.append(_stated(function, _returned(function)))
+            stated.append(stated_by(function))
         source, of = Do.coroutine(functools.partial(function, *args, **kwargs)), stated[0]
         if of is None:
             return source.shared()
         if of.cls is None:
-            return external(
-                source.flat_map(functools.partial(_forward_of, function, of.kinds[0])), of.kinds[0]
-            )
-        together = kind(Column.OTHER, None, tuple, "cpu", Role.LAYER)
-        whole = external(source.flat_map(functools.partial(_forwards_of, function, of)), together)
-        return of.make(iter(projections(whole, of.kinds)))
+            return layers_of(of, source.flat_map(functools.partial(_forward_of, function, of.kinds[0])))
+        return layers_of(of, source.flat_map(functools.partial(_forwards_of, function, of)))
 
     return build
 
 
-class _Stated(NamedTuple):
+def stated_by(function: Callable[..., object]) -> Stated | None:
+    """What the return annotation of a function states; None of a union. Raises ArgumentError for what is no result."""
+    return _stated(function, _returned(function))
+
+
+def layers_of(of: Stated, source: Do[Tape[Any, Any]]) -> Any:  # Any: a layer or a product, as was stated
+    """The layers that an annotation states, whose tape comes from a `Do`: of a product one that was `joined`."""
+    if of.cls is None:
+        return external(source, of.kinds[0])
+    whole = external(source, kind(Column.OTHER, None, tuple, "cpu", Role.LAYER))
+    return of.make(iter(projections(whole, of.kinds)))
+
+
+class Stated(NamedTuple):
     """A return annotation: the kinds of its layers, and the product that they make; of one layer there is no class."""
 
     kinds: list[Kind]
@@ -116,7 +125,7 @@ class _Stated(NamedTuple):
     cls: type | None
 
 
-def _forwards_of(function: Callable[..., object], of: _Stated, result: object) -> Do[Tape[Any, Any]]:
+def _forwards_of(function: Callable[..., object], of: Stated, result: object) -> Do[Tape[Any, Any]]:
     leaves = leaves_of(result)[0] if type(result) is of.cls else []
     if len(leaves) != len(of.kinds):
         raise ArgumentError(
@@ -165,7 +174,7 @@ def _returned(function: Callable[..., object]) -> object:
         return {cls.__name__: cls for cls in (DoubleLayer, FloatLayer, ArrayLayer)}.get(name)
 
 
-def _stated(function: Callable[..., object], hint: object) -> _Stated | None:
+def _stated(function: Callable[..., object], hint: object) -> Stated | None:
     """The result that an annotation states, recursive over it; None of a union."""
     origin = get_origin(hint) or hint
     if origin in (Union, UnionType, NoneType):
@@ -184,12 +193,12 @@ def _stated(function: Callable[..., object], hint: object) -> _Stated | None:
         parts = [given.get(fields[name], fields[name]) for name in names]
         make = getattr(origin, "_make", lambda layers: origin(**dict(zip(names, layers, strict=True))))
         return _product(function, origin, make, parts)
-    return _Stated([_layer_kind(hint)], next, None)
+    return Stated([_layer_kind(hint)], next, None)
 
 
 def _product(
     function: Callable[..., object], cls: type, make: Callable[[Iterable[Any]], Any], hints: Sequence[object]
-) -> _Stated:
+) -> Stated:
     parts = [_stated(function, hint) for hint in hints]
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
@@ -198,7 +207,7 @@ def _product(
             f"  {_written(function)}"
         )
     kinds = [of for part in known for of in part.kinds]
-    return _Stated(kinds, lambda layers: make([part.make(layers) for part in known]), cls)
+    return Stated(kinds, lambda layers: make([part.make(layers) for part in known]), cls)
 
 
 def _layer_kind(hint: object) -> Kind:

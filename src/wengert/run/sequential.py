@@ -204,7 +204,7 @@ class Interpreter:
         """Begin what an expression waits for, as the run waits for something else."""
         evaluation = self.engine.evaluation(context)
         x = asked_root(expression)
-        if isinstance(evaluation, RunsOwn) and x is not None:
+        if x is not None:
             evaluation.foresee(x, context, bell)
 
     def _reading(
