@@ -212,5 +212,8 @@ def case_a_weight_of_a_users_type(settings: SGD) -> None:
     assert_type(w * 2.0, wg.Layer[Angle, float])
     assert_type(wg.gradients(wg.lift(1.0), (w,)).run(), tuple[float])
     wg.assign({w: Angle(2.0)}).run()
+    settings.weight(Angle(10.0), name="w").data.degrees + 1.0
+    print(settings.weight(Angle(10.0)).wrong)  # E: has no attribute "wrong"
+    settings.weight(2.0)  # E[arg-type]: incompatible type "float"
     settings.data_weight(2.0)  # E[arg-type]: incompatible type "float"
     settings.data_weight(object())  # E[arg-type]: incompatible type "object"

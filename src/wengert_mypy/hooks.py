@@ -61,7 +61,7 @@ from wengert_mypy.advice import (
 from wengert_mypy.answers import ANSWERS, QUESTIONS, attribute, trained
 from wengert_mypy.arithmetic import ROOTS, real
 from wengert_mypy.calls import Context, Rule
-from wengert_mypy.checker import as_partial, imported
+from wengert_mypy.checker import as_partial, imported, member
 from wengert_mypy.dimensions import Writer, computed, dim_of, has_computed
 from wengert_mypy.evidence import Registry
 from wengert_mypy.hyperparameters import (
@@ -334,6 +334,8 @@ class WengertPlugin(Plugin):
         info = self._class(class_name)
         if info is not None and is_injected(info, name):
             return partial(injected, lookup=self._class)
+        if name == "weight" and info is not None and (class_name == MAKER or info.has_base(MAKER)):
+            return _made_of_data
         found = info.get(name) if info is not None and info.is_generic() else None
         stated = found.node.type if found is not None and isinstance(found.node, Var) else None
         return self._attribute if has_computed(stated) else None
@@ -437,6 +439,14 @@ class WengertPlugin(Plugin):
     def _is_a(self, fullname: str, base: str) -> bool:
         info = self._class(fullname)
         return info is not None and info.has_base(base)
+
+
+def _made_of_data(ctx: AttributeContext) -> Type:
+    """`settings.weight`: that of a class is its part, that of an object makes weights of a user's data."""
+    settings = get_proper_type(ctx.type)
+    if not isinstance(settings, Instance) or ctx.is_lvalue or not settings.type.has_base(MAKER):
+        return ctx.default_attr_type
+    return member(ctx.api, settings, "data_weight", ctx.context)
 
 
 def _reworded(ctx: SignatureContext) -> FunctionLike:

@@ -138,3 +138,40 @@ def test_libraries_that_are_installed(library: str) -> None:
         else importlib.import_module(library).asarray([1.0, 2.0])
     )
     assert wg.sum(wg.lift(x) * 2.0).predict().run() == pytest.approx(6.0)
+
+
+def test_a_weight_is_read_in_place_and_written_beside() -> None:
+    w = SETTINGS.array_weight(np.ones((2, 3), np.float32))
+    buffer = SETTINGS.buffer(np.arange(3.0))
+    seen = np.from_dlpack(w)
+    assert np.shares_memory(seen, w.data)
+    assert not seen.flags.writeable
+    assert np.array_equal(np.from_dlpack(buffer), np.arange(3.0))
+    wg.sum(w).train().run()
+    assert (seen == 1.0).all()
+    assert (np.from_dlpack(w) != 1.0).all()
+    assert w.__dlpack_device__() == seen.__dlpack_device__()
+
+
+def test_a_library_that_does_not_know_of_read_only_memory_gets_a_copy() -> None:
+    w = SETTINGS.array_weight(np.ones(3))
+
+    class Older:
+        """What a consumer of DLPack before version 1 asks for."""
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return w.__dlpack__()
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return w.__dlpack_device__()
+
+    seen = np.from_dlpack(Older())
+    assert np.array_equal(seen, w.data)
+    assert not np.shares_memory(seen, w.data)
+
+
+def test_a_weight_is_no_array_of_another_library() -> None:
+    w = SETTINGS.array_weight(np.ones(3))
+    given: Any = w  # Any: misuse
+    with pytest.raises(DTypeError, match="takes an array of float64, got <ArrayWeight"):
+        wg.assign({w: given})

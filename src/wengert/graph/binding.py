@@ -92,7 +92,10 @@ def checked_data(who: str, w: Expression, x: Value) -> Value:
         if isinstance(x, (int, float)) or (is_float32(x) and convert is Float32):
             return convert(x)
         raise DTypeError(f"{who}: {w!r} takes a number, got {shown(x)}\n  at {user_position()}")
-    if not is_array(x) and (array := None if isinstance(x, (float, int)) else interchanged(x)) is not None:
+    if (
+        not is_array(x)
+        and (array := None if isinstance(x, (float, int, Expression)) else interchanged(x)) is not None
+    ):
         x = array  # over the memory of another library's
     if not is_array(x):
         raise DTypeError(

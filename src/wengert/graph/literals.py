@@ -27,6 +27,7 @@ from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, Sh
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayLayer
 from wengert.graph.kinds import refused_dtype
+from wengert.graph.node import Expression
 from wengert.graph.operand import LITERAL, shown
 from wengert.site import user_position
 
@@ -65,7 +66,7 @@ def checked_array(what: str, given: Any, dims: tuple[Dimension, ...]) -> Value:
     A class of int is of any size.
     """
     try:
-        array = given if is_array(given) else interchanged(given)
+        array = given if is_array(given) else None if isinstance(given, Expression) else interchanged(given)
     except DTypeError as error:
         raise DTypeError(f"{what}: {error}\n  at {user_position()}") from None
     if array is None:

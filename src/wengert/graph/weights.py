@@ -224,7 +224,32 @@ class _Data:
         return self if weight is None else exposed(weight.ref)
 
 
-class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
+class _Exchanged(Weight):
+    """A weight whose data other libraries read in place: `numpy.from_dlpack(weight)`, as of a read-only array.
+
+    Source: the array API standard, `__dlpack__`.
+    """
+
+    __slots__ = ()
+
+    # Any: a capsule, which Python has no type for, and what the standard lets a library say of the way to get it
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: tuple[int, int] | None = None, **options: Any
+    ) -> Any:
+        """A DLPack capsule of the present data; a copy for a library that does not know of read-only memory."""
+        data = exposed(self.ref)
+        if self.kind.device != "cpu":
+            return data.__dlpack__(stream=stream, max_version=max_version, **options)
+        shares = max_version is not None and max_version >= (1, 0)
+        return (data if shares else data.copy()).__dlpack__(stream=stream, max_version=max_version, **options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The DLPack device type and number of the data."""
+        found: tuple[int, int] = exposed(self.ref).__dlpack_device__()
+        return found
+
+
+class ArrayWeight(ArrayOperand[S, T, Dv], _Exchanged, Generic[S, T, Dv]):
     """A trainable array; it keeps a copy of what it is given."""
 
     __slots__ = ()
@@ -238,7 +263,7 @@ class ArrayWeight(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
         self._begin(own_copy(data), optimizer, name)
 
 
-class Buffer(ArrayOperand[S, T, Dv], Weight, Generic[S, T, Dv]):
+class Buffer(ArrayOperand[S, T, Dv], _Exchanged, Generic[S, T, Dv]):
     """An array that runs compute and commit: every operation reads it as a constant, and no optimizer changes it."""
 
     __slots__ = ()

@@ -7,7 +7,7 @@ Refuses to know: optimizers' steps.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar, cast
 
 from wengert.arrays import ArrayLiteral, Dv, Float32, T, Value
 from wengert.control import Do
@@ -92,10 +92,19 @@ class _WeightOf:
         return self._part if settings is None else settings.data_weight
 
 
+class _MakesWeight(Protocol):
+    """The type of `data_weight` of an object."""
+
+    def __call__(
+        self, value: Parameter[X, G], /, *, name: str | None = None, **members: object
+    ) -> DataWeight[X, G]: ...
+
+
 class Maker:
     """The methods of every settings object that make weights."""
 
-    weight: ClassVar[Any] = _WeightOf(None)  # Any: what a class names, and what its objects have
+    # of its objects; Any: the part that a class names instead, which stands here
+    weight: ClassVar[_MakesWeight | Any] = _WeightOf(None)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -147,8 +156,8 @@ class Maker:
 
         It is stepped by this object's optimizer in the commit of a run, saved and resumed as every weight. Raises
         NotDifferentiableError for a class that is not registered, ArgumentError for one that is no `extend.Parameter`
-        or has Data of another class. `weight(value)` is the same, and no checker knows its type: in a class of settings
-        that name is the part of all kinds of weights.
+        or has Data of another class. `weight(value)` is the same; checkers know its type unless a class of settings
+        names the part of all kinds of weights so, where the mypy plugin does.
         """
         made: DataWeight[X, G] = self._make(DataWeight, (value,), name, members)
         return made
