@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -125,3 +126,15 @@ def test_data_are_checked_at_the_call() -> None:
         wg.predict(loss, at=other)
     with pytest.raises(ArgumentError, match="dictionary"):
         loss.predict(at=[a])
+
+
+def test_a_question_that_is_asked_again_reads_what_others_have_trained() -> None:
+    """Its plan with the data beside it is remembered; all other weights are those of each run."""
+    settings = SGD(learning_rate=0.1)
+    w, u = settings.double_weight(2.0), settings.double_weight(3.0)
+    at_five, plain = (w * u).predict(at={w: 5.0}), (w * u).predict()
+    for _ in range(12):
+        wg.assign({u: u.data + 1.0}).run()
+        assert at_five.run() == 5.0 * u.data
+        assert plain.run() == 2.0 * u.data
+    assert pickle.loads(pickle.dumps(at_five)).run() == at_five.run()

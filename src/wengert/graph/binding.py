@@ -7,7 +7,7 @@ Refuses to know: runs and commits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from wengert.arrays import (
     ARRAY_CLASS,
@@ -45,11 +45,19 @@ _ARRAY: Final = Column.ARRAY  # a name of a module is found faster than a member
 _WEIGHT: Final = Role.WEIGHT
 
 
-class At(NamedTuple):
+class At:
     """A question about `asked` in a run where some weights have other data."""
 
-    asked: object
-    refs: Refs
+    __slots__ = ("asked", "bound", "refs")
+
+    def __init__(self, asked: object, refs: Refs) -> None:
+        self.asked = asked
+        self.refs = refs
+        # Any: what an executor remembers: the plan that it answered with, and the same with these data
+        self.bound: tuple[Any, Any] | None = None
+
+    def __reduce__(self) -> tuple[type[At], tuple[object, Refs]]:
+        return At, (self.asked, self.refs)
 
 
 def at(who: str, asked: object, data: Data | None) -> object:

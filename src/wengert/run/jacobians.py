@@ -46,7 +46,7 @@ from wengert.graph.variables import Substitution
 from wengert.ops import astype, reshape, stack
 from wengert.ops import sum as summed
 from wengert.run.ask import Loss, UndecidedError, checked_loss
-from wengert.run.gradient import Derivatives, Gradients, Inner, Target, as_layers, check_targets
+from wengert.run.gradient import Derivatives, Gradients, Inner, Several, Target, as_layers, check_targets
 from wengert.site import user_position
 
 A = TypeVar("A")
@@ -197,7 +197,9 @@ def jacobian(
     x: X, /, wrt: M, *, at: Data | None = None
 ) -> Derivatives[Jacobians[M, X], JacobianLayers[M, X]]: ...
 @overload  # Any: a structure of arrays; annotate what you get
-def jacobian(x: Target[Any, Any], /, wrt: Inner, *, at: Data | None = None) -> Derivatives[Any, Any]: ...
+def jacobian(
+    x: Target[Any, Any], /, wrt: tuple[Any, ...] | Several[Any] | Mapping[Any, Any], *, at: Data | None = None
+) -> Derivatives[Any, Any]: ...
 def jacobian(
     x: Any, /, wrt: Any, *, at: Data | None = None
 ) -> Derivatives[Any, Any]:  # Any: typed by the overloads

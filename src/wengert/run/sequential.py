@@ -23,7 +23,7 @@ from wengert.errors import ArgumentError
 from wengert.graph.binding import At, Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
-from wengert.graph.products import Also, zero_of
+from wengert.graph.products import Also, Rebuild, zero_of
 from wengert.graph.store import STORE
 from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
@@ -166,15 +166,23 @@ class Interpreter:
 
     def _train_also(self, asked: Also, context: Context) -> Steps[Any]:
         """The loss, and the values of a structure beside it."""
+        if context.whole and not context.followed:
+            plans = None if BROUGHT or WATCHERS else self.engine.plans
+            if plans is not None and plans.keeps(asked.loss, "train", asked.outputs):
+                # a generator less a step
+                return STORE.training(
+                    partial(_train, asked.loss, asked.outputs, context, self.engine, rebuild=asked.rebuild)
+                )
+        return self._train_beside(asked, context)
+
+    def _train_beside(self, asked: Also, context: Context) -> Steps[Any]:
         also = asked.outputs
         if context.whole and not context.followed:
             plans = None if BROUGHT or WATCHERS else self.engine.plans
-            kept = plans is not None and plans.keeps(asked.loss, "train", also)
-            root = asked.loss if kept else asked.root
-            work = partial(_train, root, also, context, self.engine.telling(root))
+            work = partial(_train, asked.root, also, context, self.engine.telling(asked.root))
             found = yield from STORE.training(work)
             loss, *values = found if also else (found,)
-            if plans is not None and not kept:
+            if plans is not None:
                 plans.keep_like(asked.loss, asked.root)
         else:
             evaluation = self.engine.evaluation(context, goes_back=True, x=asked.root)
@@ -273,7 +281,8 @@ class Sequential(Interpreter):
         plans = self.engine.plans
         if method not in ("predict", "gradients") or plans is None or BROUGHT or WATCHERS:
             return UNANSWERED
-        x, refs = (asked.asked, asked.refs) if isinstance(asked, At) else (asked, None)
+        at = asked if asked.__class__ is At else None
+        x = asked if at is None else at.asked
         if not isinstance(x, Node):
             return UNANSWERED
         wanted = cast("Wanted", others[0]) if method == "gradients" else None
@@ -283,8 +292,8 @@ class Sequential(Interpreter):
         reader = object()
         try:
             snapshot = STORE.begin(reader)
-            if refs:
-                bound = _with(bound, x, refs, snapshot)
+            if at is not None and at.refs:
+                bound = _remembered(bound, x, at, snapshot)
             return bound.predict(x, snapshot) if wanted is None else wanted.rebuild(bound.gradients(snapshot))
         except Interrupted:  # the interpreter says where
             return Unanswered(Interpreter(replace(self.engine, plans=None)))
@@ -312,6 +321,18 @@ def _with(bound: Bound, x: Expression, refs: Refs, snapshot: int) -> Bound:
         return bound
     _check_read(x, refs, bound.weights)
     return bound.at(refs, snapshot)
+
+
+def _remembered(bound: Bound, x: Expression, at: At, snapshot: int) -> Bound:
+    """As `_with`, and once for all runs of a question, where the data lie in cells of their own."""
+    kept = at.bound
+    if kept is not None and kept[0] is bound:
+        found: Bound = kept[1]
+        return found
+    found = _with(bound, x, at.refs, snapshot)
+    if not found.plan.homes:  # else the cells are those of this snapshot
+        at.bound = bound, found
+    return found
 
 
 def _check_read(x: Expression, refs: Refs, read: Iterable[Expression]) -> None:
@@ -396,9 +417,14 @@ def _gradients(
 
 
 def _train(
-    loss: Expression, also: tuple[Expression, ...], context: Context, engine: Engine, snapshot: int
+    loss: Expression,
+    also: tuple[Expression, ...],
+    context: Context,
+    engine: Engine,
+    snapshot: int,
+    rebuild: Rebuild | None = None,
 ) -> Steps[Any]:
-    """The loss; with `also` a tuple of it and these values."""
+    """The loss; with `also` a tuple of it and these values, which are put together by `rebuild`."""
     plans = engine.plans
     bound = None if plans is None else plans.find(loss, "train", also)
     if bound is not None:
@@ -406,7 +432,7 @@ def _train(
             value, change = bound.trained(loss, context.run, snapshot)
             if context.followed:
                 yield _remainder(value, loss, context)
-            return change()
+            return _together(change(), rebuild)
     with engine.begin(snapshot) as evaluation:
         evaluation.trains = True
         nodes = evaluation.begin(loss)
@@ -416,7 +442,7 @@ def _train(
                 value, change = known.trained(loss, context.run, snapshot)
                 if context.followed:
                     yield _remainder(value, loss, context)
-                return change()
+                return _together(change(), rebuild)
         in_parts = evaluation.segments.in_parts
         rest = nodes if in_parts else evaluation.there_and_back(loss, context.run, nodes)
         if rest:  # a scope for what it opens, left before the commit
@@ -436,10 +462,17 @@ def _train(
         if evaluation.update is not None:
             with suppress(Interrupted):
                 evaluation.update()
-                return found
+                return _together(found, rebuild)
             yield Do.program(evaluation.backward).nested()
         engine.loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
+        return _together(found, rebuild)
+
+
+def _together(found: Any, rebuild: Rebuild | None) -> Any:  # Any: data of every type, and a structure of them
+    if rebuild is None:
         return found
+    loss, *values = found
+    return loss, rebuild(values)
 
 
 def _remainder(value: Value, loss: Expression, context: Context) -> Remainder:

@@ -268,8 +268,8 @@ class Plans:
         kept = getattr(root, "_kept", None)
         if kept is None or kept[0] is not self or kept[1] != mode or not targets:
             return False
-        bound, structure = kept[2:]
-        return not bound.plan.gone and structure.saves is not None and _same(bound.targets, targets)
+        bound: Bound = kept[2]
+        return not bound.plan.gone and kept[3].saves is not None and _same(bound.targets, targets)
 
     def keep_like(self, root: Expression, other: Expression) -> None:
         """Keep for `root` the plan of `other`, which is above it and its targets, and is not asked for again."""
