@@ -9,12 +9,12 @@ differentiated again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Final, NoReturn
 
 from wengert import ops
 from wengert.arrays import (
-    Axis,
     Cpu,
     Gpu,
     Shape,
@@ -193,37 +193,41 @@ def fitted(delta: Value, of: Kind) -> Symbol:
 
 
 Pair = tuple[int, int]
-Unary = Callable[["Symbolic", Value], Value]
-Binary = Callable[["Symbolic", Value, Value], Value]
+# functions that are operations of the same name: of each element, for which shapes are made to fit; of an axis; others
+_ELEMENTWISE: Final = frozenset(
+    {
+        *("abs", "sign", "sqrt", "square", "exp", "log", "log1p", "expm1", "exp2"),
+        *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"),
+        *("asinh", "acosh", "atanh", "log2", "log10", "floor", "ceil", "trunc", "round"),
+        *("sigmoid", "relu", "erf", "pow", "divide", "maximum", "minimum", "hypot", "atan2"),
+        *("logaddexp", "copysign", "remainder", "floor_divide", "greater", "greater_equal"),
+        *("less", "less_equal", "equal", "not_equal"),
+    }
+)
+_ALONG: Final = frozenset(
+    {
+        *("sum", "prod", "mean", "max", "min", "logsumexp", "argmax", "softmax", "log_softmax"),
+        *("concat", "stack"),
+    }
+)
+_ALIKE: Final = frozenset({"matmul", "einsum", "permute_dims", "expand_dims", "squeeze", "flip", "roll"})
 
 
-def _unary(name: str) -> Unary:
-    operation = getattr(ops, name)
-
-    def function(self: Symbolic, x: Value, /) -> Value:
-        return Symbol(operation(x.x)) if isinstance(x, Symbol) else getattr(namespace_of(x), name)(x)
-
-    return function
+def _elementwise(name: str, *xs: Value) -> Value:
+    """A function of each element; of numbers and arrays alone at once."""
+    if any(isinstance(x, Symbol) for x in xs):
+        return _joined(getattr(ops, name), *xs)
+    return getattr(namespace_of(xs[0]), name)(*xs)
 
 
-def _binary(name: str) -> Binary:
-    operation = getattr(ops, name)
-
-    def function(self: Symbolic, a: Value, b: Value, /) -> Value:
-        if isinstance(a, Symbol) or isinstance(b, Symbol):
-            return Symbol(operation(*joint(a, b)))
-        return getattr(namespace_of(a), name)(a, b)
-
-    return function
+def _along(name: str, x: Value, *places: Value, **options: Value) -> Symbol:
+    """A function along an axis, which may be given by its place."""
+    return _alike(name, x, **dict(zip(("axis", "keepdims"), places, strict=False)), **options)
 
 
-def _reduction(name: str) -> Callable[..., Value]:
-    operation = getattr(ops, name)
-
-    def function(self: Symbolic, x: Symbol, /, axis: Axis = None, keepdims: bool = False) -> Value:
-        return Symbol(operation(x.x, axis=axis, keepdims=keepdims))
-
-    return function
+def _alike(name: str, *xs: Value, **options: Value) -> Symbol:
+    """An operation on what a function is given."""
+    return Symbol(getattr(ops, name)(*map(bare, xs), **options))
 
 
 def _decided(condition: Value) -> bool:
@@ -237,21 +241,14 @@ class Symbolic:
     def __init__(self, device: Cpu | Gpu) -> None:
         self._device = device
 
-    abs, sign, sqrt, square = map(_unary, ("abs", "sign", "sqrt", "square"))
-    exp, log, log1p, expm1 = map(_unary, ("exp", "log", "log1p", "expm1"))
-    sin, cos, tanh, erf = map(_unary, ("sin", "cos", "tanh", "erf"))
-    sinh, cosh, tan, asin, acos, atan = map(_unary, ("sinh", "cosh", "tan", "asin", "acos", "atan"))
-    asinh, acosh, atanh = map(_unary, ("asinh", "acosh", "atanh"))
-    exp2, log2, log10 = map(_unary, ("exp2", "log2", "log10"))
-    floor, ceil, trunc, round = map(_unary, ("floor", "ceil", "trunc", "round"))
-    sigmoid, relu = map(_unary, ("sigmoid", "relu"))
-    pow, divide, maximum, minimum = map(_binary, ("pow", "divide", "maximum", "minimum"))
-    hypot, atan2, logaddexp, copysign = map(_binary, ("hypot", "atan2", "logaddexp", "copysign"))
-    remainder, floor_divide = map(_binary, ("remainder", "floor_divide"))
-    greater, greater_equal = map(_binary, ("greater", "greater_equal"))
-    less, less_equal, equal, not_equal = map(_binary, ("less", "less_equal", "equal", "not_equal"))
-    sum, prod, mean = map(_reduction, ("sum", "prod", "mean"))
-    max, min, logsumexp = map(_reduction, ("max", "min", "logsumexp"))
+    def __getattr__(self, name: str) -> Callable[..., Value]:
+        if name in _ELEMENTWISE:
+            return partial(_elementwise, name)
+        if name in _ALONG:
+            return partial(_along, name)
+        if name in _ALIKE:
+            return partial(_alike, name)
+        raise AttributeError(f"`case.xp.{name}` needs values, which an expression has only in a run")
 
     def where(self, condition: Value, a: Value, b: Value, /) -> Value:
         if _decided(condition):
@@ -313,17 +310,11 @@ class Symbolic:
     def mesh(self, shape: Shape, /) -> tuple[Value, ...]:
         return namespace_for(self._device, True).mesh(shape)
 
-    def matmul(self, a: Value, b: Value, /) -> Value:
-        return Symbol(ops.matmul(bare(a), bare(b)))
-
     def inv(self, x: Symbol, /) -> Value:
         return Symbol(solving.inv(x.x))
 
     def solve(self, a: Value, b: Value, /) -> Value:
         return Symbol(solving.solve(bare(a), bare(b)))
-
-    def einsum(self, spec: str, /, *xs: Value) -> Value:
-        return Symbol(ops.einsum(spec, *map(bare, xs)))
 
     def swap_last(self, x: Symbol, /) -> Value:
         rank = x.ndim
@@ -343,38 +334,11 @@ class Symbolic:
             step *= 2
         return x
 
-    def softmax(self, x: Symbol, /, axis: int = -1) -> Value:
-        return Symbol(ops.softmax(x.x, axis=axis))
-
-    def log_softmax(self, x: Symbol, /, axis: int = -1) -> Value:
-        return Symbol(ops.log_softmax(x.x, axis=axis))
-
     def reshape(self, x: Symbol, shape: Shape, /) -> Value:
         return x if x.shape == shape else Symbol(ops.reshape(x.x, shape))
 
-    def permute_dims(self, x: Symbol, axes: tuple[int, ...], /) -> Value:
-        return Symbol(ops.permute_dims(x.x, axes))
-
-    def expand_dims(self, x: Symbol, /, axis: int | tuple[int, ...]) -> Value:
-        return Symbol(ops.expand_dims(x.x, axis=axis))
-
-    def squeeze(self, x: Symbol, /, axis: int | tuple[int, ...]) -> Value:
-        return Symbol(ops.squeeze(x.x, axis=axis))
-
     def broadcast_to(self, x: Symbol, shape: Shape, /) -> Value:
         return x if x.shape == shape else Symbol(ops.broadcast_to(x.x, shape))
-
-    def flip(self, x: Symbol, /, *, axis: Axis = None) -> Value:
-        return Symbol(ops.flip(x.x, axis=axis))
-
-    def roll(self, x: Symbol, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Value:
-        return Symbol(ops.roll(x.x, shift, axis=axis))
-
-    def concat(self, xs: Sequence[Value], /, axis: int = 0) -> Value:
-        return Symbol(ops.concat(list(map(bare, xs)), axis=axis))
-
-    def stack(self, xs: Sequence[Value], /, axis: int = 0) -> Value:
-        return Symbol(ops.stack(list(map(bare, xs)), axis=axis))
 
     # -- places ----------------------------------------------------------------------------------------
 
@@ -383,9 +347,6 @@ class Symbolic:
 
     def take_along_axis(self, x: Symbol, indices: Value, /, axis: int) -> Value:
         return Symbol(ops.take_along_axis(x.x, bare(indices), axis=axis))
-
-    def argmax(self, x: Symbol, /, axis: int | None = None, keepdims: bool = False) -> Value:
-        return Symbol(ops.argmax(x.x, axis=axis, keepdims=keepdims))
 
     def top_k(self, x: Symbol, k: int, axis: int, /) -> Value:
         return Symbol(ops.top_k(x.x, k, axis=axis)[1])
@@ -417,6 +378,3 @@ class Symbolic:
     def unwindows(self, g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
         whole = self.stack(g, axis=2) if isinstance(g, (tuple, list)) else g
         return Symbol(backward.unwindows(whole.x, shape, (size, stride, dilation)))
-
-    def __getattr__(self, name: str) -> Any:  # Any: never given
-        raise AttributeError(f"`case.xp.{name}` needs values, which an expression has only in a run")
