@@ -17,7 +17,7 @@ import wengert as wg
 from tests.run.batching.trees import Layer, Tree, TreeLSTM, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
-from wengert.run.batching import grouping, traversal
+from wengert.run.batching import traversal
 from wengert.run.batching.grouping import grouped
 from wengert.run.batching.region import RegionGraph, with_sums
 from wengert.run.batching.traversal import NO_SUBGRAPH, region_of
@@ -250,27 +250,3 @@ def test_counts_that_blocks_remember_are_those_of_all_nodes(
             assert found is not None
             groups.append(found)
         np.testing.assert_array_equal(groups[0], groups[1])
-
-
-def test_counts_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, batched = TreeLSTM(), run.Batched()
-    kept = [plain(model, tree) for tree in trees(8, 12)]
-    kept[-1].predict().run(batched)
-    times: list[int] = []
-    found = grouping._Levels
-
-    def noted(*arguments: Any) -> Any:
-        times.append(1)
-        return found(*arguments)
-
-    monkeypatch.setattr(grouping, "_Levels", noted)
-    for first in (kept[:7], kept[7:]):
-        sum_of(first).predict().run(batched)
-    assert len(times) == 2
-    for again in (kept[::2], kept[3:10], kept[::-1]):
-        sum_of(again).predict().run(batched)
-    assert len(times) == 2
-    other = wg.sum(wg.tanh(wg.tanh(model.words) * 2.0))  # what has no block has to be counted
-    chain = model.node(*model.state(((0, 1), 2)), *model.state(3))[0]
-    sum_of([*kept[:3], other, wg.sum(chain)]).predict().run(batched)
-    assert len(times) == 3

@@ -2,9 +2,7 @@
 
 Knows: that nodes of one group whose longest chains hold equally many of their own group never need each other, so that
 they can run together; that only groups in a cycle have chains; that launches which need each other in a cycle are split
-by depth, and only there; that there are few groups however many nodes there are; that counts and depth depend on what
-is below a node, so that a subgraph remembers them for as long as it stands in the same groups, and the same of these
-are in cycles.
+by depth, and only there; that there are few groups however many nodes there are.
 Refuses to know: rows, operations, and values.
 
 Source: cycles are found as strongly connected components: Tarjan 1972.
@@ -20,7 +18,6 @@ from wengert.arrays.places import (
     Flags,
     Places,
     argsort,
-    concatenate,
     counted,
     cumulated,
     flags,
@@ -33,7 +30,7 @@ from wengert.arrays.places import (
     starts_of_runs,
     table,
 )
-from wengert.run.batching.region import Group, RegionGraph, RowSource
+from wengert.run.batching.region import RegionGraph, RowSource
 
 _MOST: Final = 1 << 26  # counts in memory; a graph with more is grouped by depth
 _NARROW: Final = 8  # levels after which a graph of less than two nodes a level is one to run node by node
@@ -108,20 +105,10 @@ class ChainCounts:
         inside = self._in_cycle[self.group] & (self.group >= 0)
         if not inside.any():
             return own
-        few = int(inside.sum()) * int(self._in_cycle.sum()) <= _MOST
-        remembers = few and not any(_depends(self.graph.groups[i]) for i in marked(self._in_cycle).tolist())
-        depths = self._remembered(own, inside) if remembers else None
-        if depths is not None:  # too narrow is what was too narrow when nobody remembered anything
-            return None if _narrow(_ends(depths), self.besides) else own
         levels = self._found()
         if not levels.complete:
             return None
         own[levels.nodes] = levels.own
-        if remembers:
-            depths = flags(self.graph.size, -1)
-            depths[levels.nodes] = levels.depths
-            for use in self.graph.subgraphs:
-                use.subgraph.counts = use.targets, own[use.numbers], depths[use.numbers]
         return own
 
     def depths(self) -> Places:
@@ -131,29 +118,10 @@ class ChainCounts:
         depths[levels.nodes] = levels.depths
         return depths
 
-    def _remembered(self, own: Places, inside: Places) -> Places | None:
-        """The depths of all nodes in cycles of groups, if subgraphs know them; then `own` has their counts."""
-        uses = self.graph.subgraphs
-        counts = [use.subgraph.counts for use in uses]  # one look, for another thread may find others
-        if not uses or not all(of == use.targets for (of, _, _), use in zip(counts, uses, strict=True)):
-            return None
-        numbers = concatenate([use.numbers for use in uses])
-        depths = flags(self.graph.size, -1)
-        depths[numbers] = concatenate([each for _, _, each in counts])
-        if ((depths >= 0) != inside).any():
-            return None
-        own[numbers] = concatenate([each for _, each, _ in counts])
-        return depths[inside]
-
     def _found(self) -> _Levels:
         if self._levels is None:
             self._levels = _Levels(self, self._in_cycle)
         return self._levels
-
-
-def _depends(group: Group) -> bool:
-    """True if counts depend on which additions are one sum, for which the whole region has to be known."""
-    return group.signature is None or group.signature.adds
 
 
 class _Levels:

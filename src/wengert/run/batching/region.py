@@ -227,16 +227,6 @@ class Subgraph:
     sizes: Places  # how many of each
     given: list[tuple[Kind, Places, list[Any]]]  # Any: literals
     names: tuple[Name, ...]  # of the parts
-    # of nodes, for which groups, and depths, -1 for what is in no circle: they hold wherever all that is the same
-    counts: tuple[tuple[Signature, ...], Places, Places] = ((), places([]), places([]))
-
-
-class SubgraphUse(NamedTuple):
-    """Nodes of a region that came as a subgraph."""
-
-    subgraph: Subgraph
-    numbers: Places  # here
-    targets: tuple[Signature, ...]  # of each part of the subgraph, the signature of its group here
 
 
 @dataclass(slots=True, eq=False)
@@ -249,13 +239,8 @@ class RegionGraph:
     order: Places  # of each number, that given when met
     ranks: Places  # the other way round
     met: list[Any]  # Any: these nodes
-    subgraphs: list[SubgraphUse]  # of nodes that were not met
+    complete: bool  # all nodes were met
     absorbed: Places | None = None  # of each node, whether it is inside a sum
-
-    @property
-    def complete(self) -> bool:
-        """True if all nodes were met."""
-        return not self.subgraphs
 
     @property
     def size(self) -> int:

@@ -47,7 +47,6 @@ from wengert.run.batching.region import (
     RegionGraph,
     RowSource,
     Subgraph,
-    SubgraphUse,
     form_of,
     given_form,
     merged_signatures,
@@ -480,18 +479,8 @@ class _Groups:
                 if len(new) < len(group.members):
                     group.keep(new)
         groups.sort(key=lambda group: int(group.members[0]))
-        uses = self._uses(ranks, merged)
-        return RegionGraph(serials, groups, self.met.codes, order, ranks, self.met.nodes, uses)
-
-    def _uses(self, ranks: Places, merged: Mapping[Signature, Signature]) -> list[SubgraphUse]:
-        found = []
-        for family in self.families.values():
-            signatures = [part.signature for part in self.subgraphs[family[0]].parts]
-            targets = tuple([merged.get(signature, signature) for signature in signatures])
-            for at in family:
-                subgraph, first = self.subgraphs[at], self.firsts[at]
-                found.append(SubgraphUse(subgraph, ranks[first : first + len(subgraph.serials)], targets))
-        return found
+        complete = not self.subgraphs
+        return RegionGraph(serials, groups, self.met.codes, order, ranks, self.met.nodes, complete)
 
     def _all_literal(self, signature: Signature, index: int) -> bool:
         """True if all nodes of a signature have literals at an operand."""
