@@ -12,7 +12,6 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from threading import Lock
 from typing import Any, Final
 
 from wengert.arrays import Value, all_quiet, keep_workspaces
@@ -42,7 +41,6 @@ from wengert.run.threads.loops import ThreadedLoops
 from wengert.run.threads.pool import ThreadPool, checked_threads
 
 serial = attrgetter("serial")
-_FEW = 4  # rounds that are asked one after the other; a table of their nodes takes 0.1 us a node
 
 
 class Round:
@@ -81,25 +79,22 @@ class Known:
     def __init__(self, values: dict[Expression, Value]) -> None:
         self._values = values
         self._rounds: dict[Expression, Round] = {}  # of all their nodes
-        self._new: list[Round] = []  # the last ones, whose nodes are not in that table yet
         self._parts: list[Round] = []  # with nodes that were not met one by one
         self._newest = 0  # serial of all their nodes
-        self._settling = Lock()  # of threads that ask; one alone adds rounds
 
     def close(self) -> None:
         """Let go of all rounds, which hold this (S13)."""
         self._rounds.clear()
-        self._new.clear()
         self._parts.clear()
 
     @property
     def rounds(self) -> bool:
         """True if there are any rounds."""
-        return len(self._rounds) + len(self._new) > 0
+        return len(self._rounds) > 0
 
     def add(self, of: Round) -> None:
         """One more round."""
-        self._new.append(of)
+        self._rounds.update(dict.fromkeys(of.record.codes, of))
         self._newest = max(self._newest, int(of.record.serials[-1]))
         if not of.record.complete:
             self._parts.append(of)
@@ -148,34 +143,15 @@ class Known:
         of, (table, row) = found
         return (of.region, table), row
 
-    def settle(self) -> None:
-        """Put the nodes of rounds into one table, where there are more rounds than one asks one after the other.
-
-        Several threads may ask, while one adds a round.
-        """
-        if len(self._new) > _FEW:
-            with self._settling:
-                for of in (new := self._new[:]):
-                    self._rounds.update(dict.fromkeys(of.record.codes, of))
-                del self._new[: len(new)]
-
     def _found(self, x: Expression) -> tuple[Round, Place] | None:
-        self.settle()
-        of_x = self._met_in(x)
+        of_x = self._rounds.get(x)
         if of_x is None and isinstance(x, Node) and x.signature.operation is PART:
-            of_x = self._met_in(x.operands[0])
+            of_x = self._rounds.get(x.operands[0])
         for of in self._parts if of_x is None else (of_x,):
             place = of.place(x)
             if place is not None:
                 return of, place
         return None
-
-    def _met_in(self, x: Expression) -> Round | None:
-        """The last round in which a node was met one by one."""
-        for of in reversed(self._new):
-            if x in of.record.codes:
-                return of
-        return self._rounds.get(x)
 
 
 def sent_through(
@@ -351,10 +327,6 @@ class Batching(Evaluation):
         """Binds will ask for tapes, which then need not wait for their turn."""
         if isinstance(self, RunsOwn):
             self.may_train(run)
-
-    def settle(self) -> None:
-        """From now on, up to the next round, several threads may ask what is known."""
-        self.known.settle()
 
     def same_as(self, first: Node, context: Context) -> Steps[Tape[Any, Any]]:
         """The tape of a user's value that another node has asked for already (S2)."""

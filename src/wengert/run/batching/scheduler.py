@@ -148,9 +148,6 @@ class Owner(Protocol):
     def gives_tapes(self, run: Run) -> None:
         """Binds will ask for tapes, which then need not wait for their turn."""
 
-    def settle(self) -> None:
-        """From now on several threads may ask what is known."""
-
     failed: dict[Expression, Failure]
     opened: dict[int, Node]
 
@@ -252,7 +249,6 @@ class Scheduler:
             return ()
         if any(self.fibers[fiber] is not None for fiber in fibers):
             self.evaluation.gives_tapes(context.run)
-        self.evaluation.settle()
         sources = [*map(self._source, (fibers[0], fibers[-1]))]
         before, self.current = self.current, fibers[0]
         try:
@@ -269,7 +265,6 @@ class Scheduler:
         while not self.ready and (self.fresh or self.free):
             for _ in self._values(context):
                 raise AssertionError("below what is computed here nothing waits")
-        self.evaluation.settle()
         found = [*self.ready]
         self.ready.clear()
         return found
