@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 import wengert as wg
 from tests.run.planned import eager, plain, same, trained
 from wengert.plugins import SGD
-from wengert.run.compiled.program import _BODIES
 
 Matrix = Any  # a weight or a layer of float32: what follows is made of both
 SETTINGS = SGD(learning_rate=0.1)
@@ -69,51 +67,3 @@ def test_labels_of_every_type_and_shape(dtype: type, shape: tuple[int, ...]) -> 
 
     for how in ("mean", "sum", "none"):
         _bits(partial(loss, how))
-
-
-class TestEqualPrograms:
-    """Structures that differ in their signatures only, such as cells of the same text, share code and buffers."""
-
-    def programs(self, *losses: Callable[[Matrix], Matrix]) -> list[Any]:  # Any: programs
-        """Of each loss, for a cell of its own; each trains as the interpreter does."""
-        executor, plans = eager(worth=2)
-        found = []
-        for loss in losses:
-            of = wg.cell(loss)
-            w, v = SETTINGS.array_weight(DATA), SETTINGS.array_weight(DATA)
-            for _ in range(4):
-                of(w).train().run(executor)
-                of(v).train().run(plain())
-            same([w.data], [v.data])
-            bound: Any = plans.find(of(w), "train")  # Any: a plan that nobody times
-            assert bound is not None
-            found.append(bound.plan.program)
-        return found
-
-    def test_are_one(self) -> None:
-        a, b = self.programs(lambda x: wg.sum(wg.exp(x) * 2.0), lambda y: wg.sum(wg.exp(y) * 2.0))
-        assert a is not b
-        assert a.run is b.run
-        buffers = a.take()
-        a.give(buffers)
-        assert b.take() is buffers
-
-    def test_with_other_constants_are_two(self) -> None:
-        a, b = self.programs(lambda x: wg.sum(wg.exp(x) * 2.0), lambda x: wg.sum(wg.exp(x) * 3.0))
-        assert a.run is not b.run
-
-    def test_with_other_looks_at_their_buffers_are_two(self) -> None:
-        a, b = self.programs(
-            lambda x: wg.sum(wg.square(wg.reshape(wg.exp(x), (8, 3)))),
-            lambda x: wg.sum(wg.square(wg.reshape(wg.exp(x), (3, 8)))),
-        )
-        assert a.source == b.source
-        assert a.run is not b.run
-
-    def test_of_nobody_are_let_go(self) -> None:
-        before = len(_BODIES)
-        made = self.programs(lambda x: wg.sum(wg.exp(x) * 4.0))
-        assert len(_BODIES) > before
-        del made
-        gc.collect()
-        assert len(_BODIES) == before

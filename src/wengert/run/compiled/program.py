@@ -1,22 +1,20 @@
 """Programs of plans and segments: functions with sets of buffers, which are used again in each run.
 
-Knows: that programs with the same text and constants are one, so that their buffers and code stay in the processor's
-cache where runs of several structures take turns; that compiling a text takes as long as some runs of it, and may be
-done in steps.
+Knows: that one run at a time may use a frame; that compiling a text takes as long as some runs of it, and may be done
+in steps.
 Refuses to know: what the functions compute, where inputs come from, and what becomes of outputs.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 from math import prod
 from time import perf_counter
 from traceback import walk_tb
 from typing import Any, Final
-from weakref import WeakValueDictionary
 
 from wengert.arrays import Value, quietly
 from wengert.arrays.abstract import sizes_for
@@ -28,8 +26,7 @@ from wengert.program.emit import FusedCall, ProgramText
 from wengert.program.fused import FusedGroup
 from wengert.program.memory import Placement, placed
 from wengert.program.program import Eqn, Program, vars_in
-from wengert.program.siblings import known_by
-from wengert.program.simplify import assembled, copied_once, needed, spelled
+from wengert.program.simplify import assembled, needed, spelled
 from wengert.program.text import executed, function_text, outlined
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.cache import LINE
@@ -93,10 +90,13 @@ class PlanProgram:
         source = function_text("program", ["inputs", "frame"], lines)
         self.source = source + middle
         self.frame_source = text.frame_source()
-        self._body = body = _body_of(text, self.frame_source + source, middle)
+        scope = executed(self.frame_source + source, text.constants.scope, "<plan>")
         # the outputs; with targets a generator, which gives the first, asks for targets and ends with all outputs
         # and what changes the targets
-        self.run: Callable[..., Any] = body.run  # Any: one of the two
+        self.run: Callable[..., Any] = scope.pop("program")  # Any: one of the two
+        self._frame: Callable[..., tuple[Value, ...]] = scope.pop("frame")
+        self._forms = [(sizes_for(b.shape, 0), b.dtype) for b in text.placement.buffers]
+        self._free: list[tuple[Value, ...]] = []  # frames
 
     def outputs(self, inputs: Sequence[Value]) -> tuple[Value, ...]:
         """The outputs of one that changes nothing. Raises Interrupted where it fails."""
@@ -123,22 +123,23 @@ class PlanProgram:
     def take(self) -> tuple[Value, ...]:
         """A frame that no other run uses now."""
         try:
-            return self._body.free.pop()
+            return self._free.pop()
         except IndexError:
-            return self._body.new_frame()
+            return self._frame(0, 0, *(new_buffer(shape, dtype) for shape, dtype in self._forms))
 
     def give(self, frame: tuple[Value, ...]) -> None:
         """The frame is free again."""
-        if len(self._body.free) < 2:  # more would only keep memory
-            self._body.free.append(frame)
+        if len(self._free) < 2:  # more would only keep memory
+            self._free.append(frame)
 
     def forget(self) -> None:
         """Let go of the frames that nobody uses."""
-        self._body.free.clear()
+        self._free.clear()
 
     def size(self) -> int:
         """Bytes of its code, and of the frames that it keeps between runs, one at least."""
-        return LINE * self.source.count("\n") + self._body.bytes * max(1, len(self._body.free))
+        frame: int = sum(prod(shape) * dtype.itemsize for shape, dtype in self._forms)
+        return LINE * self.source.count("\n") + frame * max(1, len(self._free))
 
 
 class TimedProgram(PlanProgram):
@@ -165,41 +166,10 @@ class TimedProgram(PlanProgram):
         self._compile(text, [*lines, end(text, p, f"[{changed}]")])
 
 
-class _Body:
-    """Code and frames that equal programs share."""
-
-    def __init__(self, text: ProgramText, source: str) -> None:
-        scope = executed(source, text.constants.scope, "<plan>")
-        self.run: Callable[..., Any] = scope.pop("program")  # Any: as in `PlanProgram`
-        self._frame: Callable[..., tuple[Value, ...]] = scope.pop("frame")
-        self._forms = [(sizes_for(b.shape, 0), b.dtype) for b in text.placement.buffers]
-        self.bytes: int = sum(prod(shape) * dtype.itemsize for shape, dtype in self._forms)  # of a frame
-        self.free: list[tuple[Value, ...]] = []  # frames
-
-    def new_frame(self) -> tuple[Value, ...]:
-        """A new frame."""
-        return self._frame(0, 0, *(new_buffer(shape, dtype) for shape, dtype in self._forms))
-
-
-_BODIES: Final[WeakValueDictionary[Hashable, _Body]] = WeakValueDictionary()
-
-
-def _body_of(text: ProgramText, source: str, middle: str) -> _Body:
-    constants = ((name, known_by(x)) for name, x in text.constants.scope.items() if name != "middle")
-    key = (source, middle, *text.placement.buffers, *constants)
-    try:
-        found = _BODIES.get(key)
-    except TypeError:  # a constant that has no hash
-        return _Body(text, source)
-    return _BODIES.setdefault(key, _Body(text, source)) if found is None else found
-
-
 def simplified(p: Program) -> Program:
     """A program without what nobody reads, each equation as short as it can be."""
     read = (*p.outputs, *(e.reads for e in p.effects))
-    return replace(
-        p, eqns=copied_once(spelled(assembled(needed(p.eqns, read, impure=True), read, exact=True)))
-    )
+    return replace(p, eqns=spelled(assembled(needed(p.eqns, read, impure=True), read, exact=True)))
 
 
 def buffers_of(
