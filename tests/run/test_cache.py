@@ -126,7 +126,7 @@ def test_an_expression_that_is_kept_does_not_keep_what_has_gone() -> None:
             x.train().run(executor)
         alive = {id(plan) for plan in plans._plans.items()}
         bounds = [x._kept[2].plan for x in kept if x._kept is not None]
-        assert sum(len(plan.program._body.free) for plan in bounds if id(plan) not in alive) == 0
+        assert sum(len(plan.program.free) for plan in bounds if id(plan) not in alive) == 0
         kept[0].train().run(executor)
         assert plans.made < 20
 

@@ -137,7 +137,7 @@ def test_buffers_of_a_plan_are_few_however_many_threads_there_were() -> None:
     sets = [plan.program.take() for _ in range(9)]
     for each in sets:
         plan.program.give(each)
-    assert len(plan.program._body.free) <= 2
+    assert len(plan.program.free) <= 2
 
 
 def test_plans_do_not_keep_what_they_ran() -> None:

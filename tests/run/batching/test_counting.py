@@ -22,7 +22,7 @@ def record(of: list[int], below: list[list[int]]) -> RegionGraph:
         groups.append(Group(form, None, members=places(members), refs=refs))
     size = len(of)
     numbers = places(range(size))
-    return RegionGraph(numbers, groups, {}, numbers, numbers, [None] * size, [])
+    return RegionGraph(numbers, groups, {}, numbers, numbers, [None] * size, True)
 
 
 def drawn(chance: Random) -> tuple[list[int], list[list[int]]]:

@@ -96,7 +96,7 @@ class PlanProgram:
         self.run: Callable[..., Any] = scope.pop("program")  # Any: one of the two
         self._frame: Callable[..., tuple[Value, ...]] = scope.pop("frame")
         self._forms = [(sizes_for(b.shape, 0), b.dtype) for b in text.placement.buffers]
-        self._free: list[tuple[Value, ...]] = []  # frames
+        self.free: list[tuple[Value, ...]] = []  # frames
 
     def outputs(self, inputs: Sequence[Value]) -> tuple[Value, ...]:
         """The outputs of one that changes nothing. Raises Interrupted where it fails."""
@@ -123,23 +123,23 @@ class PlanProgram:
     def take(self) -> tuple[Value, ...]:
         """A frame that no other run uses now."""
         try:
-            return self._free.pop()
+            return self.free.pop()
         except IndexError:
             return self._frame(0, 0, *(new_buffer(shape, dtype) for shape, dtype in self._forms))
 
     def give(self, frame: tuple[Value, ...]) -> None:
         """The frame is free again."""
-        if len(self._free) < 2:  # more would only keep memory
-            self._free.append(frame)
+        if len(self.free) < 2:  # more would only keep memory
+            self.free.append(frame)
 
     def forget(self) -> None:
         """Let go of the frames that nobody uses."""
-        self._free.clear()
+        self.free.clear()
 
     def size(self) -> int:
         """Bytes of its code, and of the frames that it keeps between runs, one at least."""
         frame: int = sum(prod(shape) * dtype.itemsize for shape, dtype in self._forms)
-        return LINE * self.source.count("\n") + frame * max(1, len(self._free))
+        return LINE * self.source.count("\n") + frame * max(1, len(self.free))
 
 
 class TimedProgram(PlanProgram):
