@@ -7,6 +7,7 @@ Refuses to know: the rules, and how a call is read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from mypy.types import NoneType, TypeVarType, get_proper_type
@@ -16,7 +17,7 @@ from wengert_mypy.arithmetic import dim_at
 from wengert_mypy.calls import Call, Rule
 from wengert_mypy.dimensions import Unknown, rank_of_array, shape_in
 from wengert_mypy.names import ALONG_AXIS, FAMILIES, LITERAL, REDUCTION
-from wengert_shapes import arrangement, contraction, rules, windows
+from wengert_shapes import arrangement, contraction, losses, rules, windows
 from wengert_shapes.algebra import ONE, number
 from wengert_shapes.index import indexed
 from wengert_shapes.rules import Misfit, Shape
@@ -313,8 +314,59 @@ def _pad(call: Call) -> Shape:
 
 
 def _cross_entropy(call: Call) -> Shape:
-    lines = rules.loss_lines(call.shape(0), call.array(1))
-    return lines if call.word("reduction", "mean") == "none" else ()
+    logits, axis = call.shape(0), call.axis("axis", -1)
+    losses.lines(logits, axis)
+    lines = rules.loss_lines(losses.last(logits, axis), call.array(1))
+    return _reduced(call, lines)
+
+
+def _reduced(call: Call, each: Shape | None) -> Shape:
+    """What is left of the losses of all lines, which are not asked for where they become one number."""
+    return _known(each) if call.word("reduction", "mean") == "none" else ()
+
+
+def _compared(call: Call) -> Shape:
+    return _reduced(call, _alike(call, 0, 1))
+
+
+def _alike(call: Call, *of: int) -> Shape | None:
+    """The shape of operands that have one, None where nothing is known of any."""
+    shapes = []
+    for i in of:
+        with suppress(Unknown):
+            shapes.append(call.shape(i))
+    return losses.alike(*shapes) if shapes else None
+
+
+def _cosine_similarity(call: Call) -> Shape:
+    return losses.lines(_known(_alike(call, 0, 1)), call.axis("axis", -1))
+
+
+def _soft_labels(call: Call) -> Shape:
+    shape = _alike(call, 0, 1)
+    return _reduced(call, None if shape is None else losses.lines(shape, call.axis("axis", -1)))
+
+
+def _triplets(call: Call) -> Shape:
+    shape = _alike(call, 0, 1, 2)
+    return _reduced(call, None if shape is None else losses.lines(shape, -1))
+
+
+def _cosine_embedding(call: Call) -> Shape:
+    shape = _known(_alike(call, 0, 1))
+    return _reduced(call, losses.of_pairs(shape, shape, call.shape_or(2, losses.lines(shape, -1))))
+
+
+def _ctc(call: Call) -> Shape:
+    return _reduced(call, losses.spelled(call.shape(0), _known(call.array(1))))
+
+
+def _glu(call: Call) -> Shape:
+    return arrangement.split_equally(call.shape(0), number(2), call.axis("axis", -1))
+
+
+def _prelu(call: Call) -> Shape:
+    return losses.sloped(call.shape(0), call.shape_or(1, (ONE,)))
 
 
 def stated(call: Call, of: int | str) -> Shape:
@@ -402,6 +454,26 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.classification.softmax": _along_axis,
     "wengert.ops.classification.log_softmax": _along_axis,
     "wengert.ops.classification.cross_entropy": _cross_entropy,
+    "wengert.ops.losses.binary_cross_entropy": _compared,
+    "wengert.ops.losses.binary_cross_entropy_with_logits": _compared,
+    "wengert.ops.losses.hinge_embedding_loss": _compared,
+    "wengert.ops.losses.hinge_loss": _compared,
+    "wengert.ops.losses.huber_loss": _compared,
+    "wengert.ops.losses.kl_div": _compared,
+    "wengert.ops.losses.l1_loss": _compared,
+    "wengert.ops.losses.mse_loss": _compared,
+    "wengert.ops.losses.smooth_l1_loss": _compared,
+    "wengert.ops.losses.cosine_similarity": _cosine_similarity,
+    "wengert.ops.losses.cosine_embedding_loss": _cosine_embedding,
+    "wengert.ops.losses.triplet_margin_loss": _triplets,
+    "wengert.ops.classification.nll_loss": _cross_entropy,
+    "wengert.ops.classification.softmax_cross_entropy": _soft_labels,
+    "wengert.ops.alignment.ctc_loss": _ctc,
+    "wengert.ops.activation.glu": _glu,
+    "wengert.ops.rectification.prelu": _prelu,
+    "wengert.ops.rectification.leaky_relu": _elementwise,
+    "wengert.ops.rectification.elu": _elementwise,
+    "wengert.ops.rectification.celu": _elementwise,
     "wengert.ops.manipulation.reshape": _reshape,
     "wengert.ops.manipulation.permute_dims": _permute_dims,
     "wengert.ops.manipulation.expand_dims": _expand_dims,

@@ -323,7 +323,30 @@ def takes() -> list[str]:
 def labels() -> list[str]:
     """Overloads of `cross_entropy`: labels of numpy have an axis less than the logits, as long as theirs."""
     means, each = 'reduction: Literal["mean", "sum"] = "mean"', 'reduction: Literal["none"]'
-    return [*_losses(means, "tuple[()]"), *_losses(each, "Any")]
+    last, other = "axis: Literal[-1] = -1", "axis: int"
+    along = [
+        overload("cross_entropy", f"{_ANY_LABELS}{other}, {_OPTIONS}, {how}", made) for how, made in _REDUCED
+    ]
+    return [
+        *along,
+        *_losses(f"{last}, {_OPTIONS}, {means}", "tuple[()]"),
+        *_losses(f"{last}, {_OPTIONS}, {each}", "Any"),
+    ]
+
+
+_REDUCED: Final = (
+    ('reduction: Literal["mean", "sum", "batchmean"] = "mean"', "ArrayLayer[tuple[()], T_, V_]"),
+    ('reduction: Literal["none"]', "ArrayLayer[Any, T_, V_]"),
+)
+_ANY_LABELS: Final = f"logits: ArrayOperand[Any, T_, V_] | {RAW}, labels: IndexExpression, /, *, "
+_OPTIONS: Final = "weight: Any = None, ignore_index: int | None = None, label_smoothing: float = 0.0"
+
+
+def pairs(name: str, count: int = 2) -> list[str]:
+    """Overloads of a loss of arrays of one shape: a number, or a loss for each element."""
+    every = f"ArrayOperand[Any, T_, V_] | {RAW}"
+    operands = ", ".join(f"x{i}: {every}" for i in range(count))
+    return [overload(name, f"{operands}, /, *, {how}, **options: Any", made) for how, made in _REDUCED]
 
 
 def _losses(reduction: str, made: str) -> Iterator[str]:

@@ -56,6 +56,12 @@ _FROM_ELSEWHERE: Final = {  # by module, what else its overloads name
 }
 
 
+_PAIRS: Final = (  # losses of predictions and targets of one shape
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "hinge_embedding_loss", "hinge_loss"),
+    *("huber_loss", "kl_div", "l1_loss", "mse_loss", "smooth_l1_loss"),
+)
+
+
 def sites(sums: Sequence[str] = ()) -> Iterator[Site]:
     """All functions that have overloads; `einsum` for these texts."""
     function = overloads.of_two("matmul", overloads.products(), overloads.FUNCTION) + overloads.raw_pairs(
@@ -87,6 +93,11 @@ def sites(sums: Sequence[str] = ()) -> Iterator[Site]:
     yield Site("ops.classification", "softmax", sized.lines("softmax"))
     yield Site("ops.classification", "log_softmax", sized.lines("log_softmax"))
     yield Site("ops.classification", "cross_entropy", sized.labels())
+    for name in _PAIRS:
+        yield Site("ops.losses", name, sized.pairs(name))
+    for name in ("cosine_embedding_loss", "triplet_margin_loss"):
+        yield Site("ops.losses", name, sized.pairs(name, 3))
+    yield Site("ops.classification", "softmax_cross_entropy", sized.pairs("softmax_cross_entropy"))
     yield Site("ops.pooling", "max_pool2d", sized.pools("max_pool2d"))
     yield Site("ops.pooling", "avg_pool2d", sized.pools("avg_pool2d"))
     yield Site("ops.contraction", "tensordot", sized.tensordots())

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as npst
 
 import wengert as wg
 
-from . import assorted, images, matrices, ordered, rearranged, scattered, summed
+from . import assorted, compared_losses, images, matrices, ordered, rearranged, scattered, summed
 from . import draw as d
 from .example import Example as Example
 
@@ -72,6 +72,7 @@ POSITIVE = d.numbers(0.25, 4)
 GAP = d.numbers(-3, 3, gap=0.125)
 INSIDE = d.numbers(-0.75, 0.75)  # of the domain of inverse sines
 SHARES = st.integers(-12, 12).map(lambda i: i / 4 + 0.125)  # never a multiple of a half
+SIXTEENTHS = st.integers(-40, 40).map(lambda i: i / 8 + 1 / 16)  # beyond 3 on both sides, and never there
 HALVES = st.sampled_from((-1.5, -0.5, 0.5, 1.0))
 ODDITIES = st.sampled_from((0.0, -0.0, 1.5, -2.0, math.inf, -math.inf, math.nan))
 
@@ -166,21 +167,6 @@ def along_axis(draw: st.DrawFn, name: str) -> Example:
         return xp.exp(x) / total if name == "softmax" else x - xp.log(total)
 
     return Example(lambda x: call(x, axis=at), plain, (draw(d.arrays(shape, ANY)),))
-
-
-@st.composite
-def cross_entropy(draw: st.DrawFn) -> Example:
-    lines, classes = draw(d.shapes(max_dims=2)), draw(st.integers(1, 3))
-    labels = draw(npst.arrays(np.int64, lines, elements=st.integers(0, classes - 1)))
-    how: Any = draw(st.sampled_from(("mean", "sum", "none")))  # Any: overloads by literal
-    hot = np.eye(classes)[labels]
-
-    def plain(xp: Any, x: Any) -> Any:  # Any: values of numpy or of autograd
-        each = xp.log(xp.sum(xp.exp(x), axis=-1)) - xp.sum(x * hot, axis=-1)
-        return each if how == "none" else xp.sum(each) / (np.float64(labels.size) if how == "mean" else 1.0)
-
-    x = draw(d.arrays((*lines, classes), ANY))
-    return Example(lambda x: wg.cross_entropy(x, labels, reduction=how), plain, (x,))
 
 
 @st.composite
@@ -337,9 +323,14 @@ SUBJECTS: dict[str, Subject] = {
     "atan2": binary("atan2", lambda xp, a, b: xp.arctan2(a, b), POSITIVE, GAP, "differences"),
     "atanh": unary("atanh", lambda xp, x: xp.arctanh(x), INSIDE),
     "avg_pool2d": Subject(images.pool("avg_pool2d")),
+    "binary_cross_entropy": Subject(compared_losses.pair("binary_cross_entropy")),
+    "binary_cross_entropy_with_logits": Subject(
+        compared_losses.pair("binary_cross_entropy_with_logits"), "differences"
+    ),
     "broadcast_arrays": Subject(ordered.grown("broadcast_arrays")),
     "broadcast_to": Subject(broadcast_to()),
     "ceil": unary("ceil", lambda xp, x: np.ceil(x), GAP, None),
+    "celu": Subject(compared_losses.activation("celu"), "differences"),
     "cholesky": Subject(matrices.cholesky(), "differences"),
     "clip": Subject(assorted.clip(), floats=(assorted.INSIDE, assorted.LOW, assorted.HIGH)),
     "concat": Subject(concat()),
@@ -347,9 +338,12 @@ SUBJECTS: dict[str, Subject] = {
     "copysign": binary("copysign", lambda xp, a, b: xp.abs(a) * xp.sign(b), GAP, GAP, "differences"),
     "cos": unary("cos", lambda xp, x: xp.cos(x), ANY),
     "cosh": unary("cosh", lambda xp, x: xp.cosh(x), ANY),
+    "cosine_embedding_loss": Subject(compared_losses.cosine_embedding(), "differences"),
+    "cosine_similarity": Subject(compared_losses.cosine(), "differences"),
     "count_nonzero": Subject(ordered.count_nonzero(), None),
     "cross": Subject(matrices.products("cross")),
-    "cross_entropy": Subject(cross_entropy()),
+    "cross_entropy": Subject(compared_losses.labelled("cross_entropy")),
+    "ctc_loss": Subject(compared_losses.ctc(), "differences"),
     "cumulative_prod": Subject(ordered.running("cumulative_prod")),
     "cumulative_sum": Subject(ordered.running("cumulative_sum")),
     "det": Subject(matrices.one("det")),
@@ -360,6 +354,7 @@ SUBJECTS: dict[str, Subject] = {
     "eigh": Subject(matrices.symmetric("eigh"), "differences"),
     "eigvalsh": Subject(matrices.symmetric("eigvalsh"), "differences"),
     "einsum": Subject(summed.einsum()),
+    "elu": Subject(compared_losses.activation("elu"), "differences"),
     "equal": compared("equal"),
     "erf": unary("erf", lambda xp, x: erf(x), ANY, "differences"),
     "exp": unary("exp", lambda xp, x: xp.exp(x), ANY),
@@ -377,15 +372,25 @@ SUBJECTS: dict[str, Subject] = {
         floats=(POSITIVE,),  # below 0 the sum cancels: columns agree absolutely, as test_special says
     ),
     "getitem": Subject(getitem()),
+    "glu": Subject(compared_losses.glu()),
     "greater": compared("greater"),
     "greater_equal": compared("greater_equal"),
+    "hardswish": unary(
+        "hardswish", lambda xp, x: x * xp.clip(x + 3.0, 0.0, 6.0) / 6.0, SIXTEENTHS, "differences"
+    ),
+    "hinge_embedding_loss": Subject(compared_losses.pair("hinge_embedding_loss"), "differences"),
+    "hinge_loss": Subject(compared_losses.pair("hinge_loss"), "differences"),
+    "huber_loss": Subject(compared_losses.pair("huber_loss"), "differences"),
     "hypot": binary("hypot", lambda xp, a, b: xp.sqrt(a * a + b * b), GAP, POSITIVE, "differences"),
     "index_add": Subject(scattered.index_add()),
     "inv": Subject(matrices.one("inv")),
     "isfinite": unary("isfinite", lambda xp, x: np.isfinite(x), ODDITIES, None),
     "isinf": unary("isinf", lambda xp, x: np.isinf(x), ODDITIES, None),
     "isnan": unary("isnan", lambda xp, x: np.isnan(x), ODDITIES, None),
+    "kl_div": Subject(compared_losses.pair("kl_div")),
     "kron": Subject(matrices.products("kron")),
+    "l1_loss": Subject(compared_losses.pair("l1_loss"), "differences"),
+    "leaky_relu": Subject(compared_losses.activation("leaky_relu"), "differences"),
     "less": compared("less"),
     "less_equal": compared("less_equal"),
     "linspace": Subject(ordered.made("linspace"), None),
@@ -393,6 +398,7 @@ SUBJECTS: dict[str, Subject] = {
     "log10": unary("log10", lambda xp, x: xp.log10(x), POSITIVE),
     "log1p": unary("log1p", lambda xp, x: xp.log1p(x), d.numbers(-0.75, 4)),
     "log2": unary("log2", lambda xp, x: xp.log2(x), POSITIVE, "differences"),
+    "log_sigmoid": unary("log_sigmoid", lambda xp, x: -xp.logaddexp(-x, 0.0), ANY, "differences"),
     "log_softmax": Subject(along_axis("log_softmax")),
     "logaddexp": binary("logaddexp", lambda xp, a, b: xp.logaddexp(a, b), ANY, ANY, "differences"),
     "logical_and": Subject(logic("logical_and"), None),
@@ -412,9 +418,12 @@ SUBJECTS: dict[str, Subject] = {
     "meshgrid": Subject(ordered.grown("meshgrid")),
     "min": Subject(reduction("min"), floats=(ANY,)),
     "minimum": binary("minimum", lambda xp, a, b: xp.minimum(a, b), EVEN, ODD),
+    "mish": unary("mish", lambda xp, x: x * xp.tanh(xp.logaddexp(x, 0.0)), ANY, "differences"),
     "moveaxis": Subject(ordered.moveaxis()),
+    "mse_loss": Subject(compared_losses.pair("mse_loss")),
     "multiply": binary("multiply", lambda xp, a, b: a * b, ANY, ANY),
     "negative": unary("negative", lambda xp, x: -x, ANY),
+    "nll_loss": Subject(compared_losses.labelled("nll_loss")),
     "not_equal": compared("not_equal"),
     "one_hot": Subject(ordered.one_hot(), None),
     "ones": Subject(ordered.made("ones"), None),
@@ -425,6 +434,7 @@ SUBJECTS: dict[str, Subject] = {
     "pinv": Subject(matrices.pinv(), "differences"),
     "positive": unary("positive", lambda xp, x: x * 1.0, ANY),
     "pow": binary("pow", lambda xp, a, b: a**b, d.numbers(0.25, 3), d.numbers(-2, 3)),
+    "prelu": Subject(compared_losses.prelu(), "differences"),
     "prod": Subject(reduction("prod"), floats=(ANY,)),
     "qr": Subject(matrices.qr(), "differences"),
     "reciprocal": unary("reciprocal", lambda xp, x: 1.0 / x, POSITIVE),
@@ -441,6 +451,7 @@ SUBJECTS: dict[str, Subject] = {
     "segment_min": Subject(scattered.segments("segment_min")),
     "segment_softmax": Subject(scattered.segments("segment_softmax"), "differences"),
     "segment_sum": Subject(segment_sum()),
+    "selu": unary("selu", compared_losses.selu, GAP, "differences"),
     "sigmoid": unary("sigmoid", lambda xp, x: 1.0 / (1.0 + xp.exp(-x)), ANY),
     "sign": unary("sign", lambda xp, x: xp.sign(x), GAP, None),
     "signbit": unary("signbit", lambda xp, x: np.signbit(x), ODDITIES, None),
@@ -448,8 +459,11 @@ SUBJECTS: dict[str, Subject] = {
     "sin": unary("sin", lambda xp, x: xp.sin(x), ANY),
     "sinh": unary("sinh", lambda xp, x: xp.sinh(x), ANY),
     "slogdet": Subject(matrices.logarithm(), "differences"),
+    "smooth_l1_loss": Subject(compared_losses.pair("smooth_l1_loss"), "differences"),
     "softmax": Subject(along_axis("softmax")),
+    "softmax_cross_entropy": Subject(compared_losses.soft()),
     "softplus": unary("softplus", lambda xp, x: xp.logaddexp(x, 0.0), ANY, "differences"),
+    "softsign": unary("softsign", lambda xp, x: x / (1.0 + xp.abs(x)), GAP, "differences"),
     "solve": Subject(matrices.solve()),
     "sort": Subject(ordered.sort(places=False)),
     "sparse_matmul": Subject(scattered.sparse_matmul()),
@@ -473,6 +487,7 @@ SUBJECTS: dict[str, Subject] = {
     "top_k": Subject(top_k()),
     "trace": Subject(ordered.matrices("trace")),
     "tril": Subject(ordered.matrices("tril")),
+    "triplet_margin_loss": Subject(compared_losses.triplet(), "differences"),
     "triu": Subject(ordered.matrices("triu")),
     "trunc": unary("trunc", lambda xp, x: np.trunc(x), GAP, None),
     "unstack": Subject(ordered.unstack()),

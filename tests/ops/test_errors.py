@@ -37,7 +37,7 @@ UNARY = [
     "mean", "max", "min", "cos", "erf", "expm1", "gelu", "log1p", "logsumexp", "prod", "silu", "sin",
     "softplus", "std", "var", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cosh", "exp2", "floor",
     "isfinite", "isinf", "isnan", "log10", "log2", "positive", "reciprocal", "round", "signbit", "sinh", "tan",
-    "trunc",
+    "trunc", "celu", "elu", "hardswish", "leaky_relu", "log_sigmoid", "mish", "selu", "softsign",
 ]  # fmt: skip
 REDUCTIONS = [
     "sum", "mean", "max", "min", "softmax", "log_softmax", "cumulative_sum", "logsumexp", "prod", "std", "var",
@@ -90,6 +90,24 @@ def of_segments(name: str) -> Case:
     return lambda: getattr(wg, name)(A, np.zeros(3, int), num_segments=2), ShapeError, ("(3,)", "one id")
 
 
+LOSSES = [
+    "mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
+    "kl_div", "hinge_loss", "hinge_embedding_loss", "softmax_cross_entropy",
+]  # fmt: skip
+
+
+def of_a_loss(name: str) -> Case:
+    return lambda: getattr(wg, name)(A, B), ShapeError, ("(2, 3)", "(2, 4)", "compares element by element")
+
+
+def of_labels(name: str) -> Case:
+    return (
+        lambda: getattr(wg, name)(A, INDEX[:1], axis=1),
+        ShapeError,
+        ("(2, 3)", "labels of shape (2,)", "(1,)"),
+    )
+
+
 def of_halves(name: str) -> Case:
     return lambda: getattr(wg, name)(2, dtype=np.float16), DTypeError, ("numpy.float32", "float16")
 
@@ -114,6 +132,30 @@ SHAPES: dict[str, Case] = {
     "concat": (lambda: wg.concat([A, B]), ShapeError, ("(2, 3)", "(2, 4)", "axis 1")),
     "stack": (lambda: wg.stack([A, B]), ShapeError, ("(2, 3)", "(2, 4)")),
     "cross_entropy": (lambda: wg.cross_entropy(A, np.zeros(5, int)), ShapeError, ("(2, 3)", "(5,)")),
+    **{name: of_a_loss(name) for name in LOSSES},
+    "nll_loss": of_labels("nll_loss"),
+    "cosine_similarity": (lambda: wg.cosine_similarity(A, A, axis=2), ShapeError, ("(2, 3)", "axis 2")),
+    "cosine_embedding_loss": (
+        lambda: wg.cosine_embedding_loss(A, A, A),
+        ShapeError,
+        ("(2, 3)", "targets of shape (2,), one a pair"),
+    ),
+    "triplet_margin_loss": (
+        lambda: wg.triplet_margin_loss(A, A, B),
+        ShapeError,
+        ("(2, 3)", "(2, 4)", "differ"),
+    ),
+    "ctc_loss": (
+        lambda: wg.ctc_loss(A, INDEX, INDEX, INDEX),
+        ShapeError,
+        ("(2, 3)", "(time, batch, classes)"),
+    ),
+    "glu": (lambda: wg.glu(A), ShapeError, ("(2, 3)", "axis 1", "2 equal parts")),
+    "prelu": (
+        lambda: wg.prelu(A, A[0, :2]),
+        ShapeError,
+        ("(2, 3)", "one slope, or one for each channel", "(2,)"),
+    ),
     "reshape": (lambda: wg.reshape(A, (4, 2)), ShapeError, ("(2, 3)", "(4, 2)", "6 elements", "8 elements")),
     "broadcast_to": (lambda: wg.broadcast_to(A, (2, 4)), ShapeError, ("(2, 3)", "(2, 4)")),
     "permute_dims": (lambda: wg.permute_dims(A, (0, 0)), ShapeError, ("(2, 3)", "(0, 0)")),
@@ -245,6 +287,94 @@ DTYPES: dict[str, Case] = {
     "expand_dims": (lambda: wg.expand_dims(INDEX, axis=0), DTypeError, ("int64",)),
     "squeeze": (lambda: wg.squeeze(INDEX, axis=0), DTypeError, ("int64",)),
 }
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "said"),
+    [
+        (
+            lambda: wg.mse_loss(A, A, reduction=cast(Any, "avg")),
+            ArgumentError,
+            "mse_loss: reduction is one of 'mean'.*'avg'",
+        ),
+        (
+            lambda: wg.mse_loss(A[:0], A[:0]),
+            ShapeError,
+            "mse_loss: the mean of no element: the batch is empty",
+        ),
+        (
+            lambda: wg.cross_entropy(A[:0], INDEX[:0]),
+            ShapeError,
+            "cross_entropy: the mean of no line: the batch is empty",
+        ),
+        (lambda: wg.cross_entropy(A, INDEX, ignore_index=-1), None, ""),
+        (
+            lambda: wg.cross_entropy(A, INDEX * 0 - 1, ignore_index=-1),
+            ShapeError,
+            "cross_entropy: the mean of no line: all 2 labels are -1",
+        ),
+        (lambda: wg.nll_loss(A, INDEX + 2), ShapeError, "nll_loss: label 3 is none of the 3 classes"),
+        (
+            lambda: wg.cross_entropy(A, INDEX, label_smoothing=2.0),
+            ArgumentError,
+            "cross_entropy: label_smoothing .* 2.0",
+        ),
+        (
+            lambda: wg.cross_entropy(A, INDEX, weight=B[0]),
+            ShapeError,
+            "cross_entropy: expected a weight for each of 3",
+        ),
+        (
+            lambda: wg.huber_loss(A, A, delta=0.0),
+            ArgumentError,
+            "huber_loss: delta is a number greater than 0; got 0.0",
+        ),
+        (lambda: wg.elu(A, alpha=cast(Any, "x")), ArgumentError, "elu: alpha is a finite number; got 'x'"),
+        (lambda: wg.celu(A, alpha=0.0), ArgumentError, "celu: alpha is greater than 0; got 0.0"),
+        (
+            lambda: spelled([[1, 1]], [2], [2]),
+            ArgumentError,
+            "ctc_loss: text 0 of 2 letters has no way through its 2 steps",
+        ),
+        (lambda: spelled([[3, 1]], [2], [2]), ArgumentError, "ctc_loss: letter 3 is none of the 3 classes"),
+        (lambda: spelled([[0, 1]], [2], [2]), ArgumentError, "ctc_loss: letter 0 is the blank"),
+        (
+            lambda: spelled([[1, 2]], [3], [2]),
+            ArgumentError,
+            r"ctc_loss: input lengths are from 1 to 2, got \[3\]",
+        ),
+        (
+            lambda: spelled([[1, 2]], [2, 2], [2]),
+            ShapeError,
+            r"ctc_loss: expected one input length .* \(2,\)",
+        ),
+        (
+            lambda: spelled([[1, 2]], [2], [2], blank=3),
+            ArgumentError,
+            "ctc_loss: blank is one of 3 classes; got 3",
+        ),
+    ],
+)
+def test_arguments_of_losses(call: Callable[[], object], kind: type[Exception] | None, said: str) -> None:
+    if kind is None:
+        call()
+        return
+    with pytest.raises(kind, match=said) as caught:
+        call()
+    assert __file__ in str(caught.value)
+
+
+def spelled(
+    texts: Any, inputs: Any, targets: Any, **options: Any
+) -> Any:  # Any: wrong on purpose, some of them
+    return wg.ctc_loss(
+        weight_of(np.zeros((2, 1, 3))), np.array(texts), np.array(inputs), np.array(targets), **options
+    )
+
+
+def test_a_text_without_a_way_may_count_nothing() -> None:
+    loss = spelled([[1, 1]], [2], [2], zero_infinity=True, reduction="none")
+    assert loss.predict().run().tolist() == [0.0]
 
 
 def test_every_operation_is_misused() -> None:

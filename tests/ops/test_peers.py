@@ -17,6 +17,9 @@ Call = Callable[..., Any]  # Any: expressions here, tensors there
 Array = np.ndarray[Any, np.dtype[np.float64]]  # Any: of every shape
 LABELS = np.array([2, 0, 1, 2])
 MASK = np.array([[True, False, True], [False, True, True]])
+IGNORED = np.array([2, -100, 1, 0])
+IMAGE_LABELS = np.array([[[0, 1], [2, 2]], [[1, 1], [0, 2]]])
+SPELLED = np.array([[1, 2, 2, 3], [4, 4, 1, 0], [2, 0, 0, 0]]), np.array([9, 7, 5]), np.array([4, 3, 1])
 IMAGES, KERNELS = (2, 3, 7, 8), (4, 3, 3, 2)
 MATRIX = ((4, 3),)
 PAIR = ((2, 3), (3,))
@@ -28,7 +31,7 @@ class Case:
 
     ours: Call
     torch: Call
-    jax: Call
+    jax: Call | None  # None: JAX itself has none
     shapes: tuple[tuple[int, ...], ...] = MATRIX
     positive: bool = False
 
@@ -36,6 +39,17 @@ class Case:
 def alike(ours: Call, theirs: Call, shapes: tuple[tuple[int, ...], ...] = MATRIX, **more: bool) -> Case:
     """Both peers spell it in one way; `theirs` gets the module of array functions."""
     return Case(ours, lambda t, f, *xs: theirs(t, *xs), lambda j, jax, *xs: theirs(j, *xs), shapes, **more)
+
+
+THEIRS = {
+    "hardswish": ("hardswish", "hard_swish"),
+    "log_sigmoid": ("logsigmoid", "log_sigmoid"),
+    "softsign": ("softsign", "soft_sign"),
+}
+
+
+def _arrays(options: dict[str, Any]) -> dict[str, Any]:  # Any: of every option
+    return {k: np.array(v, np.float64) if k == "weight" else v for k, v in options.items()}
 
 
 CASES: dict[str, Case] = {
@@ -116,6 +130,82 @@ CASES: dict[str, Case] = {
         lambda t, f, x: f.cross_entropy(x, t.as_tensor(LABELS)),
         lambda j, jax, x: -jax.nn.log_softmax(x)[np.arange(4), LABELS].mean(),
     ),
+    **{
+        name: Case(
+            getattr(wg, name),
+            lambda t, f, x, name=name: getattr(f, THEIRS.get(name, (name, name))[0])(x),
+            lambda j, jax, x, name=name: getattr(jax.nn, THEIRS.get(name, (name, name))[1])(x),
+        )
+        for name in ("leaky_relu", "elu", "celu", "selu", "hardswish", "softsign", "log_sigmoid", "mish")
+    },
+    "glu": Case(wg.glu, lambda t, f, x: f.glu(x), lambda j, jax, x: jax.nn.glu(x), ((3, 4),)),
+    "prelu": Case(
+        wg.prelu,
+        lambda t, f, x, w: f.prelu(x, w),
+        lambda j, jax, x, w: j.where(x > 0, x, w[:, None] * x),
+        ((2, 3, 4), (3,)),
+    ),
+    **{
+        f"cross_entropy {i}": Case(
+            lambda x, o=o: wg.cross_entropy(x, IGNORED, **_arrays(o)),
+            lambda t, f, x, o=o: f.cross_entropy(
+                x,
+                t.as_tensor(IGNORED),
+                **{k: t.as_tensor(v, dtype=t.float64) if k == "weight" else v for k, v in o.items()},
+            ),
+            None,
+        )
+        for i, o in enumerate(
+            [
+                {"ignore_index": -100},
+                {"ignore_index": -100, "weight": [1.0, 2.0, 0.5]},
+                {"ignore_index": -100, "weight": [1.0, 2.0, 0.5], "label_smoothing": 0.1},
+                {"ignore_index": -100, "label_smoothing": 0.1, "reduction": "sum"},
+            ]
+        )
+    },
+    "cross_entropy of images": Case(
+        lambda x: wg.cross_entropy(x, IMAGE_LABELS, axis=1),
+        lambda t, f, x: f.cross_entropy(x, t.as_tensor(IMAGE_LABELS)),
+        None,
+        ((2, 3, 2, 2),),
+    ),
+    "softmax_cross_entropy": Case(
+        lambda x, p: wg.softmax_cross_entropy(x, p, weight=np.array([1.0, 2.0, 0.5], np.float64)),
+        lambda t, f, x, p: f.cross_entropy(x, p, weight=t.tensor([1.0, 2.0, 0.5], dtype=t.float64)),
+        None,
+        ((4, 3), (4, 3)),
+    ),
+    **{
+        name: Case(
+            lambda a, b, name=name: getattr(wg, name)(a, b),
+            lambda t, f, a, b, name=name: getattr(f, name)(a, b),
+            None,
+            ((4, 3), (4, 3)),
+        )
+        for name in (
+            *("mse_loss", "l1_loss", "huber_loss", "smooth_l1_loss", "binary_cross_entropy_with_logits"),
+            *("cosine_similarity",),
+        )
+    },
+    "kl_div": Case(
+        lambda a, b: wg.kl_div(a, b, log_target=True, reduction="batchmean"),
+        lambda t, f, a, b: f.kl_div(a, b, log_target=True, reduction="batchmean"),
+        None,
+        ((4, 3), (4, 3)),
+    ),
+    "triplet_margin_loss": Case(
+        lambda a, p, n: wg.triplet_margin_loss(a, p, n, swap=True),
+        lambda t, f, a, p, n: f.triplet_margin_loss(a, p, n, swap=True),
+        None,
+        ((4, 3), (4, 3), (4, 3)),
+    ),
+    "ctc_loss": Case(
+        lambda x: wg.ctc_loss(wg.log_softmax(x), *SPELLED),
+        lambda t, f, x: f.ctc_loss(f.log_softmax(x, -1), *map(t.as_tensor, SPELLED)),
+        None,
+        ((9, 3, 5),),
+    ),
     "concat": Case(
         lambda a, b: wg.concat((a, b)),
         lambda t, f, a, b: t.concat((a, b)),
@@ -161,6 +251,7 @@ def torchs(case: Case, operands: list[Array], g: Array) -> tuple[Any, list[Any]]
 def jaxs(case: Case, operands: list[Array], g: Array) -> tuple[Any, list[Any]]:
     """Any: arrays of JAX. The same."""
     jax: Any = pytest.importorskip("jax", reason="JAX is with the benchmarks, not with the tests")
+    assert case.jax is not None
     with jax.enable_x64(True):
         value, pull = jax.vjp(lambda *xs: case.jax(jax.numpy, jax, *xs), *map(jax.numpy.asarray, operands))
         return value, list(pull(jax.numpy.asarray(g)))
@@ -186,6 +277,8 @@ def test_there_are_enough_of_them() -> None:
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("peer", [torchs, jaxs])
 def test_values_and_derivatives_agree(name: str, peer: Callable[..., tuple[Any, list[Any]]]) -> None:
+    if peer is jaxs and CASES[name].jax is None:
+        return
     for seed in range(3):
         compared(CASES[name], peer, seed)
 

@@ -38,7 +38,8 @@ ZERO: Final[dict[str, str]] = {
     **dict.fromkeys(["cumulative_sum", "diff", "moveaxis", "matrix_transpose", "repeat", "tile"], LINEAR),
     **dict.fromkeys(["broadcast_arrays", "meshgrid", "tril", "triu", "diagonal", "trace", "unstack"], LINEAR),
     **dict.fromkeys(["index_add", "scatter_add", "segment_mean", "sparse_matmul"], LINEAR),
-    **dict.fromkeys(["getitem", "take", "take_along_axis", "segment_sum"], LINEAR),
+    **dict.fromkeys(["getitem", "take", "take_along_axis", "segment_sum", "nll_loss"], LINEAR),
+    **dict.fromkeys(["leaky_relu", "l1_loss", "hinge_loss", "hinge_embedding_loss"], PIECEWISE),
     **dict.fromkeys(["top_k", "sort", "segment_max", "segment_min", "copysign", "remainder"], PIECEWISE),
     **dict.fromkeys(["relu", "abs", "maximum", "minimum", "clip", "max", "min", "max_pool2d"], PIECEWISE),
 }

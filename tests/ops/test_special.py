@@ -379,3 +379,44 @@ def test_scalars_have_no_lines_and_no_mask() -> None:
     for name in ("prod", "var", "std", "logsumexp"):
         with pytest.raises(ShapeError, match=rf"{name}: axis 0 is out of range for a scalar"):
             getattr(wg, name)(scalar, axis=0)
+
+
+@pytest.mark.parametrize("size", [1e4, 30.0])
+def test_losses_and_activations_of_great_logits(size: float) -> None:
+    """In float32 nothing overflows, and a small loss keeps its digits."""
+    x = np.array([size, -size], np.float32)
+    w, right, wrong = weight_of(x), np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
+    small = math.log1p(math.exp(-size))
+    each = [
+        wg.binary_cross_entropy_with_logits(w, t, reduction="none").predict().run() for t in (right, wrong)
+    ]
+    assert_allclose(each, [[small, small], [size, size]], rtol=1e-6)
+    assert_allclose(wg.log_sigmoid(w).predict().run(), [-small, -size], rtol=1e-6)
+    for name in ("mish", "elu", "celu", "selu", "hardswish", "softsign", "leaky_relu", "log_sigmoid"):
+        layer = getattr(wg, name)(w)
+        assert np.isfinite(layer.predict().run()).all()
+        assert np.isfinite(deltas_of(wg.sum(layer), w)[0]).all()
+    rows = weight_of(np.array([[size, -size, 0.0]], np.float32))
+    hot: Any  # Any: of a computed shape
+    for label, expected in ((0, math.log1p(math.exp(-size) + math.exp(-2 * size))), (1, 2 * size)):
+        labels, hot = np.array([label]), np.eye(3, dtype=np.float32)[[label]]
+        logs = wg.log_softmax(rows)
+        losses = [
+            wg.cross_entropy(rows, labels),
+            wg.nll_loss(logs, labels),
+            wg.softmax_cross_entropy(rows, hot),
+        ]
+        losses += [
+            wg.cross_entropy(rows, labels, ignore_index=7),
+            wg.kl_div(logs, hot, reduction="batchmean"),
+        ]
+        for loss in losses:
+            assert_allclose(loss.predict().run(), expected, rtol=1e-5, atol=1e-9)
+            assert np.isfinite(deltas_of(loss, rows)[0]).all()
+
+
+def test_a_class_without_a_chance_takes_part_in_no_loss_of_another() -> None:
+    w = SETTINGS.array_weight(np.array([[-INF, 0.0, 0.0]], np.float64))
+    loss = wg.cross_entropy(w, np.array([1]), weight=np.array([1.0, 2.0, 1.0], np.float64), reduction="sum")
+    assert_allclose(loss.predict().run(), 2.0 * math.log(2.0))
+    assert_allclose(deltas_of(loss, w)[0], [[0.0, -1.0, 1.0]])

@@ -84,6 +84,27 @@ def case_masks_are_counted() -> None:  # T74, T81
     assert_type(wg.sum(wg.greater(named, 0.0), axis=1), wg.ArrayLayer[tuple[Batch]])
 
 
+def case_losses_of_pairs() -> None:  # T74
+    assert_type(wg.mse_loss(x, x), Scalar)
+    assert_type(wg.huber_loss(named, named, delta=2.0, reduction="none"), wg.ArrayLayer[tuple[Batch, L3]])
+    assert_type(wg.cosine_similarity(batched, batched, axis=1), wg.ArrayLayer[tuple[L5, L3]])
+    assert_type(wg.triplet_margin_loss(x, x, x, reduction="none"), wg.ArrayLayer[tuple[L2]])
+    assert_type(wg.softmax_cross_entropy(x, x, axis=0, reduction="none"), wg.ArrayLayer[tuple[L3]])
+    wg.mse_loss(x, x[:, 0])  # E[shape]: ^mse_loss: shapes \(2, 3\) and \(2,\) differ; a loss compares element
+    wg.kl_div(x, named)  # E[shape]: ^kl_div: shapes \(2, 3\) and \(Batch, 3\) differ
+    wg.train(wg.l1_loss(x, x, reduction="none"))  # E[shape]: ^train: a loss is a scalar
+    wg.mse_loss(x, x, reduction="avg")  # E[arg-type]: incompatible type "Literal\['avg'\]"
+
+
+def case_activations_with_a_number() -> None:  # T74
+    assert_type(wg.leaky_relu(named, negative_slope=0.2), wg.ArrayLayer[tuple[Batch, L3]])
+    assert_type(wg.elu(1.0), wg.DoubleLayer)
+    assert_type(wg.glu(wg.literal(data, 6, 3), axis=0), wg.ArrayLayer[tuple[L3, L3]])
+    wg.glu(x)  # E[shape]: ^glu: cannot split axis 1 of shape \(2, 3\) into 2 equal parts
+    assert_type(wg.prelu(x, x[0]), wg.ArrayLayer[tuple[L2, L3]])
+    wg.prelu(x, w[0])  # E[shape]: ^prelu: expected one slope, or one for each channel of \(2, 3\)
+
+
 def case_labels(labels: npt.NDArray[np.int64]) -> None:  # T74
     assert_type(wg.cross_entropy(named, labels), Scalar)
     assert_type(wg.cross_entropy(named, labels, reduction="none"), wg.ArrayLayer[tuple[Batch]])

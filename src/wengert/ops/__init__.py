@@ -8,7 +8,19 @@ from __future__ import annotations
 
 import wengert.ops.absent
 import wengert.ops.backward  # noqa: F401 # a graph of derivatives from another process names its operations
-from wengert.ops.activation import erf, gelu, silu, softplus
+from wengert.ops.activation import (
+    erf,
+    gelu,
+    glu,
+    log_sigmoid,
+    mish,
+    silu,
+    softplus,
+    softsign,
+)
+from wengert.ops.alignment import (
+    ctc_loss,
+)
 from wengert.ops.arithmetic import (
     abs,
     add,
@@ -23,7 +35,13 @@ from wengert.ops.arithmetic import (
     pow,
     subtract,
 )
-from wengert.ops.classification import cross_entropy, log_softmax, softmax
+from wengert.ops.classification import (
+    cross_entropy,
+    log_softmax,
+    nll_loss,
+    softmax,
+    softmax_cross_entropy,
+)
 from wengert.ops.comparison import (
     equal,
     greater,
@@ -71,6 +89,20 @@ from wengert.ops.joining import (
     unstack,
 )
 from wengert.ops.linear import matmul
+from wengert.ops.losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cosine_similarity,
+    hinge_embedding_loss,
+    hinge_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    smooth_l1_loss,
+    triplet_margin_loss,
+)
 from wengert.ops.manipulation import (
     broadcast_to,
     expand_dims,
@@ -87,6 +119,14 @@ from wengert.ops.padding import pad
 from wengert.ops.pooling import avg_pool2d, max_pool2d
 from wengert.ops.predicates import all, any, isfinite, isinf, isnan, signbit
 from wengert.ops.rearrangement import flip, roll
+from wengert.ops.rectification import (
+    celu,
+    elu,
+    hardswish,
+    leaky_relu,
+    prelu,
+    selu,
+)
 from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
 from wengert.ops.repetition import broadcast_arrays, meshgrid, repeat, tile
 from wengert.ops.rounding import ceil, floor, floor_divide, remainder, round, trunc
@@ -121,17 +161,23 @@ __all__ = [
     "atan2",
     "atanh",
     "avg_pool2d",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
     "broadcast_arrays",
     "broadcast_to",
     "ceil",
+    "celu",
     "clip",
     "concat",
     "conv2d",
     "copysign",
     "cos",
     "cosh",
+    "cosine_embedding_loss",
+    "cosine_similarity",
     "count_nonzero",
     "cross_entropy",
+    "ctc_loss",
     "cumulative_prod",
     "cumulative_sum",
     "diagonal",
@@ -139,6 +185,7 @@ __all__ = [
     "divide",
     "dropout",
     "einsum",
+    "elu",
     "equal",
     "erf",
     "exp",
@@ -153,13 +200,21 @@ __all__ = [
     "full_like",
     "gelu",
     "getitem",
+    "glu",
     "greater",
     "greater_equal",
+    "hardswish",
+    "hinge_embedding_loss",
+    "hinge_loss",
+    "huber_loss",
     "hypot",
     "index_add",
     "isfinite",
     "isinf",
     "isnan",
+    "kl_div",
+    "l1_loss",
+    "leaky_relu",
     "less",
     "less_equal",
     "linspace",
@@ -167,6 +222,7 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "log_sigmoid",
     "log_softmax",
     "logaddexp",
     "logical_and",
@@ -183,9 +239,12 @@ __all__ = [
     "meshgrid",
     "min",
     "minimum",
+    "mish",
     "moveaxis",
+    "mse_loss",
     "multiply",
     "negative",
+    "nll_loss",
     "not_equal",
     "one_hot",
     "ones",
@@ -194,6 +253,7 @@ __all__ = [
     "permute_dims",
     "positive",
     "pow",
+    "prelu",
     "prod",
     "reciprocal",
     "relu",
@@ -209,14 +269,18 @@ __all__ = [
     "segment_min",
     "segment_softmax",
     "segment_sum",
+    "selu",
     "sigmoid",
     "sign",
     "signbit",
     "silu",
     "sin",
     "sinh",
+    "smooth_l1_loss",
     "softmax",
+    "softmax_cross_entropy",
     "softplus",
+    "softsign",
     "sort",
     "sparse_matmul",
     "split",
@@ -237,6 +301,7 @@ __all__ = [
     "top_k",
     "trace",
     "tril",
+    "triplet_margin_loss",
     "triu",
     "trunc",
     "unstack",

@@ -1,7 +1,7 @@
-"""Smooth activations and the error function that one of them is made of.
+"""Smooth activations, the error function that one of them is made of, and the gated linear unit.
 
 Knows: formulas and derivatives; that a factor of exactly 0 wins over an infinite operand, as the limit does.
-Refuses to know: shapes, which no function here changes.
+Refuses to know: activations with a kink, which are in `rectification`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from wengert.graph.kinds import Kind
 from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.batching import aligned, by_elements
-from wengert.ops.families import elementwise
+from wengert.ops.elementary import sigmoid
+from wengert.ops.families import composed, elementwise
+from wengert.ops.joining import split
 from wengert.ops.kinds import broadcasting
 from wengert.ops.kinds import elementwise as same_shape
 from wengert.site import user_position
@@ -67,6 +69,58 @@ def softplus(c: Value, x: Value) -> Value:
     Source: C. Dugas et al., "Incorporating Second-Order Functional Knowledge for Better Option Pricing", 2000.
     """
     return c.xp.maximum(x, 0.0) + c.xp.log1p(c.xp.exp(-c.xp.abs(x)))
+
+
+@elementwise(lambda c, g, y, x: g * c.xp.sigmoid(-x), pure=True)
+def log_sigmoid(c: Value, x: Value) -> Value:
+    """-log(1 + exp(-x)), without overflow: the logarithm of a probability that is given by its logit.
+
+    Derivative: g / (1 + exp(x)).
+    Shapes: that of x.
+    >>> log_sigmoid(0.0).predict().run()
+    -0.6931471805599453
+
+    Source: PyTorch, `torch.nn.functional.logsigmoid`; JAX, `jax.nn.log_sigmoid`.
+    """
+    return c.xp.minimum(x, 0.0) - c.xp.log1p(c.xp.exp(-c.xp.abs(x)))
+
+
+@elementwise(lambda c, g, y, x: g / c.xp.square(1.0 + c.xp.abs(x)), pure=True)
+def softsign(c: Value, x: Value) -> Value:
+    """x / (1 + |x|).
+
+    Derivative: g / (1 + |x|)².
+    Shapes: that of x.
+    >>> softsign(3.0).predict().run()
+    0.75
+
+    Source: X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
+    """
+    return x / (1.0 + c.xp.abs(x))
+
+
+def _mish_gate(c: Value, x: Value) -> Value:
+    """tanh(log(1 + exp(x))), without overflow."""
+    return c.xp.tanh(c.xp.maximum(x, 0.0) + c.xp.log1p(c.xp.exp(-c.xp.abs(x))))
+
+
+def _mish_delta(c: Value, g: Value, y: Value, x: Value) -> Value:
+    gate = _mish_gate(c, x)
+    return g * (gate + _bounded(c, x) * ((1.0 - gate * gate) * c.xp.sigmoid(x)))
+
+
+@elementwise(_mish_delta, pure=True)
+def mish(c: Value, x: Value) -> Value:
+    """x tanh(log(1 + exp(x))).
+
+    Derivative: g (t + x (1 - t²) s) with t = tanh(log(1 + exp(x))) and s = 1 / (1 + exp(-x)).
+    Shapes: that of x.
+    >>> mish(0.0).predict().run()
+    0.0
+
+    Source: D. Misra, "Mish: A Self Regularized Non-Monotonic Activation Function", 2019.
+    """
+    return c.xp.maximum(x, -_FAR) * _mish_gate(c, x)
 
 
 def _silu_delta(c: Value, g: Value, y: Value, x: Value) -> Value:
@@ -157,3 +211,19 @@ def gelu(x: Any, /, *, approximate: str = "none") -> Any:  # Any: typed by the o
         )
     gate = apply(GELU_GATE, (x,), (("approximate", approximate),))
     return binary(GELU, gate.operands[0], gate)
+
+
+@composed
+def glu(x: ArrayExpression[Any, T, Dv], /, *, axis: int = -1) -> ArrayLayer[Any, T, Dv]:
+    """a / (1 + exp(-b)) of the two halves a and b of x along an axis: the gated linear unit.
+
+    Derivative: g s for a, g a s (1 - s) for b, with s = 1 / (1 + exp(-b)).
+    Shapes: (..., 2 n, ...) to (..., n, ...). Raises ShapeError for an axis of odd size or out of range.
+    >>> import numpy as np
+    >>> glu(np.array([4.0, 2.0, 0.0, 0.0])).predict().run().tolist()
+    [2.0, 1.0]
+
+    Source: Y. Dauphin et al., "Language Modeling with Gated Convolutional Networks", 2017.
+    """
+    value, gate = split(x, 2, axis=axis)
+    return value * sigmoid(gate)

@@ -1,7 +1,7 @@
-"""Operations over classes: softmax, its logarithm, cross-entropy.
+"""Operations over classes: softmax, its logarithm, and the losses of labels and of probabilities.
 
-Knows: that the three need the greatest logit subtracted, and that the loss's derivative is simpler than the
-composition of its parts.
+Knows: that the first need the greatest logit subtracted, that the derivative of the loss is simpler than the
+composition of its parts, and how weights, ignored labels and smoothing change what is divided by.
 Refuses to know: how classes are encoded elsewhere; labels are integers.
 """
 
@@ -9,24 +9,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Final, Literal, Protocol, overload
 
 from wengert.arrays import Dv, S, T, is_array, within
 from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.apply import apply
-from wengert.graph.batch import Batch
+from wengert.graph.batch import Batch, rowwise
 from wengert.graph.detached import IndexExpression
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.index import indices
-from wengert.graph.kinds import Column, Kind, Role, kind
-from wengert.graph.operand import shown
+from wengert.graph.kinds import Column, Kind, Role, Shape, kind
+from wengert.graph.operand import operand, shown
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.ragged import EXAMPLES, Ragged
+from wengert.ops.arithmetic import multiply, negative
 from wengert.ops.batching import all_stacked, along, by_lines, over_rows, shaped
-from wengert.ops.kinds import along_axis, array_of, ruled
+from wengert.ops.comparison import greater, where
+from wengert.ops.families import composed
+from wengert.ops.kinds import along_axis, array_of, ruled, shape_of_operand
+from wengert.ops.manipulation import moveaxis, reshape
 from wengert.ops.reduction import mean, sum
-from wengert.site import user_position
-from wengert_shapes import rules
+from wengert_shapes import losses, rules
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 
@@ -155,43 +159,236 @@ CROSS_ENTROPY: Final = Operation(
 )
 
 
+Reduced = Literal["mean", "sum", "none"]
+
+
+def _infer_targets(kinds: Sequence[Kind], *, classes: int, ignored: int | None, dtype: Value) -> Kind:
+    (labels,) = kinds
+    if labels.column is not Column.INDEX:
+        raise DTypeError(f"labels are integers (class numbers), not {labels.text()}")
+    shape = None if labels.shape is None else (*labels.shape, classes)
+    return kind(Column.ARRAY, shape, dtype, labels.device)
+
+
+def _targets(c: Value, labels: Value, *, classes: int, ignored: int | None, dtype: Value) -> Value:
+    if ignored is None:
+        return c.xp.one_hot(labels, classes, dtype)
+    kept = c.xp.not_equal(labels, ignored)
+    return c.xp.one_hot(labels * kept, classes, dtype) * c.xp.expand_dims(c.xp.astype(kept, dtype), axis=-1)
+
+
+TARGETS: Final = Operation(  # 1 at each label, 0 elsewhere and where a label is ignored
+    "targets", Rules(_infer_targets, _targets, detached=True, batch=rowwise, pure=True), listed=False
+)
+
+
+def _checked(reduction: str, label_smoothing: float = 0.0) -> None:
+    """Refuse an unknown reduction, and a smoothing that is no probability."""
+    if not isinstance(reduction, str) or reduction not in ("mean", "sum", "none"):
+        raise ArgumentError(f"reduction is 'mean', 'sum' or 'none', got {shown(reduction)}")
+    if not isinstance(label_smoothing, Real) or not 0.0 <= label_smoothing <= 1.0:
+        raise ArgumentError(f"label_smoothing is a number from 0 to 1, got {shown(label_smoothing)}")
+
+
+def _known_labels(labels: Value, shape: Shape, ignored: int | None, reduction: str) -> None:
+    """Refuse labels that are given as data and are no class, or of which there is none to take the mean of."""
+    if not is_array(labels):
+        return
+    kept = labels if ignored is None else labels[labels != ignored]
+    if not within(kept, shape[-1]):
+        wrong = next(int(i) for i in kept.reshape(-1) if not 0 <= i < shape[-1])
+        raise ShapeError(f"label {wrong} is none of the {shape[-1]} classes of logits of shape {shape}")
+    if reduction == "mean" and kept.size == 0:
+        why = "the batch is empty" if labels.size == 0 else f"all {labels.size} labels are {ignored}"
+        raise ShapeError(f"the mean of no line: {why}")
+
+
+def _of_labels(
+    logs: Value,
+    labels: Value,
+    axis: int,
+    weight: Value,
+    ignored: int | None,
+    smoothing: float,
+    reduction: str,
+) -> Value:
+    """The loss of logarithms of probabilities and labels, in the general case."""
+    shape = shape_of_operand(logs)
+    if axis not in (-1, len(shape) - 1):
+        ruled(losses.lines, [shape], axis)
+        logs, shape = moveaxis(logs, axis, -1), losses.last(shape, axis)
+    of = operand(logs)[1]
+    ruled(rules.loss_lines, [shape, shape_of_operand(labels)])
+    _known_labels(labels, shape, ignored, reduction)
+    attributes = (("classes", shape[-1]), ("ignored", ignored), ("dtype", of.dtype))
+    hot: Value = apply(TARGETS, (labels,), attributes)
+    mass = hot
+    if weight is not None:
+        ruled(losses.weighted, [shape, shape_of_operand(weight)], -1)
+        mass = multiply(hot, weight)
+    lines = negative(sum(multiply(mass, where(greater(hot, 0.0), logs, 0.0)), axis=-1))
+    if smoothing:
+        every = sum(logs if weight is None else multiply(logs, weight), axis=-1)
+        lines = lines * (1.0 - smoothing) - every * sum(hot, axis=-1) * (smoothing / shape[-1])
+    if reduction == "none":
+        return lines
+    if reduction == "sum":
+        return sum(lines)
+    return mean(lines) if weight is None and ignored is None else sum(lines) / sum(mass)
+
+
 @overload
 def cross_entropy(
     logits: ArrayExpression[Any, T, Dv],
     labels: IndexExpression,
     /,
     *,
+    axis: int = -1,
+    weight: ArrayExpression[Any, T, Dv] | None = None,
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
     reduction: Literal["mean", "sum"] = "mean",
 ) -> ArrayLayer[tuple[()], T, Dv]: ...
 @overload
 def cross_entropy(
-    logits: ArrayExpression[Any, T, Dv], labels: IndexExpression, /, *, reduction: Literal["none"]
+    logits: ArrayExpression[Any, T, Dv],
+    labels: IndexExpression,
+    /,
+    *,
+    axis: int = -1,
+    weight: ArrayExpression[Any, T, Dv] | None = None,
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    reduction: Literal["none"],
 ) -> ArrayLayer[Any, T, Dv]: ...
+@composed
 def cross_entropy(
-    logits: Any, labels: Any, /, *, reduction: str = "mean"
+    logits: Any,
+    labels: Any,
+    /,
+    *,
+    axis: int = -1,
+    weight: Any = None,
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    reduction: str = "mean",
 ) -> Any:  # Any: typed by the overloads
-    """The mean over all lines of -log softmax(logits)[label]; classes lie on the last axis.
+    """The mean over all lines of -log softmax(logits)[label]; classes lie on the last axis, or on `axis`.
 
+    `weight` has a number for each class, by which its lines count; lines whose label is `ignore_index` count nothing;
+    the mean is divided by what counts. With `label_smoothing` ε a line is (1 - ε) of its loss, and ε / classes of the
+    sum of the losses of all classes. For probabilities in the place of labels see `softmax_cross_entropy`.
     Derivative: g (softmax(logits) - onehot(labels)) / n for the mean over n lines.
-    Shapes: (..., classes) and integer labels (...) to (); to (...) with reduction="none".
-    Raises ShapeError, also for a label that is no class; DTypeError for labels that are no integers.
+    Shapes: (..., classes) and integer labels (...) to (); to (...) with reduction="none"; weight (classes,).
+    Raises ShapeError, also for a label that is no class, and for a mean of no line; DTypeError for labels that are no
+    integers; ArgumentError for another reduction.
     >>> import numpy as np
     >>> cross_entropy(np.zeros((2, 4)), np.array([0, 3])).predict().run().round(6).item()
     1.386294
 
-    Source: I. Goodfellow, Y. Bengio, A. Courville, "Deep Learning", 2016, section 6.2.2.3.
+    Source: I. Goodfellow, Y. Bengio, A. Courville, "Deep Learning", 2016, section 6.2.2.3; the options as in PyTorch.
     """
-    if not isinstance(reduction, str) or reduction not in ("mean", "sum", "none"):
-        raise ArgumentError(
-            f"cross_entropy: reduction is 'mean', 'sum' or 'none', got {shown(reduction)}\n  at {user_position()}"
-        )
+    _checked(reduction, label_smoothing)
     integers = indices(labels)
+    if weight is not None or ignore_index is not None or label_smoothing or axis != -1:
+        logs = log_softmax(logits, axis=axis)
+        return _of_labels(logs, integers, axis, weight, ignore_index, label_smoothing, reduction)
     layer = apply(CROSS_ENTROPY, (logits, integers), (("reduction", reduction),))
     shape = layer.signature.kinds[0].shape
-    if shape is not None and is_array(integers) and not within(integers, shape[-1]):
-        wrong = next(int(i) for i in integers.reshape(-1) if not 0 <= i < shape[-1])
-        raise ShapeError(
-            f"cross_entropy: label {wrong} is none of the {shape[-1]} classes of logits of shape {shape}\n"
-            f"  at {user_position()}"
-        )
+    if shape is not None:
+        _known_labels(integers, shape, None, reduction)
     return layer
+
+
+@overload
+def nll_loss(
+    logs: ArrayExpression[Any, T, Dv],
+    labels: IndexExpression,
+    /,
+    *,
+    axis: int = -1,
+    weight: ArrayExpression[Any, T, Dv] | None = None,
+    ignore_index: int | None = None,
+    reduction: Literal["mean", "sum"] = "mean",
+) -> ArrayLayer[tuple[()], T, Dv]: ...
+@overload
+def nll_loss(
+    logs: ArrayExpression[Any, T, Dv],
+    labels: IndexExpression,
+    /,
+    *,
+    axis: int = -1,
+    weight: ArrayExpression[Any, T, Dv] | None = None,
+    ignore_index: int | None = None,
+    reduction: Literal["none"],
+) -> ArrayLayer[Any, T, Dv]: ...
+@composed
+def nll_loss(
+    logs: Any,
+    labels: Any,
+    /,
+    *,
+    axis: int = -1,
+    weight: Any = None,
+    ignore_index: int | None = None,
+    reduction: str = "mean",
+) -> Any:  # Any: typed by the overloads
+    """The mean over all lines of -logs[label], the negative log-likelihood; options as in `cross_entropy`.
+
+    Derivative: -g / n at each label for the mean over n lines, 0 elsewhere.
+    Shapes: (..., classes) and integer labels (...) to (); to (...) with reduction="none"; weight (classes,).
+    Raises what `cross_entropy` raises.
+    >>> import numpy as np
+    >>> nll_loss(np.log(np.array([[0.5, 0.5]])), np.array([1])).predict().run().round(6).item()
+    0.693147
+
+    Source: PyTorch, `torch.nn.functional.nll_loss`.
+    """
+    _checked(reduction)
+    return _of_labels(logs, indices(labels), axis, weight, ignore_index, 0.0, reduction)
+
+
+@composed
+def softmax_cross_entropy(
+    logits: ArrayExpression[Any, T, Dv],
+    probabilities: ArrayExpression[Any, T, Dv],
+    /,
+    *,
+    axis: int = -1,
+    weight: ArrayExpression[Any, T, Dv] | None = None,
+    reduction: Reduced = "mean",
+) -> ArrayLayer[Any, T, Dv]:
+    """The mean over all lines of -Σ p log softmax(logits): cross-entropy with soft labels, such as a teacher's.
+
+    A function of its own, so that `cross_entropy` can refuse labels that are no integers.
+    Derivative: g (softmax(logits) Σ p - p) / n for the mean over n lines; -g log softmax(logits) / n for p.
+    Shapes: two arrays of one shape to (); to that without the axis of classes with reduction="none"; weight
+    (classes,). Raises ShapeError, also for a mean of no line; ArgumentError for another reduction.
+    >>> import numpy as np
+    >>> softmax_cross_entropy(np.zeros((1, 2)), np.array([[0.25, 0.75]])).predict().run().round(6).item()
+    0.693147
+
+    Source: Optax, `optax.softmax_cross_entropy`; PyTorch, `torch.nn.functional.cross_entropy`.
+    """
+    _checked(reduction)
+    shape = shape_of_operand(logits)
+    ruled(losses.lines, [ruled(losses.alike, [shape, shape_of_operand(probabilities)])], axis)
+    logs: Any = log_softmax(logits, axis=axis)  # Any: as logits, both
+    each: Any = multiply(probabilities, logs)
+    if weight is not None:
+        ruled(losses.weighted, [shape, shape_of_operand(weight)], axis)
+        behind = len(shape) - 1 - axis % len(shape)
+        each = each * reshape(weight, (-1, *(1,) * behind))
+    loss: ArrayLayer[Any, T, Dv] = reduced(negative(sum(each, axis=axis)), reduction)
+    return loss
+
+
+def reduced(each: Value, reduction: str) -> Value:
+    """The mean or the sum of the losses of all lines or elements, or these themselves."""
+    if reduction == "none":
+        return each
+    if reduction == "sum":
+        return sum(each)
+    if each.kind.shape is not None and 0 in each.kind.shape:
+        raise ShapeError("the mean of no element: the batch is empty")
+    return mean(each)
