@@ -19,6 +19,7 @@ from wengert.graph.weights import Update, Weight, data_of
 from wengert.lazy import LazyDelta, Product, Replacement, Rows, dense, scaled
 from wengert.ops import batching, kinds, specification, windows
 from wengert.ops.backward import add_at
+from wengert.ops.classification import Reduced, reduced_loss
 from wengert.ops.families import (
     Broadcasting,
     Comparison,
@@ -68,6 +69,7 @@ __all__ = [
     "Predicate",
     "Product",
     "Rated",
+    "Reduced",
     "Reduction",
     "Replacement",
     "Role",
@@ -99,6 +101,7 @@ __all__ = [
     "predicate",
     "provide",
     "reduced_by",
+    "reduced_loss",
     "reduction",
     "rowwise",
     "rule_for",

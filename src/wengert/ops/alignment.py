@@ -15,7 +15,7 @@ from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.index import indices
 from wengert.graph.operand import operand, shown
 from wengert.ops.arithmetic import add, divide
-from wengert.ops.classification import Reduced, reduced
+from wengert.ops.classification import Reduced, reduced_loss
 from wengert.ops.comparison import where
 from wengert.ops.families import composed
 from wengert.ops.indexing import getitem, take_along_axis
@@ -82,7 +82,7 @@ def ctc_loss(
         each = where(fits, each, 0.0)
     if reduction == "mean":
         each = divide(each, HOST.astype(HOST.maximum(letters, 1), operand(logs)[1].dtype))
-    loss: ArrayLayer[Any, T, Dv] = reduced(each, reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each, reduction)
     return loss
 
 

@@ -379,12 +379,20 @@ def softmax_cross_entropy(
         ruled(losses.weighted, [shape, shape_of_operand(weight)], axis)
         behind = len(shape) - 1 - axis % len(shape)
         each = each * reshape(weight, (-1, *(1,) * behind))
-    loss: ArrayLayer[Any, T, Dv] = reduced(negative(sum(each, axis=axis)), reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(negative(sum(each, axis=axis)), reduction)
     return loss
 
 
-def reduced(each: Value, reduction: str) -> Value:
-    """The mean or the sum of the losses of all lines or elements, or these themselves."""
+def reduced_loss(each: Value, reduction: str) -> Value:
+    """The mean or the sum of the losses of all elements, or these themselves: how a loss of one's own ends.
+
+    Raises ShapeError for the mean of no element, ArgumentError for another reduction.
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> reduced_loss(wg.square(wg.lift(np.array([1.0, 3.0]))), "mean").predict().run().item()
+    5.0
+    """
+    _checked(reduction)
     if reduction == "none":
         return each
     if reduction == "sum":

@@ -15,7 +15,7 @@ from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.operand import operand, shown
 from wengert.ops.activation import softplus
 from wengert.ops.arithmetic import abs, clip, divide, minimum, multiply, negative, subtract
-from wengert.ops.classification import Reduced, reduced
+from wengert.ops.classification import Reduced, reduced_loss
 from wengert.ops.comparison import greater, less, where
 from wengert.ops.elementary import exp, log, log1p, relu, sqrt, square
 from wengert.ops.families import composed
@@ -64,7 +64,7 @@ def mse_loss(
     """
     _reduction(reduction)
     x, target = _alike(x, target)
-    loss: ArrayLayer[Any, T, Dv] = reduced(square(subtract(x, target)), reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(square(subtract(x, target)), reduction)
     return loss
 
 
@@ -84,7 +84,7 @@ def l1_loss(
     """
     _reduction(reduction)
     x, target = _alike(x, target)
-    loss: ArrayLayer[Any, T, Dv] = reduced(abs(subtract(x, target)), reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(abs(subtract(x, target)), reduction)
     return loss
 
 
@@ -111,7 +111,7 @@ def huber_loss(
     _reduction(reduction)
     _positive("delta", delta)
     x, target = _alike(x, target)
-    loss: ArrayLayer[Any, T, Dv] = reduced(_huber(subtract(x, target), delta), reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(_huber(subtract(x, target), delta), reduction)
     return loss
 
 
@@ -143,7 +143,7 @@ def smooth_l1_loss(
     _reduction(reduction)
     _positive("beta", beta)
     x, target = _alike(x, target)
-    loss: ArrayLayer[Any, T, Dv] = reduced(_huber(subtract(x, target), beta) / beta, reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(_huber(subtract(x, target), beta) / beta, reduction)
     return loss
 
 
@@ -176,7 +176,7 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         hit = multiply(hit, pos_weight)
     each = hit + multiply(subtract(1.0, target), softplus(logits))
-    loss: ArrayLayer[Any, T, Dv] = reduced(each if weight is None else each * weight, reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each if weight is None else each * weight, reduction)
     return loss
 
 
@@ -207,7 +207,7 @@ def binary_cross_entropy(
     p, target = _alike(p, target)
     hit: Value = multiply(target, clip(log(p), _LEAST_LOG))
     each = -hit - multiply(subtract(1.0, target), clip(log1p(negative(p)), _LEAST_LOG))
-    loss: ArrayLayer[Any, T, Dv] = reduced(each if weight is None else each * weight, reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each if weight is None else each * weight, reduction)
     return loss
 
 
@@ -243,7 +243,7 @@ def kl_div(
         each = subtract(
             where(some, multiply(target, log(where(some, target, 1.0))), 0.0), multiply(target, logs)
         )
-    of: Value = reduced(each, "sum" if reduction == "batchmean" else reduction)
+    of: Value = reduced_loss(each, "sum" if reduction == "batchmean" else reduction)
     loss: ArrayLayer[Any, T, Dv] = of / _rows(each) if reduction == "batchmean" else of
     return loss
 
@@ -277,7 +277,7 @@ def hinge_loss(
     """
     _reduction(reduction)
     x, target = _alike(x, target)
-    loss: ArrayLayer[Any, T, Dv] = reduced(relu(subtract(margin, multiply(x, target))), reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(relu(subtract(margin, multiply(x, target))), reduction)
     return loss
 
 
@@ -304,7 +304,7 @@ def hinge_embedding_loss(
     _reduction(reduction)
     x, target = _alike(x, target)
     each: Value = where(greater(target, 0.0), x, relu(subtract(margin, x)))
-    loss: ArrayLayer[Any, T, Dv] = reduced(each, reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each, reduction)
     return loss
 
 
@@ -368,7 +368,7 @@ def cosine_embedding_loss(
         ruled(rules.of_pairs, [shape for shape in shapes if shape is not None])
     near = _cosine(a, b, -1, 1e-8)
     each: Value = where(greater(target, 0.0), subtract(1.0, near), relu(subtract(near, margin)))
-    loss: ArrayLayer[Any, T, Dv] = reduced(each, reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each, reduction)
     return loss
 
 
@@ -406,7 +406,7 @@ def triplet_margin_loss(
     if swap:
         far = minimum(far, _distance(positive, negative, p, eps))
     each: Value = relu(_distance(anchor, positive, p, eps) - far + margin)
-    loss: ArrayLayer[Any, T, Dv] = reduced(each, reduction)
+    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each, reduction)
     return loss
 
 
