@@ -16,12 +16,15 @@ from wengert.plugins import (
     Adam,
     AdamW,
     ClipByGlobalNorm,
+    ClipByValue,
+    ExponentialMovingAverage,
     Factory,
     FailOnNonFinite,
     L1Regularization,
     L2Regularization,
     LearningRate,
     LearningRateSchedule,
+    Lion,
     Logging,
     Momentum,
     Names,
@@ -30,6 +33,7 @@ from wengert.plugins import (
     RMSprop,
     WeightDecay,
     inject,
+    schedules,
 )
 
 
@@ -52,6 +56,10 @@ class Both(Momentum, Scheduled, LearningRate):
 
 class Decoupled(Logging, ClipByGlobalNorm, L1Regularization, L2Regularization, AdamW, LearningRateSchedule):
     """A plugin that needs the rate, and one that says it."""
+
+
+class Averaged(ExponentialMovingAverage, ClipByValue, Lion, WeightDecay, LearningRateSchedule):
+    """An average, and a ready schedule."""
 
 
 class Accelerated(Nesterov, RMSprop, Adagrad, LearningRate):
@@ -77,6 +85,7 @@ def case_keywords_of_the_ready_plugins() -> None:  # T49, D74 to D85
     assert_type(
         Decoupled(max_norm=1.0, l1=0, l2=1e-4, weight_decay=0.1, schedule=lambda t: 0.1 / (1 + t)), Decoupled
     )
+    Averaged(max_value=1.0, weight_decay=0.1, schedule=schedules.CosineAnnealing(0.1, steps=100).warmup(10))
     Decoupled(
         max_norm=1, l1=0.1, l2=0.1, weight_decay=0.1, schedule=float, beta1=0.8, logger=getLogger("mine")
     )

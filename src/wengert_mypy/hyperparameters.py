@@ -32,30 +32,61 @@ FIRST: Final = frozenset(
     for name in (
         "adadelta.Adadelta",
         "adagrad.Adagrad",
+        "adam.AMSGrad",
         "adam.Adam",
+        "adam.Adamax",
+        "adam.NAdam",
+        "adam.RAdam",
         "clip.ClipByGlobalNorm",
+        "clip.ClipByNorm",
+        "clip.ClipByValue",
         "l1.L1Regularization",
         "l2.L2Regularization",
+        "layerwise.Adafactor",
+        "layerwise.LAMB",
+        "layerwise.Muon",
+        "noise.GradientNoise",
         "rmsprop.RMSprop",
+        "signs.Lion",
+        "signs.Rprop",
     )
 )
 RATES: Final = frozenset({f"{PLUGINS}rate.LearningRate", f"{PLUGINS}schedule.LearningRateSchedule"})
 UNSCALED: Final = frozenset(
-    f"{PLUGINS}{name}" for name in ("adagrad.Adagrad", "adam.Adam", "rmsprop.RMSprop")
+    f"{PLUGINS}{name}"
+    for name in (
+        "adagrad.Adagrad",
+        "adam.AMSGrad",
+        "adam.Adam",
+        "adam.Adamax",
+        "adam.NAdam",
+        "adam.RAdam",
+        "layerwise.LAMB",
+        "layerwise.Muon",
+        "rmsprop.RMSprop",
+        "signs.Lion",
+    )
 )
 BELOW: Final[Mapping[str, float]] = {  # what a hyperparameter has to be less than; none may be less than 0
     "beta1": 1.0,
     "beta2": 1.0,
+    "decay": math.inf,
+    "decay_of_average": 1.0,
     "eps": math.inf,
+    "eta": math.inf,
+    "gamma": math.inf,
     "l1": math.inf,
     "l2": math.inf,
     "learning_rate": math.inf,
     "max_norm": math.inf,
+    "max_norm_of_weight": math.inf,
+    "max_value": math.inf,
     "momentum": math.inf,
+    "momentum_decay": math.inf,
     "rho": 1.0,
     "weight_decay": math.inf,
 }
-POSITIVE: Final = frozenset({"max_norm"})
+POSITIVE: Final = frozenset({"max_norm", "max_norm_of_weight", "max_value"})
 
 
 def ordered(ctx: ClassDefContext, base: str) -> None:

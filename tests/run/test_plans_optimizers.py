@@ -6,19 +6,40 @@ from typing import Any
 
 import pytest
 
-from tests.optimizers import WithAdadelta, WithAdagrad, WithAdamW, WithL1, WithNesterov, WithRMSprop
+from tests.optimizers import (
+    WithAdadelta,
+    WithAdafactor,
+    WithAdagrad,
+    WithAdamax,
+    WithAdamW,
+    WithAMSGrad,
+    WithL1,
+    WithLAMB,
+    WithLion,
+    WithLookahead,
+    WithMean,
+    WithMovingAverage,
+    WithNAdam,
+    WithNesterov,
+    WithRAdam,
+    WithRMSprop,
+)
 from tests.run.planned import eager, plain, same, trained
 from tests.run.test_plans import NETWORKS
 from wengert.plugins import (
     AdamW,
     ClipByGlobalNorm,
+    ClipByNorm,
+    ClipByValue,
     FailOnNonFinite,
+    GradientNoise,
     L1Regularization,
     L2Regularization,
     LearningRate,
     LearningRateSchedule,
     Logging,
     Nesterov,
+    Rprop,
     WeightDecay,
 )
 
@@ -30,6 +51,15 @@ class WithDecay(LearningRate, WeightDecay): ...
 
 
 class Logged(Logging, AdamW, LearningRate): ...
+
+
+class Limited(ClipByValue, Nesterov, LearningRate): ...
+
+
+class Shortened(ClipByNorm, Nesterov, LearningRate): ...
+
+
+class Noisy(GradientNoise, Nesterov, LearningRate): ...
 
 
 class Clipped(L2Regularization, ClipByGlobalNorm, Nesterov, LearningRate): ...
@@ -49,10 +79,24 @@ PLANNED: dict[str, Any] = {  # Any: settings classes take different keywords
     "Adadelta": lambda: WithAdadelta(learning_rate=1.0),
     "RMSprop": lambda: WithRMSprop(learning_rate=0.01),
     "AdamW": lambda: WithAdamW(learning_rate=0.01, weight_decay=0.1),
+    "AMSGrad": lambda: WithAMSGrad(learning_rate=0.01),
+    "Adamax": lambda: WithAdamax(learning_rate=0.01),
+    "NAdam": lambda: WithNAdam(learning_rate=0.01),
+    "RAdam": lambda: WithRAdam(learning_rate=0.01),
+    "Lion": lambda: WithLion(learning_rate=0.01),
+    "LAMB": lambda: WithLAMB(learning_rate=0.01, decay=0.1),
+    "Rprop": lambda: Rprop(),
+    "Adafactor": lambda: WithAdafactor(learning_rate=0.01),
+    "ClipByValue": lambda: Limited(learning_rate=0.02, max_value=0.1),
+    "moving average": lambda: WithMovingAverage(learning_rate=0.01, weight_decay=0.1),
+    "mean": lambda: WithMean(learning_rate=0.01, weight_decay=0.1, average_from=2, average_every=2),
+    "Lookahead": lambda: WithLookahead(learning_rate=0.01, weight_decay=0.1, every=3),
     "Logging": lambda: Logged(learning_rate=0.01, weight_decay=0.1),
 }
 ASKED: dict[str, Any] = {  # Any: as above
     "schedule": lambda: LearningRateSchedule(schedule=lambda t: 0.1 / (1 + t)),
+    "clip each": lambda: Shortened(learning_rate=0.02, max_norm_of_weight=0.1),
+    "noise": lambda: Noisy(learning_rate=0.02, noise_seed=1),
     "clip": lambda: Clipped(learning_rate=0.02, l2=0.1, max_norm=0.5),
     "everything": lambda: Everything(
         max_norm=0.5, l1=0.01, weight_decay=0.1, schedule=lambda t: 0.1 / (1 + t)

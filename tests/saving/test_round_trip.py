@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,24 @@ OPTIMIZERS: dict[str, Callable[[], Plugin]] = {
     "RMSprop": lambda: joined(plugins.RMSprop, LearningRate)(**RATE),
     "Adam": lambda: joined(plugins.Adam, LearningRate)(**RATE),
     "AdamW": lambda: joined(plugins.AdamW, LearningRate)(weight_decay=0.1, **RATE),
+    **{
+        part.__name__: partial(joined(part, LearningRate), **RATE)
+        for part in (
+            plugins.Adamax,
+            plugins.NAdam,
+            plugins.RAdam,
+            plugins.AMSGrad,
+            plugins.Lion,
+            plugins.LAMB,
+            plugins.Adafactor,
+        )
+    },
+    "Rprop": lambda: plugins.Rprop(),
+    "Lookahead": lambda: joined(plugins.Lookahead, plugins.Adam, LearningRate)(every=2, **RATE),
+    "Moving average": lambda: joined(plugins.ExponentialMovingAverage, LearningRate)(**RATE),
+    "Mean": lambda: joined(plugins.StochasticWeightAveraging, LearningRate)(average_from=1, **RATE),
+    "Noise": lambda: joined(plugins.GradientNoise, LearningRate)(noise_seed=0, **RATE),
+    "Cosine": lambda: plugins.LearningRateSchedule(schedule=plugins.schedules.CosineAnnealing(0.1, steps=9)),
     "Schedule": lambda: joined(plugins.Momentum, plugins.LearningRateSchedule)(**HALVING),
     "Clipped": lambda: joined(plugins.ClipByGlobalNorm, plugins.Momentum, LearningRate)(max_norm=0.1, **RATE),
     "Decayed": lambda: joined(plugins.L2Regularization, plugins.Adam, LearningRate)(l2=0.1, **RATE),

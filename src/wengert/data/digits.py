@@ -11,8 +11,8 @@ from typing import Literal, final
 
 from wengert.arrays import Float32, HostArray
 from wengert.arrays.samples import Labels, centred, integers
-from wengert.data.packages import optional
 from wengert.data.rows import Rows
+from wengert.packages import optional
 
 
 @final

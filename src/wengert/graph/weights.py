@@ -52,9 +52,11 @@ class Updates(Protocol):
     """A weight's optimizer: a pure step on a copy of itself, which a commit then keeps.
 
     `pure`: whether its class has promised to write into nothing that it is given, and to keep none of it.
+    `reduced`: names of states that have some axes of the weight with one element only.
     """
 
     pure: ClassVar[bool]
+    reduced: ClassVar[frozenset[str]]
 
     def staged(self) -> Self:
         """A copy to step; the original stays as it is until the commit."""

@@ -6,11 +6,13 @@ Refuses to know: operations' formulas.
 
 from __future__ import annotations
 
+from wengert.plugins import schedules
 from wengert.plugins.adadelta import Adadelta
 from wengert.plugins.adagrad import Adagrad
-from wengert.plugins.adam import Adam
+from wengert.plugins.adam import Adam, Adamax, AMSGrad, NAdam, RAdam
 from wengert.plugins.adamw import AdamW
-from wengert.plugins.clip import ClipByGlobalNorm
+from wengert.plugins.averages import ExponentialMovingAverage, Lookahead, StochasticWeightAveraging
+from wengert.plugins.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
 from wengert.plugins.decay import WeightDecay
 from wengert.plugins.factory import Factory
 from wengert.plugins.finite import FailOnNonFinite
@@ -18,39 +20,58 @@ from wengert.plugins.hyperparameters import Hyperparameters
 from wengert.plugins.inject import inject, provide
 from wengert.plugins.l1 import L1Regularization
 from wengert.plugins.l2 import L2Regularization
+from wengert.plugins.layerwise import LAMB, Adafactor, Muon
 from wengert.plugins.logs import Logging
 from wengert.plugins.momentum import Momentum
 from wengert.plugins.names import Names
 from wengert.plugins.nesterov import Nesterov
+from wengert.plugins.noise import GradientNoise
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.rate import SGD, LearningRate
 from wengert.plugins.rmsprop import RMSprop
 from wengert.plugins.rules import Backend, merged_rules
 from wengert.plugins.schedule import LearningRateSchedule
+from wengert.plugins.signs import Lion, Rprop
 
 __all__ = [
+    "LAMB",
     "SGD",
+    "AMSGrad",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
+    "Adamax",
     "Backend",
     "ClipByGlobalNorm",
+    "ClipByNorm",
+    "ClipByValue",
+    "ExponentialMovingAverage",
     "Factory",
     "FailOnNonFinite",
+    "GradientNoise",
     "Hyperparameters",
     "L1Regularization",
     "L2Regularization",
     "LearningRate",
     "LearningRateSchedule",
+    "Lion",
     "Logging",
+    "Lookahead",
     "Momentum",
+    "Muon",
+    "NAdam",
     "Names",
     "Nesterov",
     "Plugin",
+    "RAdam",
     "RMSprop",
+    "Rprop",
+    "StochasticWeightAveraging",
     "WeightDecay",
     "inject",
     "merged_rules",
     "provide",
+    "schedules",
 ]

@@ -1,7 +1,7 @@
-"""Clipping by the norm of all deltas of a commit.
+"""Clipping: element by element, by the norm of each weight's delta, by the norm of all deltas of a commit.
 
-Knows: that the deltas which it measures are those that reach it, so the parts to its left are asked twice, first
-on copies that are thrown away; that the weights of several settings objects have one norm; and that a rate to its
+Knows: that deltas are measured as they reach a part, so for the norm of all the parts to the left are asked twice,
+first on copies that are thrown away; that the weights of several settings objects have one norm; and that a rate to its
 left would have it measure steps.
 Refuses to know: which parts those are.
 """
@@ -99,3 +99,64 @@ class ClipByGlobalNorm(Plugin):
 
     def __post_init__(self) -> None:
         check_number(self, "max_norm", open_below=True)
+
+
+class Limiting(Optimizer["ClipByValue"], pure=True):
+    """min(max(d, -c), c)."""
+
+    def step(self, delta: Value, weight: Weight) -> Value:
+        d, most = dense(delta), self.settings.max_value
+        xp = namespace_of(d)
+        return super().step(xp.minimum(xp.maximum(d, -most), most), weight)
+
+
+class ClipByValue(Plugin):
+    """Each element of d becomes min(max(d, -max_value), max_value).
+
+    >>> from wengert.plugins import LearningRate
+    >>> class Settings(ClipByValue, LearningRate): ...
+    >>> w = Settings(learning_rate=1.0, max_value=0.5).double_weight(0.0)
+    >>> (w * 3.0).train().run(), w.data
+    (0.0, -0.5)
+
+    `torch.nn.utils.clip_grad_value_` does the same.
+
+    Source: T. Mikolov, "Statistical Language Models Based on Neural Networks", 2012, section 3.2.2.
+    """
+
+    max_value: float
+    optimizer: ClassVar[type[Optimizer]] = Limiting
+    acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
+
+    def __post_init__(self) -> None:
+        check_number(self, "max_value", open_below=True)
+
+
+class Shortening(Optimizer["ClipByNorm"], pure=True):
+    """d · min(1, c / |d|)."""
+
+    def step(self, delta: Value, weight: Weight) -> Value:
+        most = self.settings.max_norm_of_weight
+        norm = _norm(dense(delta))
+        return super().step(scaled(delta, most / norm if norm > most else 1.0), weight)
+
+
+class ClipByNorm(Plugin):
+    """d becomes d · min(1, c / |d|), for each weight alone; c is `max_norm_of_weight`, |d| the 2-norm.
+
+    >>> from wengert.plugins import LearningRate
+    >>> class Settings(ClipByNorm, LearningRate): ...
+    >>> settings = Settings(learning_rate=1.0, max_norm_of_weight=1.0)
+    >>> a, b = settings.double_weight(0.0), settings.double_weight(0.0)
+    >>> (a * 3.0 + b * 0.5).train().run(), a.data, b.data
+    (0.0, -1.0, -0.5)
+
+    Source: R. Pascanu, T. Mikolov, Y. Bengio, "On the difficulty of training Recurrent Neural Networks", 2013.
+    """
+
+    max_norm_of_weight: float
+    optimizer: ClassVar[type[Optimizer]] = Shortening
+    acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
+
+    def __post_init__(self) -> None:
+        check_number(self, "max_norm_of_weight", open_below=True)

@@ -35,6 +35,9 @@ class Optimizer(Generic[P]):
     """
 
     pure: ClassVar[bool] = True
+    reduced: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # states that have some axes of the weight with one element only
 
     def __init_subclass__(cls, pure: bool = False, **others: object) -> None:
         super().__init_subclass__(**others)

@@ -72,7 +72,7 @@ def check_state(weight: Weight, name: str, saved: Saved) -> None:
             or (ours and not (hasattr(cls, state) or state in now))
         ):
             raise Broken(f"the optimizer of {brief(name)}, {_chain(parts)}, has no state {brief(state)}")
-        if ours and not _fits(entry, default, weight):
+        if ours and not _fits(entry, default, weight, state in cls.reduced):
             raise Broken(
                 f"the state {brief(state)} of {brief(name)} is {_told(entry)}, which its optimizer never has"
             )
@@ -86,12 +86,15 @@ def _told(entry: StoredForm | Plain) -> str:
     return f"{entry!s:.200}" if isinstance(entry, StoredForm) else brief(entry)
 
 
-def _fits(entry: StoredForm | Plain, default: object, weight: Weight) -> bool:
+def _fits(entry: StoredForm | Plain, default: object, weight: Weight, reduced: bool) -> bool:
     if type(default) is int:
         return type(entry) is int and 0 <= entry < _MOST_STEPS
     if not isinstance(entry, StoredForm) or not entry.dtype.startswith("float"):
         return False
-    return entry.shape in ((), shape_of(zero(data_of(weight))))
+    shape = shape_of(zero(data_of(weight)))
+    if reduced and len(entry.shape) == len(shape):
+        return all(n in (1, whole) for n, whole in zip(entry.shape, shape, strict=True))
+    return entry.shape in ((), shape)
 
 
 def with_state(weight: Weight, state: dict[str, Value]) -> Updates:

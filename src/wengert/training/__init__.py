@@ -6,6 +6,7 @@ Refuses to know: networks, and how a step computes.
 
 from __future__ import annotations
 
+from wengert.training.averaging import averages
 from wengert.training.fitting import fit
 from wengert.training.measuring import Evaluation, evaluate
 from wengert.training.plans import EvalPlan, InferPlan, TrainPlan
@@ -20,6 +21,7 @@ __all__ = [
     "InferPlan",
     "Step",
     "TrainPlan",
+    "averages",
     "evaluate",
     "fit",
 ]

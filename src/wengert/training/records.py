@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Final, TypeAlias, final
 
-from wengert.data.packages import optional
+from wengert.packages import optional
 
 
 @final
