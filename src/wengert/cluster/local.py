@@ -19,8 +19,8 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from wengert.cluster.messages import Failed, answer, packed
-from wengert.data.packages import optional
 from wengert.errors import NodeLostError
+from wengert.packages import optional
 
 R = TypeVar("R")
 V = TypeVar("V")

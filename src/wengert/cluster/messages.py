@@ -10,9 +10,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from wengert.data.packages import optional
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.operand import shown
+from wengert.packages import optional
 
 _UNCARRIED: Final = pickle.PicklingError, AttributeError, TypeError
 
