@@ -111,3 +111,21 @@ def case_evaluate() -> None:
     assert_type(found, Evaluation)
     assert_type(found.metrics["accuracy"], float)
     evaluate(losses, digits())  # E[arg-type]
+
+
+def case_shards(trees: Items[Tree]) -> None:
+    assert_type(wg.shards(loss, digits(), 8), wg.ArrayLayer[tuple[()]])
+    assert_type(wg.shards(double_loss, digits(), 8, seed=(0, 1), weigh="sum"), wg.DoubleLayer)
+    assert_type(wg.shards(of_trees, trees, 2).predict().run(), float)
+    assert_type(
+        wg.shards(lambda part, seed: wg.mean(model(part)), np.zeros((9, 64), np.float32), 3),
+        wg.ArrayLayer[tuple[()]],
+    )
+
+
+def case_wrong_shards(trees: Items[Tree]) -> None:
+    wg.shards(losses, digits(), 8)  # E
+    wg.shards(loss, trees, 8)  # E
+    wg.shards(without_seed, digits(), 8)  # E
+    wg.shards(loss, digits(), 8, weigh="max")  # E
+    wg.shards(loss, digits(), 8, seed="0")  # E

@@ -226,6 +226,7 @@ from wengert.run import (
     jvp,
     predict,
     scan,
+    shards,
     train,
     update,
 )
@@ -410,6 +411,7 @@ __all__ = [
     "segment_softmax",
     "segment_sum",
     "selu",
+    "shards",
     "sigmoid",
     "sign",
     "signbit",

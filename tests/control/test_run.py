@@ -184,6 +184,9 @@ class Answers:
     def apply(self, deltas: object, context: Context) -> Steps[Any]:  # Any: as in Executor
         return self._answer("apply", deltas)
 
+    def shards(self, losses: object, back: bool, context: Context) -> Steps[Any]:  # Any: as in Executor
+        return self._answer("shards", losses, back)
+
 
 asks = Do.program(lambda context: context.run.executor.predict("x", context))
 

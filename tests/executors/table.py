@@ -878,3 +878,22 @@ def the_same_in_several_places(w: Weights) -> Graph:
         return once * again, once + b, wg.sum(once) * b, again - once
 
     return graph
+
+
+@once
+def shards_of_a_batch(w: Weights) -> Graph:
+    """Losses of parts, each an evaluation of its own, beside uses of the same weights; some part waits for a value."""
+    table, a, b, seen = w(60, 3), w(3, 3), w(3), w.buffer(3)
+
+    def graph(s: Step) -> Sequence[Layer]:
+        x: Any = s.array(7, 3)
+
+        def loss(places: Array, seed: object) -> Layer:
+            h = wg.tanh(wg.take(table, places) @ a + b)
+            asked = binds.by_coroutine(b, wg.sum(h), lambda: b * 2.0, lambda: wg.square(b))
+            h = wg.with_update(wg.dropout(h, 0.2, seed=(s.number, len(places))), seen, b, rate=0.5)
+            return wg.mean(wg.square(h - asked))
+
+        return [wg.shards(loss, s.labels(60, 7), 3, seed=s.number), wg.tanh(x @ a) * b]
+
+    return graph

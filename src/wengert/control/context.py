@@ -39,6 +39,8 @@ class Executor(Protocol):
 
     def apply(self, deltas: object, context: Context, /) -> Answer: ...
 
+    def shards(self, losses: object, back: bool, context: Context, /) -> Answer: ...
+
 
 Replacing = Callable[["Executor"], "Executor"]
 

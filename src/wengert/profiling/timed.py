@@ -225,6 +225,12 @@ class _TimedBound(Bound):
             value, change = self._usual.trained(root, run, snapshot)
         return value, partial(self._changed, change)
 
+    def sent(self, root: Expression, snapshot: int) -> tuple[Value, dict[Expression, Value]]:
+        with self._timed("plan of a shard"):
+            found = self._usual.sent(root, snapshot)
+        self._ran("shard")
+        return found
+
     def _changed(self, change: Callable[[], Value]) -> Value:
         with self._timed("changes of a plan"):
             value = change()

@@ -18,6 +18,7 @@ from wengert.run.gradient import Derivatives, Gradients, gradients
 from wengert.run.jacobians import hessian_product, jacobian, jvp
 from wengert.run.scan import scan
 from wengert.run.sequential import Sequential
+from wengert.run.shards import shards
 
 if TYPE_CHECKING:
     from wengert.run.batching.executor import Batched
@@ -62,6 +63,7 @@ __all__ = [
     "predict",
     "scan",
     "set_cache_limit",
+    "shards",
     "train",
     "update",
     "without_collector",

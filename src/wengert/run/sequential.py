@@ -7,7 +7,7 @@ Refuses to know: how an evaluation computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,15 +19,18 @@ from wengert.control.do import Remainder
 from wengert.control.machine import Bell
 from wengert.control.running import UNANSWERED, Unanswered
 from wengert.differentiable import Tape
-from wengert.errors import ArgumentError
+from wengert.errors import ArgumentError, raise_all
 from wengert.graph.binding import At, Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
+from wengert.graph.operation import EXTERNAL
+from wengert.graph.order import below
 from wengert.graph.products import Also, Rebuild, zero_of
 from wengert.graph.store import STORE
 from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
+from wengert.run.borders import Shard, bordered, of_shard
 from wengert.run.careful import BROUGHT, Changed, Changes, Watched, brought
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.cells import CellLoops
@@ -234,6 +237,27 @@ class Interpreter:
             evaluation.add(weight, delta)
         yield from ()
 
+    def shards(self, losses: object, back: bool, context: Context, /) -> Steps[list[Shard]]:
+        """Of each loss its value, and, if it goes `back`, the deltas of its weights as they are at a border.
+
+        Each is an evaluation of its own, of the weights that the evaluation around it sees. All are tried, so that
+        every failure is told.
+        """
+        around = self.engine.evaluation(context)
+        found: list[Shard] = []
+        failures: list[Exception] = []
+        parts = cast("Sequence[Expression]", losses)  # as `Sharded` asks
+        for i, loss in enumerate(parts):
+            work = partial(
+                _shard if back else _value_of, loss, context, self.engine.telling(loss), around.refs
+            )
+            try:
+                found.append((yield from STORE.reading(partial(_at, around.snapshot, work))))
+            except Exception as failure:
+                failures.append(of_shard(failure, i, len(parts)))
+        raise_all(failures)
+        return found
+
 
 class Sequential(Interpreter):
     """One thread, in order: what every other interpreter has to agree with.
@@ -414,6 +438,37 @@ def _gradients(
             found.append(delta.copy() if given_away else handed_over(delta, target.kind, evaluation.buffers))
             seen.add(id(found[-1]))
         return tuple(found)
+
+
+def _at(snapshot: int, work: Callable[[int], Steps[A]], _: int) -> Steps[A]:
+    """The steps of `work` on the snapshot of the run around it, whatever a new one would be."""
+    return work(snapshot)
+
+
+def _value_of(x: Expression, context: Context, engine: Engine, refs: Refs, snapshot: int) -> Steps[Shard]:
+    if refs:
+        nodes, read = below(x, ())
+        if not any(node.signature.mode == EXTERNAL for node in nodes):  # else another path may read them
+            refs = {w: refs[w] for w in read if w in refs}
+    return Shard((yield from _predict(x, context, engine, refs, snapshot)), {})
+
+
+def _shard(loss: Expression, context: Context, engine: Engine, refs: Refs, snapshot: int) -> Steps[Shard]:
+    plans = engine.plans
+    bound = None if plans is None else plans.find(loss, "shard")
+    if bound is not None:
+        with suppress(Interrupted):
+            return bordered(*(bound.at(refs, snapshot) if refs else bound).sent(loss, snapshot))
+    with engine.begin(snapshot) as evaluation:
+        evaluation.refs = refs
+        nodes = evaluation.begin(loss)
+        known = None if bound is not None else answer(plans, evaluation, nodes, "shard")
+        if known is not None:
+            with suppress(Interrupted):
+                return bordered(*(known.at(refs, snapshot) if refs else known).sent(loss, snapshot))
+        yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
+        value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
+        return bordered(value, evaluation.deltas)
 
 
 def _train(

@@ -160,6 +160,9 @@ class RunsAlone(Protocol):
     def alone(self, nodes: Sequence[Node], /) -> list[Node]: ...
 
 
+_WITHOUT: Final = ("gradients", "shard")  # questions whose answers no schedule that is kept gives
+
+
 class KeptSchedules(Plans):
     """The schedules that expressions remember, where an interpreter asks for plans."""
 
@@ -175,7 +178,7 @@ class KeptSchedules(Plans):
         In the two rows stand in other orders, and a product of matrices has other bits then.
         """
         kept = getattr(root, "_kept", None)
-        if mode == "gradients" or targets:
+        if mode in _WITHOUT or targets:
             return None
         if kept is None or kept[0] is not self or not isinstance(kept[1], dict):
             return super().find(root, mode)  # of a structure of which nothing runs together
@@ -191,7 +194,7 @@ class KeptSchedules(Plans):
         making: Making = nullcontext,
     ) -> Bound | None:
         """The plan of a structure of which nothing runs together, as that of one chain; others have schedules."""
-        if mode == "gradients" or targets or not isinstance(evaluation, RunsAlone):
+        if mode in _WITHOUT or targets or not isinstance(evaluation, RunsAlone):
             return None
         alone = evaluation.alone(nodes)
         return super().answer(evaluation, alone, mode) if alone else None

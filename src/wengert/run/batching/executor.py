@@ -30,6 +30,7 @@ from wengert.run.batching.region import RegionGraph
 from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place
 from wengert.run.batching.scheduler import STOPS, Recorded, Scheduler, Waves
+from wengert.run.borders import Shard
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fiber, Fork, Wait, in_turn
 from wengert.run.loops import ONE_THREAD, Loops, backward, forward, noted
@@ -508,6 +509,11 @@ class Batched(Interpreter):
     def resolved(self, expression: object, context: Context, /) -> Steps[Choice]:
         """As `Sequential`."""
         steps = super().resolved(expression, context)
+        return steps if self._waves is None else in_turn(steps)
+
+    def shards(self, losses: object, back: bool, context: Context, /) -> Steps[list[Shard]]:
+        """As `Sequential`."""
+        steps = super().shards(losses, back, context)
         return steps if self._waves is None else in_turn(steps)
 
     def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:

@@ -65,7 +65,7 @@ def traced_plan(
     lowering = lowered_in_steps([*nodes], weights, mode != "predict", asked, also)
     bind = partial(in_steps, [*nodes], weights, targets)
     make = program or (FusingProgram if native else PlanProgram)
-    return Plan(lowering, bind, make, stacked, at_once, _described("an expression", nodes))
+    return Plan(lowering, bind, make, stacked, at_once, _described("an expression", nodes), mode == "train")
 
 
 def _described(what: str, nodes: Sequence[Node]) -> str:

@@ -47,9 +47,11 @@ class Plan(Item):
         stacking: bool = True,
         at_once: bool = True,
         of: str = "a structure",
+        steps: bool = True,
     ) -> None:
         super().__init__()
         self._of = of
+        self._stepping = steps  # whether its deltas are for optimizers
         self.updating = False  # whether it makes the steps of optimizers, too
         self.early = False  # made of a weight's first step, so of no later run
         self.also = 0  # values that a training gives with that of the root
@@ -104,7 +106,7 @@ class Plan(Item):
         self.arrays = [place[w] for w in trained if w.kind.column is Column.ARRAY]
         self.numbers = [place[w] for w in trained if w.kind.column is not Column.ARRAY]
         with all_quiet():
-            updating = low.updates() if trained and low.asked is None else None
+            updating = low.updates() if trained and low.asked is None and self._stepping else None
         self.updating = updating is not None
         self.early = low.first_step
         self.names = [] if updating is None else updating.names
@@ -248,18 +250,28 @@ class Bound:
 
     def _send(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """Forward and backward; the optimizers are asked in the usual commit."""
-        data, (value, *deltas) = self._outputs(snapshot)
-        also, deltas = deltas[: self.plan.also], deltas[self.plan.also :]
-        read = _identities(data)
-        value = handed_over(value, root.kind, read)
+        value, also, deltas, read = self._sent(root, snapshot)
 
         def change() -> Value:
             settle(run, value)
-            trained: list[Expression] = [self.weights[i] for i in self.plan.places]
-            commit(dict(zip(trained, deltas, strict=True)), snapshot, value, _interrupt)
+            commit(deltas, snapshot, value, _interrupt)
             return self._answer(value, also, read)
 
         return value, change
+
+    def sent(self, root: Expression, snapshot: int) -> tuple[Value, dict[Expression, Value]]:
+        """The value, and the deltas of weights, in the order in which they arrived; nothing changes."""
+        value, _, deltas, _ = self._sent(root, snapshot)
+        return value, deltas
+
+    def _sent(
+        self, root: Expression, snapshot: int
+    ) -> tuple[Value, Sequence[Value], dict[Expression, Value], Container[int]]:
+        data, (value, *deltas) = self._outputs(snapshot)
+        also, deltas = deltas[: self.plan.also], deltas[self.plan.also :]
+        read = _identities(data)
+        trained: list[Expression] = [self.weights[i] for i in self.plan.places]
+        return handed_over(value, root.kind, read), also, dict(zip(trained, deltas, strict=True)), read
 
     def _answer(self, value: Value, also: Sequence[Value], read: Container[int]) -> Value:
         """The loss; with others beside it a tuple, in which each array is an object of its own."""

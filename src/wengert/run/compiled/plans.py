@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from wengert.run.compiled.program import PlanProgram
 
 
-Mode = Literal["predict", "train", "gradients"]
+Mode = Literal["predict", "train", "gradients", "shard"]  # a shard: the value, and the deltas of all weights
 Making = Callable[[], AbstractContextManager[object]]
 
 WORTH: Final = (

@@ -25,6 +25,7 @@ from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import EXTERNAL
+from wengert.run.borders import Shard
 from wengert.run.compiled.plans import WORTH, Account, BackwardPrograms, Plans
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
@@ -131,6 +132,10 @@ class Parallel:
     def apply(self, deltas: object, context: Context, /) -> Steps[None]:
         """As `Sequential`."""
         return self._answer(self.inner.apply(deltas, context), context)
+
+    def shards(self, losses: object, back: bool, context: Context, /) -> Steps[list[Shard]]:
+        """As `Sequential`."""
+        return self._answer(self.inner.shards(losses, back, context), context)
 
     def _answer(self, steps: Steps[A], context: Context) -> Steps[A]:
         """Steps with one thread of BLAS, in their turn."""

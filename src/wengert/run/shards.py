@@ -1,0 +1,228 @@
+"""`shards`: a loss of a batch as the sum of the losses of its parts, each of which may be computed anywhere.
+
+Knows: that a part is an evaluation of its own in every interpreter, so that who computes it changes no bit; that the
+deltas of all parts are added by the rule of `borders`, and reach each weight once.
+Refuses to know: where parts are computed: the executor of the run does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Sized
+from functools import partial
+from itertools import pairwise
+from typing import Any, Literal, TypeVar, overload
+
+from wengert.arrays import Dv, T, Value, is_array, is_integer
+from wengert.arrays.places import places
+from wengert.control import Context, Do, Steps, UnitContinuation
+from wengert.differentiable import Tape
+from wengert.errors import ArgumentError, DTypeError
+from wengert.graph.expressions import (
+    ArrayLayer,
+    ArrayOperand,
+    DoubleExpression,
+    DoubleLayer,
+    FloatExpression,
+    FloatLayer,
+)
+from wengert.graph.kinds import Role, with_role
+from wengert.graph.node import Expression, Node
+from wengert.graph.operand import external, shown, tape_do
+from wengert.graph.order import below
+from wengert.graph.weights import Weight
+from wengert.run.ask import checked_loss
+from wengert.run.borders import Shard, of_shard, times, total
+from wengert.run.evaluation import Evaluation
+from wengert.run.own import RunsOwn
+from wengert.site import user_position
+
+B = TypeVar("B", bound=Sized)
+Seed = int | tuple[int, ...]
+Weigh = Literal["mean", "sum"]
+
+
+@overload
+def shards(
+    loss: Callable[[B, tuple[int, ...] | None], ArrayOperand[tuple[()], T, Dv]],
+    batch: B,
+    count: int,
+    /,
+    *,
+    seed: Seed | None = None,
+    weigh: Weigh = "mean",
+) -> ArrayLayer[tuple[()], T, Dv]: ...
+@overload
+def shards(
+    loss: Callable[[B, tuple[int, ...] | None], DoubleExpression],
+    batch: B,
+    count: int,
+    /,
+    *,
+    seed: Seed | None = None,
+    weigh: Weigh = "mean",
+) -> DoubleLayer: ...
+@overload
+def shards(
+    loss: Callable[[B, tuple[int, ...] | None], FloatExpression],
+    batch: B,
+    count: int,
+    /,
+    *,
+    seed: Seed | None = None,
+    weigh: Weigh = "mean",
+) -> FloatLayer: ...
+def shards(
+    loss: Callable[[Any, tuple[int, ...] | None], Any],  # Any, here and below: typed by the overloads
+    batch: Any,
+    count: int,
+    /,
+    *,
+    seed: Seed | None = None,
+    weigh: Weigh = "mean",
+) -> Any:
+    """The loss of a batch as a sum over `count` parts of it, with bits that do not depend on who computes them.
+
+    L = Σᵢ (nᵢ / n) loss(partᵢ, (*seed, i)), with nᵢ examples of n in part i; Σᵢ loss(partᵢ, …) where `weigh` is "sum".
+    Parts follow each other in the batch, and differ by one example at most. Without a seed each part gets None.
+    Derivative: the delta of a weight is computed for each part by itself, carried out (rows of a table stay rows), and
+    added from the last part to the first; then its optimizer takes one step. So each executor, and any number of
+    workers of `wengert.cluster`, gets the same weights, bit for bit; other bits than those of the loss of the whole
+    batch, as sums of floating-point numbers have an order. What a loss knows of other examples, such as statistics of a
+    batch, is that of its part; buffers go to the mean of what the parts give.
+    A batch has a length, and `take` as the sets of `wengert.data`, or slices; of a tuple of these all are divided.
+    Raises at the call ArgumentError for a count below 1 or above the number of examples, and for a batch that cannot be
+    divided; as `train` for the losses; what `loss` raises has a note of the part.
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> from wengert.plugins import SGD
+    >>> w = SGD(learning_rate=0.5).double_weight(2.0)
+    >>> def loss(batch: np.ndarray[tuple[int], np.dtype[np.float64]], seed: object) -> wg.ArrayLayer[tuple[()]]:
+    ...     return wg.mean(w * batch)
+    >>> whole = shards(loss, np.array([1.0, 2.0, 6.0]), 2)
+    >>> whole.train().run().tolist(), w.data
+    (6.0, 0.5)
+
+    Source: synchronous data parallelism; that the program and not the cluster divides a batch as in EasyScale, SC 2023.
+    """
+    if weigh not in ("mean", "sum"):
+        raise ArgumentError(f"shards: weigh is 'mean' or 'sum'; got {weigh!r:.60}\n  at {user_position()}")
+    parts = _divided(batch, count)
+    n, losses = sum(size for size, _ in parts), list[Expression]()
+    for i, (size, part) in enumerate(parts):
+        try:
+            made = loss(part, _seed_of(seed, i))
+            of = checked_loss("shards", made if weigh == "sum" or size == n else made * (size / n))
+        except Exception as failure:
+            of_shard(failure, i, len(parts))
+            raise
+        losses.append(of)
+    first = losses[0].kind
+    for i, x in enumerate(losses):
+        if (x.kind.column, x.kind.dtype, x.kind.device) != (first.column, first.dtype, first.device):
+            raise DTypeError(
+                f"shards: the loss of shard {i} is {x.kind.text()} on {x.kind.device}, and that of shard 0 "
+                f"{first.text()} on {first.device}; all are to be of one kind\n  at {user_position()}"
+            )
+    return external(Do.program(Sharded(tuple(losses))), with_role(first, Role.LAYER))
+
+
+def _seed_of(seed: Seed | None, i: int) -> tuple[int, ...] | None:
+    return None if seed is None else (*(seed if isinstance(seed, tuple) else (seed,)), i)
+
+
+def _divided(batch: Any, count: object) -> list[tuple[int, Any]]:  # Any: of the batch's class
+    """The parts of a batch, each after its size."""
+    members = batch if type(batch) is tuple else (batch,)
+    for x in members:
+        if not hasattr(x, "__len__") or not (callable(getattr(x, "take", None)) or hasattr(x, "__getitem__")):
+            raise ArgumentError(
+                f"shards: a batch has a length and `take` or slices, or is a tuple of such; got {shown(x)}\n"
+                f"  at {user_position()}"
+            )
+    sizes = [len(x) for x in members]
+    if len({*sizes}) != 1:
+        raise ArgumentError(
+            f"shards: parts of a batch have one length; got {', '.join(map(str, sizes)) or 'an empty tuple'}\n"
+            f"  at {user_position()}"
+        )
+    n = sizes[0]
+    if not is_integer(count) or not 1 <= int(count) <= n:
+        raise ArgumentError(
+            f"shards: the count is an integer from 1 to the number of examples, which is {n}; got {count!r:.60}\n"
+            f"  at {user_position()}"
+        )
+    number = int(count)
+    edges = [n // number * i + min(i, n % number) for i in range(number + 1)]
+    return [(b - a, _part(batch, a, b)) for a, b in pairwise(edges)]
+
+
+def _part(batch: Any, start: int, end: int) -> Any:  # Any: of the batch's class
+    if type(batch) is tuple:
+        return tuple(_part(x, start, end) for x in batch)
+    take = None if is_array(batch) else getattr(batch, "take", None)
+    return batch[start:end] if take is None else take(places(range(start, end)))
+
+
+class Sharded:
+    """The program of a sum of shards, and the losses that it adds."""
+
+    __slots__ = ("losses",)
+
+    def __init__(self, losses: tuple[Expression, ...]) -> None:
+        self.losses = losses
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Sharded, (self.losses,)
+
+    # Any: data and deltas of the losses' kind
+    def __call__(self, context: Context) -> Steps[Tape[Any, Any]]:
+        around = context.environment
+        assert isinstance(around, Evaluation), "a bind is opened by an evaluation"
+        if around.variables is not None or around.wanted:  # deltas of others than weights: as one expression
+            whole: Any = self.losses[0]  # Any: scalars of one column
+            for x in self.losses[1:]:
+                whole = whole + x
+            made: Tape[Any, Any] = yield tape_do(whole)
+            return made
+        back = around.trains or (around.goes_back and not isinstance(around, RunsOwn))
+        found = yield from self.computed(back, context)
+        sums = Do.now(found.deltas) if back else Do.program(partial(self._late, around)).shared()
+        read = found.deltas if back else dict.fromkeys(w for x in self.losses for w in below(x, ())[1])
+
+        def send(delta: Do[Any]) -> None:
+            once = delta.shared()
+            for weight in read:
+                sent = once.flat_map(partial(_sent, sums, weight))
+                around.pending.setdefault(weight, []).append(sent)
+
+        return Tape(found.value, lambda delta: UnitContinuation.delay(partial(send, delta)))
+
+    def computed(self, back: bool, context: Context) -> Steps[Shard]:
+        """The sum of all shards, each computed by the executor of the run."""
+        found = yield from context.run.executor.shards(self.losses, back, context)
+        return total(found)
+
+    def _late(self, around: Evaluation, context: Context) -> Steps[Mapping[Weight, Value]]:
+        """The sums of deltas that nobody seemed to want when the values were computed."""
+        found = yield from self.computed(True, context)
+        return found.deltas
+
+
+def _sent(sums: Do[Mapping[Weight, Value]], weight: Weight, factor: Value) -> Do[Value]:
+    return sums.map(partial(_scaled, weight, factor))
+
+
+def _scaled(weight: Weight, factor: Value, sums: Mapping[Weight, Value]) -> Value:
+    return times(sums[weight], factor)
+
+
+def shards_of(x: object) -> Sequence[Expression]:
+    """The losses that an expression adds, where `shards` made it; else itself, if it is an expression."""
+    if isinstance(x, Node) and x.operands and isinstance(x.operands[0], Do):
+        make = getattr(x.operands[0], "make", None)
+        if isinstance(make, Sharded):
+            return make.losses
+    return (x,) if isinstance(x, Expression) else ()
+
+
+__all__ = ["shards"]
