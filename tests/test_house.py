@@ -78,7 +78,8 @@ def test_the_public_names_are_the_written_list() -> None:
         "TYPE_CHECKING",
     }
     assert public - modules == set(wengert.__all__) - modules
-    assert callable(wengert.differentiable), "the decorator, not the module of that name"
+    assert callable(wengert.differentiable), "the module of that name is the decorator, too"
+    assert vars(wengert)["differentiable"] is importlib.import_module("wengert.differentiable")
     for package in ("ops", "plugins", "run", "extend", "testing"):
         module = importlib.import_module(f"wengert.{package}")
         assert all(hasattr(module, name) for name in module.__all__)

@@ -219,7 +219,6 @@ from wengert.run import (
     apply,
     assign,
     cell,
-    differentiable,
     gradients,
     hessian_product,
     jacobian,
@@ -231,6 +230,9 @@ from wengert.run import (
     update,
 )
 from wengert.version import __version__ as __version__
+
+if TYPE_CHECKING:  # in a run it is the module of that name, which is the decorator where it is called
+    from wengert.run import differentiable
 
 __all__ = [
     "Array",
