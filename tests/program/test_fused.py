@@ -278,9 +278,9 @@ class TestLoopsOverLines:
         }[mutant]
         (right,) = Library([group]).functions(compiler, tmp_path)
         assert agrees(group, right)
-        texts = {name: text.replace(old, new.format(t="float")) for name, text in loops._HELPERS.items()}
-        assert texts != loops._HELPERS
-        monkeypatch.setattr(loops, "_HELPERS", texts)
+        texts = {name: text.replace(old, new.format(t="float")) for name, text in loops.C.helpers.items()}
+        assert texts != loops.C.helpers
+        monkeypatch.setattr(loops, "C", loops.C._replace(helpers=texts))
         (wrong,) = Library([group]).functions(compiler, tmp_path)
         assert not agrees(group, wrong)
 
@@ -344,10 +344,11 @@ TWO = (
 )
 
 
-def drawn_program(seed: int) -> Drawn:
+def drawn_program(seed: int, of: Any = None) -> Drawn:
     """A graph of 3 to 30 operations over weights and literals of one element type, forward and backward."""
     random = np.random.default_rng(seed)
     dtype = np.float32 if random.random() < 0.5 else np.float64
+    dtype = dtype if of is None else of
     lines = seed % 2 == 1  # which are reduced
     table = _LINES if lines else _SHAPES
     base = table[random.integers(len(table))]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from wengert.arrays.dispatch import (
     HOST,
     SCALAR,
+    device_launches,
     is_array,
     is_float32,
     is_host_array,
@@ -125,6 +126,7 @@ __all__ = [
     "all_quiet",
     "as_form",
     "as_readonly",
+    "device_launches",
     "device_name",
     "device_of",
     "dtype_from",

@@ -24,6 +24,7 @@ from wengert.arrays.types import Cpu, Float32, Gpu
 __all__ = [
     "HOST",
     "SCALAR",
+    "device_launches",
     "is_array",
     "is_float32",
     "is_host_array",
@@ -88,6 +89,11 @@ def namespace_for(device: Cpu | Gpu, arrays: bool) -> Namespace:
 def _gpu() -> Namespace:
     # by name: it imports cupy, which is optional
     return cast(Namespace, import_module("wengert.arrays.gpu"))
+
+
+def device_launches() -> Any:  # Any: a module, which is typed where cupy is known
+    """The kernels of a device: `wengert.arrays.launches`, which imports cupy."""
+    return import_module("wengert.arrays.launches")
 
 
 def _find(kind: type) -> Namespace:

@@ -15,10 +15,9 @@ from collections.abc import Callable, Sequence
 import cupy as cp
 import numpy as np
 
+from wengert.arrays import launches
 from wengert.arrays.axes import broadcast_axes, expanded, taps
-from wengert.arrays.chance import dropout_mask as host_dropout_mask
-from wengert.arrays.chance import dropout_masks as host_dropout_masks
-from wengert.arrays.changes import Change
+from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.linear import LinearAlgebra
 from wengert.arrays.namespace import Axis, Pair, Shape, Value
 from wengert.arrays.shaping import expand_dims as expand_dims
@@ -242,12 +241,14 @@ def item(x: Value, dtype: Value, /) -> Value:
 
 
 def dropout_mask(shape: Shape, dtype: Value, rate: float, seed: Value, /) -> Value:
-    # Drawn on the host: a device's own generator would keep other elements than the same run on the host.
-    return cp.asarray(host_dropout_mask(shape, dtype, rate, seed))
+    # A device's own generator would keep other elements than the same run on the host.
+    return launches.mask(shape, dtype, rate, seed) if rate else cp.ones(shape, dtype)
 
 
 def dropout_masks(shape: Shape, dtype: Value, rate: Value, seeds: Value, /) -> Value:
-    return cp.asarray(host_dropout_masks(shape, dtype, rate, seeds))
+    rates = np.broadcast_to(rate, len(seeds)).tolist()
+    masks = [dropout_mask(shape, dtype, each, seed) for each, seed in zip(rates, seeds, strict=True)]
+    return stack(masks) if masks else cp.empty((0, *shape), dtype)
 
 
 def freeze(x: Value, /) -> Value:
@@ -263,7 +264,7 @@ def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
 
 
 def scaled_update(w: Value, d: Value, scale: float, /) -> list[Change]:
-    return [(cp.subtract, w, d if scale == 1.0 else scale * d, w)]
+    return launches.subtractions([w], [d if scale == 1.0 else scale * d])
 
 
 def take(x: Value, indices: Value, /, axis: int) -> Value:
@@ -324,12 +325,26 @@ def getitem(x: Value, key: Value, /) -> Value:
 
 def add_at(shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
     out = cp.zeros(shape, dtype)
-    cp.add.at(out, _on_device(key), g)
+    carry_out(_added(out, key, g))
     return out
 
 
 def subtract_at(w: Value, key: Value, g: Value, /) -> list[Change]:
-    return [(cp.add.at, w, _on_device(key), -g)]  # cupy has no subtract.at
+    return _added(w, key, -g)
+
+
+def _added(out: Value, key: Value, g: Value) -> list[Change]:
+    # Not `cp.add.at`, which is atomic: sums in the order of a race have other bits in every run.
+    key = _on_device(key)
+    parts = key if isinstance(key, tuple) else (key,)
+    if not builtins.any(isinstance(part, cp.ndarray) for part in parts):
+        part = out[(*parts, ...)] if Ellipsis not in parts else out[key]
+        return [(cp.add, part, g, part)]
+    if len(parts) == 1 and key.dtype.kind in "iu":
+        return launches.sums_at(out, key.reshape(-1), g.reshape(key.size, *out.shape[1:]))
+    places = cp.arange(out.size).reshape(out.shape)[key].reshape(-1)  # of each element that is named
+    parts_of_g = cp.broadcast_to(g, out[key].shape).reshape(-1)
+    return launches.sums_at(out.reshape(-1), places, parts_of_g)
 
 
 def pick(x: Value, labels: Value, /) -> Value:

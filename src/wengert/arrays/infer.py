@@ -29,6 +29,7 @@ from wengert.arrays.abstract import (
 )
 from wengert.arrays.axes import expanded, window_counts
 from wengert.arrays.chance import dropout_mask, dropout_masks
+from wengert.arrays.dispatch import is_array
 from wengert.arrays.namespace import ScalarNamespace
 from wengert.arrays.scatter import places, starts, within
 from wengert.arrays.types import INTEGER
@@ -59,6 +60,14 @@ def aval_of(x: Any) -> Aval:  # Any: data
     if isinstance(x, (bool, int, float)):
         return Aval((), type(x), "number")
     return Aval(getattr(x, "shape", ()), getattr(x, "dtype", None), "other", "other")
+
+
+def aval_on_device(x: Any) -> Aval:  # Any: data
+    """The abstract value of a value that a program of a device is given."""
+    found = aval_of(x)
+    if found.form != "other" or not is_array(x):
+        return found
+    return Aval(x.shape, x.dtype, "array", _order_of(x)) if x.ndim else Aval((), x.dtype, "scalar")
 
 
 def _order_of(x: Any) -> Order:  # Any: an array of numpy's

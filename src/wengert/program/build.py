@@ -25,9 +25,13 @@ __all__ = ["Builder", "RecordingNamespace", "Tracer", "bare"]
 
 
 class Builder:
-    """The equations of a program in the making."""
+    """The equations of a program in the making.
 
-    def __init__(self) -> None:
+    `on_device`: its arrays are those of a device, which has functions of its own for those of the host.
+    """
+
+    def __init__(self, on_device: bool = False) -> None:
+        self.on_device = on_device
         self.eqns: list[Eqn] = []
         self.effects: list[Eqn] = []
         self.made_by: dict[Var, Eqn] = {}
@@ -37,7 +41,7 @@ class Builder:
 
     def continued(self) -> Builder:
         """A builder of other equations that may read the results of those before."""
-        made = Builder()
+        made = Builder(self.on_device)
         made.made_by |= self.made_by
         made._known |= self._known
         made._avals = self._avals

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
+from wengert.arrays import HOST
 from wengert.arrays.abstract import UNKNOWN, Aval
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.node import Expression, Node
@@ -279,9 +280,10 @@ class Lowering:
 
     def _rules_of(self, signature: Signature) -> Bound | None:
         if signature not in self._rules:
-            traced = signature.pure and not _on_device(signature)
+            traced = signature.pure and (self.builder.on_device or not _on_device(signature))
             case = Case(signature.kinds, signature.kind)
-            case.xp = RecordingNamespace(self.builder, case.xp)
+            of_host = self.builder.on_device and _on_device(signature)
+            case.xp = RecordingNamespace(self.builder, HOST if of_host else case.xp)
             self._rules[signature] = signature.bound_to(case) if traced else None
         return self._rules[signature]
 

@@ -10,7 +10,7 @@ formula.
 from __future__ import annotations
 
 import operator
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import inf, prod
@@ -21,7 +21,10 @@ from wengert.arrays.abstract import Sizes, sizes_for
 from wengert.arrays.kernels import c_type, formula_of, kernel_of, literal_of
 from wengert.program.program import Argument, Eqn, Function, Program, Var, vars_in
 
-__all__ = ["REDUCTIONS", "FusedGroup", "fused", "is_view", "operands_of", "reduced_space", "seconds_of"]
+__all__ = [
+    *("EXACT", "REDUCTIONS", "FusedGroup", "Fusing", "Space", "are_lines", "fused", "is_view", "lines_of"),
+    *("operands_of", "reduced_space", "seconds_of"),
+]
 
 _MOST_OPERANDS: Final = 26  # of a loop, results included: more compete for the cache; numpy takes 64
 _FEWEST: Final = 2  # equations of a group: one alone is numpy's own loop
@@ -39,6 +42,16 @@ REDUCTIONS: Final[Mapping[Function, str]] = {
 Space = tuple[Sizes, Any]  # shape and element type of a loop; Any: numpy's dtype
 
 
+@dataclass(frozen=True)
+class Fusing:
+    """The functions that a dialect has formulas for, the reductions of lines, and the operands that it reads."""
+
+    formula_of: Callable[[Function, Any], str | None]  # Any: numpy's dtype
+    reduced: Callable[[Eqn], Space | None]
+    types: Mapping[str, str]  # the type of each element type that an operand may have beside the loop's own
+    exact: bool  # whether the order of a sum, and the sign of a zero, have to be numpy's
+
+
 @dataclass(frozen=True, eq=False)
 class FusedGroup:
     """Equations in order, what they read from outside, and the results that are read outside."""
@@ -47,6 +60,7 @@ class FusedGroup:
     inputs: tuple[Var, ...]
     outputs: tuple[Var, ...]
     space: Space
+    fusing: Fusing
 
     @property
     def inner(self) -> list[Var]:
@@ -74,30 +88,34 @@ class FusedGroup:
         return sum(seconds) - max(seconds)
 
 
-def fused(p: Program, refused: Container[Function] = ()) -> tuple[list[Eqn], list[FusedGroup]]:
+def fused(
+    p: Program, refused: Container[Function] = (), fusing: Fusing | None = None
+) -> tuple[list[Eqn], list[FusedGroup]]:
     """The equations of a program in an order in which those of each group follow each other, and the groups.
 
-    Functions that are `refused` are in none.
+    Functions that are `refused` are in none. Without a `fusing` all has numpy's bits.
     """
-    units = _Units(p, refused)
+    units = _Units(p, refused, fusing or EXACT)
     for i, e in enumerate(p.eqns):
         if units.spaces[units.unit[i]] is not None:
             for x in e.reads:
                 units.join(units.made_by.get(x), i)
+    if not units.fusing.exact:
+        units.join_siblings()
     groups = [group for unit in units.members if (group := units.group(unit)) is not None]
     return units.ordered(), groups
 
 
-def space_of(e: Eqn) -> Space | None:
+def space_of(e: Eqn, fusing: Fusing) -> Space | None:
     """Shape and element type of the loop that an equation could be part of; None where there is none."""
     x = e.result
-    if not (e.pure and x.compact and e.reads) or e.options or formula_of(e.function, x.dtype) is None:
+    if not (e.pure and x.compact and e.reads) or e.options or fusing.formula_of(e.function, x.dtype) is None:
         return None
     dtypes = {y.dtype for y in (x, *e.reads) if c_type(y.dtype) in ("float", "double")}
     if len(dtypes) != 1 or c_type(x.dtype) is None:
         return None
     (dtype,) = dtypes
-    return (x.shape, dtype) if all(_is_operand(y, dtype) for y in operands_of(e)) else None
+    return (x.shape, dtype) if all(_is_operand(y, dtype, fusing) for y in operands_of(e, fusing)) else None
 
 
 def reduced_space(e: Eqn) -> Space | None:
@@ -107,10 +125,10 @@ def reduced_space(e: Eqn) -> Space | None:
     x, result = e.arguments[0], e.result
     if x.aval.form != "array" or x.dtype != result.dtype or c_type(x.dtype) not in ("float", "double"):
         return None
-    if not _are_lines(x.shape, x.dtype):
+    if not are_lines(x.shape, x.dtype):
         return None
     if e.function is HOST.sum_to:  # a matrix goes through BLAS
-        along = x.ndim > 2 and e.arguments[1] == result.shape == _lines_of(x.shape)
+        along = x.ndim > 2 and e.arguments[1] == result.shape == lines_of(x.shape)
     else:
         greatest = e.function == reductions.max_reduce
         along = e.options.get("axis") in (-1, x.ndim - 1) and greatest == ("initial" in e.options)
@@ -124,12 +142,12 @@ def is_view(e: Eqn) -> bool:
     return bool(e.result.shape == (*e.arguments[0].shape, 1))
 
 
-def _lines_of(shape: Sizes) -> Sizes:
+def lines_of(shape: Sizes) -> Sizes:
     """The shape of one number for each line along the last axis."""
     return (*shape[:-1], 1)
 
 
-def _are_lines(shape: Sizes, dtype: Any) -> bool:  # Any: numpy's dtype
+def are_lines(shape: Sizes, dtype: Any) -> bool:  # Any: numpy's dtype
     """True if there may be a loop over the lines of an array."""
     sized = len(shape) > 1 and all(type(n) is int for n in shape)
     return sized and 1 < shape[-1] <= _LONGEST // dtype.itemsize
@@ -142,39 +160,44 @@ def _joint(a: Space | None, b: Space | None) -> Space | None:
     if a[0] == b[0]:
         return a
     for longer, shorter in ((a, b), (b, a)):
-        if shorter[0] == _lines_of(longer[0]) and _are_lines(*longer):
+        if shorter[0] == lines_of(longer[0]) and are_lines(*longer):
             return longer
     return None
 
 
 def seconds_of(e: Eqn) -> float:
     """Estimate of the seconds that an equation takes which could be part of a loop; 0 of any other."""
-    space = reduced_space(e) or space_of(e)
+    space = reduced_space(e) or space_of(e, EXACT)
     return 0.0 if space is None else _CALL + _ELEMENT * prod(sizes_for(space[0], 1))
 
 
-def operands_of(e: Eqn) -> tuple[Argument, ...]:
+def operands_of(e: Eqn, fusing: Fusing) -> tuple[Argument, ...]:
     """The arguments that a formula reads: not the element type of `astype`."""
-    formula = formula_of(e.function, e.result.dtype) or ""
+    formula = fusing.formula_of(e.function, e.result.dtype) or ""
     return tuple(x for i, x in enumerate(e.arguments) if f"{{{i}}}" in formula)
 
 
-def _is_operand(x: Argument, dtype: Any) -> bool:  # Any: numpy's dtype
+def _is_operand(x: Argument, dtype: Any, fusing: Fusing) -> bool:  # Any: numpy's dtype
     """True if a loop over `dtype` can read this."""
     if not isinstance(x, Var):
         return literal_of(x, dtype) is not None
     if x.aval.form == "number":
         return x.dtype is float or x.dtype is int
-    if x.aval.order != "compact" and x.shape and sizes_for(x.shape, 1)[-1] < _SHORT:
+    short = x.aval.order != "compact" and x.shape and sizes_for(x.shape, 1)[-1] < _SHORT
+    if fusing.exact and short:
         return False
-    return x.aval.form in ("array", "scalar") and (x.dtype == dtype or c_type(x.dtype) == "unsigned char")
+    typed = x.dtype == dtype or getattr(x.dtype, "name", "") in fusing.types
+    return x.aval.form in ("array", "scalar") and typed
+
+
+EXACT: Final = Fusing(formula_of, reduced_space, {"bool": "unsigned char"}, exact=True)
 
 
 class _Units:
     """Groups in the making: each equation belongs to one unit, of itself alone at first."""
 
-    def __init__(self, p: Program, refused: Container[Function]) -> None:
-        self.eqns = p.eqns
+    def __init__(self, p: Program, refused: Container[Function], fusing: Fusing) -> None:
+        self.eqns, self.fusing = p.eqns, fusing
         self.made_by = {e.result: i for i, e in enumerate(p.eqns)}
         self.readers: dict[Var, list[int]] = {}
         for i, e in enumerate(p.eqns):
@@ -196,16 +219,16 @@ class _Units:
 
     def _space(self, e: Eqn) -> Space | None:
         """The space of the loop that an equation could be part of."""
-        space = reduced_space(e)
+        space = self.fusing.reduced(e)
         if space is not None:
-            if e.function == reductions.max_reduce and not self._any_zero_does(e):
+            if self.fusing.exact and e.function == reductions.max_reduce and not self._any_zero_does(e):
                 return None
             if e.result.ndim < len(space[0]):
                 self.reduced.add(e.result)
             return space
         if is_view(e) and e.arguments[0] in self.reduced:
             return self.spaces[self.made_by[e.arguments[0]]]
-        return space_of(e)
+        return space_of(e, self.fusing)
 
     def _any_zero_does(self, greatest: Eqn) -> bool:
         """True if the sign of zero of the greatest element, which depends on the order, is lost: in exp(x - top)."""
@@ -244,6 +267,18 @@ class _Units:
         self.members[a], self.spaces[a] = joined, space
         for i in joined:
             self.unit[i] = a
+
+    def join_siblings(self) -> None:
+        """Make one unit of those of one space that do not wait for each other, but for the steps of optimizers."""
+        found: dict[object, int] = {}
+        for unit in [*self.members]:
+            space = self.spaces[unit] if unit in self.members else None
+            if space is not None and self._part(unit) != "update":
+                key = (*space, self._part(unit))
+                before = found.get(key)
+                if before is not None:
+                    self.join(before, unit)
+                found[key] = unit if unit in self.members else self.unit[unit]
 
     def _part(self, unit: int) -> str:
         source = self.eqns[self.members[unit][0]].source
@@ -290,9 +325,12 @@ class _Units:
         """The group that a unit is; None of one that is left alone."""
         members = self.members[unit]
         eqns, space = tuple(self.eqns[i] for i in members), self.spaces[unit]
-        if sum(not is_view(e) for e in eqns) < _FEWEST or space is None:
+        least = _FEWEST if self.fusing.exact else 1
+        if sum(not is_view(e) for e in eqns) < least or space is None:
             return None
-        return FusedGroup(eqns, tuple(self._inputs(members)), tuple(self._outputs(members)), space)
+        return FusedGroup(
+            eqns, tuple(self._inputs(members)), tuple(self._outputs(members)), space, self.fusing
+        )
 
     def ordered(self) -> list[Eqn]:
         """All equations, those of a unit in a row, each unit as early as its last member stood."""

@@ -1,23 +1,46 @@
-"""The text of fused groups in C: a loop over elements, or a loop over lines that are reduced along their last axis.
+"""The text of fused groups: a loop over elements, or a loop over lines that are reduced along their last axis.
 
-Knows: how numpy calls loops; how its sums along the last axis are rounded, which is in pairs of blocks; that elements
-which lie side by side become vectors. The text depends on the structure alone, so that equal groups have one text.
-Refuses to know: who compiles the text and whether it pays, and which equations are a group.
+Knows: what is said alike in all dialects of C, and in a table what is not; how numpy calls loops of C; how its sums
+along the last axis are rounded, which is in pairs of blocks; that elements which lie side by side become vectors. The
+text depends on the structure alone, so that equal groups have one text.
+Refuses to know: who compiles the text and whether it pays, which equations are a group, and how kernels begin.
 
 Source: numpy's C API, "generalized universal functions"; N. Higham, "The accuracy of floating point summation", 1993.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from wengert.arrays.abstract import Sizes
-from wengert.arrays.kernels import HELPERS, c_type, formula_of, literal_of
+from wengert.arrays.kernels import HELPERS, c_type, literal_of
 from wengert.program.fused import REDUCTIONS, FusedGroup, is_view, operands_of
 from wengert.program.program import Eqn, Var
 
-__all__ = ["axes_of", "loop_text", "module_text"]
+__all__ = ["C", "Dialect", "Passes", "assignment", "axes_of", "is_one", "loop_text", "module_text"]
+
+
+class Dialect(NamedTuple):
+    """What dialects of C say in ways of their own: where a text begins, how a loop does, how a function is called."""
+
+    head: str
+    helpers: Mapping[str, str]  # functions, by the names that formulas and loops call
+    type_of: Callable[[Any], str | None]  # of elements; Any: numpy's dtype
+    each: str  # how a loop along a line of {n} elements begins
+    end: str  # how it ends
+    operand: str  # element of operand {i} of a line
+    kept: str  # element of a line {x} of memory that a later pass reads
+    reduced: str  # call of a reduction {kind} for the type {t} of the line {x}, of {n} elements
+    column: str  # the place of an element in its line
+    copies: bool  # whether reductions read kept lines alone, and no operands
+
+    def module(self, texts: Iterable[str]) -> str:
+        """The text of a library with these loops, and the functions that they call."""
+        loops = "\n".join(texts)
+        called = [text for name, text in self.helpers.items() if f"{name}(" in loops]
+        return "\n".join([self.head, *called, loops])
+
 
 _HEAD: Final = """\
 #include <math.h>
@@ -79,10 +102,23 @@ _HELPERS: Final = {
 }
 
 
+C: Final = Dialect(
+    head=_HEAD,
+    helpers=_HELPERS,
+    type_of=c_type,
+    each="EACH\nfor (int i = 0; i < {n}; i++) {{",
+    end="}",
+    operand="p{i}[i]",
+    kept="{x}[i]",
+    reduced="{kind}_{t}({x}, {n})",
+    column="i",
+    copies=False,
+)
+
+
 def module_text(texts: Iterable[str]) -> str:
-    """The text of a library with these loops, and the functions that they call."""
-    loops = "\n".join(texts)
-    return "\n".join([_HEAD, *(text for name, text in _HELPERS.items() if f"{name}(" in loops), loops])
+    """The text of a library of C with these loops, and the functions that they call."""
+    return C.module(texts)
 
 
 def loop_text(group: FusedGroup, name: str) -> str:
@@ -109,7 +145,7 @@ def _elements(group: FusedGroup, name: str) -> list[str]:
     read, written = group.dtypes()
     types = [c_type(d) or "" for d in (*read, *written)]
     sizes = [d.itemsize for d in (*read, *written)]
-    alone = [_is_one(x, group.space[0]) for x in group.inputs] + [False] * len(written)
+    alone = [is_one(x, group.space[0]) for x in group.inputs] + [False] * len(written)
     steps = [0 if one else n for n, one in zip(sizes, alone, strict=True)]
     close = f"({' | '.join(f'(s[{i}] ^ {n})' for i, n in enumerate(steps))}) == 0"
     lines = [_header(name), "  (void)unused;", f"  if (USUAL({close})) {{"]
@@ -117,10 +153,10 @@ def _elements(group: FusedGroup, name: str) -> list[str]:
     lines += [f"    const {types[i]} x{i} = *p{i};" for i, one in enumerate(alone) if one]
     lines += ["    EACH", "    for (ptrdiff_t i = 0; i < d[0]; i++) {"]
     lines += [
-        f"  {line}" for line in _body(group, [f"x{i}" if one else f"p{i}[i]" for i, one in enumerate(alone)])
+        f"  {line}" for line in body(group, [f"x{i}" if one else f"p{i}[i]" for i, one in enumerate(alone)])
     ]
     lines += ["    }", "    return;", "  }", "  for (ptrdiff_t i = 0; i < d[0]; i++) {"]
-    lines += _body(group, [f"*({t} *)(a[{i}] + i * s[{i}])" for i, t in enumerate(types)])
+    lines += body(group, [f"*({t} *)(a[{i}] + i * s[{i}])" for i, t in enumerate(types)])
     return [*lines, "  }", "}"]
 
 
@@ -128,46 +164,46 @@ def _header(name: str) -> str:
     return f"void {name}(char **a, const ptrdiff_t *d, const ptrdiff_t *s, void *unused) {{"
 
 
-def _is_one(x: Var, shape: Sizes) -> bool:
+def is_one(x: Var, shape: Sizes) -> bool:
     """True if an operand is one number for all elements of the last axis."""
     return x.aval.form != "array" or (x.shape[-1] == 1 and shape[-1] != 1)
 
 
-def _body(group: FusedGroup, places: Sequence[str]) -> Iterator[str]:
+def body(group: FusedGroup, places: Sequence[str], dialect: Dialect = C) -> Iterator[str]:
     """The work of a loop on one element of each operand."""
     names: dict[Var, str] = {}
     read, _ = group.dtypes()
     for i, (x, given) in enumerate(zip(group.inputs, read, strict=True)):
         names[x] = f"r{i}"
-        yield f"    const {c_type(given)} r{i} = {places[i]};"
+        yield f"    const {dialect.type_of(given)} r{i} = {places[i]};"
     for i, e in enumerate(group.eqns):
         names[e.result] = f"v{i}"
-        yield f"    {_assignment(group, e, names)}"
+        yield f"    {assignment(group, e, names, dialect)}"
     for i, x in enumerate(group.outputs, len(group.inputs)):
         yield f"    {places[i]} = {names[x]};"
 
 
-def _assignment(group: FusedGroup, e: Eqn, names: dict[Var, str]) -> str:
+def assignment(group: FusedGroup, e: Eqn, names: Mapping[Var, str], dialect: Dialect) -> str:
     """The line that gives one element of a result its name."""
-    dtype, of = group.space[1], c_type(e.result.dtype) or ""
-    operands = [names[x] if isinstance(x, Var) else literal_of(x, dtype) for x in operands_of(e)]
-    formula = formula_of(e.function, e.result.dtype) or ""
-    return f"const {of} {names[e.result]} = {formula.format(*operands, t=of, f='f' * (c_type(dtype) == 'float'))};"
+    dtype, of, fusing = group.space[1], dialect.type_of(e.result.dtype) or "", group.fusing
+    operands = [names[x] if isinstance(x, Var) else literal_of(x, dtype) for x in operands_of(e, fusing)]
+    formula = fusing.formula_of(e.function, e.result.dtype) or ""
+    given = formula.format(*operands, t=of, f="f" * (c_type(dtype) == "float"), column=dialect.column)
+    return f"const {of} {names[e.result]} = {given};"
 
 
-class _Lines:
-    """A loop over lines. Each line is passed over once, and once more for each reduction that another waits for.
+class Passes:
+    """The passes of a loop over a line: one, and one more for each reduction that another waits for.
 
-    An element of a line that a later pass reads lies in a line of memory of its own; what is one number for the whole
-    line is a variable.
+    An element of a line that a later pass reads lies in memory of its own; what is one number for the whole line is a
+    variable.
     """
 
-    def __init__(self, group: FusedGroup) -> None:
-        self.group = group
+    def __init__(self, group: FusedGroup, dialect: Dialect) -> None:
+        self.group, self.dialect = group, dialect
         (*_, self.length), _ = group.space
         read, written = group.dtypes()
-        self.types = [c_type(d) or "" for d in (*read, *written)]
-        self.sizes = [d.itemsize for d in (*read, *written)]
+        self.types = [dialect.type_of(d) or "" for d in (*read, *written)]
         self.operands = [*group.inputs, *group.outputs]
         self.whole = {i for i, x in enumerate(self.operands) if _axis(group, x) == self.length}
         self.names = {x: f"r{i}" for i, x in enumerate(group.inputs)}
@@ -181,24 +217,91 @@ class _Lines:
         self.kept = self._kept()
 
     def _kept(self) -> list[Var]:
-        """Results along a line that a later pass, or a reduction, reads."""
+        """What a later pass, or a reduction, reads along a line."""
         found: dict[Var, None] = {}
         for e in self.group.eqns:
             for x in e.reads:
                 later = e.function in REDUCTIONS or self.passes[e.result] > self.passes[x]
-                if later and x in self.lines and x not in self.group.inputs:
+                if later and x in self.lines and (self.dialect.copies or x not in self.group.inputs):
                     found[x] = None
         return [*found]
+
+    def text(self) -> Iterator[str]:
+        """The lines of text of all passes."""
+        for number in range(max(self.passes.values()) + 1):
+            yield from self._pass(number)
+
+    def _pass(self, number: int) -> Iterator[str]:
+        """Numbers of the line, then a loop over its elements, then the reductions of these."""
+        group, inputs = self.group, self.group.inputs
+        mine = [e for e in group.eqns if self.passes[e.result] == number]
+        for e in mine:
+            if e.function not in REDUCTIONS and e.result not in self.lines:
+                if is_view(e):
+                    self.names[e.result] = self.names[e.reads[0]]
+                else:
+                    yield assignment(group, e, self.names, self.dialect)
+        each = [e for e in mine if e.result in self.lines]
+        copied = [x for x in self.kept if x in inputs and not number]
+        if each or copied:
+            yield from self._loop(number, each, copied)
+        for e in group.eqns:
+            (x, *_), t = e.reads, self.dialect.type_of(e.result.dtype)
+            if e.function in REDUCTIONS and self.passes[x] == number:
+                line = f"t{self.names[x]}" if x in self.kept else f"p{inputs.index(x)}"
+                kind = REDUCTIONS[e.function]
+                called = self.dialect.reduced.format(kind=kind, t=t, x=line, n=self.length)
+                yield f"const {t} {self.names[e.result]} = {called};"
+
+    def _loop(self, number: int, each: Sequence[Eqn], copied: Sequence[Var]) -> Iterator[str]:
+        """The loop of a pass over the elements of a line."""
+        inputs, dialect, names = self.group.inputs, self.dialect, self.names
+        yield from dialect.each.format(n=self.length).splitlines()
+        for x in dict.fromkeys([*copied, *(x for e in each for x in e.reads if x in self.lines)]):
+            if (x in self.kept and self.passes[x] < number) or (x in self.kept and x in inputs and number):
+                place = dialect.kept.format(x=f"t{names[x]}")
+                yield f"  const {self._type(x)} {names[x]} = {place};"
+            elif x in inputs:
+                yield f"  const {self._type(x)} {names[x]} = {dialect.operand.format(i=inputs.index(x))};"
+        for x in copied:
+            yield f"  {dialect.kept.format(x=f't{names[x]}')} = {names[x]};"
+        for e in each:
+            yield f"  {assignment(self.group, e, names, dialect)}"
+            if e.result in self.kept:
+                yield f"  {dialect.kept.format(x=f't{names[e.result]}')} = {names[e.result]};"
+            if e.result in self.group.outputs:
+                place = dialect.operand.format(i=self.operands.index(e.result))
+                yield f"  {place} = {names[e.result]};"
+        yield dialect.end
+
+    def _type(self, x: Var) -> str:
+        """The type of what is read of an operand, or was kept."""
+        return (
+            self.types[self.group.inputs.index(x)]
+            if x in self.group.inputs
+            else str(self.dialect.type_of(x.dtype))
+        )
+
+
+class _Lines:
+    """A loop of C over lines."""
+
+    def __init__(self, group: FusedGroup) -> None:
+        self.group, self.passes = group, Passes(group, C)
+        self.length, self.types = self.passes.length, self.passes.types
+        self.operands, self.whole = self.passes.operands, self.passes.whole
+        read, written = group.dtypes()
+        self.sizes = [d.itemsize for d in (*read, *written)]
 
     def text(self, name: str) -> list[str]:
         """The lines of text of the function."""
         lines = [_header(name), "  (void)unused;"]
         lines += [f"  {self.types[i]} k{i}[{self.length}];" for i in sorted(self.whole)]
-        lines += [f"  {c_type(x.dtype)} t{self.names[x]}[{self.length}];" for x in self.kept]
+        kept = [(c_type(x.dtype), self.passes.names[x]) for x in self.passes.kept]
+        lines += [f"  {t} t{x}[{self.length}];" for t, x in kept]
         lines.append("  for (ptrdiff_t l = 0; l < d[0]; l++) {")
         lines += [f"    {line}" for line in self._places()]
-        for number in range(max(self.passes.values()) + 1):
-            lines += [f"    {line}" for line in self._pass(number)]
+        lines += [f"    {line}" for line in self.passes.text()]
         lines += [f"    {line}" for line in self._results()]
         return [*lines, "  }", "}"]
 
@@ -222,38 +325,6 @@ class _Lines:
                     copied = f"k{i}[i] = *({t} *)({place} + i * s[{steps[i]}])"
                     yield f"if ({apart}) for (int i = 0; i < {self.length}; i++) {copied};"
 
-    def _pass(self, number: int) -> Iterator[str]:
-        """Numbers of the line, then a loop over its elements, then the reductions of these."""
-        inputs = self.group.inputs
-        mine = [e for e in self.group.eqns if self.passes[e.result] == number]
-        for e in mine:
-            if e.function not in REDUCTIONS and e.result not in self.lines:
-                if is_view(e):
-                    self.names[e.result] = self.names[e.reads[0]]
-                else:
-                    yield _assignment(self.group, e, self.names)
-        each = [e for e in mine if e.result in self.lines]
-        if each:
-            yield "EACH"
-            yield f"for (int i = 0; i < {self.length}; i++) {{"
-            for x in dict.fromkeys(x for e in each for x in e.reads if x in self.lines):
-                if x in inputs:
-                    yield f"  const {self.types[inputs.index(x)]} {self.names[x]} = p{inputs.index(x)}[i];"
-                elif self.passes[x] < number:
-                    yield f"  const {c_type(x.dtype)} {self.names[x]} = t{self.names[x]}[i];"
-            for e in each:
-                yield f"  {_assignment(self.group, e, self.names)}"
-                if e.result in self.kept:
-                    yield f"  t{self.names[e.result]}[i] = {self.names[e.result]};"
-                if e.result in self.group.outputs:
-                    yield f"  p{self.operands.index(e.result)}[i] = {self.names[e.result]};"
-            yield "}"
-        for e in self.group.eqns:
-            (x, *_), t = e.reads, c_type(e.result.dtype)
-            if e.function in REDUCTIONS and self.passes[x] == number:
-                line = f"p{inputs.index(x)}" if x in inputs else f"t{self.names[x]}"
-                yield f"const {t} {self.names[e.result]} = {REDUCTIONS[e.function]}_{t}({line}, {self.length});"
-
     def _results(self) -> Iterator[str]:
         """Numbers that are read outside, and lines whose elements do not lie side by side."""
         steps = self._steps()
@@ -261,7 +332,7 @@ class _Lines:
             if i >= len(self.group.inputs):
                 t, place = self.types[i], f"a[{i}] + l * s[{i}]"
                 if i not in self.whole:
-                    yield f"*({t} *)({place}) = {self.names[x]};"
+                    yield f"*({t} *)({place}) = {self.passes.names[x]};"
                 else:
                     apart = f"s[{steps[i]}] != {self.sizes[i]}"
                     copied = f"*({t} *)({place} + i * s[{steps[i]}]) = k{i}[i]"

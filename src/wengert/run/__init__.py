@@ -22,16 +22,22 @@ from wengert.run.shards import shards
 
 if TYPE_CHECKING:
     from wengert.run.batching.executor import Batched
+    from wengert.run.generated import Kernel, kernels
     from wengert.run.threads.parallel import Parallel
 else:
 
     def __getattr__(name: str) -> object:
-        """Import an executor when it is first asked for."""
+        """Import an executor, or what shows its kernels, when it is first asked for."""
         if name == "Batched":
             # at the top it would take a half of what importing Wengert takes
             from wengert.run.batching.executor import Batched
 
             return Batched
+        if name in ("Kernel", "kernels"):
+            # at the top it would import what only plans need
+            from wengert.run import generated
+
+            return getattr(generated, name)
         if name == "Parallel":
             # at the top it would take a fifth of what importing Wengert takes
             from wengert.run.threads.parallel import Parallel
@@ -49,6 +55,7 @@ __all__ = [
     "Gradients",
     "JacobianLayers",
     "Jacobians",
+    "Kernel",
     "Parallel",
     "Sequential",
     "Values",
@@ -60,6 +67,7 @@ __all__ = [
     "hessian_product",
     "jacobian",
     "jvp",
+    "kernels",
     "predict",
     "scan",
     "set_cache_limit",

@@ -26,6 +26,7 @@ from wengert.arrays import (
     freeze,
     host_array,
     is_array,
+    is_host_array,
     shape_of,
 )
 from wengert.arrays.ownership import owners
@@ -133,7 +134,8 @@ def handed_over(value: Value, of: Kind, buffers: Container[int]) -> Value:
     if column is Column.ARRAY or column is Column.MASK or column is Column.INDEX:
         if not is_array(value):
             return host_array(value)
-        fresh = value.base is None and id(value) not in buffers and value.flags.writeable
+        writeable = not is_host_array(value) or value.flags.writeable  # cupy has no such flag
+        fresh = value.base is None and id(value) not in buffers and writeable
         return value if fresh else value.copy()
     if column is Column.FLOAT:
         return Float32(value)

@@ -39,7 +39,8 @@ from wengert.program.memory import aliases
 from wengert.program.program import Argument, Eqn, Program, Var, vars_in
 from wengert.run.compiled.binder import Binder, in_steps
 from wengert.run.compiled.cells import CellPrograms
-from wengert.run.compiled.lowered import LoweredLoss, lowered_in_steps, seed_of
+from wengert.run.compiled.device import DeviceProgram
+from wengert.run.compiled.lowered import LoweredLoss, device_of, lowered_in_steps, seed_of
 from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
@@ -62,9 +63,13 @@ def traced_plan(
     weights = [x for x in evaluation.values if isinstance(x, Weight)]
     asked = targets if mode == "gradients" else None
     also = targets if mode == "train" else ()
-    lowering = lowered_in_steps([*nodes], weights, mode != "predict", asked, also)
+    device = device_of(nodes)
+    on_device = device is not None and program is None
+    lowering = lowered_in_steps([*nodes], weights, mode != "predict", asked, also, on_device)
     bind = partial(in_steps, [*nodes], weights, targets)
     make = program or (FusingProgram if native else PlanProgram)
+    if on_device:
+        make, stacked = partial(DeviceProgram, device), False
     return Plan(lowering, bind, make, stacked, at_once, _described("an expression", nodes), mode == "train")
 
 

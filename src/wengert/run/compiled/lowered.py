@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from wengert.arrays import HOST, Float32, Value, dtype_of, is_array, one_like, shape_of
 from wengert.arrays.abstract import UNKNOWN, Aval, sizes_for
-from wengert.arrays.infer import aval_of
+from wengert.arrays.infer import aval_of, aval_on_device
 from wengert.arrays.kernels import put_into, subtract_into
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
@@ -34,8 +34,8 @@ NUMBERS: Final = (float, int, Float32)
 class LoweredLoss:
     """A value with the deltas of weights, in the making: `builder` has the equations so far."""
 
-    def __init__(self, weights: Sequence[Weight]) -> None:
-        self.builder = Builder()
+    def __init__(self, weights: Sequence[Weight], on_device: bool = False) -> None:
+        self.builder = Builder(on_device)
         self.weights = weights
         self.inputs: list[Var] = []
         self.given: list[Callable[[], Any]] = []  # Any: the inputs' values now, of every type
@@ -50,7 +50,8 @@ class LoweredLoss:
 
     def input(self, get: Callable[[], Any], aval: Aval | None = None) -> Tracer:  # Any: as in `given`
         """An input that has this value now."""
-        made = self.builder.input(aval_of(get()) if aval is None else aval)
+        found = aval_on_device if self.builder.on_device else aval_of
+        made = self.builder.input(found(get()) if aval is None else aval)
         self.inputs.append(made.var)
         self.given.append(get)
         return made
@@ -128,9 +129,10 @@ def lowered_in_steps(
     back: bool,
     targets: Sequence[Expression] | None,
     also: Sequence[Expression] = (),
+    on_device: bool = False,
 ) -> Generator[None, None, LoweredLoss]:
     """The value of the last node, and of `also`; if it goes `back` the deltas of weights and of targets."""
-    made, root = LoweredLoss(weights), nodes[-1]
+    made, root = LoweredLoss(weights, on_device), nodes[-1]
     operations = capture(nodes, weights, literals=True)
     slots = operations.slots
     known = {slots[w]: made.data[w] for w in weights}
@@ -156,7 +158,19 @@ def lowered_in_steps(
 
 def lowered(nodes: Sequence[Node], weights: Sequence[Weight], back: bool = True) -> LoweredLoss:
     """The value of the last node, and if it goes `back` the deltas of weights, at once."""
-    steps = lowered_in_steps(nodes, weights, back, None)
+    return finished(lowered_in_steps(nodes, weights, back, None))
+
+
+def device_of(nodes: Sequence[Node]) -> Any:  # Any: one of cupy's
+    """The device of all arrays among nodes and operands; None if that is the host, or there are several."""
+    kinds = {of for node in nodes for of in (*node.signature.kinds, node.signature.kind)}
+    arrays = [of for of in kinds if of.column is not Column.INDEX and of.shape]
+    first = next((of.device for of in arrays if of.device != "cpu"), None)
+    return first if all(of.device == first for of in arrays) else None
+
+
+def finished(steps: Generator[None, None, LoweredLoss]) -> LoweredLoss:
+    """What some steps make, done at once."""
     while True:
         try:
             next(steps)
@@ -167,7 +181,7 @@ def lowered(nodes: Sequence[Node], weights: Sequence[Weight], back: bool = True)
 
 def seed_of(value: Any, loss: Expression) -> Any:  # Any: a tracer or a constant; a number or an array
     """The delta that a loss of this value begins with."""
-    if isinstance(value, Tracer) and loss.kind.device != "cpu":
+    if isinstance(value, Tracer) and loss.kind.device != "cpu" and not value.builder.on_device:
         return value.builder.opaque(one_like, UNKNOWN, value)
     aval = value.var.aval if isinstance(value, Tracer) else aval_of(value)
     aval = aval_of_kind(loss.kind) if aval.form == "other" else aval

@@ -18,6 +18,7 @@ from wengert.arrays import Value, all_quiet, give_back, is_array
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.stacked import rows_of
 from wengert.control import Run
+from wengert.errors import DeviceError
 from wengert.graph.binding import Refs
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
@@ -133,6 +134,9 @@ class Plan(Item):
                 self._steps = None
                 give_back()  # what equations and text took
                 return False
+            except DeviceError:  # no compiler, or no driver that fits: whoever wants less speed says so
+                self._steps, self.failed = None, True
+                raise
             except Exception as failure:  # nothing is lost: the interpreter goes on
                 self._steps, self.failed = None, True
                 not_made(self._of, failure)
@@ -315,6 +319,8 @@ class Bound:
             with all_quiet():
                 changing = program.run(inputs, buffers)
                 value = next(changing)
+        except DeviceError:  # no memory: the interpreter would need more
+            raise
         except Exception as failure:
             if run.cancelled:
                 raise
