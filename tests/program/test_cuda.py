@@ -105,7 +105,7 @@ def test_text_of_lines() -> None:
 
 @pytest.mark.parametrize("dialect", ["c", "cuda"])
 def test_equal_structures_have_one_text(dialect: Any) -> None:
-    def texts(rows: int) -> list[run.Kernel]:
+    def texts(rows: int) -> list[run.KernelText]:
         x = wg.lift(np.ones((rows, 3), np.float32))
         return run.kernels((wg.tanh(x + 1.0) * 0.5 + x).predict(), dialect)
 

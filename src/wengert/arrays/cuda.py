@@ -1,4 +1,4 @@
-"""What kernels of CUDA are made of: formulas, functions that they call, and kernels that belong to no fused group.
+"""Text of CUDA: formulas, functions that kernels call, and kernels that belong to no fused group.
 
 Knows: the formula of each function of numpy that works element by element; that a sum is a tree of fixed form, so that
 a device gives the same bits in every run, and never a race of atomic additions; that elements of a dropout's mask are

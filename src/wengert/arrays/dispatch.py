@@ -11,6 +11,7 @@ import math
 from importlib import import_module
 from importlib.util import find_spec
 from numbers import Real
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeGuard, cast
 
 import numpy as np
@@ -87,13 +88,17 @@ def namespace_for(device: Cpu | Gpu, arrays: bool) -> Namespace:
 
 
 def _gpu() -> Namespace:
-    # by name: it imports cupy, which is optional
-    return cast(Namespace, import_module("wengert.arrays.gpu"))
+    return cast(Namespace, _over_cupy("gpu"))
 
 
 def device_launches() -> Any:  # Any: a module, which is typed where cupy is known
-    """The kernels of a device: `wengert.arrays.launches`, which imports cupy."""
-    return import_module("wengert.arrays.launches")
+    """The kernels of a device: `wengert.arrays.launches`."""
+    return _over_cupy("launches")
+
+
+def _over_cupy(name: str) -> ModuleType:
+    # by name: it imports cupy, which is optional
+    return import_module(f"wengert.arrays.{name}")
 
 
 def _find(kind: type) -> Namespace:

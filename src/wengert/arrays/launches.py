@@ -120,7 +120,7 @@ def replacement(w: Value, x: Value) -> list[Change]:
 
 
 def address(x: Value) -> int:
-    """Where the elements of an array begin."""
+    """The address of the first element of an array."""
     found: int = x.data.ptr
     return found
 

@@ -23,7 +23,17 @@ from wengert.program.matrices import as_matrices
 from wengert.program.program import Eqn, Program, Var
 
 __all__ = [
-    *("CUDA", "CudaKernel", "Schedule", "Step", "Sums", "blocks_of", "count_of", "for_device", "kernel_text"),
+    *(
+        "CUDA",
+        "CudaKernel",
+        "LaunchPlan",
+        "Step",
+        "ColumnSums",
+        "blocks_of",
+        "count_of",
+        "for_device",
+        "kernel_text",
+    ),
     *("many_text", "strides_of"),
 ]
 
@@ -76,17 +86,17 @@ class CudaKernel:
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums along columns that are one launch."""
+class ColumnSums:
+    """ColumnSums along columns that are one launch."""
 
     eqns: tuple[Eqn, ...]
 
 
-Step = CudaKernel | Sums | Eqn
+Step = CudaKernel | ColumnSums | Eqn
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class LaunchPlan:
     """A program as launches and calls, in order."""
 
     program: Program
@@ -98,11 +108,11 @@ class Schedule:
         return [step for step in self.steps if isinstance(step, CudaKernel)]
 
 
-def for_device(p: Program, threads: int = THREADS) -> Schedule:
+def for_device(p: Program, threads: int = THREADS) -> LaunchPlan:
     """A program as it was traced, for a device."""
     p = as_matrices(p, cuda_formula_of)
     eqns, found = fused(p, (), CUDA)
-    return Schedule(
+    return LaunchPlan(
         p, tuple(_Scheduling(eqns, [g for g in found if not is_open(g.space[0][1:])], threads).steps())
     )
 
@@ -113,7 +123,7 @@ Unit = FusedGroup | Eqn
 class _Scheduling:
     """The order of launches: what others wait for first, sums of columns late, and the steps of optimizers last.
 
-    Sums that are ready at the same time are one launch, and so are groups of one text whose results no equation reads.
+    Sums of columns that are ready together are one launch, and so are groups of one text whose results no equation reads.
     """
 
     def __init__(self, eqns: Sequence[Eqn], groups: Sequence[FusedGroup], threads: int) -> None:
@@ -165,7 +175,7 @@ class _Scheduling:
             for e in units:
                 if isinstance(e, Eqn):
                     by_type.setdefault(e.result.dtype, []).append(e)
-            yield from (Sums(tuple(eqns)) for eqns in by_type.values())
+            yield from (ColumnSums(tuple(eqns)) for eqns in by_type.values())
             return
         together: dict[str, list[FusedGroup]] = {}
         for unit in units:
@@ -291,7 +301,7 @@ def _elements(group: FusedGroup, name: str, threads: int) -> list[str]:
 
 
 def _places(group: FusedGroup) -> list[str]:
-    """Where the element of each operand lies that belongs to element `i`."""
+    """The place of the element of each operand that belongs to element `i`."""
     shape, found = group.space[0], []
     for i, x in enumerate((*group.inputs, *group.outputs)):
         if x.aval.form == "number":

@@ -22,7 +22,7 @@ __all__ = ["C", "Dialect", "Passes", "assignment", "axes_of", "is_one", "loop_te
 
 
 class Dialect(NamedTuple):
-    """What dialects of C say in ways of their own: where a text begins, how a loop does, how a function is called."""
+    """A dialect of C: the head of its texts, how a loop begins, how a function is called."""
 
     head: str
     helpers: Mapping[str, str]  # functions, by the names that formulas and loops call
@@ -217,7 +217,7 @@ class Passes:
         self.kept = self._kept()
 
     def _kept(self) -> list[Var]:
-        """What a later pass, or a reduction, reads along a line."""
+        """The values along a line that a later pass, or a reduction, reads."""
         found: dict[Var, None] = {}
         for e in self.group.eqns:
             for x in e.reads:

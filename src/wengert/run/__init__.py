@@ -22,7 +22,7 @@ from wengert.run.shards import shards
 
 if TYPE_CHECKING:
     from wengert.run.batching.executor import Batched
-    from wengert.run.generated import Kernel, kernels
+    from wengert.run.generated import KernelText, kernels
     from wengert.run.threads.parallel import Parallel
 else:
 
@@ -33,7 +33,7 @@ else:
             from wengert.run.batching.executor import Batched
 
             return Batched
-        if name in ("Kernel", "kernels"):
+        if name in ("KernelText", "kernels"):
             # at the top it would import what only plans need
             from wengert.run import generated
 
@@ -55,7 +55,7 @@ __all__ = [
     "Gradients",
     "JacobianLayers",
     "Jacobians",
-    "Kernel",
+    "KernelText",
     "Parallel",
     "Sequential",
     "Values",

@@ -29,20 +29,20 @@ from wengert.run.compiled.program import simplified
 from wengert.run.gradient import Wanted
 from wengert.site import user_position
 
-__all__ = ["Dialect", "Kernel", "kernels"]
+__all__ = ["DialectName", "KernelText", "kernels"]
 
-Dialect = Literal["c", "cuda"]
+DialectName = Literal["c", "cuda"]
 _DIALECTS: Final = ("c", "cuda")
 
 
-class Kernel(NamedTuple):
+class KernelText(NamedTuple):
     """A kernel: the name of its function, and a source that is complete by itself."""
 
     name: str
     source: str
 
 
-def kernels(do: Do[Any], dialect: Dialect = "c") -> list[Kernel]:  # Any: whatever the run gives
+def kernels(do: Do[Any], dialect: DialectName = "c") -> list[KernelText]:  # Any: whatever the run gives
     """The kernels into which the equations of a run are fused, in order, each once; nothing is run or compiled.
 
     `dialect` is "c", for loops that numpy calls, or "cuda". The text depends on shapes, element types and operations
@@ -59,12 +59,12 @@ def kernels(do: Do[Any], dialect: Dialect = "c") -> list[Kernel]:  # Any: whatev
         raise ArgumentError(f"kernels: expected a Do, got {type(do).__name__}\n  at {user_position()}")
     if dialect not in _DIALECTS:
         raise ArgumentError(f'kernels: dialect is "c" or "cuda", got {dialect!r}\n  at {user_position()}')
-    found: dict[str, Kernel] = {}  # by the text of a kernel without a name of its own
+    found: dict[str, KernelText] = {}  # by the text of a kernel without a name of its own
     for question in questions(do):
         p = _program_of(question)
         for text_of in [] if p is None else _of_c(p) if dialect == "c" else _of_cuda(p):
             name = f"{'loop' if dialect == 'c' else 'kernel'}{len(found)}"
-            found.setdefault(text_of("kernel"), Kernel(name, text_of(name)))
+            found.setdefault(text_of("kernel"), KernelText(name, text_of(name)))
     return [*found.values()]
 
 

@@ -27,7 +27,16 @@ from wengert.arrays.changes import Change
 from wengert.arrays.kernels import EFFECTS, put_into, subtract_into
 from wengert.errors import DeviceError
 from wengert.program.build import NoProgram
-from wengert.program.cuda import CudaKernel, Schedule, Step, Sums, blocks_of, count_of, for_device, strides_of
+from wengert.program.cuda import (
+    ColumnSums,
+    CudaKernel,
+    LaunchPlan,
+    Step,
+    blocks_of,
+    count_of,
+    for_device,
+    strides_of,
+)
 from wengert.program.fused import FusedGroup
 from wengert.program.program import Argument, Eqn, Program, Values, Var, mapped, now, vars_in
 from wengert.program.simplify import Pieces
@@ -50,7 +59,7 @@ class DeviceProgram(PlanProgram):
         self._namespace = namespace_for(device, True)
         self._device = device
         scheduled = for_device(p)
-        self.schedule: Schedule = scheduled
+        self.schedule: LaunchPlan = scheduled
         self._program = p = scheduled.program
         self._constants: dict[int, tuple[Value, Value]] = {}  # arrays of numpy with theirs on the device
         self._calls = [*map(self._call, scheduled.steps)]
@@ -120,7 +129,7 @@ class DeviceProgram(PlanProgram):
         return values
 
     def _without_memory(self, step: Step, values: Values) -> str:
-        """What a run has in memory where there is no more: the peak, and the largest arrays by their operations."""
+        """The text for a device without memory: the peak, and the largest arrays by their operations."""
         of = {e.result: e.source for each in self.schedule.steps for e in _eqns(each)}
         told = {id(x): (x, of.get(var)) for var, x in values.items() if is_array(x)}
         largest = sorted(told.values(), key=lambda pair: -pair[0].nbytes)[:_LARGEST]
@@ -164,7 +173,7 @@ class DeviceProgram(PlanProgram):
         return ends
 
     def _call(self, step: Step) -> Call:
-        if isinstance(step, Sums):
+        if isinstance(step, ColumnSums):
             return partial(self._sum, step)
         if isinstance(step, CudaKernel):
             kernel = self._launches.compiled(step.source, step.name)
@@ -172,7 +181,7 @@ class DeviceProgram(PlanProgram):
             return partial(self._launch_many if many else self._launch, step, kernel)
         return self._called(step)
 
-    def _sum(self, step: Sums, values: Values) -> None:
+    def _sum(self, step: ColumnSums, values: Values) -> None:
         found = self._launches.sum_columns([values[e.arguments[0]] for e in step.eqns])
         values.update(zip((e.result for e in step.eqns), found, strict=True))
 
@@ -194,7 +203,7 @@ class DeviceProgram(PlanProgram):
             kernel((blocks,), (step.threads,), (found,))
 
     def _operands(self, group: FusedGroup, values: Values) -> list[Value]:
-        """What a kernel reads and writes; results are new."""
+        """The operands of a kernel; results are new arrays."""
         read, written = group.dtypes()
         operands = [
             dtype.type(values[x]) if x.aval.form == "number" else values[x]
@@ -256,7 +265,7 @@ class DeviceProgram(PlanProgram):
 def _eqns(step: Step) -> Iterator[Eqn]:
     if isinstance(step, Eqn):
         yield step
-    elif isinstance(step, Sums):
+    elif isinstance(step, ColumnSums):
         yield from step.eqns
     else:
         for group in step.groups:

@@ -170,7 +170,7 @@ def device_of(nodes: Sequence[Node]) -> Any:  # Any: one of cupy's
 
 
 def finished(steps: Generator[None, None, LoweredLoss]) -> LoweredLoss:
-    """What some steps make, done at once."""
+    """The result of a lowering, all of its steps at once."""
     while True:
         try:
             next(steps)
