@@ -123,7 +123,7 @@ Unit = FusedGroup | Eqn
 class _Scheduling:
     """The order of launches: what others wait for first, sums of columns late, and the steps of optimizers last.
 
-    Sums of columns that are ready together are one launch, and so are groups of one text whose results no equation reads.
+    Sums of columns that are ready together are one launch, and so are groups of one text whose results nobody reads.
     """
 
     def __init__(self, eqns: Sequence[Eqn], groups: Sequence[FusedGroup], threads: int) -> None:
