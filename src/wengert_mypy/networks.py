@@ -7,10 +7,11 @@ Refuses to know: weights, and how a layer computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, reduce
+from operator import mul
 from typing import Final, TypeAlias
 
-from mypy.nodes import ARG_POS, TempNode
+from mypy.nodes import ARG_POS, ARG_STAR, TempNode
 from mypy.plugin import FunctionSigContext, MethodContext, Plugin
 from mypy.types import (
     AnyType,
@@ -32,8 +33,8 @@ from wengert_mypy.names import ARRAY_OPERAND, NDARRAY, NN, NUMPY_FLOATING, SHAPE
 from wengert_mypy.results import sharpened
 from wengert_mypy.symbolic import solved, takes_computed
 from wengert_shapes.algebra import ONE, number
-from wengert_shapes.rules import Misfit, Shape, Size, differ, size_text, text
-from wengert_shapes.windows import convolved
+from wengert_shapes.rules import Misfit, Shape, Size, differ, known, size_text, text
+from wengert_shapes.windows import convolved, pooled
 
 Answer: TypeAlias = Callable[[Plugin, Context], Type]
 REPLACE: Final = "dataclasses.replace"
@@ -98,6 +99,60 @@ def _batch_norm(call: Call) -> Shape:
     if len(shape) < 2 or differ(shape[1], width):
         raise Misfit(f"expected axis 1 of size {size_text(width)}, got {text(shape)}")
     return (shape[0], width if shape[1] is None else shape[1], *shape[2:])
+
+
+def _instance_norm(call: Call) -> Shape:
+    made = _batch_norm(call)
+    if len(made) == 2:
+        raise Misfit(f"one value of each channel has no variance, got {text(made)}")
+    return made
+
+
+def _stated_groups(call: Call) -> list[Size]:
+    width, groups = _stated(2)(call)
+    n, m = (None if size is None else size.value for size in (width, groups))
+    if n is not None and m is not None and (m < 1 or n % m):
+        raise Misfit(f"{m} groups do not divide {n} channels")
+    return [width]
+
+
+def _stated_ends(call: Call) -> list[Size]:
+    """The features that a chain of linear maps takes and gives."""
+    (inputs,) = _stated(1)(call)
+    given, types = call.ctx.args[2], call.ctx.arg_types[2]
+    if not given or ARG_STAR in call.ctx.arg_kinds[2]:
+        return [inputs, None]
+    return [inputs, dim_at(call.ctx.api, given[-1], types[-1])]
+
+
+def _flatten(call: Call) -> Shape:
+    shape = call.shape(0)
+    if not shape:
+        raise Misfit(f"expected (batch, ...), got {text(shape)}")
+    sizes = known(shape[1:])
+    return shape[0], None if sizes is None else reduce(mul, sizes, ONE)
+
+
+def _global_pool(call: Call) -> Shape:
+    shape = call.shape(0)
+    if len(shape) < 3:
+        raise Misfit(f"expected (batch, channels, ...), got {text(shape)}")
+    return shape[:2]
+
+
+def _stated_pool(call: Call) -> list[Size]:
+    size = dim_at(call.ctx.api, call.expression(0), call.type(0))
+    stride, padding = call.type("stride"), call.type("padding")
+    return [
+        size,
+        size if _absent(stride) or stride is None else dim_of(stride),
+        number(0) if padding is None else dim_of(padding),
+    ]
+
+
+def _pool(call: Call) -> Shape:
+    size, stride, padding = sizes_of(call)
+    return pooled(call.shape(0), *((n, n) for n in (size, stride, padding, ONE)))
 
 
 def _conv2d(call: Call) -> Shape:
@@ -307,6 +362,20 @@ NETWORKS: Final[Mapping[str, Answer]] = {
     f"{NN}normalization.BatchNorm.make": _making("BatchNorm", _stated(1)),
     f"{NN}normalization.LayerNorm.__call__": _called("LayerNorm", _layer_norm),
     f"{NN}normalization.LayerNorm.make": _making("LayerNorm", _stated(1)),
+    f"{NN}groups.RMSNorm.__call__": _called("RMSNorm", _layer_norm),
+    f"{NN}groups.RMSNorm.make": _making("RMSNorm", _stated(1)),
+    f"{NN}groups.GroupNorm.__call__": _called("GroupNorm", _batch_norm),
+    f"{NN}groups.GroupNorm.make": _making("GroupNorm", _stated_groups),
+    f"{NN}groups.InstanceNorm.__call__": _called("InstanceNorm", _instance_norm),
+    f"{NN}groups.InstanceNorm.make": _making("InstanceNorm", _stated(1)),
+    f"{NN}blocks.MLP.__call__": _called("Linear", _linear),
+    f"{NN}blocks.MLP.make": _making("MLP", _stated_ends),
+    f"{NN}blocks.Flatten.__call__": _called("Flatten", _flatten),
+    f"{NN}blocks.GlobalAvgPool.__call__": _called("GlobalAvgPool", _global_pool),
+    f"{NN}blocks.MaxPool2d": _making("MaxPool2d", _stated_pool),
+    f"{NN}blocks.MaxPool2d.__call__": _called("max_pool2d", _pool),
+    f"{NN}blocks.AvgPool2d": _making("AvgPool2d", _stated_pool),
+    f"{NN}blocks.AvgPool2d.__call__": _called("avg_pool2d", _pool),
     f"{NN}recurrent.GRUCell.__call__": _called("GRUCell", _gru),
     f"{NN}recurrent.GRUCell.make": _making("GRUCell", _stated(2)),
     f"{NN}recurrent.LSTMCell.__call__": _called("LSTMCell", _lstm),

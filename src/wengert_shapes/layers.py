@@ -25,6 +25,8 @@ def sites() -> Iterator[Site]:
         ("nn.linear", "Linear", "IO"),
         ("nn.normalization", "LayerNorm", "W"),
         ("nn.normalization", "BatchNorm", "W"),
+        ("nn.groups", "RMSNorm", "W"),
+        ("nn.groups", "InstanceNorm", "W"),
         ("nn.recurrent", "LSTMCell", "IH"),
         ("nn.recurrent", "GRUCell", "IH"),
         ("nn.embedding", "Embedding", "RW"),
@@ -34,7 +36,12 @@ def sites() -> Iterator[Site]:
     yield Site("nn.convolution", "Conv2d.make", _made_convolutions())
     yield Site("nn.linear", "Linear.__call__", list(_along("Linear", "IO", "I", "O")))
     yield Site("nn.normalization", "LayerNorm.__call__", list(_along("LayerNorm", "W", "W", "W")))
-    yield Site("nn.normalization", "BatchNorm.__call__", list(_by_channel()))
+    yield Site(
+        "nn.normalization", "BatchNorm.__call__", list(_by_channel("BatchNorm", ", *, seed: Any = None"))
+    )
+    yield Site("nn.groups", "RMSNorm.__call__", list(_along("RMSNorm", "W", "W", "W")))
+    yield Site("nn.groups", "InstanceNorm.__call__", list(_by_channel("InstanceNorm")))
+    yield Site("nn.groups", "GroupNorm.__call__", list(_by_channel("GroupNorm")))
     yield Site("nn.recurrent", "GRUCell.__call__", list(_cell("GRUCell", "{0}", "{0}")))
     yield Site(
         "nn.recurrent", "LSTMCell.__call__", list(_cell("LSTMCell", "tuple[{0}, {0}]", "tuple[{0}, {0}]"))
@@ -117,13 +124,13 @@ def _along(layer: str, sizes: str, taken: str, made: str) -> Iterator[str]:
     yield from _around(_any(layer, sizes), found, "{0}")
 
 
-def _by_channel() -> Iterator[str]:
+def _by_channel(layer: str, more: str = "") -> Iterator[str]:
     """A normalisation of axis 1."""
     found = []
     for axes in ("AW", "AWB", "AWBC"):
-        parameters = f"{_self('BatchNorm', 'W')}, x: {_OPERAND.format(_tuple(axes))}, /, *, seed: Any = None"
+        parameters = f"{_self(layer, 'W')}, x: {_OPERAND.format(_tuple(axes))}, /{more}"
         found.append(_call(parameters, _LAYER.format(_tuple(axes)), _variables(axes)))
-    yield from _around(_any("BatchNorm", "W"), found, "{0}", ", /, *, seed: Any = None")
+    yield from _around(_any(layer, "W"), found, "{0}", f", /{more}")
 
 
 def _cell(layer: str, state: str, result: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, assert_type
 
 import numpy as np
 import numpy.typing as npt
-from given import L2, L3, L4, L5, L8, WIDTH, Batch, Features, count, data, named, settings, x
+from given import L2, L3, L4, L5, L6, L8, WIDTH, Batch, Features, count, data, named, settings, x
 
 import wengert as wg
 from wengert import nn
@@ -128,6 +128,18 @@ def case_layer_norm() -> None:  # T77
     assert_type(norm(x), wg.ArrayLayer[tuple[L2, L3]])
     assert_type(norm(wg.literal(data, 2, count())), wg.ArrayLayer[tuple[L2, L3]])
     norm(wg.literal(data, 2, 4))  # E[shape]: ^LayerNorm: expected last axis 3, got \(2, 4\)$
+    nn.RMSNorm.make(settings, 3)(wg.literal(data, 2, 4))  # E[shape]: ^RMSNorm: expected last axis 3
+    nn.GroupNorm.make(settings, 4, 3)  # E[shape]: ^GroupNorm: 3 groups do not divide 4 channels$
+    deep = nn.MLP.make(settings, 3, 8, 5, seed=0)
+    assert_type(deep(wg.literal(data, Batch, 3)), wg.ArrayLayer[tuple[Batch, L5]])
+    deep(wg.literal(data, 2, 4))  # E[shape]: ^Linear: expected last axis 3, got \(2, 4\)$
+    assert_type(nn.Flatten()(wg.literal(data, Batch, 3, 2)), wg.ArrayLayer[tuple[Batch, L6]])
+    pooled = nn.MaxPool2d(2)(wg.literal(data, Batch, 3, 6, 4))
+    assert_type(pooled, wg.ArrayLayer[tuple[Batch, L3, L3, L2]])
+    nn.AvgPool2d(8)(
+        wg.literal(data, Batch, 3, 6, 4)
+    )  # E[shape]: ^avg_pool2d: a window of 8 does not fit axis 2
+    assert_type(nn.GlobalAvgPool()(pooled), wg.ArrayLayer[tuple[Batch, L3]])
 
 
 def case_dropout() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.types import Floating
 
-__all__ = ["Generator", "generator", "noise", "normal", "truncated", "uniform"]
+__all__ = ["Generator", "generator", "noise", "normal", "orthogonal", "truncated", "uniform"]
 
 Generator: TypeAlias = np.random.Generator
 
@@ -60,3 +60,17 @@ def truncated(chance: Generator, shape: Shape, deviation: float, dtype: np.dtype
     while (beyond := np.abs(found) > 2.0).any():
         found[beyond] = chance.standard_normal(int(beyond.sum()))
     return (deviation * found).astype(dtype)
+
+
+def orthogonal(chance: Generator, shape: Shape, gain: float, dtype: np.dtype[Floating]) -> Value:
+    """Orthonormal rows, or columns where there are more rows, times a gain; axes behind the first are one.
+
+    >>> x = orthogonal(generator(0), (3, 2), 1.0, np.dtype("float64"))
+    >>> (x.T @ x).round(9).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    rows, columns = shape[0] if shape else 1, int(np.prod(shape[1:]))
+    tall = chance.standard_normal((max(rows, columns), min(rows, columns)))
+    q, r = np.linalg.qr(tall)
+    q = q * np.where(np.diagonal(r) < 0.0, -1.0, 1.0)  # else not every rotation is as likely as the others
+    return (gain * (q if rows >= columns else q.T).reshape(shape)).astype(dtype)

@@ -7,10 +7,13 @@ Refuses to know: interpreters' insides. Layers are made of public operations and
 from __future__ import annotations
 
 from wengert.models import buffers, freeze, map_weights, replace, tie, weights, with_settings
+from wengert.nn import init
 from wengert.nn.attention import MultiHeadAttention
+from wengert.nn.blocks import MLP, AvgPool2d, Flatten, GlobalAvgPool, MaxPool2d, Residual
 from wengert.nn.convolution import Conv2d
 from wengert.nn.dropout import Dropout
 from wengert.nn.embedding import Embedding
+from wengert.nn.groups import GroupNorm, InstanceNorm, RMSNorm
 from wengert.nn.linear import Linear
 from wengert.nn.normalization import BatchNorm, LayerNorm
 from wengert.nn.recurrent import GRU, LSTM, GRUCell, LSTMCell
@@ -22,21 +25,31 @@ from wengert.nn.tree import TreeLSTM
 __all__ = [
     "GRU",
     "LSTM",
+    "MLP",
+    "AvgPool2d",
     "BatchNorm",
     "Conv2d",
     "Dropout",
     "Embedding",
+    "Flatten",
     "GRUCell",
+    "GlobalAvgPool",
+    "GroupNorm",
+    "InstanceNorm",
     "LSTMCell",
     "LayerNorm",
     "Linear",
+    "MaxPool2d",
     "MultiHeadAttention",
+    "RMSNorm",
+    "Residual",
     "Seeded",
     "Seeds",
     "Sequential",
     "TreeLSTM",
     "buffers",
     "freeze",
+    "init",
     "map_weights",
     "replace",
     "summary",

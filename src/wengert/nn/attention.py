@@ -15,6 +15,7 @@ from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, Mask
 from wengert.nn.checks import check_weight, misfit, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import Heads, N, Width
+from wengert.nn.init import Init
 from wengert.nn.linear import Linear
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import matmul, permute_dims, reshape, softmax, where
@@ -71,6 +72,7 @@ class MultiHeadAttention(ModelNames, Generic[Width, Heads, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         bias: bool = True,
+        init: Init | None = None,
     ) -> MultiHeadAttention[Any, Any, N]:
         """Four new maps, each as `Linear.make` begins; one generator serves all."""
         begin = Beginning("MultiHeadAttention", settings, seed, name, dtype)
@@ -78,7 +80,9 @@ class MultiHeadAttention(ModelNames, Generic[Width, Heads, T, Dv]):
 
         def part(of: str) -> Linear[Any, Any, N]:
             name = begin.name_of(of)
-            return Linear.make(settings, size, size, seed=begin.chance, name=name, dtype=dtype, bias=bias)
+            return Linear.make(
+                settings, size, size, seed=begin.chance, name=name, dtype=dtype, bias=bias, init=init
+            )
 
         maps = part("query"), part("key"), part("value"), part("output")
         return MultiHeadAttention(*maps, begin.size("heads", heads))

@@ -17,6 +17,7 @@ from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_made, check_weight
 from wengert.nn.dims import In, Kernel, N, Out, Padding, Stride
+from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import conv2d, expand_dims
 from wengert.plugins import Plugin
@@ -82,8 +83,9 @@ class Conv2d(ModelNames, Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         bias: bool = True,
+        init: Init | None = None,
     ) -> Conv2d[Any, Any, Any, Any, Any, N]:
-        """A layer of new weights: He's normal distribution, the bias 0.
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
 
         A padding "same" keeps the size of the image: half of an odd kernel, at a stride of 1. Raises ArgumentError
         for an even kernel or another stride there, and for a size below 1.
@@ -92,9 +94,11 @@ class Conv2d(ModelNames, Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
         begin = Beginning("Conv2d", settings, seed, name, dtype)
         shape = begin.size("outputs", outputs), begin.size("inputs", inputs)
         side = begin.size("kernel", kernel)
-        deviation = math.sqrt(2.0 / (shape[1] * side * side))
+        fan_in, fan_out = shape[1] * side * side, shape[0] * side * side
         return Conv2d(
-            begin.normal("kernel", (*shape, side, side), deviation),
+            begin.drawn("kernel", (*shape, side, side), fan_in, fan_out, init)
+            if init is not None
+            else begin.normal("kernel", (*shape, side, side), math.sqrt(2.0 / fan_in)),
             begin.constant("bias", (0.0, shape[0])) if bias else None,
             begin.size("stride", stride),
             _same(side, stride) if padding == "same" else padding,

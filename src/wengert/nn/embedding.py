@@ -15,6 +15,7 @@ from wengert.graph import ArrayLayer, ArrayWeight, IndexExpression
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_made
 from wengert.nn.dims import N, Rows, Width
+from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import take
 from wengert.plugins import Plugin
@@ -53,10 +54,16 @@ class Embedding(ModelNames, Generic[Rows, Width, T, Dv]):
         seed: Seed,
         name: str | None = None,
         dtype: type[N] | None = None,
+        init: Init | None = None,
     ) -> Embedding[Any, Any, N]:
-        """A new table, of the standard normal distribution. Raises ArgumentError for a size below 1."""
+        """A new table, of the standard normal distribution, or `init` of `nn.init`.
+
+        Raises ArgumentError for a size below 1.
+        """
         begin = Beginning("Embedding", settings, seed, name, dtype)
         shape = begin.size("rows", rows), begin.size("width", width)
+        if init is not None:
+            return Embedding(begin.drawn("table", shape, *shape, init))
         return Embedding(begin.normal("table", shape, 1.0))
 
     def __call__(self, indices: IndexExpression, /) -> ArrayLayer[Any, T, Dv]:

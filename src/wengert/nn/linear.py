@@ -15,6 +15,7 @@ from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_made, check_weight, shape_of, with_last_axis
 from wengert.nn.dims import In, N, Out
+from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import reshape
 from wengert.plugins import Plugin
@@ -66,14 +67,15 @@ class Linear(ModelNames, Generic[In, Out, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         bias: bool = True,
+        init: Init | None = None,
     ) -> Linear[Any, Any, N]:
-        """A layer of new weights: Glorot's uniform distribution, the bias 0.
+        """A layer of new weights: Glorot's uniform distribution, or `init` of `nn.init`, the bias 0.
 
         Raises ArgumentError for a size below 1. Source: Glorot and Bengio 2010, equation 16.
         """
         begin = Beginning("Linear", settings, seed, name, dtype)
         rows, columns = begin.size("inputs", inputs), begin.size("outputs", outputs)
-        weight = begin.glorot("weight", (rows, columns), rows, columns)
+        weight = begin.glorot("weight", (rows, columns), rows, columns, init)
         return Linear(weight, begin.constant("bias", (0.0, columns)) if bias else None)
 
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:

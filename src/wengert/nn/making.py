@@ -10,11 +10,23 @@ import math
 from sys import maxsize
 from typing import Any, Generic
 
-from wengert.arrays import FLOAT32, FLOATS, HOST, Cpu, DType, Floating, Shape, dtype_from, is_integer
+from wengert.arrays import (
+    FLOAT32,
+    FLOATS,
+    HOST,
+    Cpu,
+    DType,
+    Floating,
+    Shape,
+    dtype_from,
+    is_array,
+    is_integer,
+)
 from wengert.arrays.draws import Generator, generator, normal, uniform
 from wengert.errors import ArgumentError, DTypeError
 from wengert.graph import ArrayWeight, Buffer
 from wengert.nn.dims import N
+from wengert.nn.init import Init
 from wengert.plugins import Plugin
 from wengert.site import user_position
 
@@ -51,8 +63,30 @@ class Beginning(Generic[N]):
         """The name of a part, None where the layer has none."""
         return None if self._name is None else f"{self._name}.{part}"
 
-    def glorot(self, part: str, shape: Shape, fan_in: int, fan_out: int) -> ArrayWeight[Any, N, Cpu]:
+    def drawn(
+        self, part: str, shape: Shape, fan_in: int, fan_out: int, init: Init
+    ) -> ArrayWeight[Any, N, Cpu]:
+        """As an initializer has it."""
+        if not callable(init):
+            raise self._wrong(f"init is a function such as nn.init.he_normal() gives; got {init!r:.60}")
+        try:
+            data = init(self.chance, shape, fan_in, fan_out)
+        except TypeError as error:
+            raise self._wrong(
+                f"init cannot be called with a generator, a shape and two numbers: {error}; functions of nn.init are "
+                f"called first, as in init=nn.init.he_normal()"
+            ) from error
+        if not is_array(data) or data.shape != shape:
+            got = f"shape {data.shape}" if is_array(data) else f"{data!r:.60}"
+            raise self._wrong(f"init gave {got} for a weight of shape {shape}")
+        return self._weight(part, HOST.astype(data, self._dtype))
+
+    def glorot(
+        self, part: str, shape: Shape, fan_in: int, fan_out: int, init: Init | None = None
+    ) -> ArrayWeight[Any, N, Cpu]:
         """Uniform up to sqrt(6 / (fan_in + fan_out)): keeps variances alike forward and backward."""
+        if init is not None:
+            return self.drawn(part, shape, fan_in, fan_out, init)
         limit = math.sqrt(6.0 / (fan_in + fan_out))
         return self._weight(part, uniform(self.chance, shape, limit, self._dtype))
 

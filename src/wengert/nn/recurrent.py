@@ -18,6 +18,7 @@ from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import as_layer, check_weight, misfit, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import Hidden, In, N
+from wengert.nn.init import Init
 from wengert.nn.linear import Linear
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import matmul, sigmoid, split, tanh
@@ -82,8 +83,9 @@ class LSTMCell(ModelNames, Generic[In, Hidden, T, Dv]):
         seed: Seed,
         name: str | None = None,
         dtype: type[N] | None = None,
+        init: Init | None = None,
     ) -> LSTMCell[Any, Any, N]:
-        """A cell of new weights: Glorot's uniform distribution for each gate, the bias 1 for f and else 0.
+        """A cell of new weights: Glorot's uniform distribution for each gate, or `init`, the bias 1 for f and else 0.
 
         Raises ArgumentError for a size below 1. Source: Glorot and Bengio 2010, equation 16; Jozefowicz et al.
         2015 for the bias of the forget gate.
@@ -91,8 +93,8 @@ class LSTMCell(ModelNames, Generic[In, Hidden, T, Dv]):
         begin = Beginning("LSTMCell", settings, seed, name, dtype)
         rows, size = begin.size("inputs", inputs), begin.size("hidden", hidden)
         return LSTMCell(
-            begin.glorot("inputs", (rows, 4 * size), rows, size),
-            begin.glorot("hidden", (size, 4 * size), size, size),
+            begin.glorot("inputs", (rows, 4 * size), rows, size, init),
+            begin.glorot("hidden", (size, 4 * size), size, size, init),
             begin.constant("bias", (0.0, size), (1.0, size), (0.0, 2 * size)),
         )
 
@@ -216,16 +218,17 @@ class GRUCell(ModelNames, Generic[In, Hidden, T, Dv]):
         seed: Seed,
         name: str | None = None,
         dtype: type[N] | None = None,
+        init: Init | None = None,
     ) -> GRUCell[Any, Any, N]:
-        """A cell of new weights: Glorot's uniform distribution for each gate, the biases 0.
+        """A cell of new weights: Glorot's uniform distribution for each gate, or `init`, the biases 0.
 
         Raises ArgumentError for a size below 1. Source: Glorot and Bengio 2010, equation 16.
         """
         begin = Beginning("GRUCell", settings, seed, name, dtype)
         rows, size = begin.size("inputs", inputs), begin.size("hidden", hidden)
         return GRUCell(
-            begin.glorot("inputs", (rows, 3 * size), rows, size),
-            begin.glorot("hidden", (size, 3 * size), size, size),
+            begin.glorot("inputs", (rows, 3 * size), rows, size, init),
+            begin.glorot("hidden", (size, 3 * size), size, size, init),
             begin.constant("bias", (0.0, 3 * size)),
             begin.constant("hidden_bias", (0.0, size)),
         )

@@ -1,0 +1,151 @@
+"""Normalizations of one example, layers made of layers, and how weights begin: values, derivatives, refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import wengert as wg
+from wengert import nn
+from wengert.errors import ArgumentError, ShapeError
+from wengert.plugins import SGD
+from wengert.testing import check_gradients
+from wengert.testing.deltas import deltas_at_layers
+
+settings = SGD(learning_rate=0.1)
+Array = np.ndarray[Any, np.dtype[np.float64]]  # Any: of every shape
+
+
+def drawn(*shape: int, seed: int = 0) -> Array:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def group_norm(x: Any, s: Any, o: Any) -> Any:  # Any: arrays and layers
+    return nn.GroupNorm(s, o, 2)(x)
+
+
+CALLS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {  # Any: as above
+    "RMSNorm": (lambda x, s: nn.RMSNorm(s, eps=1e-5)(x), (drawn(2, 3), drawn(3, seed=1))),
+    "GroupNorm": (group_norm, (drawn(2, 4, 2, 3), drawn(4, seed=1), drawn(4, seed=2))),
+    "InstanceNorm": (
+        lambda x, s, o: nn.InstanceNorm(s, o)(x),
+        (drawn(2, 3, 2, 2), drawn(3, seed=1), drawn(3, seed=2)),
+    ),
+    "MLP": (
+        lambda x, w, b, v: nn.MLP((nn.Linear(w, b), nn.Linear(v)), wg.tanh, nn.Dropout(0.0))(x),
+        (drawn(2, 3), drawn(3, 4), drawn(4), drawn(4, 2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_derivatives(name: str) -> None:
+    call, operands = CALLS[name]
+    assert check_gradients(call, *operands).worst < 1e-8
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_and_derivatives_are_those_of_pytorch(name: str) -> None:
+    torch: Any = pytest.importorskip("torch", reason="PyTorch is with the benchmarks, not with the tests")
+    f = torch.nn.functional
+    theirs: dict[str, Callable[..., Any]] = {  # Any: tensors
+        "RMSNorm": lambda x, s: f.rms_norm(x, (3,), s, 1e-5),
+        "GroupNorm": lambda x, s, o: f.group_norm(x, 2, s, o),
+        "InstanceNorm": lambda x, s, o: f.instance_norm(x, weight=s, bias=o),
+        "MLP": lambda x, w, b, v: torch.tanh(x @ w + b) @ v,
+    }
+    call, operands = CALLS[name]
+    xs = [torch.tensor(x, requires_grad=True) for x in operands]
+    wanted = theirs[name](*xs)
+    value = call(*operands).predict().run()
+    assert_allclose(value, wanted.detach().numpy(), rtol=1e-9, atol=1e-12)
+    g = drawn(*value.shape, seed=9)
+    deltas = deltas_at_layers(call, operands, g)
+    for delta, their in zip(deltas, torch.autograd.grad(wanted, xs, torch.as_tensor(g)), strict=True):
+        assert_allclose(delta, their.numpy(), rtol=1e-8, atol=1e-10)
+
+
+def test_a_residual_passes_on_the_seed_and_refuses_another_shape() -> None:
+    block = nn.Residual(nn.Dropout(0.5))
+    x = np.ones(64, np.float32)
+    assert block(x).predict().run().tolist() == [2.0] * 64
+    assert set(block(x, seed=1).predict().run().tolist()) == {1.0, 3.0}
+    with pytest.raises(
+        ShapeError, match=r"Residual: expected a layer that keeps shape \(64,\), it gave \(32,\)"
+    ):
+        nn.Residual(lambda h: h[:32])(x)
+
+
+def test_an_mlp_drops_in_training_only() -> None:
+    net = nn.MLP.make(settings, 3, 64, 2, seed=0, dropout=0.5, name="net")
+    x = np.ones((1, 3), np.float32)
+    assert_allclose(net(x).predict().run(), net(x).predict().run())
+    assert (net(x, seed=1).predict().run() != net(x).predict().run()).any()
+    assert [*nn.weights(net)] == ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias"]
+    assert net.layers[0].weight.name == "net.layers.0.weight"
+
+
+LAYERS: list[Callable[[Any], Any]] = [  # Any: initializers, and layers of every kind
+    lambda init: nn.Linear.make(settings, 200, 100, seed=0, init=init).weight,
+    lambda init: nn.Conv2d.make(settings, 20, 10, 3, seed=0, init=init).kernel,
+    lambda init: nn.LSTMCell.make(settings, 200, 50, seed=0, init=init).inputs,
+    lambda init: nn.GRUCell.make(settings, 200, 50, seed=0, init=init).inputs,
+    lambda init: nn.Embedding.make(settings, 200, 100, seed=0, init=init).table,
+    lambda init: nn.MultiHeadAttention.make(settings, 100, 2, seed=0, init=init).key.weight,
+    lambda init: nn.MLP.make(settings, 200, 100, seed=0, init=init).layers[0].weight,
+]
+
+
+@pytest.mark.parametrize("make", LAYERS)
+def test_every_layer_takes_an_initializer(make: Callable[[Any], Any]) -> None:
+    assert set(make(nn.init.constant(0.5)).data.reshape(-1).tolist()) == {0.5}
+    found = make(nn.init.truncated_normal(0.1)).data
+    assert np.abs(found).max() <= 0.2 + 1e-6
+    assert np.abs(found).max() > 0.15
+    for wrong in (3, nn.init.he_normal):
+        with pytest.raises(ArgumentError, match=r"init"):
+            make(wrong)
+
+
+@pytest.mark.parametrize(
+    ("init", "deviation", "greatest"),
+    [
+        (nn.init.he_normal(), math.sqrt(2 / 400), math.inf),
+        (nn.init.he_uniform(), math.sqrt(2 / 400), math.sqrt(6 / 400)),
+        (nn.init.glorot_normal(), math.sqrt(2 / 500), math.inf),
+        (nn.init.glorot_uniform(2.0), 2.0 * math.sqrt(2 / 500), 2.0 * math.sqrt(6 / 500)),
+        (nn.init.orthogonal(), 1 / math.sqrt(400), 1.0),
+        (nn.init.normal(0.3), 0.3, math.inf),
+        (nn.init.uniform(0.3), 0.3 / math.sqrt(3), 0.3),
+    ],
+)
+def test_the_spread_of_initializers(init: nn.init.Init, deviation: float, greatest: float) -> None:
+    data = nn.Linear.make(settings, 400, 100, seed=3, init=init).weight.data
+    assert data.dtype == np.float32
+    assert_allclose(data.std(), deviation, rtol=0.02)
+    assert np.abs(data).max() <= greatest * (1 + 1e-6)
+
+
+def test_arguments_that_are_refused() -> None:
+    cases: list[tuple[Callable[[], object], str]] = [
+        (lambda: nn.init.normal(-1.0), "a deviation is a finite number of 0 or more; got -1.0"),
+        (lambda: nn.init.gain("swish"), "gain: known are .*; got 'swish'"),  # type: ignore[arg-type] # wrong on purpose
+        (lambda: nn.MaxPool2d(0), "MaxPool2d: size is an integer of at least 1; got 0"),
+        (lambda: nn.AvgPool2d(2, stride=0), "AvgPool2d: stride is an integer of at least 1; got 0"),
+        (lambda: nn.MLP.make(settings, 3, seed=0), "MLP: expected the size of at least one layer"),
+    ]
+    for call, said in cases:
+        with pytest.raises(ArgumentError, match=said) as caught:
+            call()
+        assert __file__ in str(caught.value)
+    with pytest.raises(ShapeError, match="GroupNorm: 3 groups do not divide 4 channels"):
+        nn.GroupNorm(drawn(4), drawn(4), 3)  # type: ignore[arg-type] # arrays in the place of weights
+    with pytest.raises(ShapeError, match="InstanceNorm: one value of each channel has no variance"):
+        nn.InstanceNorm.make(settings, 3)(np.ones((2, 3), np.float32))
+    with pytest.raises(ShapeError, match="GlobalAvgPool: expected"):
+        nn.GlobalAvgPool()(np.ones((2, 3), np.float32))
