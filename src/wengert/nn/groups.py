@@ -180,7 +180,7 @@ class InstanceNorm(ModelNames, Generic[Width, T, Dv]):
     def __call__(self, x: ArrayExpression[S, T, Dv], /) -> ArrayLayer[S, T, Dv]:
         width = self.scale.shape[0]
         shape = shape_of(as_layer(x))
-        if shape is not None and len(shape) == 2:
+        if shape is not None and len(shape) == 2 and shape[1] == width:
             raise misfit("InstanceNorm", f"one value of each channel has no variance, got {shape}")
         return _grouped("InstanceNorm", x, self.scale, self.offset, width, self.eps)
 
