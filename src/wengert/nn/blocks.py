@@ -152,7 +152,7 @@ class _Pool2d(ModelNames, Generic[Kernel, Stride, Padding]):
             ("stride", size if stride is None else stride, 1),
             ("padding", padding, 0),
         ):
-            if not is_integer(n) or n < least:
+            if not is_integer(n) or int(n) < least:
                 raise ArgumentError(
                     f"{type(self).__name__}: {what} is an integer of at least {least}; got {n!r:.60}\n"
                     f"  at {user_position()}"
