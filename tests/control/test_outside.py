@@ -384,3 +384,20 @@ def test_an_optimizer_that_refuses_aborts() -> None:
     with pytest.raises(wg.errors.NonFiniteError):
         gather(transaction(ledger, "t"), (w * float("inf")).train()).run()
     assert ledger.events[-1] == "abort t"
+
+
+@every_executor
+def test_a_transaction_that_a_training_meets_votes_before_weights_change(make: Callable[[], Any]) -> None:
+    ledger, w = Ledger(), settings().double_weight(1.0)
+    vetoes = [False, True]
+
+    @wg.differentiable
+    async def met(x: wg.DoubleLayer) -> wg.DoubleLayer:
+        await transaction(ledger, "t", vetoes.pop())
+        return x * x
+
+    with pytest.raises(Boom, match="veto of t"):
+        met(w * 1.0).train().run(make())
+    assert ledger.events == ["prepare t", "abort t"] and w.data == 1.0
+    met(w * 1.0).train().run(make())
+    assert ledger.events[2:] == ["prepare t", "commit t"] and w.data == pytest.approx(0.8)

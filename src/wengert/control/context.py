@@ -89,6 +89,7 @@ class Run:
         "_on_settle",
         "_on_success",
         "_transactions",
+        "_voted",
         "cancelled",
         "cells",
         "event_loop",
@@ -112,6 +113,7 @@ class Run:
         self._on_success: list[Callable[[], object]] = []
         self._on_close: list[Callable[[], object]] = []
         self._transactions: tuple[Transaction, ...] = ()
+        self._voted = 0  # how many of these have
         self._done = False
         self.event_loop: asyncio.AbstractEventLoop | None = None  # that awaits this run, if one does
         self.cancelled = False
@@ -209,6 +211,8 @@ class Run:
         A cancellation comes before it, or too late: it still stops the run if there is another step.
         """
         self.admit(value)
+        if self._transactions:  # met on the way: a training that is the whole run changes weights next
+            self._vote()
         with self._lock:
             if self.cancelled:
                 raise RunCancelled
@@ -221,8 +225,7 @@ class Run:
 
     def succeed(self) -> None:
         """All votes; the last moment at which the run can be cancelled; the callbacks of `on_success`; all commits."""
-        for transaction in self._transactions:
-            transaction.prepare()
+        self._vote()
         with self._lock:
             if self.cancelled and not self.settled:
                 raise RunCancelled
@@ -231,6 +234,13 @@ class Run:
             callback()
         if self._transactions:
             self._tell([transaction.commit for transaction in self._transactions])
+
+    def _vote(self) -> None:
+        """Have those vote who have not."""
+        while self._voted < len(self._transactions):
+            transaction = self._transactions[self._voted]
+            self._voted += 1
+            transaction.prepare()
 
     def roll_back(self, outcome: BaseException) -> BaseException:
         """Tell all who take part that the run has failed, the last first; its outcome, with what they raise."""
@@ -245,7 +255,7 @@ class Run:
 
     def _tell(self, words: list[Callable[[], object]]) -> None:
         """Call all of these, once, whatever some of them raise."""
-        self._transactions = ()
+        self._transactions, self._voted = (), 0
         outcome: BaseException | None = None
         for word in words:
             try:
