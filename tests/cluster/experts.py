@@ -63,6 +63,7 @@ def there(
     folder: str | None = None,
     restarts: int = 3,
     sent: list[At] | None = None,
+    engine: Local | None = None,
 ) -> Left:
     """The training with both parts on nodes, the first of which writes checkpoints if there is a folder."""
     seen: Counter[str] = Counter()
@@ -74,7 +75,7 @@ def there(
             sent.append(at)
         return (faults or {}).get(at)
 
-    nodes = Nodes(Local(workers=0, faults=fault))
+    nodes = Nodes(engine or Local(workers=0, faults=fault))
     try:
         first = nn.Linear.make(Settings(learning_rate=0.01), 2, 2, seed=9)
         a = nodes.node("a", restarts=restarts, checkpoint=folder, checkpoint_every=1).place(Expert, 1)

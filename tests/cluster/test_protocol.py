@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import sys
+from collections import Counter
+from concurrent.futures import Future
+from pathlib import Path
+from random import Random
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
-from tests.cluster.model import Model, explore
-from wengert.cluster import protocol
+from tests.cluster.experts import here, there
+from tests.cluster.model import NODES, Model, explore
+from wengert.cluster import Fault, Local, Message, protocol
 
 # what the source says, and what it would say by mistake
 MISTAKES: Final = {
@@ -121,3 +127,61 @@ def test_a_mistake_is_found(mistake: str) -> None:
 
 def test_twenty_mistakes_are_made() -> None:
     assert len(MISTAKES) >= 20
+
+
+# -- the real driver and nodes on traces of the model -------------------------------------------------
+
+REAL: Final = {
+    "lost before": Fault.LOST_BEFORE,
+    "lost after": Fault.LOST_AFTER,
+    "doubled": Fault.DOUBLED,
+    "late": Fault.DELAYED,
+    "died": Fault.DIED_BEFORE,
+}
+Where = tuple[str, protocol.Kind, int]  # a node, what was asked, for which step
+
+
+class Told(Local):
+    """The engine in this process, which meets messages with the faults that a trace has at them."""
+
+    def __init__(self, faults: dict[Where, Fault]) -> None:
+        super().__init__(workers=0, faults=self._fault)
+        self.left = faults
+        self.asked = protocol.Ask(0, 0, protocol.Kind.WORK)
+        self.works: Counter[str] = Counter()
+
+    def send(self, to: str, what: str, call: bytes) -> Future[Any]:  # Any: as in `Local`
+        self.asked = pickle.loads(call)[1][0]
+        return super().send(to, what, call)
+
+    def _fault(self, message: Message) -> Fault | None:
+        kind, step = self.asked.kind, self.asked.step
+        if kind is protocol.Kind.WORK:  # forward, then backward, in each step: the model has both as one
+            self.works[message.to] += 1
+            step, backward = divmod(self.works[message.to] + 1, 2)
+            if not backward:
+                return None
+        return self.left.pop((message.to, kind, step), None)
+
+
+def faults_of(random: Random) -> dict[Where, Fault]:
+    """The faults of a random trace of the model, each at the message that it has them at."""
+    model = Model(protocol)
+    world, found = model.begin(), dict[Where, Fault]()
+    while moves := [*model.moves(world)]:
+        harmless = [x for x in moves if x[0][0] not in REAL]
+        move, after = random.choice(moves if random.random() < 0.1 or not harmless else harmless)
+        if move[0] in REAL and (ask := world.links[move[1]].pending) is not None:
+            found.setdefault((NODES[move[1]], ask.kind, ask.step), REAL[move[0]])
+        world = after
+    return found
+
+
+def test_driver_and_nodes_do_as_traces_of_the_model(tmp_path: Path) -> None:
+    expected, random, met = here(2), Random(0), Counter[Fault]()
+    for _ in range(60):
+        faults = faults_of(random)
+        engine = Told(dict(faults))
+        assert there(2, engine=engine, folder=str(tmp_path)) == expected, faults
+        met.update(fault for where, fault in faults.items() if where not in engine.left)
+    assert met.keys() == {*REAL.values()} and met.total() > 40

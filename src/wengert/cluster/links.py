@@ -34,6 +34,7 @@ from wengert.cluster.part import (
     Running,
     Saving,
     Staging,
+    describe,
 )
 from wengert.cluster.protocol import Journal, Kind, Link, Verdict
 from wengert.control import Do
@@ -96,15 +97,16 @@ class NodeLink:
         self.journal = Journal()
         self.kept: dict[int, bytes] = {}
         self.open: dict[str, Open] = {}
-        self.described: Described | None = None
+        self.placed = False
         self._engine, self._patience, self._note, self._path = engine, patience, note, path
         self._save_every = save_every
-        self._make = packed((None, (), {}))
+        self._make, self._describes = packed((None, (), {})), False
         self._loaded: str | None = None
         self._steps: dict[int, Replayed] = {}
         self._link = Link(life=0)
         self._gone = True  # what is there, if anything, has not been given its past
         self._place: Place | None = None
+        self._died = ""  # why, as far as the engine has told
         self._lock = RLock()
         self._numbers = count(1)
         self._allowed = restarts
@@ -229,13 +231,16 @@ class NodeLink:
         ask = self._link.pending
         if self._place is None or ask is None:
             return None
+        self._died = f": no answer in {_TRIES} times {self._patience} seconds"
         waiting: list[Future[Any]] = []  # Any: replies
         for _ in range(_TRIES):
             waiting.append(self._place.call("receive", ask, body))
             end = self._engine.wait(waiting, self._patience)
             for future in end:
                 waiting.remove(future)
-                if isinstance(future.exception(), NodeLostError):
+                died = future.exception()
+                if isinstance(died, NodeLostError):
+                    self._died = f": {died!s:.300}"
                     return None
                 reply: Reply = future.result()
                 if self._link.accepts(reply.life, reply.number) and reply.verdict is not Verdict.STALE:
@@ -250,7 +255,7 @@ class NodeLink:
             if not self.restarts:
                 self.lost = NodeLostError(
                     f"node {self.name!r} has died or does not answer, and its {self._allowed} restarts are spent; what "
-                    "is decided is not lost: cluster.recover() begins it anew"
+                    f"is decided is not lost, cluster.recover() begins it anew{self._died}"
                 )
                 raise NodeLostError(*self.lost.args)
             self.restarts -= 1
@@ -270,6 +275,7 @@ class NodeLink:
                     tuple(bodies),
                     tuple(self.kept.values()),
                     self._loaded,
+                    self._describes,
                 )
             )
 
@@ -279,15 +285,18 @@ class NodeLink:
         self, make: Make | None, args: tuple[object, ...], named: dict[str, object]
     ) -> Described | None:
         """Have the process begun, or begun anew, with a model; what that model's `__call__` is."""
-        self._make = packed((make, args, named))
-        return self._submit(self._begun).result()
+        called = isinstance(make, type) and any("__call__" in vars(cls) for cls in make.__mro__)
+        known = describe(make) if make is not None and called else None
+        self._make, self._describes = packed((make, args, named)), make is not None and known is None
+        found = self._submit(self._begun).result()
+        self.placed = make is not None
+        return found if known is None else known
 
     def _begun(self) -> Described | None:
         if self._place is None:
             self._place = self._engine.place(self.name, Part)
         found: Any = self._restore()  # Any: as of every message
-        self.described = found
-        return self.described
+        return found  # type: ignore[no-any-return] # what a life answers
 
     def recover(self, restarts: int | None = None) -> None:
         """Begin anew what is lost, with as many restarts as at first."""

@@ -176,9 +176,7 @@ class Nodes:
             raise CheckpointError(
                 f"{path} is no manifest of a checkpoint: {error}\n  at {user_position()}"
             ) from error
-        lacking = sorted(
-            name for name, link in self._links.items() if link.described is not None and name not in files
-        )
+        lacking = sorted(name for name, link in self._links.items() if link.placed and name not in files)
         if lacking:
             raise CheckpointError(
                 f"{path} has nothing for {', '.join(map(repr, lacking))}\n  at {user_position()}"

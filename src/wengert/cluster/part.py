@@ -39,6 +39,7 @@ from wengert.run.loops import accumulate
 from wengert.run.sequential import Sequential
 from wengert.run.tapes import OwnTape
 from wengert.saving import Checkpoint, load, save
+from wengert.site import user_position
 
 Make = Callable[..., Callable[..., object]]
 
@@ -207,6 +208,7 @@ class Life(NamedTuple):
     bodies: tuple[bytes, ...] = ()  # of runs that are open
     kept: tuple[bytes, ...] = ()
     loaded: str | None = None  # a checkpoint of a training that was resumed, with which the journal begins
+    describes: bool = False  # the answer is what the model's `__call__` is
 
     def on(self, part: Part) -> Described | None:
         """Begin."""
@@ -351,7 +353,7 @@ class Part:
                 self.end(pickle.loads(replayed.staging).run)
         for body in (*life.bodies, *life.kept):
             pickle.loads(body).on(self)
-        return None if make is None else describe(self.model)
+        return describe(self.model) if life.describes else None
 
     def stage(self, staging: Staging) -> None:
         """Everything of a step that can fail."""
@@ -407,16 +409,22 @@ def _nothing(*args: object, **named: object) -> object:
 
 
 def describe(model: Callable[..., object]) -> Described:
-    """The parameters of a model and what it gives. Raises ArgumentError for a result that is no layer or product."""
-    function: Any = model if hasattr(model, "__code__") else type(model).__call__  # Any: of every signature
+    """The parameters of a model and what it gives, also of its class, whose annotations only its own process may know.
+
+    Raises ArgumentError for a result that is no layer or product of layers.
+    """
+    cls = model if isinstance(model, type) else type(model)
+    function: Any = model if hasattr(model, "__code__") else cls.__call__  # Any: of every signature
     stated = stated_by(function)
     if stated is None:
         raise ArgumentError(
-            f"{type(model).__name__} gives a union, or None, and a part elsewhere gives layers; annotate one"
+            f"{getattr(function, '__qualname__', function)} gives a union, or None, and a part elsewhere gives layers; "
+            f"annotate one\n  at {user_position()}"
         )
+    parameters = [*signature(function).parameters.values()][function is not model :]
     plain = [
         x.replace(annotation=Parameter.empty, default=x.default if x.default is Parameter.empty else None)
-        for x in signature(model).parameters.values()
+        for x in parameters
     ]
     return Described(Signature(plain), stated)
 
