@@ -4,8 +4,8 @@ Knows: which arguments are operands (expressions, arrays, also within tuples and
 to the cell as they are; that it is traced once for each combination of kinds, in the run where only that tells them;
 that equal templates with the same weights are one, so that calls of cells written apart run together, while cells
 without weights stay apart: as one they tie others into circles, which costs more launches than it saves; that code of
-its own looks an attribute up where it was the last time, so each form of arguments has a function (a node takes
-0.13 us, not 0.21).
+its own looks an attribute up where it was the last time, so each form of arguments has a function (without it blocks
+over trees take 1.13 of their time).
 Refuses to know: what the function does, and how a template is run.
 """
 
@@ -15,7 +15,6 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from itertools import count
 from types import CodeType, FunctionType
@@ -25,7 +24,7 @@ from weakref import WeakValueDictionary
 from wengert.arrays import ARRAY_CLASS, dtype_of, is_array, shape_of
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.kinds import Kind
-from wengert.graph.node import Expression, next_serial
+from wengert.graph.node import Expression, new_node
 from wengert.graph.operand import OWN, is_operand, lift_any, operand, shown
 from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
 from wengert.graph.products import Rebuild, fields_of, is_product, leaves_of, parts_of
@@ -336,74 +335,6 @@ def _taken_apart(name: str, cls: type, parts: Sequence[str]) -> Iterator[str]:
             yield f"{part} = {name}.{field}"
 
 
-def maker_of(
-    signature: Signature, captured: tuple[Expression, ...], parts: Sequence[Signature], whole: object
-) -> Make:
-    """The code that makes the node of a call, and of that one for each of several results.
-
-    `whole`: what is returned, with `parts` in it.
-    """
-    scope: dict[str, Any] = {
-        "new": object.__new__,
-        "serial": next_serial,
-        "captured": captured,
-    }  # Any: as above
-    lines = _node(scope, "x", signature, "operands + captured" if captured else "operands")
-    for i, part in enumerate(parts):
-        lines += _node(scope, f"x{i}", part, "(x,)")  # of its own: `reach` counts what refers to a node
-    lines.append(f"return {_put_together(scope, whole) if parts else 'x'}")
-    make: Make = _written("def call(operands, code, offset):", lines, scope)
-    return make
-
-
-def _node(
-    scope: dict[str, Any], name: str, signature: Signature, operands: str
-) -> list[str]:  # Any: as above
-    scope |= {f"{name}_class": signature.cls, f"{name}_kind": signature.kind, f"{name}_signature": signature}
-    return [
-        f"{name} = new({name}_class)",
-        f"{name}.kind = {name}_kind",
-        f"{name}.signature = {name}_signature",
-        f"{name}.operands = {operands}",
-        f"{name}.serial = serial()",
-        f"{name}.code = code",
-        f"{name}.offset = offset",
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Close:
-    """After the parts of a product."""
-
-    cls: type
-    parts: int
-
-
-def _put_together(scope: dict[str, Any], whole: object) -> str:  # Any: as above
-    """The text of a product of x0, x1 and so on."""
-    done, names = list[str](), (f"x{i}" for i in count())
-    todo: list[object] = [whole]
-    while todo:
-        x = todo.pop()
-        if isinstance(x, _Close):
-            parts = [done.pop() for _ in range(x.parts)][::-1]
-            name = f"class_{len(scope)}"
-            scope[name] = x.cls
-            if x.cls is tuple:
-                done.append(_tuple(parts))
-            elif issubclass(x.cls, tuple):
-                done.append(f"{name}._make({_tuple(parts)})")
-            else:
-                fields = fields_of(x.cls)
-                done.append(f"{name}({', '.join(map('='.join, zip(fields, parts, strict=True)))})")
-        elif is_product(x):
-            within, _ = parts_of(x)
-            todo += [_Close(type(x), len(within)), *within[::-1]]
-        else:
-            done.append(next(names))
-    return done[0]
-
-
 def _tuple(names: Sequence[str]) -> str:
     return f"({''.join(f'{name}, ' for name in names)})"
 
@@ -556,15 +487,20 @@ class _Method(functools.partial[R]):
 
 def _maker(signature: CellSignature) -> Make:
     """Constructor of a call's node, and of one for each of several results."""
-    template = signature.template
+    template, cls, of = signature.template, signature.cls, signature.kind
     read = (*map(lift_any, template.lifted), *template.captured)
     if template.single:
-        return maker_of(signature, read, (), None)
-    parts = tuple(
-        PART.signature((signature.kind,), (("index", index), ("of", x.kind)))
-        for index, x in enumerate(template.results)
-    )
-    return maker_of(signature, read, parts, template.rebuild(parts))
+        return lambda operands, code, offset: new_node(cls, of, signature, operands + read, code, offset)
+    parts = [
+        PART.signature((of,), (("index", index), ("of", x.kind))) for index, x in enumerate(template.results)
+    ]
+
+    def make(operands: Operands, code: CodeType | str, offset: int) -> Any:  # Any: as in `Make`
+        x = new_node(cls, of, signature, operands + read, code, offset)
+        # to each a tuple of its own: `Reach` counts what refers to a node
+        return template.rebuild([new_node(part.cls, part.kind, part, (x,), code, offset) for part in parts])
+
+    return make
 
 
 def cell(function: Callable[P, R]) -> Callable[P, R]:
