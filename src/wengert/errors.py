@@ -120,7 +120,7 @@ class NotAwaitableError(WengertError, TypeError):
 
 
 class ProgramWarning(RuntimeWarning):
-    """Making the program of a structure failed: its runs go on without one, with right results, and take longer."""
+    """Making the program of a structure failed, or its first run: runs go on without it, with right results."""
 
 
 class Failures(ExceptionGroup[Exception]):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.often import few
 from tests.run.attacked import OPTIMIZERS, interruptions
 from tests.run.counting import Boom, Counted, state_of
 from tests.run.planned import eager, plain, same
-from wengert.errors import NonFiniteError
+from wengert.errors import NonFiniteError, ProgramWarning
 from wengert.graph.store import STORE
 from wengert.plugins import SGD, FailOnNonFinite
 from wengert.program.program import Program
@@ -103,6 +104,13 @@ class Failing(PlanProgram):
         raise Boom("always")
 
 
+@contextmanager
+def told() -> Iterator[None]:
+    """A scope in which a warning says which program fails where the interpreter does not."""
+    with pytest.warns(ProgramWarning, match="was made and failed in its first run with Boom"):
+        yield
+
+
 ASKED: dict[str, Callable[[Any, Any], Any]] = {
     "predict": lambda loss, w: loss.predict(),
     "train": lambda loss, w: loss.train(),
@@ -117,11 +125,12 @@ def test_a_plan_that_fails_in_its_first_run_goes(question: str, once: bool) -> N
     Failing.runs, plans, executor = 0, Plans(1, Failing), Sequential()
     executor.engine = Engine(plans)
     found = []
-    for by in (executor, plain()):
-        w = SGD(learning_rate=0.1).array_weight(np.linspace(-1, 1, 6).reshape(2, 3))
-        loss = wg.sum(wg.tanh(w))
-        asked = [ASKED[question](loss if once else wg.sum(wg.tanh(w)), w).run(by) for _ in range(40)]
-        found.append(np.array(asked).tobytes())
+    with told():
+        for by in (executor, plain()):
+            w = SGD(learning_rate=0.1).array_weight(np.linspace(-1, 1, 6).reshape(2, 3))
+            loss = wg.sum(wg.tanh(w))
+            asked = [ASKED[question](loss if once else wg.sum(wg.tanh(w)), w).run(by) for _ in range(40)]
+            found.append(np.array(asked).tobytes())
     assert found[0] == found[1]
     assert 1 <= Failing.runs <= 6
     assert len(plans._plans.items()) <= 1  # the last one, which has not run yet
@@ -137,9 +146,10 @@ def test_programs_between_binds_that_fail_in_their_first_run_go() -> None:
         return x * 2.0 if (await wg.sum(x)) > 0 else -x
 
     found = []
-    for by in (executor, plain()):
-        w = SGD(learning_rate=0.1).array_weight(np.ones((2, 3)))
-        found.append(np.array([wg.sum(gated(wg.tanh(w))).train().run(by) for _ in range(40)]).tobytes())
+    with told():
+        for by in (executor, plain()):
+            w = SGD(learning_rate=0.1).array_weight(np.ones((2, 3)))
+            found.append(np.array([wg.sum(gated(wg.tanh(w))).train().run(by) for _ in range(40)]).tobytes())
     assert found[0] == found[1]
     assert 1 <= Failing.runs <= 12  # two ways, as the branch changes
 
@@ -155,15 +165,16 @@ def test_a_way_back_of_a_segment_that_fails_in_its_first_run_goes() -> None:
         return x * 2.0 if (await wg.sum(x)) > 0 else -x
 
     found = []
-    for by in (executor, plain()):
-        w = SGD(learning_rate=0.1).array_weight(np.ones((2, 3)))
-        losses = []
-        for i in range(40):
-            losses.append(wg.sum(gated(wg.tanh(w))).train().run(by))
-            for segment in segments._made.items() if i == 0 else ():
-                segment.make = Failing
-                segment.back.clear()
-        found.append(np.array(losses).tobytes())
+    with told():
+        for by in (executor, plain()):
+            w = SGD(learning_rate=0.1).array_weight(np.ones((2, 3)))
+            losses = []
+            for i in range(40):
+                losses.append(wg.sum(gated(wg.tanh(w))).train().run(by))
+                for segment in segments._made.items() if i == 0 else ():
+                    segment.make = Failing
+                    segment.back.clear()
+            found.append(np.array(losses).tobytes())
     assert found[0] == found[1]
     assert 1 <= Failing.runs <= 2 * len(segments._made.items())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from unittest.mock import patch
 
@@ -14,12 +14,15 @@ import pytest
 import wengert as wg
 from tests.run.planned import eager, plain, same
 from tests.run.test_cell_programs import by_programs
+from tests.run.test_plans_failures import Failing
 from tests.run.waiting import Gated
 from wengert.errors import ArgumentError, ProgramWarning
 from wengert.plugins import SGD
 from wengert.program.build import NoProgram
 from wengert.program.derive import Lowering
 from wengert.run.compiled import compiler, plan, program
+from wengert.run.compiled.plans import Plans
+from wengert.run.sequential import Engine, Interpreter
 
 PASSES = {  # what breaks, and how it is called
     "derive": (Lowering, "forward", "wengert.run.compiled.lowered.lowered_in_steps"),
@@ -28,7 +31,7 @@ PASSES = {  # what breaks, and how it is called
     "siblings": (plan, "stacked", "wengert.run.compiled.plan._made"),
     "memory": (program, "placed", "wengert.run.compiled.program.buffers_of"),
     "emit": (program, "ProgramText", "wengert.run.compiled.program.text_of"),
-    "text": (program, "executed", "wengert.run.compiled.program.__init__"),
+    "text": (program, "executed", "wengert.run.compiled.program._compile"),
 }
 
 
@@ -132,3 +135,61 @@ def test_what_is_no_defect_is_not_told(failure: Exception) -> None:
         found = steps(executor, 5)
     assert found == steps(plain(), 5)
     assert not any(p.usable for p in plans._plans.items())
+
+
+# -- programs that are made and fail -----------------------------------------------------------------
+
+
+def _failing(*given: Any) -> Any:
+    raise KeyError("lost")
+
+
+def test_a_plan_that_fails_where_the_interpreter_does_not_is_told_once() -> None:
+    with noted() as texts:
+        found = steps(Interpreter(Engine(Plans(2, Failing))), 5)
+    assert found == steps(plain(), 5)
+    assert [text.partition(", the last")[0] for text in texts] == [
+        "the program of an expression of 3 nodes"
+    ], texts
+    assert "failed in its first run with Boom('always')" in texts[0]
+
+
+def test_programs_of_segments_and_cells_that_fail_are_told_once() -> None:
+    ours, theirs, executor = Gated(), Gated(), eager(worth=2)[0]
+    with noted() as texts, patch.object(program.PlanProgram, "take", _failing):
+        for i in range(8):
+            same([ours.step(i, executor)], [theirs.step(i, plain())])
+    assert any(text.startswith("the program of a segment of ") for text in texts), texts
+    w = SGD(learning_rate=0.1).array_weight(np.eye(3, dtype=np.float32))
+
+    @wg.cell
+    def step(h: Any) -> Any:
+        return wg.tanh(h @ w) + 1.0
+
+    def loss() -> Any:
+        return wg.sum(step(step(wg.lift(np.ones((2, 3), np.float32)))))
+
+    executor = by_programs()
+    with noted() as texts, patch.object(program.PlanProgram, "take", _failing):
+        values = [loss().predict().run(executor) for _ in range(4)]
+    assert values == [loss().predict().run(plain())] * 4
+    (text,) = texts
+    assert text.startswith("the program of a cell of 3 nodes, the last of which is add at "), text
+
+
+def test_one_that_fails_where_the_interpreter_does_is_not_told() -> None:
+    asked: list[int] = []
+
+    @wg.extend.elementwise(lambda case, g, y, h: g)
+    def broken(case: wg.extend.Case, h: Any) -> Any:
+        asked.append(1)
+        if len(asked) > 1:
+            raise ValueError("the user's own")
+        return h
+
+    w = SGD(learning_rate=0.1).array_weight(np.eye(3, dtype=np.float32))
+    executor, _ = eager(worth=1)
+    for _ in range(3):  # a warning would be an error
+        with suppress(ValueError):
+            wg.sum(broken(w * 2.0)).train().run(executor)
+    assert len(asked) > 3

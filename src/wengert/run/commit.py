@@ -9,9 +9,11 @@ Refuses to know: what any optimizer does.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from sys import getrefcount
+from types import TracebackType
 from typing import Any
 
 from wengert.arrays import (
@@ -29,7 +31,7 @@ from wengert.arrays.changes import Change, all_set
 from wengert.arrays.ownership import ALONE, owners, unshared
 from wengert.control import Run
 from wengert.delta import zero
-from wengert.errors import DTypeError, ShapeError, raise_all
+from wengert.errors import DTypeError, ProgramWarning, ShapeError, raise_all
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.operand import shown
@@ -246,6 +248,43 @@ def _densely(step: Value, old: Value, in_place: bool) -> tuple[Value, list[Chang
 
 class Interrupted(Exception):
     """A program failed before anything had changed: the interpreter runs the expression, and says why."""
+
+    of = ""  # what the program is of, if it has never worked
+
+
+class Doubts:
+    """Programs that have never worked and failed in a run; a context in which they may fail."""
+
+    __slots__ = ("_failed",)
+
+    def __init__(self) -> None:
+        self._failed: list[tuple[str, str]] = []  # of what, and the failure
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, stop: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(stop, Interrupted) and stop.of:
+            self._failed.append((stop.of, repr(stop.__cause__)))
+        return isinstance(stop, Interrupted)
+
+    def tell(self) -> None:
+        """Warn of them: the interpreter has met no failure."""
+        while self._failed:
+            fails(*self._failed.pop())
+
+
+def fails(of: str, failure: str) -> None:
+    """Warn that the program of a structure fails where the interpreter does not."""
+    warnings.warn(
+        f"the program of {of} was made and failed in its first run with {failure:.200}, where the interpreter did not "
+        "fail. Such runs go on node by node, with the same results, and take longer. Unless a rule of yours raised "
+        "that, it is a defect of Wengert: please report it",
+        ProgramWarning,
+        stacklevel=3,
+    )
 
 
 def settle(run: Run, value: Value) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from sys import getrefcount
 from typing import Any, ClassVar, Final, Self
@@ -35,7 +34,7 @@ from wengert.graph.variables import Substitution
 from wengert.graph.watchers import WATCHERS, watchers_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, dense
-from wengert.run.commit import Interrupted
+from wengert.run.commit import Doubts
 from wengert.run.compiled.segment import SegmentRun, Segments, cut
 from wengert.run.loops import (
     ONE_THREAD,
@@ -64,7 +63,7 @@ class Evaluation(Tapes):
     """The values and deltas of one prediction, training or run; nothing outlives it."""
 
     __slots__ = (
-        *("buffers", "goes_back", "held", "order", "segments", "reach", "refs", "resolved"),
+        *("buffers", "doubts", "goes_back", "held", "order", "segments", "reach", "refs", "resolved"),
         *("snapshot", "trains", "update", "variables"),
     )
 
@@ -83,6 +82,7 @@ class Evaluation(Tapes):
         self.order: list[Node] = []  # as evaluated, which is a topological order across binds
         self.resolved: dict[Node, Signature] = {}
         self.segments = SegmentRuns(None)
+        self.doubts = Doubts()
         self.update: Callable[[], Value] | None = None  # what is left of a program that goes back and commits
 
     def following(self, loops: Loops) -> Self:
@@ -478,7 +478,7 @@ class SegmentRuns:
             return 0
         if not evaluation.goes_back and _reads_much(nodes, evaluation):
             return 0  # a program gives the values of all nodes, the interpreter lets go of them
-        with suppress(Interrupted):
+        with evaluation.doubts:
             allowed = self._may_make if self.in_parts else None
             segment_run = self._segments.evaluate(nodes, evaluation.values, allowed)
             if segment_run is not None:
@@ -542,10 +542,9 @@ class SegmentRuns:
                 if x not in tapes and not isinstance(deltas.get(x), LazyDelta)
             }
         may_make = self._may_make if self.in_parts else None
-        try:
+        sent = None
+        with evaluation.doubts:
             sent = segment_run.send(arrived, frozenset(unwanted), joined, may_make)
-        except Interrupted:
-            return False
         if sent is None:
             return False
         for i in arrived:

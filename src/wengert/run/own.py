@@ -58,6 +58,7 @@ class RunsOwn(Evaluation):
         """The commit; before it, what was sent below a bind after the last tape's release is on its way."""
         if self.pending:
             Do.program(self.backward).run(self.executor)
+        self.doubts.tell()
         self.loops.commit(self.deltas, self.snapshot)
 
     def may_train(self, run: Run) -> None:

@@ -8,7 +8,6 @@ Refuses to know: how an evaluation computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -32,7 +31,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.borders import Shard, bordered, of_shard
 from wengert.run.careful import BROUGHT, Changed, Changes, Watched, brought
-from wengert.run.commit import Interrupted
+from wengert.run.commit import Doubts, Interrupted
 from wengert.run.compiled.cells import CellLoops
 from wengert.run.compiled.plans import WORTH, BackwardPrograms, Plans, answer
 from wengert.run.compiled.segment import Segments
@@ -369,19 +368,21 @@ def _check_read(x: Expression, refs: Refs, read: Iterable[Expression]) -> None:
 
 
 def _predict(x: Expression, context: Context, engine: Engine, refs: Refs, snapshot: int) -> Steps[Any]:
-    plans = engine.plans
+    plans, doubts = engine.plans, Doubts()
     bound = None if plans is None else plans.find(x, "predict")
     if bound is not None:
-        with suppress(Interrupted):
+        with doubts:
             return _with(bound, x, refs, snapshot).predict(x, snapshot)
     with engine.begin(snapshot, goes_back=False) as evaluation:
+        evaluation.doubts = doubts
         evaluation.refs = refs
         nodes = evaluation.begin(x)
         known = None if bound is not None else answer(plans, evaluation, nodes, "predict")
         if known is not None:
-            with suppress(Interrupted):
+            with doubts:
                 return _with(known, x, refs, snapshot).predict(x, snapshot)
         yield from evaluation.evaluate(x, context, nodes)
+        doubts.tell()
         if refs and not evaluation.tapes:  # else another path may read them
             _check_read(x, refs, evaluation.values)
         return handed_over(evaluation.value(x), x.kind, evaluation.buffers)
@@ -406,25 +407,27 @@ def _gradients(
     refs: Refs,
     snapshot: int,
 ) -> Steps[tuple[Any, ...]]:
-    plans, targets = engine.plans, wanted.targets
+    plans, targets, doubts = engine.plans, wanted.targets, Doubts()
     bound = None if plans is None else plans.find(loss, "gradients", targets)
     if bound is not None:
-        with suppress(Interrupted):
+        with doubts:
             return _with(bound, loss, refs, snapshot).gradients(snapshot)
     with engine.begin(snapshot) as evaluation:
+        evaluation.doubts = doubts
         evaluation.refs = refs
         nodes = evaluation.begin(loss)
         inside = plans is not None and {*nodes, *evaluation.values}.issuperset(targets)  # others have no plan
         asked = bound is None and inside
         known = answer(plans, evaluation, nodes, "gradients", targets) if asked else None
         if known is not None:
-            with suppress(Interrupted):
+            with doubts:
                 return _with(known, loss, refs, snapshot).gradients(snapshot)
         evaluation.variables = wanted.variables
         evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
         if evaluation.wanted:  # the deltas of single nodes
             evaluation.segments = SegmentRuns(None)
         yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
+        doubts.tell()
         if refs and not evaluation.tapes:
             _check_read(loss, refs, evaluation.values)
         found: list[Any] = []  # Any: deltas of every type
@@ -480,20 +483,21 @@ def _train(
     rebuild: Rebuild | None = None,
 ) -> Steps[Any]:
     """The loss; with `also` a tuple of it and these values, which are put together by `rebuild`."""
-    plans = engine.plans
+    plans, doubts = engine.plans, Doubts()
     bound = None if plans is None else plans.find(loss, "train", also)
     if bound is not None:
-        with suppress(Interrupted):
+        with doubts:
             value, change = bound.trained(loss, context.run, snapshot)
             if context.followed:
                 yield _remainder(value, loss, context)
             return _together(change(), rebuild)
     with engine.begin(snapshot) as evaluation:
+        evaluation.doubts = doubts
         evaluation.trains = True
         nodes = evaluation.begin(loss)
         known = None if bound is not None else answer(plans, evaluation, nodes, "train", also)
         if known is not None:
-            with suppress(Interrupted):
+            with doubts:
                 value, change = known.trained(loss, context.run, snapshot)
                 if context.followed:
                     yield _remainder(value, loss, context)
@@ -502,6 +506,7 @@ def _train(
         rest = nodes if in_parts else evaluation.there_and_back(loss, context.run, nodes)
         if rest:  # a scope for what it opens, left before the commit
             yield Do.program(partial(_rest_and_back, evaluation, loss, rest, engine.backward)).nested()
+        doubts.tell()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         besides: list[Any] = []  # Any: data of every type
         for x in also:
@@ -515,7 +520,7 @@ def _train(
             explain(evaluation, loss, refusal)
             raise
         if evaluation.update is not None:
-            with suppress(Interrupted):
+            with evaluation.doubts:
                 evaluation.update()
                 return _together(found, rebuild)
             yield Do.program(evaluation.backward).nested()

@@ -18,8 +18,9 @@ from wengert.control import without_collector
 from wengert.graph.node import Expression, Node
 from wengert.graph.template import Parts, Template
 from wengert.later import later
+from wengert.run.commit import fails
 from wengert.run.compiled.cache import Cache, Item, clock, grown
-from wengert.run.compiled.segment import BackwardCase, form_of, operations
+from wengert.run.compiled.segment import BackwardCase, described, form_of, operations
 from wengert.run.loops import Call, Ends, Failure, Loops, Values, backward, forward, passed
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class CellPrograms(Item):
         super().__init__()
         self.template = ref(template)  # not held: with it live the weights that the cell reads
         self.forward = forward
+        self._worked = False  # in some call
+        self._doubt = ""  # the failure of the first call by it
         self._single, self._results = template.single, len(template.results)
         self._back: dict[
             object, BackwardCase | None
@@ -67,9 +70,19 @@ class CellPrograms(Item):
             if cls is ARRAY_CLASS and not x.flags.c_contiguous:
                 return None
         try:
-            return self.forward.called(arguments)
-        except Exception:  # the interpreter meets it once more, and says where
+            found = self.forward.called(arguments)
+        except Exception as failure:  # the interpreter meets it once more, and says where
+            if not self._worked:
+                self._doubt = repr(failure)
             return None
+        self._worked = True
+        return found
+
+    def tell(self, template: Template) -> None:
+        """Warn, once, if the first call failed: the interpreter has met no failure in it."""
+        if self._doubt and not self._worked:
+            self._worked = True
+            fails(described("a cell", template.nodes), self._doubt)
 
     def value(self, outputs: tuple[Value, ...]) -> Value:
         """The value of a call: that of its result, or a tuple of those of all results."""
@@ -184,6 +197,8 @@ class CellLoops(Loops):
             done = passed(template.nodes, values, failed, template.ends, self)
         if len(template.nodes) >= _FEWEST:
             self._of(template).spent += perf_counter() - begun
+            for made in self._made.of(id(template)) if done == len(template.nodes) else ():
+                made.tell(template)
         return done
 
     def _of(self, template: Template) -> _Earning:

@@ -45,7 +45,7 @@ from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
 from wengert.run.compiled.program import PlanProgram, not_made, simplified
-from wengert.run.compiled.segment import BackwardCase, Segment, SegmentRun, form_of, parts_of
+from wengert.run.compiled.segment import BackwardCase, Segment, SegmentRun, described, form_of, parts_of
 from wengert.run.evaluation import Evaluation
 
 
@@ -70,15 +70,7 @@ def traced_plan(
     make = program or (FusingProgram if native else PlanProgram)
     if on_device:
         make, stacked = partial(DeviceProgram, device), False
-    return Plan(lowering, bind, make, stacked, at_once, _described("an expression", nodes), mode == "train")
-
-
-def _described(what: str, nodes: Sequence[Node]) -> str:
-    """A structure, for the text of a warning."""
-    last = nodes[-1]
-    return (
-        f"{what} of {len(nodes)} nodes, the last of which is {last.signature.operation.name} at {last.site}"
-    )
+    return Plan(lowering, bind, make, stacked, at_once, described("an expression", nodes), mode == "train")
 
 
 # -- segments ----------------------------------------------------------------------------------------------------
@@ -168,7 +160,7 @@ def traced_segment(
         low = _LoweredSegment(nodes, leaves, [values[x] for x in leaves], resolved)
         low.lowering.forward()
     except Exception as failure:
-        not_made(_described("a segment", nodes), failure)
+        not_made(described("a segment", nodes), failure)
         return None
     make = program or PlanProgram
     forms = {i: form_of(values[x]) for i, x in enumerate(leaves) if not isinstance(x, Weight)}
@@ -244,7 +236,7 @@ def traced_backward(
         found = arrived | totals
         sent = low.lowering.backward(found, unwanted=left_out, apart=apart)
     except Exception as failure:
-        not_made(_described("the way back through a segment", nodes), failure)
+        not_made(described("the way back through a segment", nodes), failure)
         return None
     made = [(low.leaf[slot][0], low.leaving([slot], {slot: delta})) for slot, delta in sent]
     for x in joined:
@@ -274,7 +266,7 @@ def traced_cell(template: Template, back: bool) -> CellPrograms | None:
         kept = low.kept() if back else []
         return CellPrograms(template, PlanProgram(Program(low.inputs, low.eqns, bare((*low.results, *kept)))))
     except Exception as failure:
-        not_made(_described("a cell", template.nodes), failure)
+        not_made(described("a cell", template.nodes), failure)
         return None
 
 
@@ -288,7 +280,7 @@ def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> Ba
         given, eqns, sent = low.sent(avals)
         everything = [*low.inputs, *low.results, *low.kept(), *given]
     except Exception as failure:
-        not_made(_described("the way back through a cell", template.nodes), failure)
+        not_made(described("the way back through a cell", template.nodes), failure)
         return None
     p = simplified(Program(everything, eqns, tuple(sent.values())))
     used = {*vars_in(p.outputs), *(x for e in p.eqns for x in e.reads)} - {e.result for e in p.eqns}

@@ -167,11 +167,13 @@ class Plan(Item):
         if self.usable:
             self.program.forget()
 
-    def fail(self) -> None:
-        """Note that the program has failed in a run: one that never worked is not used again."""
-        if not self.worked:
-            self.failed = self.gone = True
-            self.program.forget()
+    def fail(self) -> str:
+        """Note that the program has failed in a run: one that never worked is not used again, and gives its name."""
+        if self.worked:
+            return ""
+        self.failed = self.gone = True
+        self.program.forget()
+        return self._of
 
     def bound(self, root: Node) -> Bound | None:
         """The plan with the weights and literals of `root`; None where it does not fit, or has not been made."""
@@ -242,8 +244,8 @@ class Bound:
             inputs = (*inputs, *[home.data(self.cells, data, snapshot) for home in plan.homes])
         try:
             outputs = program.outputs(inputs)
-        except Interrupted:
-            plan.fail()
+        except Interrupted as stop:
+            stop.of = plan.fail()
             raise
         plan.worked = True
         return data, outputs
@@ -324,8 +326,9 @@ class Bound:
         except Exception as failure:
             if run.cancelled:
                 raise
-            plan.fail()
-            raise Interrupted from failure
+            stop = Interrupted()
+            stop.of = plan.fail()
+            raise stop from failure
         plan.worked = True
         return value, partial(self._change, changing, program, buffers, snapshot, version, moved)
 

@@ -12,7 +12,7 @@ Refuses to know: how a plan is made and run, and how many bytes all of them may 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from operator import attrgetter, is_, itemgetter
 from time import thread_time
@@ -24,7 +24,6 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.weights import Weight
 from wengert.later import later
-from wengert.run.commit import Interrupted
 from wengert.run.compiled.cache import Cache, Item, RunCounts, clock, grown
 from wengert.run.compiled.segment import MOST, SegmentRun, has_cells, is_light, operations
 from wengert.run.evaluation import Evaluation
@@ -473,7 +472,7 @@ class BackwardPrograms:
             return None
         for way in self._made.of(path.key):
             self._made.use(path.key, way)
-            with suppress(Interrupted):
+            with evaluation.doubts:
                 return way.back(path, evaluation.snapshot, run)
             if way.plan.failed:  # in its first run
                 self._made.drop(path.key, way)

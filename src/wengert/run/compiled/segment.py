@@ -57,6 +57,7 @@ class Segment(Item):
         self.match = matcher(nodes, leaves)
         self.forms = forms  # of the leaves that are no weights
         self.program = program
+        self.worked = False  # in some run
         self.make = make
         self.shares: list[frozenset[int]] = []  # the leaves whose memory each computed value may be
         self.cells = cells  # whether some of the nodes are calls of such
@@ -87,7 +88,13 @@ class Segment(Item):
             if form_of(data[i]) != form:
                 return None
         inputs = (*data, *literals)
-        return SegmentRun(self, nodes, leaves, inputs, self.program.outputs(inputs))
+        try:
+            outputs = self.program.outputs(inputs)
+        except Interrupted as stop:
+            stop.of = "" if self.worked else described("a segment", nodes)
+            raise
+        self.worked = True
+        return SegmentRun(self, nodes, leaves, inputs, outputs)
 
 
 class SegmentRun:
@@ -173,9 +180,10 @@ class SegmentRun:
             return None
         try:
             sent = found.run(self, deltas, joined or {})
-        except Interrupted:
+        except Interrupted as stop:
             if not found.worked:
                 back[key] = None
+                stop.of = described("the way back through a segment", self.nodes)
             raise
         found.worked = True
         return sent
@@ -307,6 +315,14 @@ _LIGHT: Final = (
     8_192  # elements of a node's operands and result: 32 KB, which an addition goes through in 5 us
 )
 _PART: Final = 5_000  # of them in a part of what is longer: making the program of one takes 0.5 s
+
+
+def described(what: str, nodes: Sequence[Node]) -> str:
+    """A structure, for the text of a warning."""
+    last = nodes[-1]
+    return (
+        f"{what} of {len(nodes)} nodes, the last of which is {last.signature.operation.name} at {last.site}"
+    )
 
 
 def operations(nodes: Sequence[Node]) -> int:
