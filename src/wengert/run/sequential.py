@@ -457,19 +457,21 @@ def _value_of(x: Expression, context: Context, engine: Engine, refs: Refs, snaps
 
 
 def _shard(loss: Expression, context: Context, engine: Engine, refs: Refs, snapshot: int) -> Steps[Shard]:
-    plans = engine.plans
+    plans, doubts = engine.plans, Doubts()
     bound = None if plans is None else plans.find(loss, "shard")
     if bound is not None:
-        with suppress(Interrupted):
+        with doubts:
             return bordered(*(bound.at(refs, snapshot) if refs else bound).sent(loss, snapshot))
     with engine.begin(snapshot) as evaluation:
+        evaluation.doubts = doubts
         evaluation.refs = refs
         nodes = evaluation.begin(loss)
         known = None if bound is not None else answer(plans, evaluation, nodes, "shard")
         if known is not None:
-            with suppress(Interrupted):
+            with doubts:
                 return bordered(*(known.at(refs, snapshot) if refs else known).sent(loss, snapshot))
         yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
+        doubts.tell()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         return bordered(value, evaluation.deltas)
 
