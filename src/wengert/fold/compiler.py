@@ -31,7 +31,7 @@ from wengert.fold.block import AnyBlock, Block, Tensors, convert_to_block
 from wengert.fold.calls import Calls, Direct, Failing
 from wengert.fold.convert import OBJECT, VOID, zeros_of_type
 from wengert.fold.inference import known
-from wengert.fold.kept import Columns, KeptExpressions
+from wengert.fold.kept import Columns, Joined, KeptExpressions
 from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, building, built, in_example, made, plan, seeds
 from wengert.fold.types import (
     ResultType,
@@ -470,18 +470,30 @@ class Compiler(Generic[E, O]):
         `kept` are not built again, and new ones are kept.
         Raises BlockError for what is no list or tuple, BlockValueError for an empty one.
         """
+        listed = [*self._listed(examples, batch_size)]
+        joined = None if kept is None else kept.batch(listed)
+        if joined is None:
+            joined = self._joined(listed, seed, kept)
+        outputs, tensors, labels = joined
+        return Batch(cast(O, outputs), {**tensors}, {**labels} if metric_labels else {})
+
+    def _joined(self, examples: list[Any], seed: Seeds | None, kept: KeptExpressions | None) -> Joined:
+        """The columns of a batch; Any: examples of every type."""
         metrics: Kept = {name: [] for name in self._plan.metrics}
-        places = [*enumerate(self._listed(examples, batch_size))]
+        places = [*enumerate(examples)]
         rows = [self._row(x, Example(metrics, seeds(seed, i), place=(i, x)), kept) for i, x in places]
         if not rows:
             raise self._root.error("a batch has at least one example", BlockValueError)
+        begun = 0 if kept is None else kept.begin()
         outputs = tuple(_column(list(column), places) for column in zip(*rows, strict=True))
         tensors = {
             name: _stacked([x for x, _ in values]) if values else self._none(name)
             for name, values in metrics.items()
         }
         labels = {name: [label for _, label in values] for name, values in metrics.items()}
-        return Batch(cast(O, outputs), tensors, labels if metric_labels else {})
+        if kept is not None:
+            kept.keep_batch(examples, (outputs, tensors, labels), begun)
+        return outputs, tensors, labels
 
     def build_loom_inputs(self, examples: Iterable[E], batch_size: int | None = None) -> list[LoomInput]:
         """Of each example which cell reads what, as flat arrays: it can be pickled, and built again and again.

@@ -7,6 +7,7 @@ Refuses to know: what stands in an expression, and who runs it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, TypeAlias, final
 
 from wengert.errors import BlockValueError
@@ -15,6 +16,7 @@ from wengert.fold.types import Value, error_here
 from wengert.graph.node import next_serial
 
 Columns: TypeAlias = list[tuple[bool, Value]]  # of one example: tensors, and what has a length
+Joined: TypeAlias = tuple[tuple[Value, ...], dict[str, Value], dict[str, list[object]]]  # of a batch
 
 NODE_BYTES: Final = (
     400  # 272 for a node with its operands, measured on CPython 3.11, and what executors keep of it
@@ -24,6 +26,9 @@ NODE_BYTES: Final = (
 @final
 class KeptExpressions:
     """The columns and metrics of examples, by identity, up to a number of bytes; what comes later is built anew.
+
+    Those of whole batches are kept, too, so that a batch which comes back is read as one thing; at most as many as there
+    are examples, as batches of examples that are shuffled do not come back.
 
     Examples must not change while they are kept. Nothing is thrown out for others: an epoch goes through all examples,
     so that whatever was thrown out would be the next to be asked for.
@@ -42,7 +47,8 @@ class KeptExpressions:
             )
         self._most = most
         self._bytes = 0
-        self._found: dict[int, tuple[object, Columns, Kept]] = {}
+        self._found: dict[int, tuple[object, Columns, Kept, int]] = {}  # and bytes
+        self._batches: dict[tuple[int, ...], Joined] = {}
 
     def __len__(self) -> int:
         return len(self._found)
@@ -50,7 +56,7 @@ class KeptExpressions:
     def find(self, x: object) -> tuple[Columns, Kept] | None:
         """The columns and metrics of an example."""
         found = self._found.get(id(x))  # its object is kept too, so that nothing else has that identity
-        return None if found is None else found[1:]
+        return None if found is None else found[1:3]
 
     def begin(self) -> int:
         """The state before an example is built, for `keep`."""
@@ -61,4 +67,19 @@ class KeptExpressions:
         size = NODE_BYTES * (next_serial() - begun)
         if self._bytes + size <= self._most:
             self._bytes += size
-            self._found[id(x)] = x, columns, metrics
+            self._found[id(x)] = x, columns, metrics, size
+
+    def batch(self, examples: Sequence[object]) -> Joined | None:
+        """What was joined of these examples, in this order."""
+        return self._batches.get(tuple(map(id, examples)))
+
+    def keep_batch(self, examples: Sequence[object], joined: Joined, begun: int) -> None:
+        """Keep what was joined of examples since `begin`, if all of them are kept, and there is room."""
+        found = [self._found.get(id(x)) for x in examples]
+        sizes = [kept[3] for kept in found if kept is not None]
+        if len(sizes) < len(found) or len(self._batches) >= len(self._found):
+            return
+        size = NODE_BYTES * (next_serial() - begun) + sum(sizes) // 4  # nodes, and their numbers once more
+        if self._bytes + size <= self._most:
+            self._bytes += size
+            self._batches[tuple(map(id, examples))] = joined

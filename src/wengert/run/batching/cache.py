@@ -22,7 +22,7 @@ from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.execution import Backward, BoundSchedule, Launches, RegionRun
 from wengert.run.batching.grouping import grouped
 from wengert.run.batching.lanes import Lanes
-from wengert.run.batching.region import BITS, RegionGraph, RowSource, why_alone, with_dead, with_sums
+from wengert.run.batching.region import BITS, RegionGraph, RowSource, why_alone, with_dead, with_stacks, with_sums
 from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place, Schedule, scheduled
 from wengert.run.batching.traversal import KnownValues, region_of
@@ -75,6 +75,7 @@ class ScheduleCache:
         if back:
             with_dead(graph, roots)
         with_sums(graph, roots)
+        with_stacks(graph)
         own = None if back else (*codes,)
         key = _Structure(graph, own)
         cached = next(iter(self._schedules.of(key)), None)

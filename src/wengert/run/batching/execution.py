@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol
 
 from wengert.arrays import Value, is_array
 from wengert.arrays.places import Places
-from wengert.arrays.rows import add_rows, add_runs, new_rows, repeated, run_sums, stacked, taken
+from wengert.arrays.rows import add_rows, add_runs, filled, new_rows, repeated, run_sums, stacked, taken
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import UNRESOLVED, Signature
@@ -109,6 +109,8 @@ class BoundSchedule:
                 binding.line.apart = max(binding.line.apart, self._apart[key])
             elif binding.form.source is RowSource.SUM:
                 binding.line = self.report.line("sum of additions", binding.form.results)
+            elif binding.form.source is RowSource.STACK:
+                binding.line = self.report.line("stack", binding.form.results)
         for alone in self._alone:
             self.report.alone(*alone)
 
@@ -243,6 +245,9 @@ class RegionRun:
         elif binding.form.source is RowSource.SUM:
             assert step.starts is not None
             self._write(step, run_sums(self._read(step.reads[0]), step.starts))
+        elif binding.form.source is RowSource.STACK:
+            rows = self._read(step.reads[0])
+            self._write(step, rows.reshape(step.width, -1, *rows.shape[1:]))
         else:
             self._launch(number, step, binding)
         for table in step.drops:
@@ -414,6 +419,10 @@ class Backward:
             self._add(place, delta)
             self._reached.add(run.bound.schedule.write_of(place))
         self._sent: list[tuple[int, Expression, Value]] = []  # by which launch, to which weight, what
+        self._waiting: dict[Place, Value] = {}  # the deltas that are summed once all have come
+        for at, waiting in run.bound.schedule.waiting.items():
+            of = run.bound.schedule.tables[at[0]].kind
+            self._waiting[at] = filled(waiting.rows, of.shape or (), of.dtype)
 
     def run(self, check: Callable[[], object]) -> dict[Expression, Value]:
         """The deltas of weights, and of what was given: a weight may be given as a row, too."""
@@ -434,6 +443,10 @@ class Backward:
     def _step(self, number: int, check: Callable[[], object]) -> None:
         step = self._bound.schedule.steps[number]
         binding = self._bound.bindings[step.group]
+        for at in step.writes:
+            deltas = self._waiting.pop(at, None)
+            if deltas is not None and at in self._reached:
+                add_runs(self.tables[at[0]], self._bound.schedule.waiting[at].runs, deltas)
         if binding.form.source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
             return
         if not any(place in self._reached for place in step.writes):
@@ -449,6 +462,10 @@ class Backward:
             g = self._arrived(step, 0)
             assert g is not None, "a delta has reached it"
             self._send(step.reads[0], repeated(g, step.counts))
+        elif binding.form.source is RowSource.STACK:
+            g = self._arrived(step, 0)
+            assert g is not None, "a delta has reached it"
+            self._send(step.reads[0], g.reshape(-1, *g.shape[2:]))
         else:
             self._launch(number, step, binding)
         self._seconds[number] = self._bound.source.clock() - begun
@@ -504,10 +521,14 @@ class Backward:
     def _send(self, read: Read, g: Value | None) -> None:
         """The deltas of one operand to the rows that it was read from."""
         to, table = read.to, self.tables[read.table]
-        if to is None or g is None:
+        if g is None or not read.feeds:
             return
         of = self._bound.schedule.tables[read.table]
         self._reached.update(read.feeds)
+        for write, at, first in read.waiting:
+            self._waiting[write][first : first + len(at)] = taken(g, at)
+        if to is None:
+            return
         if read.some is not None:
             g = taken(g, read.some)
         if read.one:

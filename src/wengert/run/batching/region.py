@@ -2,7 +2,8 @@
 
 Knows: that nodes are numbered by serial, which is a topological order, and found again by it; that nodes of one
 signature with the same weights are one group, also where literals stand in place of nodes; that groups of one form
-are scheduled alike; that a tree of additions is one sum; that nodes which no delta reaches stay apart.
+are scheduled alike; that a tree of additions is one sum, and a stack a read of rows; that nodes which no delta reaches
+stay apart.
 Refuses to know: how the nodes were found, which of them run together, values, and what an operation computes.
 """
 
@@ -33,6 +34,7 @@ from wengert.graph.kinds import Column, Kind, Role, with_role
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.template import PART, CellSignature
+from wengert.ops.joining import STACK
 from wengert.site import position
 
 BITS: Final = 20  # of a code: the number of a node, and below it which of its results
@@ -54,6 +56,7 @@ class RowSource(IntEnum):
     SUM = 3  # a tree of additions, as one
     ALONE = 4  # one by one: no table can hold an operand or a result
     RAGGED = 5  # one cell for examples of unlike sizes
+    STACK = 6  # rows of others, side by side
 
 
 class GroupForm(NamedTuple):
@@ -171,7 +174,7 @@ class Group:
     """The nodes of one signature, with the same weights as operands."""
 
     form: GroupForm
-    signature: Signature | None  # None: given values, and sums
+    signature: Signature | None  # None: given values, sums and stacks
     weights: tuple[Any, ...] = ()  # Any: weights of every kind, in the order of `form.weights`
     members: Places = field(default_factory=lambda: places([]))  # numbers of nodes, ascending
     refs: Places = field(default_factory=lambda: places([]))  # codes of operands: a row a member
@@ -179,7 +182,7 @@ class Group:
     given: list[Any] = field(default_factory=list)  # Any: values from before, and nodes that have one
     literals: list[tuple[Literals, ...]] = field(default_factory=list)  # in pieces, by operand in each
     at: tuple[Any, int] = ("", 0)  # Any: where the user built one of them, as a node has it
-    counts: Places | None = None  # of a sum: how many operands each member has, `refs` being flat
+    counts: Places | None = None  # of sums and stacks: how many operands each member has, `refs` being flat
     signatures: list[Signature] = field(default_factory=list)  # of each, where they differ, as `given`
 
     @property
@@ -395,6 +398,29 @@ def _sent_to(graph: RegionGraph) -> dict[int, list[int]]:
             operands = (group.refs[:, columns] >> BITS).tolist()
             found.update(zip(group.members.tolist(), operands, strict=True))
     return found
+
+
+def with_stacks(graph: RegionGraph) -> None:
+    """Put a read of rows in place of each stack: the columns of a batch cost one gather, however many examples."""
+    graph.groups = [_as_read(group) if _stacks(group) else group for group in graph.groups]
+
+
+def _stacks(group: Group) -> bool:
+    """True if these nodes put values of one kind, all of them of nodes, along a new first axis."""
+    signature, form = group.signature, group.form
+    if signature is None or signature.operation is not STACK or form.source is not RowSource.OPERATION:
+        return False
+    of = {(k.column, k.shape, k.dtype) for k in signature.kinds}
+    return dict(signature.attributes)["axis"] == 0 and len(form.rows) == len(signature.kinds) and len(of) == 1
+
+
+def _as_read(stacks: Group) -> Group:
+    form = stacks.form
+    read = GroupForm(RowSource.STACK, (0,), (any(form.sends),), (), (), form.results)
+    counts = flags(len(stacks.members), len(form.rows))
+    return Group(
+        read, None, members=stacks.members, refs=stacks.refs.reshape(-1), counts=counts, at=stacks.at
+    )
 
 
 def with_sums(graph: RegionGraph, kept: Iterable[int]) -> None:

@@ -3,7 +3,8 @@
 Knows: that a schedule is numbers only, so all of its structure may share it; that rows which are read together share
 a table, neighbours are read as a view, and a row which all rows of a launch read is read once; that where no delta
 comes back a row is free once its last reader has run, beside others that are free from then on, because the rows of a
-launch stand in the order of their last readers; that rows which a gather repeats are summed first.
+launch stand in the order of their last readers; that rows which a gather repeats are summed first, and those that many
+repeat, such as the words of sentences, once for all.
 Refuses to know: which nodes run together, values, and what a launch computes.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from wengert.arrays.places import (
     Flags,
@@ -21,6 +22,7 @@ from wengert.arrays.places import (
     concatenate,
     counted,
     cumulated,
+    distinct,
     flags,
     jumps,
     least_and_greatest,
@@ -44,6 +46,8 @@ from wengert.run.batching.region import BITS, MASK, Group, GroupForm, RegionGrap
 Place: TypeAlias = tuple[int, int]  # of a row: its table, and where in that
 Runs: TypeAlias = tuple[Places, Places, Places]
 
+_SEVERAL: Final = 3  # launches that repeat the rows of another one, so that their deltas are summed once for all
+
 
 @dataclass(slots=True)
 class Read:
@@ -57,6 +61,7 @@ class Read:
     to: Places | slice | None = None  # the rows that deltas go to; None where none does
     feeds: tuple[Place, ...] = ()  # the writes that brought those rows
     some: Places | None = None  # which rows of the launch those are, if not all
+    waiting: tuple[tuple[Place, Places, int], ...] = ()  # writes, the rows for them, and where these wait
 
 
 @dataclass(slots=True)
@@ -90,6 +95,14 @@ class Table:
 
 
 @dataclass(slots=True)
+class Waiting:
+    """The deltas that all readers of one launch have for its rows: how many, and how they are summed."""
+
+    rows: int
+    runs: Runs
+
+
+@dataclass(slots=True)
 class Schedule:
     """All launches of a structure, and where each result lies; nothing in it belongs to one expression."""
 
@@ -103,6 +116,7 @@ class Schedule:
     lost: Flags | None = (
         None  # of each node, whether others use its rows in the end; None: there is a way back
     )
+    waiting: dict[Place, Waiting] = field(default_factory=dict)  # deltas that are summed once, by write
 
     def write_of(self, place: Place) -> Place:
         """Table and first row of the launch that brought a row."""
@@ -141,15 +155,16 @@ def scheduled(graph: RegionGraph, launch_of: Places, kept: Iterable[int] | None 
     firsts = [*zip(table_of.tolist(), first.tolist(), strict=True)]
     _lie(launches, gathers, firsts, rows.dropped())
     steps = [launch.step for launch in launches]
+    waiting = {}
     if live is None:
         reads = [read for step in steps for read in step.reads]
-        _plan_scatters(gathers, reads, trainable, firsts, tables)
+        waiting = _plan_scatters(gathers, reads, trainable, firsts, tables)
     starts: list[list[int]] = [[] for _ in tables]
     for step in steps:
         for table, row in step.writes:
             starts[table].append(row)
     lost = None if live is None else live.lost
-    return Schedule(orders, steps, tables, table_of_result, row_of, base, starts, lost)
+    return Schedule(orders, steps, tables, table_of_result, row_of, base, starts, lost, waiting)
 
 
 # -- launches and their tables ----------------------------------------------------------------------
@@ -346,8 +361,8 @@ def _plan_scatters(
     trainable: Places,
     firsts: Sequence[Place],
     tables: Sequence[Table],
-) -> None:
-    """Plan how the deltas of all gathers are scattered, and write it into what reads them.
+) -> dict[Place, Waiting]:
+    """Plan how the deltas of all gathers are scattered, and write it into what reads them; those that wait.
 
     `trainable`: of each output, whether it wants deltas; `firsts`: its table, and its first row there.
     """
@@ -369,10 +384,58 @@ def _plan_scatters(
     rows = first[gathers.tables] + gathers.rows
     apart = [not (read.to is None or read.one or tables[read.table].loose) for read in reads]
     looked = marked(wants & truths(apart)[gathers.of])
-    for gather in repeating(rows.take(looked), gathers.of.take(looked), int(first[-1])):
+    again = repeating(rows.take(looked), gathers.of.take(looked), int(first[-1]))
+    inside = flags(len(reads))
+    inside[[*again]] = True
+    elements = looked[inside[gathers.of[looked]]]  # of gathers that repeat rows
+    found = _plan_waiting(gathers, reads, elements, firsts) if len(again) >= _SEVERAL else {}
+    for gather in again:
         read = reads[gather]
-        assert read.to is not None and not isinstance(read.to, slice), "neighbours are different rows"
-        read.runs = runs_of(read.to)
+        if read.to is None:
+            continue
+        assert not isinstance(read.to, slice), "neighbours are different rows"
+        if not read.waiting or len(distinct(read.to)[0]) < len(read.to):
+            read.runs = runs_of(read.to)
+    return found
+
+
+def _plan_waiting(
+    gathers: _Gathers, reads: Sequence[Read], elements: Places, firsts: Sequence[Place]
+) -> dict[Place, Waiting]:
+    """Have the deltas of rows that several gathers repeat wait until all have come; `elements` are those of gathers
+    that repeat rows.
+    """
+    outputs, of = gathers.outputs[elements], gathers.of[elements]
+    size = len(firsts)
+    readers = counted(occurring(of * size + outputs, len(reads) * size) % size, size)
+    different = counted(distinct(gathers.results[elements] * size + outputs)[0] % size, size)
+    often = (readers >= _SEVERAL) & (counted(outputs, size) >= 2 * different)
+    late = often[outputs]
+    elements, outputs, of = elements[late], outputs[late], of[late]
+    found: dict[Place, Waiting] = {}
+    order = argsort(outputs)
+    starts = starts_of_runs(outputs[order])
+    parts: dict[int, list[tuple[Place, Places, int]]] = {}
+    for start, count in zip(starts.tolist(), lengths(starts, len(order)).tolist(), strict=True):
+        those = order[start : start + count]
+        write = firsts[int(outputs[those[0]])]
+        found[write] = Waiting(count, runs_of(gathers.rows[elements[those]]))
+        each = starts_of_runs(of[those])
+        for begin, many in zip(each.tolist(), lengths(each, count).tolist(), strict=True):
+            gather = int(of[those[begin]])
+            at = elements[those[begin : begin + many]] - gathers.ends[gather]
+            parts.setdefault(gather, []).append((write, at, begin))
+    for gather, waiting in parts.items():
+        read, here = reads[gather], gathers.slice_of(gather)
+        read.waiting = (*waiting,)
+        rest = flags(here.stop - here.start, read.some is None)
+        if read.some is not None:
+            rest[read.some] = True
+        for _, at, _ in waiting:
+            rest[at] = False
+        some = marked(rest)
+        read.some, read.to = (some, gathers.rows[here][some]) if len(some) else (None, None)
+    return found
 
 
 # -- rows that are free again -------------------------------------------------------------------------

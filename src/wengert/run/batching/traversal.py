@@ -56,6 +56,7 @@ from wengert.run.cell import is_open
 
 _APART: Final = 1 << 40  # numbers from here on stand for the last nodes of subgraphs
 _SLACK: Final = 1000  # nodes that subgraphs may have in common besides
+_FEWEST: Final = 8  # nodes of a subgraph: to number fewer of them again costs less than to join their arrays
 _CodeOf: TypeAlias = Callable[[Node], int | None]  # of a node that may be kept; None: look below it
 _FIRST: Final = -(1 << 62)  # below all serials: literals that stand where other calls have nodes
 _NOTHING: Final = GroupForm(RowSource.GIVEN, (), (), (), (), ())
@@ -335,6 +336,8 @@ class _Subgraphs:
         if self._made > 2 * len(self._met) + _SLACK:
             return NO_SUBGRAPH
         made = _subgraph_of(owner)
+        if len(made.serials) < _FEWEST:
+            return NO_SUBGRAPH
         self._made += len(made.serials)
         self._met.update(made.serials.tolist())
         return made
