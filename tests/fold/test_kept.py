@@ -95,3 +95,15 @@ def test_a_bound_of_bytes_is_kept() -> None:
     assert 0 < len(kept) < 8
     with pytest.raises(BlockValueError, match="a bound of bytes is 0 or more, not -1"):
         td.KeptExpressions(-1)
+
+
+def test_a_batch_that_comes_back_is_one_thing() -> None:
+    kept, compiler = td.KeptExpressions(2**20), td.Compiler.create(network()[0])
+    first, again, other = (compiler.build(xs, kept=kept) for xs in (EXAMPLES, EXAMPLES, EXAMPLES[::-1]))
+    assert again.output_tensors[0] is first.output_tensors[0]
+    assert again.metric_tensors["first"] is first.metric_tensors["first"]
+    np.testing.assert_allclose(
+        other.output_tensors[0].predict().run(), first.output_tensors[0].predict().run()[::-1], rtol=1e-6
+    )
+    full = td.KeptExpressions(0)
+    assert len({id(compiler.build(EXAMPLES, kept=full).output_tensors[0]) for _ in range(2)}) == 2

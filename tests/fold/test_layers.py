@@ -139,3 +139,18 @@ def test_a_layer_as_a_function_drops_numbers_in_training() -> None:
     ones = np.ones(40).tolist()
     plain = block.build(ones).predict().run()
     assert (block.build(ones, seed=3).predict().run() != plain).any()
+
+
+def test_functions_in_a_chain_are_one_cell_unless_one_stands_elsewhere_too() -> None:
+    first, second, names = td.FC(3, wg.tanh, name="first"), td.FC(3, name="second"), set[str]()
+    alone, apart = td.Vector(3) >> first >> second, td.Vector(3) >> second
+    for block in (alone, td.AllOf(alone, apart)):
+        batched = wg.run.Batched()
+        tensors = td.Compiler.create(block).build([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).output_tensors
+        for x in tensors:
+            np.testing.assert_allclose(x.predict().run(batched), x.predict().run(), rtol=1e-6)
+        wg.predict(tensors[0] * 1.0 + tensors[-1]).run(batched)
+        names = {line.name for line in batched.report.lines.values()}
+        assert ("td.FC 'first' >> td.FC 'second'" in names) is (block is alone)
+    assert {"td.FC 'first'", "td.FC 'second'"} <= names
+    assert alone.max_depth([1, 2, 3]) == 2

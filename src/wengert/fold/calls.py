@@ -7,7 +7,7 @@ Refuses to know: any single block, and what a layer computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol, TypeAlias
+from typing import ClassVar, Final, Protocol, TypeAlias
 
 from wengert.errors import WengertError
 from wengert.fold.types import Endless, ResultType, TupleType, Value
@@ -22,7 +22,9 @@ class Failing(Protocol):
 
 
 class Calls:
-    """How blocks call their functions of layers: as they are."""
+    """How blocks call their functions of layers: as they are. `joins`: two in a chain may be one function."""
+
+    joins: ClassVar[bool] = True
 
     def cell(
         self, function: Callable[..., Value], given: ResultType, made: ResultType
@@ -50,6 +52,8 @@ PLAIN: Final = Calls()
 
 class Depths(Calls):
     """Also how deep every result lies; data and constants are at 0."""
+
+    joins: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._depths: dict[int, tuple[object, int]] = {}  # by identity, with what keeps that identity alive

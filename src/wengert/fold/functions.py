@@ -258,6 +258,12 @@ class Function(Written[K, Q]):
         given = code.parts(x) if isinstance(use.input, TupleType) else x
         return code.value(f"{code.name(code.calls.cell(function, use.input, use.output))}({given})")
 
+    def function_of(self, use: Use) -> Callable[..., Value] | None:
+        if self._layer is not None:
+            return use.parts[0].block.function_of(use.parts[0])
+        tensors = list(use.input.terminal_types())
+        return self._function if all(isinstance(t, TensorType) and t.floating for t in tensors) else None
+
     def _is_cell(self, use: Use) -> bool:
         """True if a call can be one node: not where the function gives integers, or asks for those that it takes."""
         if floating(use.input):

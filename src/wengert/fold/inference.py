@@ -71,13 +71,17 @@ class Sited:
         """The error that says it."""
         return cls(self.fault(text))
 
-    def cell(self, function: Callable[..., Value]) -> Callable[..., Value]:
+    def cell(self, function: Callable[..., Value], called: str | None = None) -> Callable[..., Value]:
         """A function of layers as a cell, with the name of this, whose calls count as written where this was made."""
-        own = getattr(function, "__name__", "_").lstrip("<").rstrip(">")
-        called = (self.name and repr(self.name)) or ("" if own.startswith("_") else own)
-        made = Cell(function, called=f"td.{type(self).__name__} {called}".rstrip())
+        made = Cell(function, called=called or self.called(function))
         made.at = self.written
         return made
+
+    def called(self, function: Callable[..., Value]) -> str:
+        """The name of a function of this in reports."""
+        own = getattr(function, "__name__", "_").lstrip("<").rstrip(">")
+        name = (self.name and repr(self.name)) or ("" if own.startswith("_") else own)
+        return f"td.{type(self).__name__} {name}".rstrip()
 
 
 def brief(x: object) -> str:
@@ -203,6 +207,7 @@ class Inferred(Sited, ABC):
         self.known_output: ResultType | None = None
 
     waits: ClassVar[bool] = False  # for the data of layers, while it builds
+    chains: ClassVar[bool] = False  # its parts are one after the other
     inlined: ClassVar[bool] = False  # its code stands in that of whoever asks it
 
     @abstractmethod
@@ -215,6 +220,10 @@ class Inferred(Sited, ABC):
 
     def fused_with(self, following: Use) -> Callable[[Value], Value] | None:
         """One function from data for this block and the next of a chain; it gives None where they go one by one."""
+        return None
+
+    def function_of(self, use: Use) -> Callable[..., Value] | None:
+        """The function of layers that a use is, without its cell, if it is nothing besides: several may be one cell."""
         return None
 
     def same_input(self) -> Iterable[Inferred]:
@@ -250,7 +259,7 @@ class Use:
     """One use of a block in one place: its types there, and the uses of the blocks in it."""
 
     __slots__ = (
-        "block", "direct", "facts", "frames", "input", "limit", "output", "own", "parts", "plain", "target"
+        "block", "direct", "facts", "frames", "function", "input", "limit", "output", "own", "parts", "plain", "target"
     )  # fmt: skip
     direct: Callable[..., Value]  # its function; unless it is plain, of a value and the room for calls
     frames: Frames  # the fallback for deep data and for waiting; of a block that asks its parts
@@ -265,6 +274,7 @@ class Use:
         self.own = False  # whether it is compiled alone, if it could be inlined
         self.limit: int | None = None  # how deep blocks may ask each other, if that was said
         self.target: Use | None = None  # what it stands for, if it is but a reference
+        self.function: Callable[..., Value] | None = None  # of layers, if a chain may call it
 
 
 class Solver:

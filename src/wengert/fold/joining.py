@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from operator import itemgetter
-from typing import Any, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias, overload
 
 from wengert.errors import BlockKeyError, BlockStateError
 from wengert.fold.block import (
@@ -160,7 +161,10 @@ class Pipe(Written[K, Q], metaclass=_Chaining):
             )
         self.blocks = tuple(chain)
         self._given = given
+        self._cells: dict[tuple[object, ...], Callable[..., Any]] = {}  # Any: of functions in a row, layers
         self.settled()
+
+    chains: ClassVar[bool] = True
 
     def same_input(self) -> Iterable[AnyBlock]:
         return self.blocks[:1]
@@ -179,6 +183,11 @@ class Pipe(Written[K, Q], metaclass=_Chaining):
     def write(self, use: Use, code: Code, x: str) -> str:
         parts = [*use.parts]
         while parts:
+            several = list(takewhile(lambda part: part.function is not None, parts))
+            if len(several) > 1:
+                x = self._write_functions(several, code, x)
+                del parts[: len(several)]
+                continue
             part = parts.pop(0)
             short = part.block.fused_with(parts[0]) if parts and part.input == OBJECT else None
             if short is None:
@@ -189,6 +198,32 @@ class Pipe(Written[K, Q], metaclass=_Chaining):
                 code.line(f"{made} = {code.ask(parts.pop(0), code.ask(part, x))}")
             x = made
         return x
+
+    def _write_functions(self, several: Sequence[Use], code: Code, x: str) -> str:
+        """Functions of layers in a row as one cell: half of the nodes, and of the launches that they have."""
+        functions = tuple([use.function for use in several if use.function is not None])
+        cell = self._cells.get(functions)
+        if cell is None:
+            called = [use.block.called(f) for use, f in zip(several, functions, strict=True)]
+            cell = several[-1].block.cell(Chain(functions), " >> ".join(called))
+            self._cells[functions] = cell
+        first, last = several[0], several[-1]
+        given = code.parts(x) if isinstance(first.input, TupleType) else x
+        return code.value(f"{code.name(code.calls.cell(cell, first.input, last.output))}({given})")
+
+
+class Chain:
+    """Functions of layers one after the other; a tuple enters each as several arguments."""
+
+    def __init__(self, functions: Sequence[Callable[..., Any]]) -> None:  # Any: layers
+        self._functions = functions
+
+    def __call__(self, *given: Any) -> Any:  # Any: as above
+        made: Any = given  # Any: as above
+        for function in self._functions:
+            made = function(*given)
+            given = made if isinstance(made, tuple) else (made,)
+        return made
 
 
 def _end(block: AnyBlock, place: int) -> AnyBlock:

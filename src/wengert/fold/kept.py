@@ -27,8 +27,8 @@ NODE_BYTES: Final = (
 class KeptExpressions:
     """The columns and metrics of examples, by identity, up to a number of bytes; what comes later is built anew.
 
-    Those of whole batches are kept, too, so that a batch which comes back is read as one thing; at most as many as there
-    are examples, as batches of examples that are shuffled do not come back.
+    Those of whole batches are kept, too, so that a batch which comes back is read as one thing; at most as many as
+    there are examples, as batches of examples that are shuffled do not come back.
 
     Examples must not change while they are kept. Nothing is thrown out for others: an epoch goes through all examples,
     so that whatever was thrown out would be the next to be asked for.

@@ -309,6 +309,9 @@ class FC(Layer[Tensors]):
         )
         return lambda x: after(computed(before(x)))
 
+    def function_of(self, use: Use) -> Callable[..., Value] | None:
+        return None if self.draws else self._computed
+
     @property
     def draws(self) -> bool:
         return any(self._rates)

@@ -8,11 +8,13 @@ Refuses to know: any single block, and what a layer computes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from operator import is_
 from typing import Any, Final, TypeAlias, cast
 
@@ -301,9 +303,32 @@ def _meant(use: Use) -> Use:
 def _compile(uses: list[Use], calls: Calls) -> None:
     """Give every use its function, parts first; where there is recursion it counts how deep it is."""
     _cut(uses)
+    if calls.joins:
+        _find_functions(uses)
     for use in _ordered(uses):
         if use.own or not use.block.inlined:
             use.block.compile(use, calls)
+
+
+def _find_functions(uses: list[Use]) -> None:
+    """Say which uses are functions that a chain may call in one cell: those that stand in no other chain.
+
+    What others use as well stays a cell of its own, whose calls run together wherever they are.
+    """
+    for use in uses:
+        use.function = None if use.own else use.block.function_of(use)
+    times = Counter(use.function for use in uses)
+    rows = [
+        (several := list(parts), tuple([part.function for part in several]))
+        for use in uses
+        if use.block.chains
+        for _, parts in groupby(use.parts, lambda part: part.function is not None)
+    ]
+    together = Counter(functions for _, functions in rows)
+    for several, functions in rows:
+        if any(times[f] > together[functions] * functions.count(f) for f in functions):
+            for part in several:
+                part.function = None
 
 
 def _cut(uses: list[Use]) -> None:

@@ -6,7 +6,7 @@ Refuses to know: formulas, and what metrics are for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast, overload
 
 from typing_extensions import TypeVar
@@ -145,6 +145,9 @@ class Concat(Primitive[Several[Any], Tensors]):  # Any: tensors of every shape, 
         function = self._cell if floating(parts) else self._concat_integers
         join = calls.cell(function, parts, use.output)
         return (lambda x: join(*use.input.flatten(x))) if self._flatten else lambda x: join(*x)
+
+    def function_of(self, use: Use) -> Callable[..., Value] | None:
+        return self._concat if not self._flatten and floating(use.input) else None
 
     def _concat(self, *parts: Value) -> Value:
         vectors = [part if part.shape else reshape(part, (1,)) for part in parts]

@@ -188,18 +188,11 @@ class LaunchTimes:
             yield out
 
 
-_SOURCES: Final = {
-    RowSource.GIVEN: "values from before",
-    RowSource.SUM: "sum of additions",
-    RowSource.STACK: "stack",
-}
-
-
 def name_of_group(binding: Binding) -> str:
     """The name of what its rows are computed by."""
     if binding.signature is not None:
         return plain(binding.signature.operation.name)
-    return _SOURCES[binding.form.source]
+    return "sum of additions" if binding.form.source is RowSource.SUM else "values from before"
 
 
 def widths(runs: int, launches: int, rows: int) -> str:

@@ -88,3 +88,30 @@ def test_a_narrow_graph_is_not_counted(chains: int, length: int, counted: bool) 
     of = [0] * chains + [1] * chains * (length - 1)
     below = [[] if i < chains else [i - chains] for i in range(chains * length)]
     assert (ChainCounts(record(of, below)).own() is not None) is counted
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_launches_are_in_order_and_of_one_group_each(seed: int) -> None:
+    """Also where groups that are in a cycle take turns: no node runs before, or with, what it reads."""
+    of, below = drawn(Random(seed))
+    graph = record(of, below)
+    launches = grouping.grouped(graph)
+    if launches is None:
+        return
+    found = launches.tolist()
+    assert all(found[x] < found[i] for i, operands in enumerate(below) if found[i] >= 0 for x in operands)
+    group_of: dict[int, int] = {}
+    assert all(group_of.setdefault(found[i], of[i]) == of[i] for i in range(len(of)) if found[i] >= 0)
+
+
+def test_groups_of_a_cycle_take_turns() -> None:
+    """Two kinds in turn on chains of unlike phase: by depth each kind would run at each depth."""
+    of, below = list[int](), list[list[int]]()
+    for chain, phase in enumerate((0, 1, 0, 1)):
+        for step in range(12):
+            of.append((step + phase) % 2)
+            below.append([chain * 12 + step - 1] if step else [])
+    of = [e + 1 if x else 0 for e, x in zip(of, below, strict=True)]
+    launches = grouping.grouped(record(of, below))
+    assert launches is not None
+    assert launches.max() + 1 <= 1 + 12  # 1 + 2 * 11 by depth

@@ -22,7 +22,15 @@ from wengert.graph.operation import EXTERNAL
 from wengert.run.batching.execution import Backward, BoundSchedule, Launches, RegionRun
 from wengert.run.batching.grouping import grouped
 from wengert.run.batching.lanes import Lanes
-from wengert.run.batching.region import BITS, RegionGraph, RowSource, why_alone, with_dead, with_stacks, with_sums
+from wengert.run.batching.region import (
+    BITS,
+    RegionGraph,
+    RowSource,
+    why_alone,
+    with_dead,
+    with_stacks,
+    with_sums,
+)
 from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place, Schedule, scheduled
 from wengert.run.batching.traversal import KnownValues, region_of

@@ -109,8 +109,6 @@ class BoundSchedule:
                 binding.line.apart = max(binding.line.apart, self._apart[key])
             elif binding.form.source is RowSource.SUM:
                 binding.line = self.report.line("sum of additions", binding.form.results)
-            elif binding.form.source is RowSource.STACK:
-                binding.line = self.report.line("stack", binding.form.results)
         for alone in self._alone:
             self.report.alone(*alone)
 
@@ -161,7 +159,7 @@ class BoundSchedule:
 
     def _launch(self, step: LaunchStep) -> Launch | None:
         binding = self.bindings[step.group]
-        if binding.signature is None or step.alone:
+        if binding.signature is None or step.alone or binding.form.source is RowSource.STACK:
             return None
         shared = [True] * len(binding.signature.kinds)
         for i, read in zip(binding.form.rows, step.reads, strict=True):

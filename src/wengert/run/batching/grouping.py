@@ -2,7 +2,8 @@
 
 Knows: that nodes of one group whose longest chains hold equally many of their own group never need each other, so that
 they can run together; that only groups in a cycle have chains; that launches which need each other in a cycle are split
-by depth, and only there; that there are few groups however many nodes there are.
+by depth, or so that the groups of the cycle take turns, and only there; that there are few groups however many nodes
+there are.
 Refuses to know: rows, operations, and values.
 
 Source: cycles are found as strongly connected components: Tarjan 1972.
@@ -33,6 +34,7 @@ from wengert.arrays.places import (
 from wengert.run.batching.region import RegionGraph, RowSource
 
 _MOST: Final = 1 << 26  # counts in memory; a graph with more is grouped by depth
+_GREATEST: Final = 1 << 60  # number of a turn
 _NARROW: Final = 8  # levels after which a graph of less than two nodes a level is one to run node by node
 
 
@@ -53,14 +55,27 @@ def grouped(graph: RegionGraph) -> Places | None:
         split = flags(size)
         split[_cyclic(successors)] = True
         apart = (launches >= 0) & split[launches]
-        depths = counts.depths()
-        launches = _numbered(launches * (int(depths.max()) + 1) + depths * apart, launches >= 0)
+        launches = _split(counts, launches, apart)
         size = int(launches.max()) + 1
         order = _topological(_readers_of(launches[counts.sources], launches[counts.readers], size))
     assert order is not None, "launches without circles have an order"
     place = flags(size + 1, -1)  # the last one is of what has no launch
     place[order] = span(0, size)
     return place[launches]
+
+
+def _split(counts: ChainCounts, launches: Places, apart: Places) -> Places:
+    """Launches, of which those of some nodes are `apart`: by depth, or by turns, if that makes fewer of them."""
+    depths, known = counts.depths(), launches >= 0
+    found = _numbered(launches * (int(depths.max()) + 1) + depths * apart, known)
+    turns = counts.turns()
+    if turns is None:
+        return found
+    inside = turns >= 0
+    by_turns = launches.copy()
+    by_turns[inside] = int(launches.max()) + 1 + _numbered(turns[inside], turns[inside] >= 0)
+    by_turns = _numbered(by_turns, known)
+    return by_turns if by_turns.max() < found.max() else found
 
 
 def _numbered(launches: Places, known: Flags) -> Places:
@@ -90,7 +105,9 @@ class ChainCounts:
         size = len(graph.groups)
         successors = _readers_of(self.group[self.sources], self.group[self.readers], size)
         self._in_cycle = flags(size)
-        self._in_cycle[_cyclic(successors)] = True
+        self._cycles = [*_cycles(successors)]
+        for cycle in self._cycles:
+            self._in_cycle[cycle] = True
         # nodes that are computed and in no cycle: a chain whose nodes each read a literal is as narrow as without them
         self.besides = sum(
             len(g.members)
@@ -118,6 +135,26 @@ class ChainCounts:
         depths[levels.nodes] = levels.depths
         return depths
 
+    def turns(self) -> Places | None:
+        """The turn of each node whose group is in a cycle, -1 of others; None where the numbers are too great.
+
+        The groups of a cycle count like the digits of a number: a node has the greatest number of its operands with one
+        more at the digit of its group, and 0 at all that come after. So every number is of one group, and greater than
+        those that it needs. Groups that are met first have the first digits.
+        """
+        levels = self._found()
+        base, digits = len(_ends(levels.depths)) + 1, max(map(len, self._cycles))
+        if base**digits * len(self._cycles) > _GREATEST:
+            return None
+        weights, cycles = flags(len(self.graph.groups), 0), flags(len(self.graph.groups), 0)
+        for number, cycle in enumerate(self._cycles):
+            cycles[cycle] = number
+            weights[sorted(cycle)] = [base**i for i in range(len(cycle) - 1, -1, -1)]
+        group = self.group[levels.nodes]
+        turns = flags(self.graph.size, -1)
+        turns[levels.nodes] = levels.turns(weights[group], cycles[group]) * len(self._cycles) + cycles[group]
+        return turns
+
     def _found(self) -> _Levels:
         if self._levels is None:
             self._levels = _Levels(self, self._in_cycle)
@@ -140,6 +177,7 @@ class _Levels:
         sources, readers = sources[order], readers[order]
         once = starts_of_runs(readers * size + sources)  # results of one cell are one operand
         sources, readers = sources[once], readers[once]
+        self.sources, self.readers = sources, readers
         self.depths = _depths(sources, readers, size)
         order, ends = argsort(self.depths), _ends(self.depths)
         self.complete = not _narrow(ends, counts.besides)
@@ -147,6 +185,19 @@ class _Levels:
         if self.complete and size * columns <= _MOST:
             column = cumulated(in_cycle * 1)[group[self.nodes]]
             self.own[order] = _chains(order, ends, column[order], sources, counted(readers, size), columns)
+
+    def turns(self, weights: Places, cycles: Places) -> Places:
+        """The turns of nodes, given the weights of their groups' digits and their cycles."""
+        found = [0] * len(weights)  # the greatest of their operands
+        same = cycles[self.sources] == cycles[self.readers]
+        weight = weights.tolist()
+        for source, reader in zip(self.sources[same].tolist(), self.readers[same].tolist(), strict=True):
+            one = weight[source]
+            turn = (found[source] // one + 1) * one
+            if turn > found[reader]:
+                found[reader] = turn
+        greatest: Places = (places(found) // weights + 1) * weights
+        return greatest
 
 
 def _depths(sources: Places, readers: Places, size: int) -> Places:
@@ -223,14 +274,16 @@ def _topological(successors: list[list[int]]) -> list[int] | None:
     return order if len(order) == len(successors) else None
 
 
-def _cyclic(successors: list[list[int]]) -> list[int]:
+def _cycles(successors: list[list[int]]) -> Iterator[list[int]]:
     """The vertices that need themselves, or each other."""
-    return [
-        vertex
-        for component in _components(successors)
-        for vertex in component
-        if len(component) > 1 or vertex in successors[vertex]
-    ]
+    for component in _components(successors):
+        if len(component) > 1 or component[0] in successors[component[0]]:
+            yield component
+
+
+def _cyclic(successors: list[list[int]]) -> list[int]:
+    """The vertices in any of those."""
+    return [vertex for cycle in _cycles(successors) for vertex in cycle]
 
 
 def _components(successors: list[list[int]]) -> Iterator[list[int]]:

@@ -174,7 +174,7 @@ class Group:
     """The nodes of one signature, with the same weights as operands."""
 
     form: GroupForm
-    signature: Signature | None  # None: given values, sums and stacks
+    signature: Signature | None  # None: given values, and sums
     weights: tuple[Any, ...] = ()  # Any: weights of every kind, in the order of `form.weights`
     members: Places = field(default_factory=lambda: places([]))  # numbers of nodes, ascending
     refs: Places = field(default_factory=lambda: places([]))  # codes of operands: a row a member
@@ -418,9 +418,7 @@ def _as_read(stacks: Group) -> Group:
     form = stacks.form
     read = GroupForm(RowSource.STACK, (0,), (any(form.sends),), (), (), form.results)
     counts = flags(len(stacks.members), len(form.rows))
-    return Group(
-        read, None, members=stacks.members, refs=stacks.refs.reshape(-1), counts=counts, at=stacks.at
-    )
+    return replace(stacks, form=read, refs=stacks.refs.reshape(-1), counts=counts)
 
 
 def with_sums(graph: RegionGraph, kept: Iterable[int]) -> None:

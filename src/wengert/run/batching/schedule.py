@@ -46,7 +46,9 @@ from wengert.run.batching.region import BITS, MASK, Group, GroupForm, RegionGrap
 Place: TypeAlias = tuple[int, int]  # of a row: its table, and where in that
 Runs: TypeAlias = tuple[Places, Places, Places]
 
-_SEVERAL: Final = 3  # launches that repeat the rows of another one, so that their deltas are summed once for all
+_SEVERAL: Final = (
+    3  # launches that repeat the rows of another one, so that their deltas are summed once for all
+)
 
 
 @dataclass(slots=True)

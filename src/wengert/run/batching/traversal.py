@@ -56,7 +56,9 @@ from wengert.run.cell import is_open
 
 _APART: Final = 1 << 40  # numbers from here on stand for the last nodes of subgraphs
 _SLACK: Final = 1000  # nodes that subgraphs may have in common besides
-_FEWEST: Final = 8  # nodes of a subgraph: to number fewer of them again costs less than to join their arrays
+_FEWEST: Final = (
+    3  # nodes of a subgraph: to number fewer again costs less than to join arrays, and they make no chain
+)
 _CodeOf: TypeAlias = Callable[[Node], int | None]  # of a node that may be kept; None: look below it
 _FIRST: Final = -(1 << 62)  # below all serials: literals that stand where other calls have nodes
 _NOTHING: Final = GroupForm(RowSource.GIVEN, (), (), (), (), ())

@@ -1,0 +1,71 @@
+"""Stacks are one read of rows, and deltas of rows that many launches repeat are summed once: as in `Sequential`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.graph.weights import Weight
+from wengert.plugins import SGD
+from wengert.run import Batched, Sequential
+from wengert.run.batching.grouping import grouped
+from wengert.run.batching.schedule import scheduled
+from wengert.run.batching.traversal import region_of
+
+Layer = wg.ArrayLayer[Any, Any]  # Any: shapes and dtypes of every kind
+SETTINGS = SGD(learning_rate=0.1)
+
+
+@wg.cell
+def step(h: Layer, x: Layer) -> Layer:
+    return wg.tanh(h + x * 0.5)
+
+
+def network() -> tuple[Layer, list[Weight]]:
+    """Chains that read rows of three words again and again, and stacks of them, of each other, and of constants."""
+    chance = np.random.default_rng(0)
+    table = SETTINGS.array_weight(chance.normal(size=(3, 4)))
+    start = SETTINGS.array_weight(chance.normal(size=4))
+    words = [wg.take(table, np.array(i)) for i in range(3)]
+    ends: list[Layer] = []
+    for length in (4, 6, 5, 6, 3, 6):
+        h: Layer = start * 1.0
+        for word in chance.integers(3, size=length):
+            h = step(h, words[word])
+        ends.append(h)
+    nested = wg.stack([wg.stack(ends[i : i + 2]) for i in range(0, 6, 2)])
+    mixed = wg.stack([ends[0], wg.lift(np.ones(4)), words[1]])
+    turned = wg.stack(ends[:3], axis=1)
+    return wg.sum(wg.square(nested)) + wg.sum(mixed * mixed) + wg.sum(turned[0] * turned[1]), [table, start]
+
+
+def test_stacks_and_repeated_rows_agree_with_sequential() -> None:
+    loss, weights = network()
+    ours, theirs = (wg.gradients(loss, weights).run(e) for e in (Batched(), Sequential(compiled=False)))
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert loss.predict().run(Batched()) == pytest.approx(loss.predict().run(Sequential()))
+
+
+def test_deltas_of_words_wait_for_all_of_their_readers() -> None:
+    graph = region_of([network()[0]])
+    launches = grouped(graph)
+    assert launches is not None
+    schedule = scheduled(graph, launches)
+    (waiting,) = schedule.waiting.values()
+    several = [read for step in schedule.steps for read in step.reads if read.waiting]
+    assert len(several) >= 3
+    assert waiting.rows == sum(len(at) for read in several for _, at, _ in read.waiting)
+    assert not any(read.runs for read in several)
+
+
+def test_a_column_of_a_batch_is_one_launch() -> None:
+    batched = Batched()
+    column = wg.stack([wg.tanh(wg.lift(np.full(3, float(i), np.float64))) for i in range(40)])
+    found = column.predict().run(batched)
+    np.testing.assert_allclose(found[:, 0], np.tanh(np.arange(40.0)))
+    (line,) = [line for line in batched.report.lines.values() if line.name == "stack"]
+    assert (line.launches, line.rows, line.views) == (1, 1, 1)
