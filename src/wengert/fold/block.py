@@ -247,6 +247,7 @@ class Block(Inferred, Generic[A, B]):
         """For connections in a `td.Composition`: a part of what this block gives."""
         return CONVERSIONS["part"](self, key)
 
+    __array_ufunc__ = None  # or numpy would join each element of an array to this block
     __iter__ = None  # with `__getitem__` alone Python would count upwards without an end
 
     def build(self, x: A, /, *, seed: Seeds | None = None) -> B:

@@ -85,11 +85,12 @@ class Map(Written[A, B]):
             solver.equal(use, "its output", use.output, "what the block gives for all", made)
 
         def go_back(of: ResultType) -> None:
-            if of == OBJECT or isinstance(of, SequenceType):
-                item = of.element_type if isinstance(of, SequenceType) else of
-                solver.equal(
-                    use, "an element of its output", item, f"the output of {self._element!r}", part.output
-                )
+            if of != OBJECT and not isinstance(of, SequenceType):
+                raise self.error(f"it gives a list, and its output is to be {resolved(of)}")
+            item = of.element_type if isinstance(of, SequenceType) else of
+            solver.equal(
+                use, "an element of its output", item, f"the output of {self._element!r}", part.output
+            )
 
         solver.when_begun(use.input, collect)
         solver.when_begun(use.output, go_back)
@@ -354,7 +355,7 @@ W = TypeVar("W", covariant=True, default="tuple[X, ...]")
 
 # pyrefly: ignore[invalid-variance]  # the list is new, and whoever reads it has it alone
 class NGrams(Primitive[Several[X], list[W]], Generic[X, W]):
-    """All windows of n neighbours as tuples; of a sequence that is too short, none.
+    """All windows of n neighbours as tuples; of a sequence that is too short, none, and of an endless one no end.
 
     Raises BlockValueError for n below 1.
     >>> from wengert import fold as td
@@ -381,12 +382,18 @@ class NGrams(Primitive[Several[X], list[W]], Generic[X, W]):
 
     def constrain(self, solver: Solver, use: Use) -> None:
         item = Unknown()
-        sequence_of(solver, use, "its input", use.input, item)
-        windows = SequenceType(TupleType([item] * self._n))
-        solver.equal(use, "its output", use.output, "the windows", windows)
+        sequence_of(solver, use, "its input", use.input, item, endless=True)
+
+        def collect(of: ResultType) -> None:
+            cls = BroadcastSequenceType if isinstance(of, BroadcastSequenceType) else SequenceType
+            solver.equal(use, "its output", use.output, "the windows", cls(TupleType([item] * self._n)))
+
+        solver.when_begun(use.input, collect)
         solver.assume(use.input, OBJECT)
 
     def direct(self, use: Use, calls: Calls) -> Direct:
+        if isinstance(use.input, BroadcastSequenceType):
+            return lambda x: Endless((next(x),) * self._n)
         return self._windows
 
     def _windows(self, x: Value) -> Value:
