@@ -122,7 +122,6 @@ def test_a_mismatch_names_both_types_and_both_blocks_and_the_line() -> None:  # 
         (lambda: made.Scalar() >> made.Zip(), "a tuple of sequences"),
         (lambda: made.Scalar() >> made.Broadcast() >> made.Sum(), "is endless"),
         (lambda: made.Scalar() >> made.Broadcast() >> made.Length(), "is endless"),
-        (lambda: made.Scalar() >> made.Broadcast() >> made.NGrams(2), "is endless"),
         (lambda: made.NGrams(0), "at least one element"),
         (lambda: made.Map(made.Scalar("int32")) >> made.Mean(), "is no integer"),
         (lambda: made.Scalar() >> made.GetItem("a"), "of which 'a' takes nothing"),
