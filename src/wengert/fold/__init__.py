@@ -7,11 +7,12 @@ Refuses to know: arrays, and how anything is run.
 from __future__ import annotations
 
 from wengert.fold.block import Block, Several, Tensors, Wire, convert_to_block
-from wengert.fold.compiler import Batch, Compiler, LoomInput, epochs, group_by_batches
+from wengert.fold.compiler import Batch, Compiler, LoomInput
 from wengert.fold.compositions import Composition, composition
 from wengert.fold.control import Filter, Loop, OneOf, Optional, Switch
 from wengert.fold.convert import canonicalize_type, convert_to_type
 from wengert.fold.data import InputTransform, OneHot, OneHotFromList, Row, Scalar, Tensor, Vector
+from wengert.fold.epochs import epochs, group_by_batches
 from wengert.fold.fractal import FractalNet
 from wengert.fold.functions import Function, ScopedLayer
 from wengert.fold.items import GetItem, Length, Nth, Slice

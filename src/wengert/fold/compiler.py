@@ -1,17 +1,15 @@
 """Batches: the tensors and metrics of many examples as ordinary layers; examples as flat arrays, also in processes.
 
 Knows: which blocks have a batch; the cells and constants of a plan by number, and how a call of one is written down and
-read; that a pool's processes are sent the block once; how examples are cut into groups and shuffled.
+read; that a pool's processes are sent the block once.
 Refuses to know: how a batch is run, and what a cell computes.
 """
 
 from __future__ import annotations
 
 import importlib
-import itertools
 import multiprocessing
 import pickle
-import random
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +28,7 @@ from wengert.errors import BlockStateError, BlockValueError
 from wengert.fold.block import AnyBlock, Block, Tensors, convert_to_block
 from wengert.fold.calls import Calls, Direct, Failing
 from wengert.fold.convert import OBJECT, VOID, zeros_of_type
+from wengert.fold.epochs import group_by_batches
 from wengert.fold.inference import known
 from wengert.fold.kept import Columns, Joined, KeptExpressions
 from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, building, built, in_example, made, plan, seeds
@@ -51,7 +50,6 @@ from wengert.ops import stack
 from wengert.program.text import function_of
 
 E = TypeVar("E")
-X = TypeVar("X")
 O = TypeVar("O", covariant=True, default=tuple[Tensors, ...])
 Outputs: TypeAlias = "Tensors | tuple[Tensors | tuple[Tensors, ...], ...]"
 
@@ -227,48 +225,6 @@ def _data(x: Value) -> Value:
 
 def _layer(x: Value) -> Value:
     return lift_any(x) if is_array(x) and x.dtype.kind == "f" else x
-
-
-def group_by_batches(examples: Iterable[X], batch_size: int, truncate: bool = False) -> Iterator[list[X]]:
-    """Lists of `batch_size` examples; the last one is shorter, or, with `truncate`, left out if it would be.
-
-    Raises BlockValueError, at the call, for a size below 1.
-    >>> list(group_by_batches("abcde", 2)), list(group_by_batches("abcde", 2, truncate=True))
-    ([['a', 'b'], ['c', 'd'], ['e']], [['a', 'b'], ['c', 'd']])
-
-    Source: TensorFlow Fold, `td.group_by_batches`.
-    """
-    if not is_integer(batch_size) or int(batch_size) < 1:
-        raise error_here(
-            f"td.group_by_batches: a batch has at least one example, not {shown(batch_size)}", BlockValueError
-        )
-    return _groups(iter(examples), int(batch_size), truncate)
-
-
-def _groups(examples: Iterator[X], size: int, truncate: bool) -> Iterator[list[X]]:
-    while batch := list(itertools.islice(examples, size)):
-        if len(batch) == size or not truncate:
-            yield batch
-
-
-def epochs(
-    examples: Iterable[X], n: int | None = None, shuffle: bool = True, prng: random.Random | None = None
-) -> Iterator[list[X]]:
-    """All examples n times, or without an end: first in their order, then, with `shuffle`, in a new one each time.
-
-    The order comes from `prng`, without one from a generator with the seed 0; each epoch is a list of its own.
-    >>> import random
-    >>> [sorted(epoch) for epoch in epochs(iter("abc"), 2)], next(epochs("abc", prng=random.Random(1)))
-    ([['a', 'b', 'c'], ['a', 'b', 'c']], ['a', 'b', 'c'])
-
-    Source: TensorFlow Fold, `td.epochs`, which shuffles without a seed.
-    """
-    chance = random.Random(0) if prng is None else prng
-    remembered = list(examples)
-    for turn in itertools.count() if n is None else range(n):
-        if turn and shuffle:
-            chance.shuffle(remembered)
-        yield list(remembered)
 
 
 _writer: Final[list[Writer]] = []  # of a process of a pool: the only one

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
+from wengert.arrays.places import places
 from wengert.arrays.segments import RowSegments, RowSums
 from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, Shape, kind
 from wengert.graph.node import Expression, Node, new_node
@@ -128,6 +130,19 @@ class Ragged:
         of = along.ids if isinstance(along, RowSegments) else self.examples.ids
         values = self._examples.values
         return self._examples.made(("moved", x, id(into)), lambda: into.moved(values[x], of))
+
+    def places(self, index: int, of: RowSegments) -> Node:
+        """The number of the row that stands at a place in each example; negative ones count from the end."""
+        starts = of.starts if index >= 0 else of.starts + of.counts
+        return self._examples.made(("places", index, id(of)), lambda: starts + index)
+
+    def part(self, key: slice, of: RowSegments) -> tuple[Node, RowSegments]:
+        """The numbers of the rows in a slice of each example, and their segments."""
+        ranges = [range(n)[key] for n in of.counts.tolist()]
+        into = self._examples.segments(tuple(map(len, ranges)))
+        pieces = [[start + i for i in each] for start, each in zip(of.starts.tolist(), ranges, strict=True)]
+        key_of = (key.start, key.stop, key.step)
+        return self._examples.made(("part", key_of, id(of)), lambda: places(chain(*pieces))), into
 
     def plan(self, numbers: Expression, of: RowSegments) -> Node:
         """The plan of sums of rows that have these numbers, which are of rows of a table with segments."""

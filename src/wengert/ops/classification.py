@@ -23,13 +23,15 @@ from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operand import operand, shown
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.ragged import EXAMPLES, Ragged
-from wengert.ops.arithmetic import multiply, negative
-from wengert.ops.batching import all_stacked, along, by_lines, over_rows, shaped
+from wengert.ops.arithmetic import divide, multiply, negative, subtract
+from wengert.ops.batching import all_stacked, along, by_lines, gathered, over_rows, shaped
 from wengert.ops.comparison import greater, where
+from wengert.ops.elementary import exp, log, stop_gradient
 from wengert.ops.families import composed
 from wengert.ops.kinds import along_axis, array_of, ruled, shape_of_operand
 from wengert.ops.manipulation import moveaxis, reshape
 from wengert.ops.reduction import mean, sum
+from wengert.ops.segments import segment_max
 from wengert_shapes import losses, rules
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -45,6 +47,19 @@ def _softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Valu
     return y * (g - c.xp.sum(g * y, axis=axis, keepdims=True))
 
 
+def _along_lines_or_rows(c: Ragged, x: Value, *, axis: int) -> Value:
+    """The rule for examples of unlike sizes; along the axis of rows these are a softmax of each example's own."""
+    of = c.segments()
+    if of is None or axis % len(c.shape(0)):
+        return by_lines(c, x, axis=axis)
+    ids: Any = c.ids(of)  # Any: integers that are an operand
+    greatest = segment_max(stop_gradient(x), ids, num_segments=len(of.counts))
+    shifted = subtract(x, gathered(c, greatest, ids, c.examples))
+    parts = exp(shifted)
+    totals = gathered(c, over_rows(c, parts, of, mean=False), ids, c.examples)
+    return (divide(parts, totals) if c.operation is SOFTMAX else subtract(shifted, log(totals))), of
+
+
 SOFTMAX: Final = Operation(
     "softmax",
     Rules(
@@ -52,7 +67,7 @@ SOFTMAX: Final = Operation(
         lambda c, x, *, axis: c.xp.softmax(x, axis=axis),
         (_softmax_delta,),
         batch=along,
-        ragged=by_lines,
+        ragged=_along_lines_or_rows,
         pure=True,
     ),
 )
@@ -84,7 +99,7 @@ LOG_SOFTMAX: Final = Operation(
         lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis),
         (_log_softmax_delta,),
         batch=along,
-        ragged=by_lines,
+        ragged=_along_lines_or_rows,
         pure=True,
     ),
 )

@@ -20,7 +20,7 @@ from wengert.graph.index import Part, index_of, indices, key_of
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
-from wengert.graph.ragged import SHARED, Ragged
+from wengert.graph.ragged import EXAMPLES, SHARED, Ragged
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, batched_getitem, batched_take, gathered, moved, shaped, summed
 from wengert.ops.kinds import array_of, axis_in, ruled, segments
@@ -60,8 +60,34 @@ def _rows(c: Value, g: Value, y: Value, x: Value, *arrays: Value, key: tuple[Par
     return LazyDelta([Rows(key_of(key, arrays), g, c.shape(0))])
 
 
+def _ragged_getitem(c: Ragged, x: Value, *arrays: Value, key: tuple[Part, ...]) -> Value:
+    """The rule for examples of unlike sizes: one row, or a slice, of each; other parts of the key see lines."""
+    of = c.segments()
+    if of is None or arrays or not key or key[0][0] not in ("int", "slice"):
+        return NotImplemented
+    whole = ("slice", None, None, None)
+    if key[0] == whole:
+        return c.again(x, key=key), of
+    if key[0][0] == "int":
+        rows, along = gathered(c, x, c.places(key[0][1], of), of), c.examples
+    else:
+        numbers, along = c.part(slice(*key[0][1:]), of)
+        rows = gathered(c, x, numbers, of)
+    if len(key) > 1:
+        rows = c.again(rows, key=(whole, *key[1:]))
+    return rows, EXAMPLES if key[0][0] == "int" else along
+
+
 GETITEM.define(
-    Rules(_infer_getitem, _value, (_delta,), at_weight={0: _rows}, batch=batched_getitem, pure=True)
+    Rules(
+        _infer_getitem,
+        _value,
+        (_delta,),
+        at_weight={0: _rows},
+        batch=batched_getitem,
+        ragged=_ragged_getitem,
+        pure=True,
+    )
 )
 
 

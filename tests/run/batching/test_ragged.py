@@ -85,12 +85,40 @@ def marked_rows(w: Weights, x: Any, start: Any, end: Any, labels: Any, number: A
     return wg.cross_entropy(wg.take(rounds(w, x, start, end), marked) @ w.last, np.array(1))
 
 
+def single_rows_and_slices(
+    w: Weights, x: Any, start: Any, end: Any, labels: Any, number: Any, marked: Any
+) -> Any:
+    h = rounds(w, x, start, end)
+    steps = h[1:] - h[:-1]
+    return (
+        wg.sum(h[0] * h[-1])
+        + wg.sum(steps * steps)
+        + wg.sum(h[::2, 1:3]) * number
+        + wg.sum(h[-2, 0] * h[:, 1])
+    )
+
+
+def softmax_over_nodes(
+    w: Weights, x: Any, start: Any, end: Any, labels: Any, number: Any, marked: Any
+) -> Any:
+    h = rounds(w, x, start, end) * 3.0
+    return wg.sum(wg.softmax(h, axis=0) * h) - wg.mean(wg.log_softmax(h, axis=-2) * h)
+
+
 def over_nodes(w: Weights, x: Any, start: Any, end: Any, labels: Any, number: Any, marked: Any) -> Any:
     h = rounds(w, x, start, end)
-    return wg.sum(wg.softmax(h, axis=0) * h)
+    return wg.sum(wg.cumulative_sum(h, axis=0) * h)
 
 
-JOINED = (losses, sums_and_means, numbers_of_examples, rows_of_a_table, marked_rows)
+JOINED = (
+    losses,
+    sums_and_means,
+    numbers_of_examples,
+    rows_of_a_table,
+    marked_rows,
+    single_rows_and_slices,
+    softmax_over_nodes,
+)
 
 
 def answered(of: Cell, executor: Any) -> tuple[Any, ...]:  # Any: an executor, arrays
@@ -142,6 +170,35 @@ def test_results_with_rows_and_operands_that_were_computed() -> None:
 
     for right, ours in zip(trained(run.Sequential()), trained(run.Batched()), strict=True):
         np.testing.assert_allclose(ours, right, rtol=1e-12, atol=1e-12)
+
+
+def test_cells_that_return_tuples_are_one_launch() -> None:
+    """Results with rows, and one for each example; a delta may come to some of them only."""
+
+    def trained(executor: Any) -> list[Any]:  # Any: an executor, arrays
+        w = Weights()
+
+        def both(x: Any, end: Any) -> Any:  # Any: layers
+            h = wg.tanh(x @ w.first)
+            return (
+                h,
+                wg.sum(wg.softmax(h @ w.last, axis=0), axis=0),
+                wg.segment_sum(h, end, num_segments=x.shape[0]),
+            )
+
+        encode, read = wg.cell(both), wg.cell(lambda h, y: wg.sum(h * y))
+        total: Any = 0.0
+        for x, _, end, _labels, *_ in examples():
+            h, at, sums = encode(x, (end % len(x))[: len(x)])
+            total = total + wg.cross_entropy(at, np.array(1)) + read(h, h if len(x) > 4 else sums)
+        return [total.predict().run(executor), *wg.gradients(total, (w.first, w.last)).run(executor)]
+
+    batched = run.Batched()
+    for right, ours in zip(trained(run.Sequential()), trained(batched), strict=True):
+        np.testing.assert_allclose(ours, right, rtol=1e-12, atol=1e-12)
+    lines = [line for line in batched.report.lines.values() if line.name.endswith("both")]
+    assert sum(line.launches for line in lines) == 2  # one forward in each of the two runs
+    assert {line.rows // line.launches for line in lines if line.launches} == {len(SIZES)}
 
 
 def test_an_index_outside_of_its_example_is_an_error_and_no_row_of_another_one() -> None:

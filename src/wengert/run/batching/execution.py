@@ -335,10 +335,9 @@ class RegionRun:
         family = family_of(members[0])
         assert family is not None, "a group of unlike sizes is of a family"
         joined = JoinedExamples(members, family.rows, operands, weights)
-        result = joined.forward()
-        (at,) = step.writes
-        assert self._place(step, at) is not None, "rows of their own are no table of a launch"
-        self.tables[at[0]][at[1] : at[1] + step.width] = result
+        for at, result in zip(step.writes, joined.forward(), strict=True):
+            assert self._place(step, at) is not None, "rows of their own are no table of a launch"
+            self.tables[at[0]][at[1] : at[1] + step.width] = result
         if self.keeps:
             self.kept[number] = joined
 
@@ -552,11 +551,13 @@ class Backward:
             deltas[row] = total(deltas[row], delta)
 
     def _ragged(self, number: int, step: LaunchStep, binding: Binding) -> None:
-        ((table, first),) = step.writes
         joined: JoinedExamples = self._run.kept[number]
-        arrived = self.tables[table][first : first + step.width]
-        if self._bound.schedule.tables[table].loose:
-            arrived = joined.arrived(arrived)
+        arrived: list[Value | None] = []
+        for result, (table, first) in enumerate(step.writes):
+            there = (table, first) in self._reached
+            deltas = self.tables[table][first : first + step.width] if there else None
+            loose = there and self._bound.schedule.tables[table].loose
+            arrived.append(joined.arrived(result, deltas) if loose else deltas)
         sent = joined.backward(arrived)
         for i, weight in binding.weights:
             if i in sent:

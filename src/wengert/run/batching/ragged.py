@@ -22,7 +22,7 @@ from wengert.graph.batch import Batch
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
-from wengert.graph.order import below
+from wengert.graph.order import below_all
 from wengert.graph.ragged import EXAMPLES, SHARED, Along, Examples, Ragged
 from wengert.graph.template import CellSignature, Template
 from wengert.lazy import dense
@@ -41,7 +41,7 @@ class SizeFamily(NamedTuple):
 
     key: tuple[Any, ...]  # Any: operations, attributes and literals of the trace
     rows: tuple[int, ...]
-    ragged: bool  # whether the result has rows, too
+    ragged: tuple[bool, ...]  # whether each result has rows, too
 
 
 # -- families ---------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def family_of(signature: Signature) -> SizeFamily | None:
 
 
 def _tried(signature: Signature) -> SizeFamily | None:
-    if not isinstance(signature, CellSignature) or not signature.template.single:
+    if not isinstance(signature, CellSignature):
         return None
     try:
         rows = _rows_of(signature.kinds)
@@ -73,7 +73,8 @@ def _tried(signature: Signature) -> SizeFamily | None:
         joined = JoinedExamples([signature] * 2, rows, zeros, weights)
     except (NoFamily, WengertError, TypeError, IndexError):
         return None
-    return SizeFamily((signature.operation, *key), rows, isinstance(joined.along, RowSegments))
+    ragged = tuple([isinstance(along, RowSegments) for _, along in joined.results])
+    return SizeFamily((signature.operation, *key), rows, ragged)
 
 
 def _leading(of: Kind) -> int:
@@ -154,13 +155,14 @@ class JoinedExamples:
             else:
                 self.parameters.append(examples.given(stacked(operands[i]), k))
                 self.layouts.append(EXAMPLES)
-        self.result, self.along = self._made(first.template)
-        if self.along is SHARED:
-            raise NoFamily("the result depends on no example")
-        nodes, _ = below(self.result, dict.fromkeys((*self.parameters, *examples.values)))
+        self.results = self._made(first.template)
+        if any(along is SHARED for _, along in self.results):
+            raise NoFamily("a result depends on no example")
+        known = dict.fromkeys((*self.parameters, *examples.values))
+        nodes, _ = below_all([x for x, _ in self.results], known)
         self.nodes = sorted(nodes, key=lambda node: node.serial)
 
-    def _made(self, template: Template) -> tuple[Any, Along]:  # Any: an expression
+    def _made(self, template: Template) -> list[tuple[Any, Along]]:  # Any: an expression
         table: dict[Any, tuple[Any, Along]] = dict(
             zip(template.inputs, zip(self.parameters, self.layouts, strict=True), strict=True)
         )
@@ -169,7 +171,7 @@ class JoinedExamples:
             places = node.signature.nodes
             given = [table[x] if i in places else (x, SHARED) for i, x in enumerate(node.operands)]
             table[node] = self._applied(at, node, given, traces)
-        return table[template.results[0]]
+        return [table[x] for x in template.results]
 
     def _applied(
         self, at: int, node: Node, given: Sequence[tuple[Any, Along]], traces: Sequence[Template]
@@ -198,18 +200,25 @@ class JoinedExamples:
 
     # -- forward and backward -----------------------------------------------------------------------
 
-    def forward(self) -> Value:
-        """The results: a table with a row for each example, or a list of what each has."""
+    def forward(self) -> list[Value]:
+        """The results, each a table with a row for each example, or a list of what each has."""
         self._values: Values = dict(self._examples.values)
         failed: dict[Expression, Failure] = {}
         if forward(self.nodes, self._values, failed) < len(self.nodes):
             raise combine(next(iter(failed.values())))
-        made = self._values[self.result]
-        return split_segments(made, self.along) if isinstance(self.along, RowSegments) else made
+        return [
+            split_segments(self._values[x], along) if isinstance(along, RowSegments) else self._values[x]
+            for x, along in self.results
+        ]
 
-    def backward(self, g: Value) -> dict[int, Any]:  # Any: a delta of a weight, or of each example
+    def backward(
+        self, deltas: Sequence[Value | None]
+    ) -> dict[int, Any]:  # Any: a delta, or those of examples
         """The deltas of operands: of a weight one, of all others a list, one for each example."""
-        sent: Values = {self.result: g}
+        sent: Values = {}
+        for (x, _), g in zip(self.results, deltas, strict=True):
+            if g is not None:
+                sent[x] = sent[x] + g if x in sent else g
         failures: list[Exception] = []
         backward(self.nodes, self._values, sent, failures)
         raise_all(failures)
@@ -223,11 +232,12 @@ class JoinedExamples:
                 found[i] = delta
         return found
 
-    def arrived(self, deltas: Sequence[Value | None]) -> Value:
-        """The deltas that have come to results with rows, as one table; zeros where none has come."""
-        assert isinstance(self.along, RowSegments)
-        shape, dtype = self._values[self.result].shape[1:], self._values[self.result].dtype
-        counts = self.along.counts.tolist()
+    def arrived(self, number: int, deltas: Sequence[Value | None]) -> Value:
+        """The deltas that have come to a result with rows, as one table; zeros where none has come."""
+        x, along = self.results[number]
+        assert isinstance(along, RowSegments)
+        shape, dtype = self._values[x].shape[1:], self._values[x].dtype
+        counts = along.counts.tolist()
         return join_segments(
             [filled(n, shape, dtype) if g is None else dense(g) for g, n in zip(deltas, counts, strict=True)]
         )

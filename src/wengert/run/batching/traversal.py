@@ -56,9 +56,7 @@ from wengert.run.cell import is_open
 
 _APART: Final = 1 << 40  # numbers from here on stand for the last nodes of subgraphs
 _SLACK: Final = 1000  # nodes that subgraphs may have in common besides
-_FEWEST: Final = (
-    3  # nodes of a subgraph: to number fewer again costs less than to join arrays, and they make no chain
-)
+_FEWEST: Final = 3  # nodes of a subgraph: fewer make no chain, and cost less than joining arrays
 _CodeOf: TypeAlias = Callable[[Node], int | None]  # of a node that may be kept; None: look below it
 _FIRST: Final = -(1 << 62)  # below all serials: literals that stand where other calls have nodes
 _NOTHING: Final = GroupForm(RowSource.GIVEN, (), (), (), (), ())
@@ -571,8 +569,8 @@ def _group_of(several: Sequence[tuple[Signature, GroupForm, list[GroupPart]]], r
         return _group(signature, form, first, ranks)
     family = family_of(signature)
     assert family is not None, "several names are of a family"
-    (result,) = form.results
-    form = form._replace(source=RowSource.RAGGED, results=(ragged_kind(result) if family.ragged else result,))
+    results = [ragged_kind(of) if rows else of for of, rows in zip(form.results, family.ragged, strict=True)]
+    form = form._replace(source=RowSource.RAGGED, results=(*results,))
     group = _group(signature, form, [part for _, _, parts in several for part in parts], ranks)
     group.signatures = [s for s, _, parts in several for part in parts for _ in range(len(part.numbers))]
     return group
