@@ -554,9 +554,11 @@ class Backward:
         joined: JoinedExamples = self._run.kept[number]
         arrived: list[Value | None] = []
         for result, (table, first) in enumerate(step.writes):
-            there = (table, first) in self._reached
-            deltas = self.tables[table][first : first + step.width] if there else None
-            loose = there and self._bound.schedule.tables[table].loose
+            if (table, first) not in self._reached:
+                arrived.append(None)
+                continue
+            deltas = self.tables[table][first : first + step.width]
+            loose = self._bound.schedule.tables[table].loose
             arrived.append(joined.arrived(result, deltas) if loose else deltas)
         sent = joined.backward(arrived)
         for i, weight in binding.weights:
