@@ -98,9 +98,7 @@ def main(
     test = sequences(500, shortest, longest, 2 * seed + 1)
     before = accuracy(model, test)
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
-        history = fit(
-            model.loss, train, seed=seed, epochs=epochs, batch_size=batch, executor=Batched(), show=False
-        )
+        history = fit(model.loss, train, seed=seed, epochs=epochs, batch_size=batch, executor=Batched())
     after = accuracy(model, test)
     print(
         f"off by {history.epochs[-1].loss ** 0.5:.3f} in the last epoch, {history.epochs[0].loss ** 0.5:.3f} at first"

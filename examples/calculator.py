@@ -162,9 +162,7 @@ def main(
     models = {"written": Written(rate=rate, seed=seed), "chosen": choosing}
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
         for name, model in models.items():
-            history = fit(
-                model.loss, train, seed=seed, epochs=epochs, batch_size=batch, executor=Batched(), show=False
-            )
+            history = fit(model.loss, train, seed=seed, epochs=epochs, batch_size=batch, executor=Batched())
             choosing.used.clear()
             found.append(accuracy(model, test))
             losses = f"loss {history.epochs[0].loss:.3f}, then {history.epochs[-1].loss:.3f}"

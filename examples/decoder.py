@@ -120,9 +120,7 @@ def main(numbers: int = 1000, epochs: int = 10, size: int = 64, rate: float = 0.
     model, run = Decoder(size, rate, seed), Batched()
     train, test = split(Items(range(1, numbers)), (0.8, 0.2), seed=seed)
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
-        history = fit(
-            model.loss, train, seed=seed, epochs=epochs, batch_size=50, executor=Batched(), show=False
-        )
+        history = fit(model.loss, train, seed=seed, epochs=epochs, batch_size=50, executor=Batched())
         words = model.spell_all(test, run)
     print(f"loss {history.epochs[0].loss:.3f} in the first epoch, {history.epochs[-1].loss:.3f} in the last")
     for n, word in list(zip(test, words, strict=True))[:5]:

@@ -61,7 +61,7 @@ def main(
         return wg.cross_entropy(scores, np.array([right(n) for n in batch]))
 
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
-        history = fit(loss, train, seed=seed, epochs=epochs, batch_size=100, executor=Batched(), show=False)
+        history = fit(loss, train, seed=seed, epochs=epochs, batch_size=100, executor=Batched())
         plan = InferPlan(compiler=compiler, examples=test, batch_size=500, executor=Batched())
         said = [int(scores.argmax()) for (scores,) in plan.run()]
     accuracy = float(np.mean([place == right(n) for place, n in zip(said, test, strict=True)]))

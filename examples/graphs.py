@@ -91,7 +91,6 @@ def main(count: int = 400, epochs: int = 20, size: int = 24, seed: int = 0) -> f
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
         plan = TrainPlan(compiler=compiler, examples=train, epochs=epochs, batch_size=20, seed=seed)
         plan.losses = {"near": lambda batch: wg.mean(batch.output_tensors[0])}
-        plan.report = lambda line: None
         history = plan.run()
         said = InferPlan(compiler=td.Compiler.create(block, lists=True), examples=test).run()
         right = np.concatenate(

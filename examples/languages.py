@@ -82,7 +82,7 @@ def main(
         return wg.cross_entropy(scores, np.array([which for _, which in batch]))
 
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
-        history = fit(loss, train, seed=seed, epochs=epochs, batch_size=100, executor=Batched(), show=False)
+        history = fit(loss, train, seed=seed, epochs=epochs, batch_size=100, executor=Batched())
         plan = InferPlan(compiler=compiler, batch_size=100, executor=Batched())
         plan.examples = [words for words, _ in test]
         said = [int(scores.argmax()) for (scores,) in plan.run()]

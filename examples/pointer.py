@@ -88,7 +88,6 @@ def main(count: int = 600, epochs: int = 80, longest: int = 6, size: int = 32, s
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
         plan = TrainPlan(compiler=compiler, examples=train, epochs=epochs, batch_size=30, seed=seed)
         plan.losses = {"places": lambda batch: wg.mean(batch.output_tensors[0])}
-        plan.report = lambda line: None
         history = plan.run()
         said = InferPlan(compiler=td.Compiler.create(network.block(choosing=True), lists=True), examples=test)
         right = [

@@ -91,7 +91,9 @@ def main(steps: int = 300) -> tuple[float, float]:
     network, held = Network(), pairs(test, 500, 0)
     before = network.accuracy(held)
     for step in range(steps):
-        network.loss(pairs(train, 64, step + 1), seed=step).train().run()
+        loss = network.loss(pairs(train, 64, step + 1), seed=step).train().run()
+        if step % 50 == 0:
+            print(f"step {step}: loss {loss:.3f}", flush=True)
     after = network.accuracy(held)
     print(f"same digit or not: right on {before:.0%} of new pairs before, {after:.0%} after {steps} steps")
     return before, after

@@ -69,7 +69,6 @@ def main(count: int = 2000, epochs: int = 25, longest: int = 8, size: int = 24, 
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
         plan = TrainPlan(compiler=compiler, examples=train, epochs=epochs, batch_size=100, seed=seed)
         plan.losses = {"tags": lambda batch: wg.mean(batch.output_tensors[0])}
-        plan.report = lambda line: None
         history = plan.run()
         said = InferPlan(compiler=td.Compiler.create(block, lists=True), examples=[word for word, _ in test])
         right = [

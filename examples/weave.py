@@ -127,7 +127,7 @@ def main(count: int = 1000, epochs: int = 20, largest: int = 15, seed: int = 0) 
     model = Polar(seed=seed)
     train, test = molecules(count, largest, 2 * seed), molecules(200, largest, 2 * seed + 1)
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
-        fit(model.loss, train, seed=seed, epochs=epochs, batch_size=50, executor=Batched(), show=False)
+        fit(model.loss, train, seed=seed, epochs=epochs, batch_size=50, executor=Batched())
     right = np.array([m.polar for m in test])
     error, single = off(model, test), float(np.mean(np.abs(right - np.median(right))))
     print(f"weave.py: polar bonds are off by {error:.2f} on average; the same answer for all by {single:.2f}")
