@@ -169,9 +169,9 @@ def test_programs_of_segments_and_cells_that_fail_are_told_once() -> None:
     def loss() -> Any:
         return wg.sum(step(step(wg.lift(np.ones((2, 3), np.float32)))))
 
-    executor = by_programs()
+    other = by_programs()
     with noted() as texts, patch.object(program.PlanProgram, "take", _failing):
-        values = [loss().predict().run(executor) for _ in range(4)]
+        values = [loss().predict().run(other) for _ in range(4)]
     assert values == [loss().predict().run(plain())] * 4
     (text,) = texts
     assert text.startswith("the program of a cell of 3 nodes, the last of which is add at "), text
