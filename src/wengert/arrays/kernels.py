@@ -19,7 +19,7 @@ from wengert.arrays.changes import Change
 from wengert.arrays.erf import erf_in_c
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array as new_buffer
-from wengert.arrays.scatter import places, starts
+from wengert.arrays.scatter import places
 
 __all__ = [
     "BY_PROCESSOR",
@@ -28,7 +28,6 @@ __all__ = [
     "FOR_ANY_ROWS",
     "HELPERS",
     "KERNELS",
-    "SPELLED",
     "VIEWS",
     "KernelTraits",
     "c_type",
@@ -216,24 +215,6 @@ EFFECTS: Final[frozenset[Function]] = frozenset(
 def kernel_of(function: Function) -> KernelTraits:
     """The properties of a function."""
     return KERNELS.get(function, _UNKNOWN)
-
-
-Flat = Callable[[Value], Value]  # the elements of an array as one axis
-Spelled = tuple[Function, tuple[Any, ...]] | None  # Any: arguments of every kind; None: no shorter call
-
-
-def _places(flat: Flat, labels: Value, classes: int) -> Spelled:
-    # no look at the labels: they are literals, and whoever built the node has looked
-    if labels.ndim != 1 or labels.dtype != np.intp:
-        return None
-    return np.add, (starts(labels.shape[0], classes), labels)
-
-
-def _picked(flat: Flat, x: Value, at: Value, shape: Shape) -> Spelled:
-    return (operator.getitem, (flat(x), at)) if len(shape) == 1 else None
-
-
-SPELLED: Final[Mapping[Function, Callable[..., Spelled]]] = {places: _places, picked: _picked}
 
 
 _EXP_P: Final = (

@@ -9,14 +9,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from wengert.arrays import HOST
 from wengert.arrays.abstract import RowCount
-from wengert.arrays.infer import infer
-from wengert.arrays.kernels import FOR_ANY_ROWS, SPELLED
+from wengert.arrays.kernels import FOR_ANY_ROWS
 from wengert.program.program import Argument, Eqn, Var, vars_in
 
 Key = tuple[slice, ...]
@@ -31,23 +29,6 @@ def needed(eqns: Sequence[Eqn], outputs: Argument, impure: bool = False) -> list
             wanted.update(e.reads)
             kept.append(e)
     return kept[::-1]
-
-
-def spelled(eqns: Sequence[Eqn]) -> list[Eqn]:
-    """The equations, each as short as it can be for its shapes and element types."""
-    made: list[Eqn] = []
-
-    def flat(of: Eqn, x: Argument) -> Argument:
-        if not isinstance(x, Var):
-            return x.reshape(-1)
-        seen = Var(infer(HOST.reshape, (x.aval, (-1,)), {}))
-        made.append(Eqn(HOST.reshape, (x, (-1,)), {}, seen, source=of.source))
-        return seen
-
-    for e in eqns:
-        found = SPELLED[e.function](partial(flat, e), *e.arguments) if e.function in SPELLED else None
-        made.append(e if found is None else replace(e, function=found[0], arguments=found[1]))
-    return made
 
 
 def for_any_rows(eqns: Sequence[Eqn]) -> list[Eqn]:
