@@ -7,6 +7,7 @@ Refuses to know: who asks, and what becomes of a way that does not agree.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from hashlib import sha256
 from math import prod
 from typing import Any, Final
 
@@ -17,7 +18,15 @@ from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.scatter import places
 from wengert.arrays.stacked import CHANGES, FORMS, Case, Operand
 
-__all__ = ["agrees", "bits_of", "drawn_lines", "drawn_specials", "same_bits", "same_but_for_nan"]
+__all__ = [
+    "agrees",
+    "bits_of",
+    "drawn_lines",
+    "drawn_specials",
+    "fingerprint",
+    "same_bits",
+    "same_but_for_nan",
+]
 
 Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 
@@ -137,3 +146,18 @@ def same_bits(a: Value, b: Value) -> bool:
     """Tell whether two values are of one type and equal in every bit."""
     x, y = np.asarray(a), np.asarray(b)
     return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+def fingerprint() -> str:
+    """Digest of what this process computes of fixed numbers: a product of matrices, functions, and a sum.
+
+    Processes with one have the same kernels of BLAS and numpy, and so the same bits.
+    >>> fingerprint() == fingerprint()
+    True
+    """
+    chance, digest = np.random.default_rng(0), sha256()
+    for dtype in (np.float32, np.float64):
+        x = chance.standard_normal((97, 131)).astype(dtype)
+        for y in (x @ x.T, x.T @ x[:, :1], np.exp(x), np.tanh(x), np.log1p(x * x), x.sum(), x.sum(axis=0)):
+            digest.update(np.ascontiguousarray(y).tobytes())
+    return digest.hexdigest()

@@ -6,10 +6,25 @@ Refuses to know: operations and layers.
 
 from __future__ import annotations
 
+from wengert.cluster.clusters import Cluster
+from wengert.cluster.distributed import Distributed
 from wengert.cluster.engine import Engine, Place, Ref
 from wengert.cluster.links import Handle
 from wengert.cluster.local import Fault, Local, Message
 from wengert.cluster.nodes import Node, Nodes
 from wengert.cluster.remote import Remote
 
-__all__ = ["Engine", "Fault", "Handle", "Local", "Message", "Node", "Nodes", "Place", "Ref", "Remote"]
+__all__ = [
+    "Cluster",
+    "Distributed",
+    "Engine",
+    "Fault",
+    "Handle",
+    "Local",
+    "Message",
+    "Node",
+    "Nodes",
+    "Place",
+    "Ref",
+    "Remote",
+]

@@ -51,6 +51,11 @@ class Engine(Protocol):
     """
 
     @property
+    def now(self) -> float:
+        """Seconds on the clock that `wait` counts by."""
+        ...
+
+    @property
     def workers(self) -> int:
         """Number of messages of `submit` that can be carried out at once now, as far as is known; 0: nobody is left."""
         ...

@@ -129,7 +129,7 @@ class Local:
     def __init__(
         self, workers: int = 2, faults: Faults | None = None, *, delay: float = 60.0, replaced: bool = True
     ) -> None:
-        self.now = 0.0
+        self._now = 0.0
         self._faults, self._delay, self._replaced = faults, delay, replaced
         self._alive = [f"worker-{i}" for i in range(workers)]
         self._names = count(workers)
@@ -143,6 +143,11 @@ class Local:
         self._lock = RLock()
 
     @property
+    def now(self) -> float:
+        """Seconds that have been waited: see `Engine`."""
+        return self._now
+
+    @property
     def workers(self) -> int:
         """Number of workers: see `Engine`."""
         return len(self._alive)
@@ -151,6 +156,11 @@ class Local:
     def unanswered(self) -> int:
         """Number of messages that are neither answered nor abandoned."""
         return len(self._open)
+
+    @property
+    def held(self) -> int:
+        """Number of values of all engines of this process that have been put, and that somebody can still read."""
+        return len(_put)
 
     def submit(self, function: Callable[..., R], /, *args: object) -> Future[R]:
         """Send a message to the worker whose turn it is: see `Engine`."""
@@ -175,20 +185,20 @@ class Local:
 
     def _arrive(self, sent: _Sent, after: float) -> None:
         order = sent.message.number + 1.5 * (sent.fault is Fault.REORDERED)
-        heapq.heappush(self._queue, (self.now + after, order, len(self._queue), sent))
+        heapq.heappush(self._queue, (self._now + after, order, len(self._queue), sent))
 
     def wait(
         self, futures: Collection[Future[Any]], timeout: float
     ) -> set[Future[Any]]:  # Any: as in `Engine`
         """Carry out messages until one of these is done: see `Engine`."""
         with self._lock:
-            end = self.now + timeout
+            end = self._now + timeout
             while not (done := {future for future in futures if future.done()}):
                 if not self._queue or self._queue[0][0] > end:
-                    self.now = end
+                    self._now = end
                     break
                 when, _, _, sent = heapq.heappop(self._queue)
-                self.now = max(self.now, when)
+                self._now = max(self._now, when)
                 self._carry_out(sent)
             return done
 
