@@ -85,7 +85,8 @@ def test_tensorboard_is_told(writers: list[Writer], tmp_path: Path) -> None:
     assert writer.folder == str(tmp_path) and writer.closed and writer.purge_step == 1
     steps = [(value, step) for tag, value, step in writer.written if tag == "loss/step"]
     assert steps == [(loss, i) for i, loss in enumerate(found.losses, 1)]
-    epochs = [entry for entry in writer.written if entry[0] != "loss/step"]
+    assert ("rate/Settings", 0.01, 1) in writer.written
+    epochs = [entry for entry in writer.written if entry[0] not in ("loss/step", "rate/Settings")]
     assert epochs == [
         entry
         for epoch in found.epochs
@@ -145,8 +146,14 @@ def test_there_is_no_bar_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delitem(sys.modules, "rich.progress", raising=False)
-    history()
-    assert capsys.readouterr() == ("", "") and "rich.progress" not in sys.modules
+    found = history()
+    out, err = capsys.readouterr()
+    assert out == "" and "rich.progress" not in sys.modules
+    first = found.epochs[0]
+    assert err.count("\n") == 3 and err.startswith(
+        f"epoch 0: loss {first.loss:.4f}, validation {first.validation:.4f}, "
+        f"accuracy {first.metrics['accuracy']:.4f}, rate 0.01\n"
+    )
 
 
 @pytest.mark.parametrize("how", [{"epochs": 3}, {"epochs": None, "steps": 7}])
@@ -179,5 +186,6 @@ def test_the_bar_can_be_left_out_and_rich_too(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(sys, "stderr", terminal)
     history(show=False)
     monkeypatch.setattr(records, "find_spec", lambda name: None)
-    history()
     assert terminal.getvalue() == ""
+    history()
+    assert terminal.getvalue().count("epoch ") == terminal.getvalue().count("\n") == 3

@@ -10,7 +10,9 @@ from wengert.training.averaging import averages
 from wengert.training.fitting import fit
 from wengert.training.measuring import Evaluation, evaluate
 from wengert.training.plans import EvalPlan, InferPlan, TrainPlan
+from wengert.training.plateau import ReduceOnPlateau
 from wengert.training.records import Epoch, Event, History, Step
+from wengert.training.running import Resumable
 
 __all__ = [
     "Epoch",
@@ -19,6 +21,8 @@ __all__ = [
     "Event",
     "History",
     "InferPlan",
+    "ReduceOnPlateau",
+    "Resumable",
     "Step",
     "TrainPlan",
     "averages",

@@ -13,7 +13,7 @@ from wengert.saving.naming import weights_by_name
 from wengert.training.given import B, Data, LossOf, Metric, whole
 from wengert.training.keeping import Keeper, Path
 from wengert.training.looping import Loop
-from wengert.training.records import Event, History
+from wengert.training.records import Event, History, Watch
 from wengert.training.running import Ending, run
 
 
@@ -29,6 +29,9 @@ def fit(
     metrics: Mapping[str, Metric[B]] | None = None,
     patience: int | None = None,
     min_delta: float = 0.0,
+    monitor: str | None = None,
+    mode: str = "min",
+    accumulate: int = 1,
     callbacks: Iterable[Callable[[Event], object]] = (),
     weights: object = None,
     checkpoint: Path | None = None,
@@ -48,13 +51,19 @@ def fit(
     have names are metrics themselves; those of a step are in the `Step`, and in the bar.
 
     data: a set of `wengert.data`, in batches of `batch_size` (32) in an order that seed and epoch decide; or a
-        function from the epoch, 0 at first, to a sequence of batches. `len` of a batch is what it weighs in means.
+        function from the epoch, 0 at first, to its batches, in a sequence or from any iterable, such as a generator;
+        or an iterable that gives them anew in each epoch. A batch weighs in means by its `len`; a tuple, list or
+        dictionary of arrays by the rows of the first.
     validation, metrics: data, and functions of a batch to a scalar expression or a number, for `evaluate` after
         each epoch. Where the loss gives results, metrics are functions of the batch and their data, and are
         measured in each step, too.
     patience: stop when so many epochs in a row are not better, by more than `min_delta`, than the best before them,
-        by the validation loss, or without validation by that of training.
-    callbacks: told each `Step` and `Epoch`. show: a progress bar, where there are a terminal and rich.
+        by the metric `monitor`, which should be small or, with mode="max", great; without one by the validation loss,
+        or without validation by that of training.
+    accumulate: a step is that many batches one after the other, in the memory of one: its delta is the mean of theirs,
+        by their numbers of examples, as of one batch of all. Losses with buffers are refused.
+    callbacks: told each `Step` and `Epoch`; one with a method `resumed` is first told the epochs before.
+    show: a progress bar, where there are rich and a terminal or a notebook; else a line an epoch, to stderr.
     weights: what `saving.save` takes, such as a model; all that the loss has. For `checkpoint`, from which
         `resume=True` goes on: written after the first step, each `every` steps and each epoch; and for `best`, the
         file of the best epoch's weights. Killed at any moment and called again with `resume=True`, it ends with the
@@ -78,9 +87,12 @@ def fit(
 
     Source: as in every textbook; that a step's chance comes of its number is what makes a resumed one exact.
     """
-    ending = Ending(epochs, steps, patience, min_delta)
+    watch = Watch(monitor, mode)
+    ending = Ending(epochs, steps, patience, min_delta, watch)
     named = None if weights is None else weights_by_name(weights)
     seed = whole("seed", seed, 0)  # a numpy integer too
-    loop = Loop(loss, data, seed, batch_size, executor, validation, metrics, named)
-    keeper = Keeper(named, seed, checkpoint, every, best)
+    loop = Loop(
+        loss, data, seed, batch_size, executor, validation, metrics, named, whole("accumulate", accumulate, 1)
+    )
+    keeper = Keeper(named, seed, checkpoint, every, best, watch)
     return run(loop, ending, keeper, keeper.begin(resume), callbacks, tensorboard, show)

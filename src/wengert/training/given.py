@@ -6,14 +6,17 @@ Refuses to know: what is done with a batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
+from itertools import islice
 from typing import Any, Final, Protocol, SupportsFloat, TypeAlias, TypeVar
 
-from wengert.arrays import is_integer
+from wengert.arrays import is_array, is_integer
 from wengert.data import Source, batches
 from wengert.data.rows import check_source
 from wengert.errors import ArgumentError, DataError
 from wengert.graph.expressions import ArrayOperand
+from wengert.graph.operand import shown
+from wengert.metrics import Mergeable
 from wengert.nn import Seeds
 from wengert.run.ask import Loss
 from wengert.site import user_position
@@ -33,9 +36,9 @@ class Sequenced(Protocol[B_co]):
 # Any: the data of what a loss gives besides, which its own function knows
 LossOf: TypeAlias = Callable[[B, Seeds | None], Loss | tuple[Loss, Any]]
 # Any: every number of values, dtype and device
-Measured: TypeAlias = Loss | SupportsFloat | ArrayOperand[tuple[int], Any, Any]
+Measured: TypeAlias = Loss | SupportsFloat | ArrayOperand[tuple[int], Any, Any] | Mergeable
 Metric: TypeAlias = Callable[[B], Measured] | Callable[[B, Any], Measured]
-Data: TypeAlias = Source[B] | Callable[[int], Sequenced[B]]
+Data: TypeAlias = Source[B] | Callable[[int], Sequenced[B] | Iterable[B]] | Iterable[B]
 
 
 def with_results(given: Any) -> tuple[Any, Any]:  # Any: a loss of one of the three columns; as in `LossOf`
@@ -45,28 +48,72 @@ def with_results(given: Any) -> tuple[Any, Any]:  # Any: a loss of one of the th
 
 def check_data(who: str, data: object, size: int | None) -> None:
     """ArgumentError for what is no data, or makes its own batches and is given a size; DataError for an empty set."""
-    if not callable(data):
-        check_source(who, data, ", or a function from the epoch to its batches")
-    if callable(data) and size is not None:
+    if not _gives_batches(data):
+        check_source(
+            who, data, ", a function from the epoch to its batches, or an iterable of batches, no list"
+        )
+    if _gives_batches(data) and size is not None:
+        kind = "a function that makes its own batches" if callable(data) else "an iterable of batches"
         raise ArgumentError(
-            f"{who}: batch_size is {size!r:.20}, and the data are a function that makes its own batches; leave it out\n"
+            f"{who}: batch_size is {size!r:.20}, and the data are {kind}; leave it out\n"
             f"  at {user_position()}"
         )
     if isinstance(data, Sized) and len(data) == 0:
         raise DataError(f"{who}: the data have no example\n  at {user_position()}")
 
 
-def in_batches(
-    who: str, data: Data[B], size: int | None, *, seed: int, epoch: int, shuffle: bool
-) -> Sequenced[B]:
-    """The batches of an epoch; raises as `check_data`, and DataError for an epoch without a batch."""
-    check_data(who, data, size)
+def _gives_batches(data: object) -> bool:
     if callable(data):
-        made = data(epoch)
-        if len(made) == 0:
+        return True
+    examples = is_array(data) or isinstance(data, list | tuple) or callable(getattr(data, "take", None))
+    return isinstance(data, Iterable) and not examples
+
+
+def in_batches(
+    who: str, data: Data[B], size: int | None, *, seed: int, epoch: int, shuffle: bool, start: int = 0
+) -> tuple[int | None, Iterator[B]]:
+    """How many batches an epoch has, None if nobody knows, and those from `start` on.
+
+    Raises as `check_data`, and DataError for an epoch without a batch.
+    """
+    check_data(who, data, size)
+    made: Any = data  # Any: what the user gave
+    if callable(made):
+        made = made(epoch)
+    elif not _gives_batches(data):
+        made = batches(made, BATCH if size is None else size, seed=seed, epoch=epoch, shuffle=shuffle)
+    if hasattr(made, "__len__") and hasattr(made, "__getitem__"):
+        count = len(made)
+        if count == 0:
             raise DataError(f"{who}: epoch {epoch} of the data has no batch\n  at {user_position()}")
-        return made
-    return batches(data, BATCH if size is None else size, seed=seed, epoch=epoch, shuffle=shuffle)
+        return count, (made[i] for i in range(start, count))
+    if not isinstance(made, Iterable):
+        raise ArgumentError(
+            f"{who}: the data are a function, and of epoch {epoch} it gave {shown(made)}, which is no sequence and no "
+            f"iterable of batches\n  at {user_position()}"
+        )
+    return None, islice(_some(who, made, epoch), start, None)
+
+
+def _some(who: str, made: Iterable[B], epoch: int) -> Iterator[B]:
+    found = False
+    for batch in made:
+        found = True
+        yield batch
+    if not found:
+        again = "; a generator is read once: give a function of the epoch" if epoch else ""
+        raise DataError(f"{who}: epoch {epoch} of the data has no batch{again}\n  at {user_position()}")
+
+
+def examples_in(batch: object) -> int:
+    """Number of examples of a batch: its `len`, or of a tuple, list or dictionary of arrays the rows of the first."""
+    parts: Any = batch  # Any: a batch of the user's
+    if isinstance(batch, tuple | list | dict) and len(batch):
+        first = next(iter(batch.values() if isinstance(batch, dict) else batch))
+        shape = getattr(first, "shape", ())
+        if isinstance(shape, tuple) and shape:
+            return int(shape[0])
+    return len(parts)
 
 
 def whole(what: str, n: object, least: int) -> int:

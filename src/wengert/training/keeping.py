@@ -16,7 +16,7 @@ from wengert.saving import Checkpoint, load, save
 from wengert.saving.files import remove_partial
 from wengert.site import user_position
 from wengert.training.given import whole
-from wengert.training.records import Step, best_of
+from wengert.training.records import WATCH, Step, Watch
 from wengert.training.state import State, read
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -32,6 +32,7 @@ class Keeper:
     checkpoint: Path | None = None
     every: int | None = None
     best: Path | None = None
+    watch: Watch = WATCH
 
     def __post_init__(self) -> None:
         if self.weights is None and (self.checkpoint is not None or self.best is not None):
@@ -95,7 +96,7 @@ class Keeper:
 
     def keep_best(self, state: State) -> None:
         """Write the best weights, if the last epoch is better than all before it."""
-        if self.best is not None and best_of(state.epochs) is state.epochs[-1]:
+        if self.best is not None and self.watch.best(state.epochs) is state.epochs[-1]:
             save(self.best, self.weights, step=state.step, seed=self.seed)
 
 

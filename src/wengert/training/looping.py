@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Generic, final
 
-from wengert.control import Do, Executor, Run, without_collector
+from wengert.control import Do, Executor, Run, gather, without_collector
 from wengert.control.running import execute
 from wengert.errors import ArgumentError, CheckpointError, NonFiniteError
-from wengert.graph import Weight
+from wengert.graph import Buffer, Weight
 from wengert.graph.operand import lift_any
 from wengert.graph.order import below
-from wengert.run import train
+from wengert.metrics import Mean, Mergeable
+from wengert.plugins.rate import Rated
+from wengert.run import apply, gradients, predict, train
 from wengert.site import user_position
-from wengert.training.given import B, Data, LossOf, Metric, check_data, in_batches, with_results
+from wengert.training.given import B, Data, LossOf, Metric, check_data, examples_in, in_batches, with_results
 from wengert.training.measuring import evaluate, measured
 from wengert.training.records import Epoch, Step
 from wengert.training.state import State
@@ -40,6 +43,7 @@ class Loop(Generic[B]):
     validation: Data[B] | None = None
     metrics: Mapping[str, Metric[B]] | None = None
     weights: Mapping[str, Weight] | None = None
+    accumulate: int = 1
 
     def __post_init__(self) -> None:
         check_data("fit", self.data, self.batch_size)
@@ -48,55 +52,122 @@ class Loop(Generic[B]):
 
     def steps(self, state: State, until: float = math.inf) -> Iterator[Step]:
         """The rest of the present epoch, a step at a time, or as much of it as there is before step `until`."""
-        made = in_batches("fit", self.data, self.batch_size, seed=self.seed, epoch=state.epoch, shuffle=True)
-        if state.count not in (0, len(made)):
+        rates: dict[str, Rated] = {}  # those of the weights below the loss
+        count, made = in_batches(
+            "fit",
+            self.data,
+            self.batch_size,
+            seed=self.seed,
+            epoch=state.epoch,
+            shuffle=True,
+            start=state.done,
+        )
+        if count is not None and state.count not in (0, count):
             raise CheckpointError(
                 f"fit: the training to go on with has done {state.done} of {state.count} batches of epoch "
-                f"{state.epoch}, which has {len(made)} here; give the same data and batch_size, or begin anew"
+                f"{state.epoch}, which has {count} here; give the same data and batch_size, or begin anew"
             )
-        state.count = len(made)
-        while state.done < state.count and state.step < until:
+        if count is not None:
+            state.count = count
+        following: list[B] = []
+        while state.step < until:
             try:
+                some = [*following, *islice(made, self.accumulate - len(following))]
+                following = list(islice(made, 1)) if count is None else []
+                if not some:
+                    break
+                if count is None:  # as many as are known of
+                    state.count = state.done + len(some) + len(following)
                 with without_collector():
-                    step = self._step(state, made[state.done])
+                    step = self._step(state, some, rates)
             except Exception as error:
                 error.add_note(f"in step {state.step + 1} of fit, batch {state.done} of epoch {state.epoch}")
                 raise
-            yield step
+            yield replace(step, batches=count)
 
-    def _step(self, state: State, batch: B) -> Step:
+    def _step(self, state: State, some: Sequence[B], rates: dict[str, Rated]) -> Step:
         start = time.perf_counter()
-        loss, also = with_results(self.loss(batch, (self.seed, state.step)))
-        if state.done == 0 or state.step == 0:
-            self._check_loss(loss)
-            if self.metrics and self.validation is None and also is None:
-                raise ArgumentError(
-                    "fit: metrics are measured on validation data; give validation= too, or return them with the loss, "
-                    f"as in `return loss, scores`\n  at {user_position()}"
-                )
+        first = state.done == 0 or state.step == 0 or not rates
+        whole, value, metrics = sum(map(examples_in, some)), 0.0, dict[str, Mergeable]()
+        deltas: dict[Weight, Any] = {}  # Any: as of weights of every class
+        seeds = (self.seed, state.step)
+        for place, batch in enumerate(some):
+            examples = examples_in(batch)
+            loss, also = with_results(self.loss(batch, seeds if self.accumulate == 1 else (*seeds, place)))
+            if first:
+                self._check_loss(loss, rates)
+                first = False
+                if self.metrics and self.validation is None and also is None:
+                    raise ArgumentError(
+                        "fit: metrics are measured on validation data; give validation= too, or return them with the "
+                        f"loss, as in `return loss, scores`\n  at {user_position()}"
+                    )
+            if place == 0:
+                state.rates = {name: float(settings.rate) for name, settings in rates.items()}
+            if self.accumulate == 1:
+                found, results = self._trained(loss, also, state)
+                value = found
+            else:
+                found, results = self._added(loss, also, state, deltas, examples / whole)
+                value += found * (examples / whole)
+            if also is not None:
+                of_batch = measured(batch, results, self.metrics or {}, self.executor)
+                metrics = {n: metrics[n].merge(m) if n in metrics else m for n, m in of_batch.items()}
+        if deltas:
+            apply(deltas).run(self.executor)
+        place = state.done
+        state.stepped(value, whole, time.perf_counter() - start, len(some))
+        known = {name: float(metric.value) for name, metric in metrics.items() if metric != Mean()}
+        return Step(state.step, state.epoch, place, state.count, value, known, state.rates)
 
-        def refuse(value: Any) -> None:  # Any: a number, or an array of one
+    def _refusing(
+        self, loss: object, state: State
+    ) -> Callable[[Any], None]:  # Any: a number, or an array of one
+        def refuse(value: Any) -> None:  # Any: as above
             if not math.isfinite(value):
                 raise NonFiniteError(
                     f"fit: the loss of step {state.step + 1} is {value}, so all weights stay as they are\n  {loss!r}"
                 )
 
-        run = Run(self.executor)
-        run.on_settle(refuse)
-        found: Any  # Any: a scalar of one of the three columns
-        metrics: dict[str, float] = {}
-        if also is None:
-            found = execute(train(loss), run)
-        else:
-            found, results = execute(train(loss, also=also), run)
-            sums = measured(batch, results, self.metrics or {}, self.executor)
-            metrics = {name: total / count for name, (total, count) in sums.items() if count}
-        value, place = float(found), state.done
-        state.stepped(value, len(batch), time.perf_counter() - start)
-        return Step(state.step, state.epoch, place, state.count, value, metrics)
+        return refuse
 
-    def _check_loss(self, given: object) -> None:
+    def _trained(
+        self, loss: Any, also: Any, state: State
+    ) -> tuple[float, Any]:  # Any: results of the user's loss
+        """A step: the loss before it, and the results."""
+        run = Run(self.executor)
+        run.on_settle(self._refusing(loss, state))
+        if also is None:
+            alone: Any = execute(train(loss), run)  # Any: a number, or an array of one
+            return float(alone), None
+        found, results = execute(train(loss, also=also), run)
+        return float(found), results
+
+    # Any: as above
+    def _added(
+        self, loss: Any, also: Any, state: State, deltas: dict[Weight, Any], share: float
+    ) -> tuple[float, Any]:
+        """The loss of a part of a step and its results; its deltas are added to those of the other parts."""
+        weights = below(lift_any(loss, "fit"), ())[1]
+        buffer = next((weight for weight in weights if isinstance(weight, Buffer)), None)
+        if buffer is not None:
+            raise ArgumentError(
+                f"fit: accumulate is {self.accumulate}, and the loss has the buffer {buffer!r}, made at {buffer.site}, "
+                f"which only a whole step updates; use layers without running statistics, such as GroupNorm\n"
+                f"  at {user_position()}"
+            )
+        both: Any = gather(predict((loss, () if also is None else also)), gradients(loss, list(weights)))
+        (value, results), found = both.run(self.executor)
+        self._refusing(loss, state)(float(value))
+        for weight, delta in zip(weights, found, strict=True):
+            part = share * delta
+            deltas[weight] = deltas[weight] + part if weight in deltas else part
+        return float(value), results
+
+    def _check_loss(self, given: object, rates: dict[str, Rated]) -> None:
         """ArgumentError for a loss that teaches nothing, or has a weight that a checkpoint would not have.
+
+        `rates` gets the settings of its weights that have a rate.
 
         What a bind chooses is not seen.
         """
@@ -111,11 +182,13 @@ class Loop(Generic[B]):
                 f"fit: no weight is below the loss, so nothing would learn; return an expression of weights, and not "
                 f"its value\n  {loss!r}\n  at {user_position()}"
             )
-        if self.weights is None:
-            return
-        known = {id(weight) for weight in self.weights.values()}
+        known = None if self.weights is None else {id(weight) for weight in self.weights.values()}
         for weight in below(loss, ())[1]:
-            if id(weight) not in known:
+            settings = weight.settings
+            if isinstance(settings, Rated) and not any(settings is one for one in rates.values()):
+                name = type(settings).__name__
+                rates[name if name not in rates else f"{name} {len(rates) + 1}"] = settings
+            if known is not None and id(weight) not in known:
                 raise ArgumentError(
                     f"fit: the loss has {weight!r}, made at {weight.site}, which `weights` does not have, so that a "
                     "checkpoint would lack it; give all weights, as in weights=model"
@@ -133,4 +206,6 @@ class Loop(Generic[B]):
             validation, metrics = found.loss, dict(found.metrics)
             if not math.isfinite(validation):
                 raise NonFiniteError(f"fit: the validation loss after step {state.step} is {validation}")
-        return Epoch(state.epoch, state.step, state.mean, validation, metrics, state.seconds - before)
+        return Epoch(
+            state.epoch, state.step, state.mean, validation, metrics, state.seconds - before, state.rates
+        )

@@ -6,7 +6,6 @@ Refuses to know: training.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, SupportsFloat, final
@@ -16,10 +15,11 @@ from wengert.control import Executor, without_collector
 from wengert.errors import DataError, ShapeError
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown
+from wengert.metrics import Mean, Mergeable
 from wengert.run import predict
 from wengert.run.ask import Loss
 from wengert.site import user_position
-from wengert.training.given import B, Data, LossOf, Measured, Metric, in_batches, with_results
+from wengert.training.given import B, Data, LossOf, Measured, Metric, examples_in, in_batches, with_results
 
 
 @final
@@ -42,7 +42,8 @@ def evaluate(
     """The mean of `loss(batch, None)` and of each metric over the batches, weighed by their number of examples.
 
     A metric is a function of a batch that gives a scalar expression or a number; or it gives a vector, whose numbers
-    count alike in all batches, as many as there are: NaN if there are none at all. Where the loss gives results
+    count alike in all batches, as many as there are: NaN if there are none at all; or one of `wengert.metrics`, whose
+    parts are merged. Where the loss gives results
     besides, as (loss, results), it is one of the batch and the data of these. No weight changes. Raises
     ArgumentError for what is no data; DataError for data without an example; ShapeError for what is no scalar.
     >>> import numpy as np, wengert as wg
@@ -57,39 +58,39 @@ def evaluate(
     """
     measures = {} if metrics is None else metrics
     seen, total = 0, 0.0
-    sums, counts = dict.fromkeys(measures, 0.0), dict.fromkeys(measures, 0)
-    made = in_batches("evaluate", data, batch_size, seed=0, epoch=0, shuffle=False)
-    for i in range(len(made)):
-        batch = made[i]
-        examples = len(batch)
+    found: dict[str, Mergeable] = dict.fromkeys(measures, Mean())
+    _, made = in_batches("evaluate", data, batch_size, seed=0, epoch=0, shuffle=False)
+    for batch in made:
+        examples = examples_in(batch)
         seen += examples
         with without_collector():
             given, also = with_results(loss(batch, None))
             if also is not None:
                 given, also = predict((given, also)).run(executor)
             total += examples * number(given, executor, "the loss")
-            for name, (value, count) in measured(batch, also, measures, executor).items():
-                sums[name] = sums.get(name, 0.0) + value
-                counts[name] = counts.get(name, 0) + count
+            for name, metric in measured(batch, also, measures, executor).items():
+                before = found.get(name)
+                found[name] = metric if before is None or before == Mean() else before.merge(metric)
     if not seen:
         raise DataError(f"evaluate: the batches have no example\n  at {user_position()}")
-    means = {name: x / counts[name] if counts[name] else math.nan for name, x in sums.items()}
-    return Evaluation(total / seen, means)
+    return Evaluation(total / seen, {name: float(metric.value) for name, metric in found.items()})
 
 
-def _measured(x: Measured, examples: int, executor: Executor | None, what: str) -> tuple[float, int]:
-    """A sum, and of how many: of a scalar for each example, of the numbers in a vector."""
+def _measured(x: Measured, examples: int, executor: Executor | None, what: str) -> Mergeable:
+    """A metric of `wengert.metrics`, or the mean of a scalar for each example, or of the numbers in a vector."""
+    if isinstance(x, Mergeable):
+        return x
     given = _data(x, executor, what)
     shape = shape_of(given) if is_array(given) else ()
     if len(shape) == 1:
-        return float(given.sum()), shape[0]
-    return examples * _scalar(given, x, what), examples
+        return Mean(float(given.sum()), shape[0])
+    return Mean(examples * _scalar(given, x, what), examples)
 
 
 def measured(
     batch: B, results: object, metrics: Mapping[str, Metric[B]], executor: Executor | None
-) -> dict[str, tuple[float, int]]:
-    """The metrics of a batch, each as a sum and of how many.
+) -> dict[str, Mergeable]:
+    """The metrics of a batch.
 
     Those are the numbers that `results`, data of a NamedTuple or dataclass, have by name, and `metrics`.
     """
@@ -98,9 +99,9 @@ def measured(
         if isinstance(results, tuple)
         else getattr(results, "__dict__", {})
     )
-    examples = len(batch)
-    found = {
-        name: (examples * float(x), examples)
+    examples = examples_in(batch)
+    found: dict[str, Mergeable] = {
+        name: Mean(examples * float(x), examples)
         for name, x in named.items()
         if isinstance(x, SupportsFloat) and (not is_array(x) or shape_of(x) == ())
     }

@@ -25,15 +25,18 @@ from wengert.packages import optional
 class Step:
     """One update: its number from 1 on, its epoch and the place of its batch in that, and the loss before it.
 
-    The metrics are of its batch, before the update, where the loss gives results besides.
+    The metrics are of its batch, before the update, where the loss gives results besides. `batches` is None where the
+    data do not say how many there are. `rates` has the learning rate of the step by the name of the settings' class,
+    for all weights that are below the first loss of the epoch.
     """
 
     number: int
     epoch: int
     batch: int
-    batches: int
+    batches: int | None
     loss: float
     metrics: Mapping[str, float] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=dict)
 
 
 @final
@@ -42,7 +45,7 @@ class Epoch:
     """One pass over the data: its number from 0 on, the steps so far, and means over all examples.
 
     `validation` is the loss on the data that were given for that, None without; the metrics are of those data.
-    Seconds are those of the steps, and do not take part in comparison.
+    Seconds are those of the steps, and do not take part in comparison. `rates` are those of the last step.
     """
 
     number: int
@@ -51,6 +54,7 @@ class Epoch:
     validation: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     seconds: float = field(default=0.0, compare=False)
+    rates: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def watched(self) -> float:
@@ -61,21 +65,38 @@ class Epoch:
 Event: TypeAlias = Step | Epoch
 
 
-def best_of(epochs: Sequence[Epoch]) -> Epoch | None:
-    """The first of those with the least loss on the validation data, or without such data in training."""
-    return min(epochs, key=lambda epoch: epoch.watched, default=None)
+@final
+@dataclass(frozen=True)
+class Watch:
+    """Number of an epoch that says how good it is: a loss, or the metric `monitor`, to be small or, "max", great."""
+
+    monitor: str | None = None
+    mode: str = "min"
+
+    def of(self, epoch: Epoch) -> float:
+        """The number, as one that is better when it is less; KeyError for a metric that the epoch lacks."""
+        value = epoch.watched if self.monitor is None else epoch.metrics[self.monitor]
+        return value if self.mode == "min" else -value
+
+    def best(self, epochs: Sequence[Epoch]) -> Epoch | None:
+        """The first of the best ones."""
+        return min(epochs, key=self.of, default=None)
 
 
-def stale(epochs: Sequence[Epoch], min_delta: float) -> int:
+WATCH: Final = Watch()
+
+
+def stale(epochs: Sequence[Epoch], min_delta: float, watch: Watch = WATCH) -> int:
     """Number of epochs since one was better than all before it by more than `min_delta`.
 
     >>> stale([Epoch(i, i, loss) for i, loss in enumerate([1.0, 0.5, 0.45, 0.6])], 0.1)
     2
     """
+    of = watch.of
     least, since = float("inf"), 0
     for epoch in epochs:
-        better = epoch.watched < least - min_delta
-        least, since = (epoch.watched, 0) if better else (least, since + 1)
+        better = of(epoch) < least - min_delta
+        least, since = (of(epoch), 0) if better else (least, since + 1)
     return since
 
 
@@ -93,11 +114,33 @@ class History:
     steps: int
     stopped_early: bool = False
     seconds: float = field(default=0.0, compare=False)
+    watch: Watch = field(default=WATCH, compare=False)
 
     @property
     def best(self) -> Epoch | None:
-        """The epoch with the least validation loss, or without validation with the least loss."""
-        return best_of(self.epochs)
+        """The best epoch by what `fit` has monitored: the validation loss, or without validation the loss."""
+        return self.watch.best(self.epochs)
+
+    def columns(self) -> dict[str, list[float | None]]:
+        """The epochs as columns of equal lengths, for a frame: `pandas.DataFrame(history.columns())`.
+
+        Metrics are under their names, learning rates under `rate` and the name of the settings' class; None where an
+        epoch has none.
+
+        >>> found = History((Epoch(0, 9, 0.5, metrics={"f1": 0.25}), Epoch(1, 18, 0.25)), (), 18).columns()
+        >>> list(found), found["loss"], found["f1"]
+        (['epoch', 'steps', 'loss', 'validation', 'seconds', 'f1'], [0.5, 0.25], [0.25, None])
+        """
+        names = ("number", "steps", "loss", "validation", "seconds")
+        found: dict[str, list[float | None]] = {
+            "epoch" if name == "number" else name: [getattr(epoch, name) for epoch in self.epochs]
+            for name in names
+        }
+        for epoch_names, prefix in (("metrics", ""), ("rates", "rate ")):
+            known = dict.fromkeys(name for epoch in self.epochs for name in getattr(epoch, epoch_names))
+            for name in known:
+                found[f"{prefix}{name}"] = [getattr(epoch, epoch_names).get(name) for epoch in self.epochs]
+        return found
 
     @property
     def steps_per_second(self) -> float:
@@ -141,12 +184,13 @@ _OFTEN: Final = 0.1  # seconds between two pictures of the bar: 1 ms each, so 1 
 
 
 @contextmanager
-def progress(epochs: int | None, steps: int | None) -> Generator[Tell | None]:
-    """A bar on the terminal to which errors go; None where there is no terminal, or no rich to draw it."""
-    if not sys.stderr.isatty() or find_spec("rich") is None:
-        yield None
+def progress(epochs: int | None, steps: int | None) -> Generator[Tell]:
+    """A bar on the terminal to which errors go, or in a notebook; without these or rich a line an epoch."""
+    notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
+    if not (sys.stderr.isatty() or notebook) or find_spec("rich") is None:
+        yield _tell_epochs
         return
-    console = import_module("rich.console").Console(stderr=True)
+    console = import_module("rich.console").Console(stderr=not notebook)
     made = import_module("rich.progress").Progress(console=console, auto_refresh=False)
     with made:
         task = made.add_task("training", total=epochs if steps is None else steps)
@@ -167,9 +211,16 @@ def progress(epochs: int | None, steps: int | None) -> Generator[Tell | None]:
         yield tell
 
 
+def _tell_epochs(event: Event) -> None:
+    if isinstance(event, Epoch):
+        print(_line(event), file=sys.stderr, flush=True)
+
+
 def _epochs(event: Event) -> float:
-    """Number of epochs that are done, with a fraction."""
-    return event.number + 1 if isinstance(event, Epoch) else event.epoch + (event.batch + 1) / event.batches
+    """Number of epochs that are done, with a fraction, where the number of batches is known."""
+    if isinstance(event, Epoch):
+        return event.number + 1
+    return event.epoch + (0.0 if event.batches is None else (event.batch + 1) / event.batches)
 
 
 def _steps(event: Event) -> int:
@@ -182,7 +233,10 @@ def _line(event: Event) -> str:
         said = [f"epoch {event.number}: {said[0]}"]
         if event.validation is not None:
             said.append(f"validation {event.validation:.4f}")
-    return ", ".join([*said, *(f"{name} {value:.4f}" for name, value in event.metrics.items())])
+    said += [f"{name} {value:.4f}" for name, value in event.metrics.items()]
+    if isinstance(event, Epoch):
+        said += [f"rate {rate:.3g}" for rate in dict.fromkeys(event.rates.values())]
+    return ", ".join(said)
 
 
 @contextmanager
@@ -196,6 +250,8 @@ def tensorboard_curves(folder: str | os.PathLike[str], after: int) -> Generator[
             writer.add_scalar("loss/step", event.loss, event.number)
             for name, value in event.metrics.items():
                 writer.add_scalar(f"metrics of a step/{name}", value, event.number)
+            for name, value in event.rates.items():
+                writer.add_scalar(f"rate/{name}", value, event.number)
             return
         writer.add_scalar("loss/epoch", event.loss, event.steps)
         if event.validation is not None:

@@ -11,15 +11,34 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, TypeAlias, final
+from typing import Any, Protocol, TypeAlias, final, runtime_checkable
 
 from wengert.errors import ArgumentError
 from wengert.site import user_position
 from wengert.training.given import whole
 from wengert.training.keeping import Keeper, Path
 from wengert.training.looping import Loop
-from wengert.training.records import Event, History, progress, stale, tensorboard_curves
+from wengert.training.records import (
+    WATCH,
+    Epoch,
+    Event,
+    History,
+    Watch,
+    progress,
+    stale,
+    tensorboard_curves,
+)
 from wengert.training.state import State
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A callback that is told which epochs there have been, before the first step of each call of `fit`."""
+
+    def resumed(self, epochs: Sequence[Epoch], /) -> object:
+        """Called once, with no epochs unless the training goes on from a checkpoint."""
+        ...
+
 
 Told: TypeAlias = Sequence[Callable[[Event], object]]
 
@@ -33,6 +52,7 @@ class Ending:
     steps: int | None
     patience: int | None = None
     min_delta: float = 0.0
+    watch: Watch = WATCH
 
     def __post_init__(self) -> None:
         for what in ("epochs", "steps", "patience"):
@@ -41,6 +61,10 @@ class Ending:
         if not isinstance(self.min_delta, Real):
             raise ArgumentError(
                 f"fit: min_delta is a number; got {self.min_delta!r:.60}\n  at {user_position()}"
+            )
+        if self.watch.mode not in ("min", "max"):
+            raise ArgumentError(
+                f"fit: mode is 'min' or 'max'; got {self.watch.mode!r:.60}\n  at {user_position()}"
             )
         if (self.epochs is None) == (self.steps is None):
             raise ArgumentError(f"fit: give either epochs= or steps=\n  at {user_position()}")
@@ -52,7 +76,7 @@ class Ending:
 
     def early(self, state: State) -> bool:
         """Tell whether patience is at its end."""
-        return self.patience is not None and stale(state.epochs, self.min_delta) >= self.patience
+        return self.patience is not None and stale(state.epochs, self.min_delta, self.watch) >= self.patience
 
     def over(self, state: State) -> bool:
         """Tell whether there is nothing left to do."""
@@ -80,11 +104,14 @@ def run(
         told = list(callbacks)
         if tensorboard is not None:
             told.append(scopes.enter_context(tensorboard_curves(tensorboard, state.step)))
-        if show and (bar := scopes.enter_context(progress(ending.epochs, ending.steps))) is not None:
-            told.append(bar)
+        if show:
+            told.append(scopes.enter_context(progress(ending.epochs, ending.steps)))
+        for callback in told:
+            if isinstance(callback, Resumable):
+                callback.resumed(state.epochs)
         while not ending.over(state):
             _epoch(loop, keeper, state, ending.until, told)
-        history = state.history(stopped_early=ending.early(state))
+        history = state.history(stopped_early=ending.early(state), watch=ending.watch)
         if state.done == 0:
             return history
         unfinished = loop.measured(state)  # all steps are done within an epoch
@@ -100,6 +127,11 @@ def _epoch(loop: Loop[Any], keeper: Keeper, state: State, until: float, told: To
             keeper.keep(state)
     if state.done == state.count:
         epoch = loop.measured(state)
+        if keeper.watch.monitor is not None and keeper.watch.monitor not in epoch.metrics:
+            raise ArgumentError(
+                f"fit: monitor is {keeper.watch.monitor!r:.60}, and the metrics of an epoch are "
+                f"{', '.join(epoch.metrics) or 'none'}\n  at {user_position()}"
+            )
         state.ended(epoch)
         keeper.keep_best(state)
         keeper.keep(state)

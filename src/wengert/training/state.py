@@ -11,13 +11,14 @@ import json
 import math
 import struct
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from wengert.errors import CheckpointError
 from wengert.saving.manifest import brief
 from wengert.site import user_position
-from wengert.training.records import Epoch, History
+from wengert.training.records import Epoch, History, Watch
 
 KEPT: Final = (
     1_000_000  # losses of single steps: 11 MB in a checkpoint, and no more in memory however long it takes
@@ -50,10 +51,11 @@ class State:
     seconds: float = 0.0
     epochs: list[Epoch] = field(default_factory=list)
     losses: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
+    rates: Mapping[str, float] = field(default_factory=dict)  # of the last step
 
-    def stepped(self, loss: float, examples: int, seconds: float) -> None:
+    def stepped(self, loss: float, examples: int, seconds: float, batches: int = 1) -> None:
         """Count a step."""
-        self.done += 1
+        self.done += batches
         self.step += 1
         self.seen += examples
         self.total += loss * examples
@@ -72,16 +74,17 @@ class State:
         self.done = self.count = self.seen = 0
         self.total = 0.0
 
-    def history(self, *, stopped_early: bool) -> History:
+    def history(self, *, stopped_early: bool, watch: Watch) -> History:
         """Records so far, frozen."""
-        return History(tuple(self.epochs), tuple(self.losses), self.step, stopped_early, self.seconds)
+        return History(tuple(self.epochs), tuple(self.losses), self.step, stopped_early, self.seconds, watch)
 
     def text(self) -> str:
         """All of it, floats bit for bit."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
         losses = base64.b64encode(struct.pack(f"<{len(self.losses)}d", *self.losses)).decode()
         epochs = [asdict(epoch) for epoch in self.epochs]
-        return json.dumps({"fit": _FORMAT, **numbers, "losses": losses, "epochs": epochs})
+        rates = dict(self.rates)
+        return json.dumps({"fit": _FORMAT, **numbers, "losses": losses, "epochs": epochs, "rates": rates})
 
 
 def read(text: str | None, path: str) -> State:
@@ -98,6 +101,7 @@ def read(text: str | None, path: str) -> State:
         packed = base64.b64decode(_is(str, found["losses"]), validate=True)
         losses = deque(struct.unpack(f"<{len(packed) // 8}d", packed), maxlen=KEPT)
         epochs = [_epoch(_is(dict, epoch)) for epoch in _is(list, found["epochs"])]
+        rates = _numbers(found.get("rates", {}))
         if not (math.isfinite(numbers["total"]) and 0.0 <= numbers["seconds"] < math.inf):
             raise ValueError("a sum that is none")
     except (ValueError, TypeError, KeyError, RecursionError, struct.error) as error:
@@ -105,11 +109,11 @@ def read(text: str | None, path: str) -> State:
             f"{path} cannot be resumed, and no weight has changed: `fit` did not save it, or another version did "
             f"({type(error).__name__}: {error!s:.100})\n  at {user_position()}"
         ) from error
-    return State(**numbers, epochs=epochs, losses=losses)
+    return State(**numbers, epochs=epochs, losses=losses, rates=rates)
 
 
 def _epoch(found: dict[str, Any]) -> Epoch:
-    metrics = {_is(str, name): _is(float, value) for name, value in _is(dict, found["metrics"]).items()}
+    metrics, rates = _numbers(found["metrics"]), _numbers(found.get("rates", {}))
     validation = None if found["validation"] is None else _is(float, found["validation"])
     return Epoch(
         _is(int, found["number"]),
@@ -118,7 +122,13 @@ def _epoch(found: dict[str, Any]) -> Epoch:
         validation,
         metrics,
         _is(float, found["seconds"]),
+        rates,
     )
+
+
+def _numbers(found: object) -> dict[str, float]:
+    """Numbers by name; a version before there were rates has none."""
+    return {_is(str, name): _is(float, value) for name, value in _is(dict, found).items()}
 
 
 def _is(kind: type[Any], x: Any) -> Any:  # Any: JSON of a stranger
