@@ -17,6 +17,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn
+from wengert.cluster import Local, Nodes
 from wengert.plugins import SGD
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -247,3 +248,14 @@ def test_letters_are_learnt_and_their_accuracy_told(capsys: Quiet) -> None:
 def test_waves_go_on(capsys: Quiet) -> None:
     before, after, error = example("waves").main(steps=40)
     assert before > 0.3 and after < 0.02 and error < 0.4
+
+
+def test_a_mixture_of_experts_is_the_same_when_one_dies(tmp_path: Path) -> None:
+    module = example("experts")
+    engine = Local(workers=0)
+    nodes = Nodes(engine)
+    undisturbed = module.trained(nodes, "a", str(tmp_path), epochs=2)
+    disturbed = module.trained(
+        nodes, "b", str(tmp_path), epochs=2, killing=lambda node: engine.kill(node.name)
+    )
+    assert disturbed == undisturbed and not any(name.startswith(("a", "b")) for name in engine._places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from itertools import combinations, product
 from pathlib import Path
@@ -19,6 +20,7 @@ from wengert.cluster.nodes import Nodes
 from wengert.cluster.part import digest_of as digest
 from wengert.cluster.steps import decided_in
 from wengert.errors import ArgumentError, CheckpointError, NodeLostError, OutdatedError
+from wengert.graph.store import STORE
 from wengert.plugins import SGD, FailOnNonFinite
 
 ONE = np.ones((1, 2), np.float32)
@@ -206,14 +208,15 @@ def test_a_fault_would_be_seen(undisturbed: Left) -> None:
 
 
 def test_a_part_that_has_died_for_good_stops_the_step_on_all_sides() -> None:
-    died: list[bool] = []
     engine = Local(workers=0)
     nodes = Nodes(engine)
     first = nn.Linear.make(Settings(learning_rate=0.01), 2, 2, seed=9)
-    a, b = (nodes.node(name).place(Expert, seed) for name, seed in (("a", 1), ("b", 2)))
+    a, b = (nodes.node(name, restarts=1).place(Expert, seed) for name, seed in (("a", 1), ("b", 2)))
     loss = wg.sum(a(first(ONE)) * b(first(ONE)))
     loss.train().run()
     before = digest(first), a.digest()
+    engine.kill("b")
+    assert b.version == 1 and len(b.weights()) == 2  # another life, the last
     engine.kill("b")
     for _ in range(2):
         with pytest.raises(NodeLostError, match=r"node 'b' has died .* cluster.recover\(\)"):
@@ -221,7 +224,7 @@ def test_a_part_that_has_died_for_good_stops_the_step_on_all_sides() -> None:
         assert (digest(first), a.digest()) == before and (a.version, b.version) == (1, 1)
     nodes.recover()
     loss.train().run()
-    assert (a.version, b.version) == (2, 2) and not died
+    assert (a.version, b.version) == (2, 2)
     nodes.close()
 
 
@@ -238,6 +241,7 @@ def test_a_commit_that_is_never_acknowledged_is_carried_out_by_recover(sent: lis
     nodes = Nodes(Local(workers=0, faults=faults))
     first, x = nn.Linear.make(Settings(learning_rate=0.01), 2, 2, seed=9), ONE
     a, b = (nodes.node(name).place(Expert, seed) for name, seed in (("a", 1), ("b", 2)))
+    b._link._outlives = True  # with restarts, which are spent
     with pytest.raises(NodeLostError):
         wg.sum(a(first(x)) * b(first(x))).train().run()
     assert (a.version, b.version) == (1, 1)  # it is decided
@@ -247,6 +251,56 @@ def test_a_commit_that_is_never_acknowledged_is_carried_out_by_recover(sent: lis
     local, la, lb = nn.Linear.make(Settings(learning_rate=0.01), 2, 2, seed=9), Expert(1), Expert(2)
     wg.sum(la(local(x)) * lb(local(x))).train().run()
     assert (digest(first), a.digest(), b.digest()) == (digest(local), digest(la), digest(lb))
+    nodes.close()
+
+
+def test_a_node_without_restarts_keeps_nothing_and_says_so(tmp_path: Path) -> None:
+    engine = Local(workers=0)
+    nodes = Nodes(engine)
+    part = nodes.node("a").place(Expert, 1)
+    w = SGD(learning_rate=0.1).array_weight(ONE, name="w")
+    for _ in range(3):
+        wg.sum(part(w)).train().run()
+    assert not part._link._steps and not part._link.journal.steps
+    nodes.save(str(tmp_path), [w])
+    before = part.digest()
+    engine.kill("a")
+    with pytest.raises(NodeLostError):
+        part.digest()
+    with pytest.raises(NodeLostError, match="load a checkpoint of all"):
+        nodes.recover()
+    nodes.load(str(tmp_path), [w])
+    assert part.digest() == before
+    nodes.close()
+
+
+def test_a_closed_node_is_lost(nodes: Nodes) -> None:
+    node = nodes.node("a")
+    part = node.place(Expert, 1)
+    node.close()
+    with pytest.raises(NodeLostError, match="node 'a' is closed"):
+        part(ONE).predict().run()
+
+
+@pytest.mark.slow
+def test_many_steps_leave_nothing(tmp_path: Path) -> None:
+    """D5, S13: what a driver keeps is bounded by the checkpoints, and no reader, call or thread is left."""
+    engine = Local(workers=0)
+    nodes = Nodes(engine)
+    part = nodes.node("a", restarts=1, checkpoint=str(tmp_path), checkpoint_every=20).place(Expert, 1)
+    readers, threads = len(STORE.readers), threading.active_count()
+    w = SGD(learning_rate=0.1).array_weight(ONE, name="w")
+    grown = list[int]()
+    gc.collect()
+    for k in range(200):
+        wg.sum(part(w)).train().run()
+        if k % 50 == 49:
+            gc.collect()
+            grown.append(len(gc.get_objects()))
+    assert (
+        len(part._link._steps) < 20 and len(STORE.readers) == readers and threading.active_count() <= threads
+    )
+    assert grown[-1] - grown[1] < 200, grown
     nodes.close()
 
 

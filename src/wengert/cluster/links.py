@@ -106,14 +106,18 @@ class NodeLink:
         self._link = Link(life=0)
         self._gone = True  # what is there, if anything, has not been given its past
         self._place: Place | None = None
+        self.closed = False
         self._died = ""  # why, as far as the engine has told
         self._lock = RLock()
         self._numbers = count(1)
         self._allowed = restarts
+        self._outlives = restarts > 0 or path is not None  # else nobody needs what led here
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"wengert-{name}")
 
     def _submit(self, work: Callable[..., A], *args: object) -> Future[A]:
         """Have the node's thread do something, as part of what this thread does: of a training, say."""
+        if self.closed:
+            raise NodeLostError(f"node {self.name!r} is closed")
         return self._thread.submit(copy_context().run, work, *args)
 
     # -- asking ----------------------------------------------------------------------------------------
@@ -154,8 +158,11 @@ class NodeLink:
         with self._lock:
             was = self.open.pop(run)
             assert was.staging is not None, "it has voted"
-            self._steps[step] = Replayed(step, tuple(was.bodies), was.staging)
-            self.journal = self.journal.with_step(step)
+            if self._outlives:
+                self._steps[step] = Replayed(step, tuple(was.bodies), was.staging)
+                self.journal = self.journal.with_step(step)
+            else:
+                self.journal = Journal(step)
 
     def commit(self, run: str, step: int) -> Future[Any]:  # Any: as above
         """Tell of a decided step."""
@@ -300,6 +307,11 @@ class NodeLink:
 
     def recover(self, restarts: int | None = None) -> None:
         """Begin anew what is lost, with as many restarts as at first."""
+        if self.lost is not None and not self._outlives and self.journal.version:
+            raise NodeLostError(
+                f"node {self.name!r} has died, and was begun without `restarts` and `checkpoint`: nothing has what "
+                "it was; load a checkpoint of all"
+            )
         if self.lost is not None:
             self.lost, self.restarts = None, self._allowed if restarts is None else restarts
             self._submit(self._begun).result()
@@ -309,10 +321,14 @@ class NodeLink:
         with self._lock:
             self.journal, self._loaded = Journal(step), path
             self._steps.clear()
+            self.open.clear()
+            if self.lost is not None:
+                self.lost, self.restarts = None, self._allowed
         self._submit(self._begun).result()
 
     def close(self) -> None:
         """End the process and the thread; what is not answered fails."""
+        self.closed = True
         self._thread.shutdown(cancel_futures=True)
         if self._place is not None:
             self._place.close()

@@ -72,6 +72,10 @@ class Node:
         """
         return self._link.keeping(do)
 
+    def close(self) -> None:
+        """End the process: what it has is gone, and the layers of its part raise NodeLostError when they are run."""
+        self._link.close()
+
     def __repr__(self) -> str:
         return f"<Node {self.name!r}>"
 
@@ -91,7 +95,8 @@ class Nodes:
 
         If it dies, or does not answer, it is begun anew, `restarts` times: it loads what `checkpoint`, a folder, has
         of it, and takes the steps that were decided since; the driver keeps their arguments and deltas until the next
-        checkpoint, every `checkpoint_every` steps, or to the end where no folder is given.
+        checkpoint, every `checkpoint_every` steps, or to the end where no folder is given. With neither `restarts` nor
+        `checkpoint` nothing is kept, and a node that dies is lost.
         """
         if name in self._links or name == DRIVER or not name or os.path.basename(name) != name:
             raise ArgumentError(
@@ -118,9 +123,9 @@ class Nodes:
     def recover(self) -> None:
         """Begin every lost node anew, and bring it to the last step that was decided.
 
-        Raises NodeLostError where that fails again.
+        Raises NodeLostError where that fails again, and for one that was begun without `restarts` and `checkpoint`.
         """
-        for link in self._links.values():
+        for link in self._open():
             link.recover()
 
     def save(self, folder: str, weights: object, *, step: int | None = None, seed: int | None = None) -> None:
@@ -132,10 +137,10 @@ class Nodes:
         os.makedirs(folder, exist_ok=True)
         decided = self._steps.log.last
         mark = f"{decided}-{self._steps.note[:8]}"
-        names = {name: f"{name}-{mark}.safetensors" for name in (DRIVER, *self._links)}
+        links = {link.name: link for link in self._open()}
+        names = {name: f"{name}-{mark}.safetensors" for name in (DRIVER, *links)}
         asked = [
-            link.save_to(os.path.abspath(os.path.join(folder, names[name])))
-            for name, link in self._links.items()
+            link.save_to(os.path.abspath(os.path.join(folder, names[name]))) for name, link in links.items()
         ]
         save(os.path.join(folder, names[DRIVER]), weights, step=step, seed=seed)
         raise_all([x for x in (future.exception() for future in asked) if isinstance(x, Exception)])
@@ -151,6 +156,9 @@ class Nodes:
                 with suppress(OSError):  # it stays, and the next one removes it
                     os.unlink(os.path.join(folder, file))
         self._steps.log = Log(os.path.join(folder, "decided.jsonl"), decided)
+
+    def _open(self) -> list[NodeLink]:
+        return [link for link in self._links.values() if not link.closed]
 
     def _version(self, name: str) -> int:
         return self._links[name].journal.version if name in self._links else self._steps.log.last
@@ -176,13 +184,14 @@ class Nodes:
             raise CheckpointError(
                 f"{path} is no manifest of a checkpoint: {error}\n  at {user_position()}"
             ) from error
-        lacking = sorted(name for name, link in self._links.items() if link.placed and name not in files)
+        links = {link.name: link for link in self._open()}
+        lacking = sorted(name for name, link in links.items() if link.placed and name not in files)
         if lacking:
             raise CheckpointError(
                 f"{path} has nothing for {', '.join(map(repr, lacking))}\n  at {user_position()}"
             )
         found = load(files[DRIVER][0], weights)
-        for name, link in self._links.items():
+        for name, link in links.items():
             if name in files:
                 part, entry = files[name]
                 link.resume(os.path.abspath(part), entry["step"])
