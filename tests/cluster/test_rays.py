@@ -16,8 +16,12 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.cluster.experts import Expert, Left, Settings, loss_of
+from tests.cluster.experts import here as in_one_process
 from tests.cluster.models import W, failing, trained
-from wengert.cluster import Cluster, Distributed
+from wengert import nn
+from wengert.cluster import Cluster, Distributed, Node, Nodes
+from wengert.cluster.part import digest_of
 from wengert.cluster.rays import Rays
 from wengert.errors import ArgumentError, ClusterError, NodeLostError
 from wengert.run import Sequential
@@ -226,3 +230,32 @@ def test_a_second_cluster_in_one_process_is_refused(cluster: Cluster) -> None:
 def test_wrong_options(options: dict[str, Any]) -> None:  # Any: what is refused
     with pytest.raises(ArgumentError, match="workers are 1 or more"):
         Cluster(**options)
+
+
+# -- parts of a model elsewhere ----------------------------------------------------------------------
+
+
+def signalled(node: Node, signum: int) -> None:
+    """Have the operating system do something to the process of a node."""
+    os.kill(node(wg.Do.delay(os.getpid)).run(), signum)
+
+
+def test_parts_elsewhere_are_killed_and_stopped(cluster: Cluster, tmp_path: Path) -> None:
+    """One dies four times, one hangs once: the bits are those of one process."""
+    nodes = Nodes(cluster.engine, patience=3.0)
+    try:
+        first = nn.Linear.make(Settings(learning_rate=0.01), 2, 2, seed=9)
+        one = nodes.node("one", restarts=9, checkpoint=str(tmp_path), checkpoint_every=5)
+        two = nodes.node("two", restarts=9)
+        a, b = one.place(Expert, 1), two.place(Expert, 2)
+        losses = []
+        for k in range(24):
+            if k % 6 == 3:
+                signalled(one, signal.SIGKILL)
+            if k == 12:
+                signalled(two, signal.SIGSTOP)
+            losses.append(float(loss_of(first, a, b, k).train().run()))
+        found = Left(tuple(losses), (a.version, b.version), digest_of(first) + a.digest() + b.digest())
+        assert found == in_one_process(24)
+    finally:
+        nodes.close()

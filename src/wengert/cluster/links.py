@@ -43,7 +43,8 @@ from wengert.errors import NodeLostError
 A = TypeVar("A")
 B = TypeVar("B")
 C = ParamSpec("C")
-_TRIES: Final = 3  # times `patience` without an answer after which a node counts as dead
+_TRIES: Final = 3  # how often a message is sent before its node counts as dead
+_BEGINS: Final = 6  # times `patience` that a process may take to start
 
 
 @dataclass(eq=False)
@@ -238,11 +239,13 @@ class NodeLink:
         ask = self._link.pending
         if self._place is None or ask is None:
             return None
-        self._died = f": no answer in {_TRIES} times {self._patience} seconds"
+        begins = ask.kind is Kind.RESTORE  # a process has to start, and to take the steps of its journal
+        seconds = self._patience * (_BEGINS + len(self.journal.steps) if begins else 1)
+        self._died = f": no answer in {seconds} seconds; a part that computes longer needs more `patience`"
         waiting: list[Future[Any]] = []  # Any: replies
         for _ in range(_TRIES):
             waiting.append(self._place.call("receive", ask, body))
-            end = self._engine.wait(waiting, self._patience)
+            end = self._engine.wait(waiting, seconds / _TRIES)
             for future in end:
                 waiting.remove(future)
                 died = future.exception()
