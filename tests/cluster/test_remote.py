@@ -18,8 +18,9 @@ from wengert.cluster.links import Handle
 from wengert.cluster.local import Fault, Local
 from wengert.cluster.nodes import Nodes
 from wengert.cluster.part import digest_of as digest
-from wengert.cluster.steps import decided_in
-from wengert.errors import ArgumentError, CheckpointError, NodeLostError, OutdatedError
+from wengert.cluster.steps import Steps, decided_in
+from wengert.errors import ArgumentError, CheckpointError, CheckpointWriteError, NodeLostError, OutdatedError
+from wengert.extend import Optimizer
 from wengert.graph.store import STORE
 from wengert.plugins import SGD, FailOnNonFinite
 
@@ -500,3 +501,66 @@ def test_a_folder_that_is_broken_is_refused(tmp_path: Path) -> None:
         nodes.load(str(tmp_path), parts[0])
     assert digest(parts[0]) == before
     nodes.close()
+
+
+# -- between the votes and the end -------------------------------------------------------------------
+
+
+class Breaks(Optimizer[object]):
+    """Fails after all votes, in its own step."""
+
+    def step(self, delta: Any, weight: Any) -> Any:
+        raise RuntimeError("a broken step")
+
+
+def test_a_step_that_fails_here_after_all_votes_is_withdrawn(tmp_path: Path, nodes: Nodes) -> None:
+    part = nodes.node("a").place(Expert, 1)
+    good = SGD(learning_rate=0.1).array_weight(ONE, name="good")
+    bad = wg.ArrayWeight(ONE, (), Breaks(object()), "bad")
+    nodes.save(str(tmp_path), [good])
+    wg.sum(part(good)).train().run()
+    before = digest([good]), part.digest()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="a broken step"):
+            wg.sum(part(good) * bad).train().run()
+        assert (digest([good]), part.digest()) == before and part.version == 1
+        assert decided_in(f"{tmp_path}/decided.jsonl") == 1
+    wg.sum(part(good)).train().run()
+    assert part.version == decided_in(f"{tmp_path}/decided.jsonl") == 2
+
+
+def test_an_interrupt_after_the_decision_does_not_stop_it(
+    monkeypatch: pytest.MonkeyPatch, nodes: Nodes
+) -> None:
+    local, part = Expert(1), nodes.node("a", restarts=1).place(Expert, 1)
+    interrupts = [KeyboardInterrupt()]
+    commit = Steps.commit
+
+    def interrupted(steps: Steps) -> None:
+        if interrupts:
+            raise interrupts.pop()
+        commit(steps)
+
+    monkeypatch.setattr(Steps, "commit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        wg.sum(part(ONE)).train().run()
+    wg.sum(local(ONE)).train().run()
+    assert part.version == 1 and part.digest() == digest(local)
+    for model in (local, part):
+        wg.sum(model(ONE)).train().run()
+    assert part.digest() == digest(local)
+
+
+def test_a_log_that_cannot_be_written_takes_no_step(tmp_path: Path, nodes: Nodes) -> None:
+    part = nodes.node("a").place(Expert, 1)
+    w = SGD(learning_rate=0.1).array_weight(ONE, name="w")
+    nodes.save(str(tmp_path), [w])
+    (tmp_path / "decided.jsonl").unlink()
+    (tmp_path / "decided.jsonl").mkdir()
+    before = digest([w]), part.digest()
+    with pytest.raises(CheckpointWriteError, match="the step has not been taken"):
+        wg.sum(part(w)).train().run()
+    assert (digest([w]), part.digest()) == before and part.version == 0
+    (tmp_path / "decided.jsonl").rmdir()
+    wg.sum(part(w)).train().run()
+    assert part.version == 1

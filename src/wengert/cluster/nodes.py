@@ -29,6 +29,7 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 MANIFEST: Final = "manifest.json"
 DRIVER: Final = "driver"
+LOG: Final = "decided.jsonl"
 
 
 class Node:
@@ -155,7 +156,9 @@ class Nodes:
             if file.endswith(".safetensors") and file not in names.values():
                 with suppress(OSError):  # it stays, and the next one removes it
                     os.unlink(os.path.join(folder, file))
-        self._steps.log = Log(os.path.join(folder, "decided.jsonl"), decided)
+        log = os.path.join(folder, LOG)
+        replace(log, b"")  # what it had is in the manifest
+        self._steps.log = Log(log, decided)
 
     def _open(self) -> list[NodeLink]:
         return [link for link in self._links.values() if not link.closed]
@@ -196,8 +199,8 @@ class Nodes:
                 part, entry = files[name]
                 link.resume(os.path.abspath(part), entry["step"])
                 self._steps.resume(name)
-        last = max(decided, decided_in(os.path.join(folder, "decided.jsonl")))
-        self._steps.log = Log(os.path.join(folder, "decided.jsonl"), last)
+        log = os.path.join(folder, LOG)
+        self._steps.log = Log(log, max(decided, decided_in(log)))  # a number is given to one step only
         return found
 
     def close(self) -> None:
