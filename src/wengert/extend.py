@@ -18,7 +18,7 @@ from wengert.graph.operation import Case, Operation, Rule, Rules
 from wengert.graph.weights import Update, Weight, data_of
 from wengert.lazy import LazyDelta, Product, Replacement, Rows, dense, scaled
 from wengert.ops import batching, kinds, specification, windows
-from wengert.ops.backward import add_at
+from wengert.ops.backward import add_at, unwindows
 from wengert.ops.classification import Reduced, reduced_loss
 from wengert.ops.families import (
     Broadcasting,
@@ -110,6 +110,7 @@ __all__ = [
     "spread",
     "unary",
     "unlifted",
+    "unwindows",
     "user_position",
     "windows",
     "zero",

@@ -53,13 +53,16 @@ def convolutions() -> list[str]:
     )
     unknown, anything = array.format(UNKNOWN), f"{array.format('Any')} | {RAW}"
     strides = "stride: Any = 1, padding: int | tuple[int, int] = 0, dilation: Any = 1"
+    grouped = overload(
+        "conv2d", operands.format(anything, anything, f"{strides}, groups: int"), made.format("Any")
+    )
     sides = operands.format(
         array.format("tuple[B_, I_, H_, W_]"), array.format("tuple[O_, I_, Any, Any]"), strides
     )
     pairs = [(unknown, anything), (anything, unknown), (RAW, anything), (anything, RAW)]
     open_ = [overload("conv2d", operands.format(*pair, strides), made.format("Any")) for pair in pairs]
     images = overload("conv2d", sides, made.format("tuple[B_, O_, Any, Any]"), f"H_: int, W_: int, {names}")
-    return [*open_[:2], known, images, *open_[2:]]
+    return [grouped, *open_[:2], known, images, *open_[2:]]
 
 
 def reshapes() -> list[str]:

@@ -30,6 +30,114 @@ def convolved(x: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: 
     return x[0], kernel[0], *_counts(x, kernel[2:], stride, padding, dilation)
 
 
+_NAMES = {
+    3: "(batch, channels, n)",
+    4: "(batch, channels, height, width)",
+    5: "(batch, channels, depth, height, width)",
+}
+
+
+def _signals(x: Shape, kernel: Shape, count: int) -> None:
+    if len(x) != count + 2:
+        raise Misfit(f"input of shape {text(x)} is not {_NAMES[count + 2]}")
+    if len(kernel) != count + 2:
+        raise Misfit(f"kernel of shape {text(kernel)} has {len(kernel)} axes, not {count + 2}")
+    _at_least(1, size=kernel[2:])
+
+
+def correlated(
+    x: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape, groups: int = 1
+) -> Shape:
+    """`conv1d` and `conv3d`, and `conv2d` in groups: each group of output channels sees a group of input channels."""
+    _at_least(1, stride=stride, dilation=dilation, groups=(number(groups),))
+    _at_least(0, padding=padding)
+    _signals(x, kernel, len(stride))
+    outputs = None if kernel[0] is None else kernel[0].value
+    if outputs is not None and outputs % groups:
+        raise Misfit(f"{groups} groups do not divide the {outputs} output channels of kernel {text(kernel)}")
+    wanted = None if kernel[1] is None else kernel[1] * number(groups)
+    if differ(x[1], wanted):
+        raise Misfit(
+            f"cannot convolve {text(x)} with {text(kernel)}: "
+            f"input has {size_text(x[1])} channels, kernel expects {size_text(wanted)}"
+        )
+    places = zip(range(2, len(x)), kernel[2:], stride, padding, dilation, strict=True)
+    return x[0], kernel[0], *(_count(x, *place) for place in places)
+
+
+def spread(
+    x: Shape,
+    kernel: Shape,
+    stride: Shape,
+    padding: Shape,
+    output_padding: Shape,
+    dilation: Shape,
+    groups: int = 1,
+) -> Shape:
+    """Transposed convolutions."""
+    _at_least(1, stride=stride, dilation=dilation, groups=(number(groups),))
+    _at_least(0, padding=padding, output_padding=output_padding)
+    _signals(x, kernel, len(stride))
+    inputs = None if kernel[0] is None else kernel[0].value
+    if differ(x[1], kernel[0]) or (inputs is not None and inputs % groups):
+        raise Misfit(
+            f"cannot spread {text(x)} with {text(kernel)}: input has {size_text(x[1])} channels, kernel expects "
+            f"{size_text(kernel[0])}, in {groups} groups"
+        )
+    for o, s in zip(_values(output_padding), _values(stride), strict=True):
+        if o is not None and s is not None and o >= s:
+            raise Misfit(f"output_padding {text(output_padding)} is not less than stride {text(stride)}")
+    each = zip(x[2:], kernel[2:], stride, padding, output_padding, dilation, strict=True)
+    outputs = None if kernel[1] is None else kernel[1] * number(groups)
+    sides = tuple(_spread(*sizes) for sizes in each)
+    if any(n is not None and n < 1 for n in _values(sides)):
+        raise Misfit(f"padding {text(padding)} leaves nothing of {text(x)} spread with {text(kernel)}")
+    return x[0], outputs, *sides
+
+
+def _spread(n: Size, k: Size, s: Size, p: Size, o: Size, d: Size) -> Size:
+    """(n - 1) s - 2p + d (k - 1) + o + 1."""
+    if n is None or k is None or s is None or p is None or o is None or d is None:
+        return None
+    return (n - ONE) * s - number(2) * p + d * (k - ONE) + o + ONE
+
+
+def shuffled(x: Shape, factor: int) -> Shape:
+    """`pixel_shuffle`."""
+    _images(x)
+    squares = number(factor * factor)
+    channels = None if x[1] is None else floor_divide(x[1], squares)
+    if x[1] is not None and x[1].value is not None and x[1].value % (factor * factor):
+        raise Misfit(f"{size_text(x[1])} channels of {text(x)} are no multiple of {factor} squared")
+    return x[0], channels, *(None if n is None else n * number(factor) for n in x[2:])
+
+
+def unshuffled(x: Shape, factor: int) -> Shape:
+    """`pixel_unshuffle`."""
+    _images(x)
+    for n in _values(x[2:]):
+        if n is not None and n % factor:
+            raise Misfit(f"sides of {text(x)} are no multiples of {factor}")
+    sides = (None if n is None else floor_divide(n, number(factor)) for n in x[2:])
+    return x[0], None if x[1] is None else x[1] * number(factor * factor), *sides
+
+
+def adapted(x: Shape, size: Shape) -> Shape:
+    """Adaptive pooling."""
+    _images(x)
+    if any(n == 0 for n in _values(x[2:])):
+        raise Misfit(f"image of shape {text(x)} has nothing to take parts of")
+    return *x[:2], *size
+
+
+def resized(x: Shape, size: Shape) -> Shape:
+    """`interpolate`: one number for all axes behind the channels, or one for each."""
+    sides = len(x) - 2
+    if sides < 1 or len(size) not in (1, sides):
+        raise Misfit(f"input of shape {text(x)} is not (batch, channels, n, ...) with a size for each n")
+    return *x[:2], *(size * sides if len(size) == 1 else size)
+
+
 def pooled(x: Shape, size: Shape, stride: Shape, padding: Shape, dilation: Shape) -> Shape:
     """`max_pool2d` and `avg_pool2d`."""
     _at_least(1, size=size, stride=stride, dilation=dilation)

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as npst
 
 import wengert as wg
 
-from . import assorted, compared_losses, images, matrices, ordered, rearranged, scattered, summed
+from . import assorted, compared_losses, images, matrices, ordered, rearranged, resampled, scattered, summed
 from . import draw as d
 from .example import Example as Example
 
@@ -309,6 +309,8 @@ SUBJECTS: dict[str, Subject] = {
     "abs": unary("abs", lambda xp, x: xp.abs(x), GAP, "differences"),
     "acos": unary("acos", lambda xp, x: xp.arccos(x), INSIDE),
     "acosh": unary("acosh", lambda xp, x: xp.arccosh(x), d.numbers(1.25, 4)),
+    "adaptive_avg_pool2d": Subject(resampled.adaptive("adaptive_avg_pool2d")),
+    "adaptive_max_pool2d": Subject(resampled.adaptive("adaptive_max_pool2d"), "differences"),
     "add": binary("add", lambda xp, a, b: a + b, ANY, ANY),
     "all": Subject(mask_reduction("all"), None),
     "any": Subject(mask_reduction("any"), None),
@@ -322,6 +324,7 @@ SUBJECTS: dict[str, Subject] = {
     "atan": unary("atan", lambda xp, x: xp.arctan(x), ANY),
     "atan2": binary("atan2", lambda xp, a, b: xp.arctan2(a, b), POSITIVE, GAP, "differences"),
     "atanh": unary("atanh", lambda xp, x: xp.arctanh(x), INSIDE),
+    "avg_pool1d": Subject(resampled.pool("avg_pool1d")),
     "avg_pool2d": Subject(images.pool("avg_pool2d")),
     "binary_cross_entropy": Subject(compared_losses.pair("binary_cross_entropy")),
     "binary_cross_entropy_with_logits": Subject(
@@ -334,7 +337,12 @@ SUBJECTS: dict[str, Subject] = {
     "cholesky": Subject(matrices.cholesky(), "differences"),
     "clip": Subject(assorted.clip(), floats=(assorted.INSIDE, assorted.LOW, assorted.HIGH)),
     "concat": Subject(concat()),
-    "conv2d": Subject(images.conv2d()),
+    "conv1d": Subject(resampled.correlation("conv1d", 1)),
+    "conv2d": Subject(images.conv2d() | resampled.correlation("conv2d", 2)),
+    "conv3d": Subject(resampled.correlation("conv3d", 3)),
+    "conv_transpose1d": Subject(resampled.transposed("conv_transpose1d", 1)),
+    "conv_transpose2d": Subject(resampled.transposed("conv_transpose2d", 2)),
+    "conv_transpose3d": Subject(resampled.transposed("conv_transpose3d", 3)),
     "copysign": binary("copysign", lambda xp, a, b: xp.abs(a) * xp.sign(b), GAP, GAP, "differences"),
     "cos": unary("cos", lambda xp, x: xp.cos(x), ANY),
     "cosh": unary("cosh", lambda xp, x: xp.cosh(x), ANY),
@@ -383,6 +391,7 @@ SUBJECTS: dict[str, Subject] = {
     "huber_loss": Subject(compared_losses.pair("huber_loss"), "differences"),
     "hypot": binary("hypot", lambda xp, a, b: xp.sqrt(a * a + b * b), GAP, POSITIVE, "differences"),
     "index_add": Subject(scattered.index_add()),
+    "interpolate": Subject(resampled.interpolate()),
     "inv": Subject(matrices.one("inv")),
     "isfinite": unary("isfinite", lambda xp, x: np.isfinite(x), ODDITIES, None),
     "isinf": unary("isinf", lambda xp, x: np.isinf(x), ODDITIES, None),
@@ -412,6 +421,7 @@ SUBJECTS: dict[str, Subject] = {
     "matrix_rank": Subject(matrices.rank(), None),
     "matrix_transpose": Subject(ordered.matrices("matrix_transpose")),
     "max": Subject(reduction("max"), floats=(ANY,)),
+    "max_pool1d": Subject(resampled.pool("max_pool1d"), "differences"),
     "max_pool2d": Subject(images.pool("max_pool2d")),
     "maximum": binary("maximum", lambda xp, a, b: xp.maximum(a, b), EVEN, ODD),
     "mean": Subject(reduction("mean"), floats=(ANY,)),
@@ -432,6 +442,8 @@ SUBJECTS: dict[str, Subject] = {
     "pad": Subject(images.pad()),
     "permute_dims": Subject(permute_dims()),
     "pinv": Subject(matrices.pinv(), "differences"),
+    "pixel_shuffle": Subject(resampled.shuffle("pixel_shuffle")),
+    "pixel_unshuffle": Subject(resampled.shuffle("pixel_unshuffle")),
     "positive": unary("positive", lambda xp, x: x * 1.0, ANY),
     "pow": binary("pow", lambda xp, a, b: a**b, d.numbers(0.25, 3), d.numbers(-2, 3)),
     "prelu": Subject(compared_losses.prelu(), "differences"),

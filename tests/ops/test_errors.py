@@ -108,6 +108,10 @@ def of_labels(name: str) -> Case:
     )
 
 
+def of_no_image(name: str) -> Case:
+    return lambda: getattr(wg, name)(A, 1), ShapeError, ("(2, 3)", "is not (batch, channels, ")
+
+
 def of_halves(name: str) -> Case:
     return lambda: getattr(wg, name)(2, dtype=np.float16), DTypeError, ("numpy.float32", "float16")
 
@@ -156,6 +160,38 @@ SHAPES: dict[str, Case] = {
         ShapeError,
         ("(2, 3)", "one slope, or one for each channel", "(2,)"),
     ),
+    "conv1d": (lambda: wg.conv1d(A, A), ShapeError, ("(2, 3)", "(batch, channels, n)")),
+    "conv3d": (lambda: wg.conv3d(A, A), ShapeError, ("(2, 3)", "(batch, channels, depth, height, width)")),
+    "conv_transpose1d": (
+        lambda: wg.conv_transpose1d(IMAGE[0], IMAGE[0, :2]),
+        ShapeError,
+        ("(3, 8, 8)", "(2, 8, 8)", "input has 8 channels, kernel expects 2"),
+    ),
+    "conv_transpose2d": (
+        lambda: wg.conv_transpose2d(IMAGE, weight_of(np.ones((3, 1, 2, 2))), output_padding=1),
+        ShapeError,
+        ("output_padding (1, 1) is not less than stride (1, 1)",),
+    ),
+    "conv_transpose3d": (
+        lambda: wg.conv_transpose3d(A, A),
+        ShapeError,
+        ("(2, 3)", "(batch, channels, depth, height, width)"),
+    ),
+    "interpolate": (lambda: wg.interpolate(A, 4), ShapeError, ("(2, 3)", "(batch, channels, n, ...)")),
+    "pixel_shuffle": (
+        lambda: wg.pixel_shuffle(IMAGE, 2),
+        ShapeError,
+        ("3 channels", "no multiple of 2 squared"),
+    ),
+    "pixel_unshuffle": (
+        lambda: wg.pixel_unshuffle(IMAGE, 3),
+        ShapeError,
+        ("(2, 3, 8, 8)", "no multiples of 3"),
+    ),
+    **{
+        name: of_no_image(name)
+        for name in ("adaptive_avg_pool2d", "adaptive_max_pool2d", "max_pool1d", "avg_pool1d")
+    },
     "reshape": (lambda: wg.reshape(A, (4, 2)), ShapeError, ("(2, 3)", "(4, 2)", "6 elements", "8 elements")),
     "broadcast_to": (lambda: wg.broadcast_to(A, (2, 4)), ShapeError, ("(2, 3)", "(2, 4)")),
     "permute_dims": (lambda: wg.permute_dims(A, (0, 0)), ShapeError, ("(2, 3)", "(0, 0)")),
@@ -312,6 +348,37 @@ DTYPES: dict[str, Case] = {
             lambda: wg.cross_entropy(A, INDEX * 0 - 1, ignore_index=-1),
             ShapeError,
             "cross_entropy: the mean of no line: all 2 labels are -1",
+        ),
+        (lambda: wg.conv2d(IMAGE, IMAGE, groups=0), ArgumentError, "conv2d: groups is a positive int; got 0"),
+        (
+            lambda: wg.conv2d(IMAGE, weight_of(np.ones((4, 1, 1, 1))), groups=3),
+            ShapeError,
+            "conv2d: 3 groups do not divide the 4 output channels",
+        ),
+        (
+            lambda: wg.conv1d(IMAGE[0], IMAGE[0], stride=cast(Any, "x")),
+            ArgumentError,
+            "conv1d: stride is an int; got 'x'",
+        ),
+        (
+            lambda: wg.interpolate(IMAGE, 4, mode=cast(Any, "cubic")),
+            ArgumentError,
+            "interpolate: mode is one of 'nearest'.* got 'cubic'",
+        ),
+        (
+            lambda: wg.interpolate(IMAGE, 4, mode="linear"),
+            ArgumentError,
+            "for 1 axes behind .* write 'bilinear'",
+        ),
+        (
+            lambda: wg.interpolate(IMAGE, 0),
+            ArgumentError,
+            "interpolate: size is a positive int, or 2 of them; got 0",
+        ),
+        (
+            lambda: wg.pixel_shuffle(IMAGE, 0),
+            ArgumentError,
+            "pixel_shuffle: factor is a positive int.* got 0",
         ),
         (lambda: wg.nll_loss(A, INDEX + 2), ShapeError, "nll_loss: label 3 is none of the 3 classes"),
         (

@@ -225,6 +225,61 @@ CASES: dict[str, Case] = {
         ),
         (IMAGES, KERNELS),
     ),
+    **{
+        f"{name} of {count}": Case(
+            lambda x, k, name=name, how=how: getattr(wg, name)(x, k, **how),
+            lambda t, f, x, k, name=name, how=how: getattr(f, name)(x, k, **how),
+            None,
+            shapes,
+        )
+        for count, (name, shapes, how) in enumerate(
+            [
+                ("conv1d", ((2, 4, 9), (6, 2, 3)), {"stride": 2, "padding": 1, "dilation": 2, "groups": 2}),
+                ("conv2d", ((2, 4, 9, 8), (8, 1, 3, 3)), {"stride": 2, "padding": 1, "groups": 4}),
+                ("conv2d", ((2, 16, 5, 5), (4, 8, 3, 3)), {"padding": 1, "groups": 2}),
+                (
+                    "conv3d",
+                    ((2, 4, 5, 6, 7), (6, 2, 3, 2, 3)),
+                    {"stride": (2, 1, 2), "padding": 1, "groups": 2},
+                ),
+                ("conv_transpose1d", ((2, 4, 5), (4, 3, 3)), {"stride": 2, "output_padding": 1, "groups": 2}),
+                (
+                    "conv_transpose2d",
+                    ((2, 4, 5, 3), (4, 3, 3, 2)),
+                    {"stride": (2, 3), "padding": 1, "groups": 2},
+                ),
+                (
+                    "conv_transpose3d",
+                    ((2, 4, 3, 4, 3), (4, 3, 2, 3, 2)),
+                    {"stride": (2, 1, 3), "padding": (1, 0, 1)},
+                ),
+            ]
+        )
+    },
+    **{
+        f"interpolate {mode} {align}": Case(
+            lambda x, mode=mode, align=align: wg.interpolate(x, (7, 2), mode=mode, align_corners=bool(align)),
+            lambda t, f, x, mode=mode, align=align: f.interpolate(x, (7, 2), mode=mode, align_corners=align),
+            None,
+            ((2, 3, 5, 4),),
+        )
+        for mode, align in (("nearest", None), ("bilinear", False), ("bilinear", True))
+    },
+    "adaptive_avg_pool2d": Case(
+        lambda x: wg.adaptive_avg_pool2d(x, (3, 2)),
+        lambda t, f, x: f.adaptive_avg_pool2d(x, (3, 2)),
+        None,
+        (IMAGES,),
+    ),
+    "adaptive_max_pool2d": Case(
+        lambda x: wg.adaptive_max_pool2d(x, (3, 2)),
+        lambda t, f, x: f.adaptive_max_pool2d(x, (3, 2)),
+        None,
+        (IMAGES,),
+    ),
+    "pixel_shuffle": Case(
+        lambda x: wg.pixel_shuffle(x, 2), lambda t, f, x: f.pixel_shuffle(x, 2), None, ((2, 8, 3, 2),)
+    ),
     "max_pool2d": Case(
         lambda x: wg.max_pool2d(x, 3, stride=2),
         lambda t, f, x: f.max_pool2d(x, 3, stride=2),

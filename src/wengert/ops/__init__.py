@@ -129,6 +129,15 @@ from wengert.ops.rectification import (
 )
 from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
 from wengert.ops.repetition import broadcast_arrays, meshgrid, repeat, tile
+from wengert.ops.resampling import (
+    adaptive_avg_pool2d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    interpolate,
+    max_pool1d,
+    pixel_shuffle,
+    pixel_unshuffle,
+)
 from wengert.ops.rounding import ceil, floor, floor_divide, remainder, round, trunc
 from wengert.ops.segments import (
     index_add,
@@ -141,12 +150,21 @@ from wengert.ops.segments import (
 )
 from wengert.ops.selection import argmax, top_k
 from wengert.ops.sorting import argmin, argsort, count_nonzero, one_hot, searchsorted, sort
+from wengert.ops.spatial import (
+    conv1d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from wengert.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, hypot, sinh, tan
 
 __all__ = [
     "abs",
     "acos",
     "acosh",
+    "adaptive_avg_pool2d",
+    "adaptive_max_pool2d",
     "add",
     "all",
     "any",
@@ -160,6 +178,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "avg_pool1d",
     "avg_pool2d",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
@@ -169,7 +188,12 @@ __all__ = [
     "celu",
     "clip",
     "concat",
+    "conv1d",
     "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "copysign",
     "cos",
     "cosh",
@@ -209,6 +233,7 @@ __all__ = [
     "huber_loss",
     "hypot",
     "index_add",
+    "interpolate",
     "isfinite",
     "isinf",
     "isnan",
@@ -233,6 +258,7 @@ __all__ = [
     "matmul",
     "matrix_transpose",
     "max",
+    "max_pool1d",
     "max_pool2d",
     "maximum",
     "mean",
@@ -251,6 +277,8 @@ __all__ = [
     "ones_like",
     "pad",
     "permute_dims",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "positive",
     "pow",
     "prelu",

@@ -11,16 +11,20 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
-from wengert.arrays import Dv, T
-from wengert.errors import ShapeError
+from wengert.arrays import Dv, T, is_integer
+from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
+from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.contraction import einsum
+from wengert.ops.families import composed
 from wengert.ops.indexing import getitem
-from wengert.ops.kinds import common, ruled
+from wengert.ops.joining import concat, split
+from wengert.ops.kinds import common, ruled, shape_of_operand
+from wengert.ops.manipulation import reshape
 from wengert.ops.padding import pad
 from wengert.ops.windows import (
     IntOrPair,
@@ -169,6 +173,33 @@ CONV2D: Final = Operation(
 )
 
 
+def _in_groups(x: Value, kernel: Value, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> Value:
+    """A convolution of each group of channels by itself: products of matrices, or of places where groups are thin."""
+    shape, kernels = shape_of_operand(x), shape_of_operand(kernel)
+    made = ruled(windows.correlated, [shape, kernels, stride, padding, dilation], groups)
+    out, each, height, width = kernels
+    if each >= _THIN:
+        pairs = zip(split(x, groups, axis=1), split(kernel, groups), strict=True)
+        places = (("dilation", dilation), ("padding", padding), ("stride", stride))
+        return concat([apply(CONV2D, pair, places) for pair in pairs], axis=1)
+    images = pad(x, around(padding))
+    cut = reshape(images, (shape[0], groups, each, *shape_of_operand(images)[2:]))
+    by_group = reshape(kernel, (groups, out // groups, each, height, width))
+    total: Value = None
+    for u, v in product(range(height), range(width)):
+        key: Value = tuple(
+            slice(d * i, d * i + s * (n - 1) + 1, s)
+            for i, d, s, n in zip((u, v), dilation, stride, made[2:], strict=True)
+        )
+        part = einsum("bgchw,goc->bgohw", getitem(cut, (..., *key)), getitem(by_group, (..., u, v)))
+        total = part if total is None else total + part
+    return reshape(total, made)
+
+
+_THIN: Final = 8  # channels of a group, below which copies of windows cost more than they save
+
+
+@composed
 def conv2d(
     x: ArrayExpression[Any, T, Dv],
     kernel: ArrayExpression[Any, T, Dv],
@@ -177,13 +208,16 @@ def conv2d(
     stride: IntOrPair = 1,
     padding: IntOrPair = 0,
     dilation: IntOrPair = 1,
+    groups: int = 1,
 ) -> ArrayLayer[Any, T, Dv]:
     """The cross-correlation of images with a kernel; an int stands for both axes.
 
-    y[b, o, i, j] = Σ_c,u,v x[b, c, i s + u d - p, j s + v d - p] kernel[o, c, u, v], with 0 outside of x.
+    y[b, o, i, j] = Σ_c,u,v x[b, c, i s + u d - p, j s + v d - p] kernel[o, c, u, v], with 0 outside of x. In groups
+    each part of the output channels sees its part of the input channels only; as many groups as channels are a
+    depthwise convolution. For channels that are last write `moveaxis`.
     Derivative: each element of x gets g times the kernel's element from every window that has seen it; each
     element of the kernel gets g times what it has met, summed over windows and batch.
-    Shapes: (batch, channels, height, width) and (output channels, channels, k, l) to (batch, output channels,
+    Shapes: (batch, channels, height, width) and (output channels, channels / groups, k, l) to (batch, output channels,
     (height + 2p - d (k - 1) - 1) // s + 1, the same of width); one dtype. Raises ShapeError, DTypeError,
     DeviceError.
     >>> import numpy as np
@@ -194,5 +228,13 @@ def conv2d(
     Source: Y. LeCun et al., "Gradient-based learning applied to document recognition", 1998, section II.
     """
     places = (("stride", pair_of(stride)), ("padding", pair_of(padding)), ("dilation", pair_of(dilation)))
+    if not is_integer(groups) or int(groups) < 1:
+        raise ArgumentError(f"groups is a positive int; got {shown(groups)}")
+    if groups != 1:
+        given: dict[str, Any] = dict(places)  # Any: checked next
+        check_at_least(1, stride=given["stride"], dilation=given["dilation"])
+        check_at_least(0, padding=given["padding"])
+        made: ArrayLayer[Any, T, Dv] = _in_groups(x, kernel, groups=int(groups), **given)
+        return made
     layer: ArrayLayer[Any, T, Dv] = apply(CONV2D, (x, kernel), places)
     return layer
