@@ -21,6 +21,7 @@ from wengert.fold.kept import KeptExpressions
 from wengert.fold.layers import FC, Embedding, Layer
 from wengert.fold.messages import SerializedMessageToTree
 from wengert.fold.recursion import ForwardDeclaration
+from wengert.fold.segments import SegmentReduce
 from wengert.fold.sequences import (
     RNN,
     Broadcast,
@@ -92,6 +93,7 @@ __all__ = [
     "Row",
     "Scalar",
     "ScopedLayer",
+    "SegmentReduce",
     "SequenceType",
     "SerializedMessageToTree",
     "Several",

@@ -287,7 +287,26 @@ class AllOf(Written[A, B]):
         *,
         name: str | None = None,
     ) -> None: ...
-    @overload  # Any: more parts than a checker is told of, or such as are short for a block
+    @overload  # Any: parts that are short for a block
+    def __init__(
+        self: AllOf[X, tuple[Any, Any]],
+        a: Block[X, Any] | Short,
+        b: Block[X, Any] | Short,
+        /,
+        *,
+        name: str | None = None,
+    ) -> None: ...
+    @overload  # Any: as above
+    def __init__(
+        self: AllOf[X, tuple[Any, Any, Any]],
+        a: Block[X, Any] | Short,
+        b: Block[X, Any] | Short,
+        c: Block[X, Any] | Short,
+        /,
+        *,
+        name: str | None = None,
+    ) -> None: ...
+    @overload  # Any: more parts than a checker is told of
     def __init__(
         self: AllOf[X, tuple[Any, ...]],
         a: Block[X, Any] | Short,
