@@ -48,7 +48,7 @@ class SegmentReduce(Function[K, Tensors]):
     has rows: the nodes of a graph, where rows are messages along edges. Of no row the sum and the mean are 0, the
     maximum is -infinity, the minimum infinity. Raises BlockValueError for another reduction, or less than one segment.
     >>> from wengert import fold as td
-    >>> rows = td.Record((td.Map(td.Vector(2)) >> td.Stack(), td.Vector(3, "int64")))
+    >>> rows = td.Record((td.Tensor((3, 2)), td.Vector(3, "int64")))
     >>> (rows >> td.SegmentReduce("sum", 2)).eval(([[1, 2], [3, 4], [5, 6]], [1, 0, 1])).tolist()
     [[3.0, 4.0], [6.0, 8.0]]
 
