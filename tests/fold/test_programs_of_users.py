@@ -75,7 +75,7 @@ program(
 )
 program(
     "one of positions",
-    td.OneOf(lambda x: x > 0, (td.Scalar() >> td.Function(wg.negative), td.Scalar())),
+    td.OneOf(lambda x: float(x) > 0, (td.Scalar() >> td.Function(wg.negative), td.Scalar())),
     -3,
     4,
 )
@@ -209,6 +209,9 @@ def composed() -> Any:
 program("composition", composed(), [1, 2, 3], [0, 1, 0])
 
 
+of_four: Any = lambda c, i, f, g: c * f + i * g  # noqa: E731  # Any: checkers know functions of up to three layers
+
+
 def lstm_by_hand() -> Any:
     c: Any = td.Composition()
     with c.scope():
@@ -216,7 +219,7 @@ def lstm_by_hand() -> Any:
         bx = td.Concat().reads(c.input[0], state[1])
         i, f, o = (td.Function(td.FC(4, wg.sigmoid, seed=80 + k, name=f"g{k}")).reads(bx) for k in range(3))
         g = td.Function(td.FC(4, wg.tanh, seed=83, name="g3")).reads(bx)
-        memory = td.Function(lambda c, i, f, g: c * f + i * g).reads(state[0], i, f, g)
+        memory = td.Function(of_four).reads(state[0], i, f, g)
         y = td.Function(lambda c, o: wg.tanh(c) * o).reads(memory, o)
         c.output.reads(y, td.Identity().reads(memory, y))
     zeros = np.zeros(4, np.float32)
