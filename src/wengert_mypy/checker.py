@@ -192,6 +192,16 @@ def failed(api: CheckerPluginInterface, text: str, where: Context, code: ErrorCo
         watchers[:] = held
 
 
+def retract(api: CheckerPluginInterface, where: Context, code: ErrorCode) -> None:
+    """Take back mypy's own error of a code about an expression, in whose place there is a better one."""
+    assert isinstance(api, TypeChecker), "mypy has one checker"
+    errors = api.msg.errors
+    held = [watcher._filtered for watcher in _watchers(api)]
+    for said in (errors.error_info_map.get(errors.file), *held):
+        if said is not None:
+            said[:] = [e for e in said if (e.line, e.column, e.code) != (where.line, where.column, code)]
+
+
 def _watchers(api: TypeChecker) -> list[ErrorWatcher]:
     """The watchers that hold errors back, the innermost last."""
     return api.msg.errors._watchers

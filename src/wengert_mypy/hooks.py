@@ -123,7 +123,7 @@ from wengert_mypy.results import called, sharpened, split
 from wengert_mypy.sequences import SEQUENCES
 from wengert_mypy.sizes import has_sizes, sized
 from wengert_mypy.symbolic import solved, takes_computed
-from wengert_mypy.wording import of_elsewhere, of_scalar, of_scalars, of_weights, reworded
+from wengert_mypy.wording import of_elsewhere, of_scalar, of_scalars, of_weights, refused, reworded
 from wengert_shapes import rules
 
 _NO_EXPRESSIONS: Final = frozenset(
@@ -391,6 +391,8 @@ class WengertPlugin(Plugin):
         return self._shaped(ctx, called(ctx, "operation"), MEMBER_RULES.get(fullname, rule))
 
     def _shaped(self, ctx: Context, name: str, rule: Rule) -> Type:
+        if refused(ctx):
+            return ctx.default_return_type
         return layers_of(ctx, self._told(ctx, name, sharpened(self, ctx, name, rule)), self._class)
 
     def _told(self, ctx: Context, name: str, result: Type) -> Type:

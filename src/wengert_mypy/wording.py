@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from mypy.errorcodes import ARG_TYPE, ATTR_DEFINED, CALL_ARG
+from mypy.errorcodes import ARG_TYPE, ATTR_DEFINED, CALL_ARG, OPERATOR
 from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, ComparisonExpr, IntExpr, MemberExpr
-from mypy.plugin import MethodSigContext
+from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
 from mypy.types import (
     AnyType,
     CallableType,
@@ -23,7 +23,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from wengert_mypy.checker import as_base, changed, failed
+from wengert_mypy.checker import as_base, changed, failed, retract
 from wengert_mypy.dimensions import Unknown, shape_in
 from wengert_mypy.mixing import named
 from wengert_mypy.names import ARRAY_OPERAND, EXPRESSION, SHAPE
@@ -43,8 +43,29 @@ _ANYTHING: Final = AnyType(TypeOfAny.from_error)
 
 def reworded(ctx: SignatureContext) -> CallableType | None:
     """The signature after such a refusal, which takes what is given; None where there is none."""
-    signature = _renamed(ctx)
-    return _compared(ctx) if signature is None else signature
+    return _renamed(ctx) or _one_by_one(ctx) or _compared(ctx)
+
+
+def refused(ctx: FunctionContext | MethodContext) -> bool:
+    """True if `reworded` has said all there is to say of a call; mypy's own error of a comparison goes then."""
+    x = ctx.args[0][0] if ctx.args and len(ctx.args[0]) == 1 else None
+    if isinstance(x, ComparisonExpr) and _meant(ctx, x) is not None:
+        retract(ctx.api, x, OPERATOR)  # in words that do not tell what to write
+        return True
+    return ctx.callee_arg_names[-1:] == ["more"] and bool(ctx.args[-1])
+
+
+def _one_by_one(ctx: SignatureContext) -> CallableType | None:
+    """With the numbers of a shape one by one, which `*more` takes in order to be refused."""
+    signature = ctx.default_signature
+    if signature.arg_names[-1:] != ["more"] or not ctx.args[-1] or len(ctx.args[-2]) != 1:
+        return None
+    name, what = named(ctx.context).removesuffix(": "), signature.arg_names[-2]
+    numbers = [str(x.value) if isinstance(x, IntExpr) else "..." for x in (*ctx.args[-2], *ctx.args[-1])]
+    why = f"{name}: {what} is one tuple; write {name}(x, ({', '.join(numbers)}))"
+    ctx.api.fail(why, ctx.context, code=CALL_ARG)
+    types = [*signature.arg_types[:-2], _ANYTHING, _ANYTHING]
+    return changed(signature, arg_types=types, ret_type=_ANYTHING)
 
 
 def _renamed(ctx: SignatureContext) -> CallableType | None:
@@ -70,16 +91,23 @@ def _renamed(ctx: SignatureContext) -> CallableType | None:
 def _compared(ctx: SignatureContext) -> CallableType | None:
     """With a comparison of layers for a mask, which mypy has refused before."""
     x = ctx.args[0][0] if ctx.args and len(ctx.args[0]) == 1 else None
-    if not isinstance(x, ComparisonExpr) or len(x.operators) != 1 or x.operators[0] not in _COMPARISONS:
+    meant = _meant(ctx, x) if isinstance(x, ComparisonExpr) else None
+    if x is None or meant is None:
         return None
-    types = [get_proper_type(ctx.api.get_expression_type(side)) for side in x.operands]
-    if not any(isinstance(t, Instance) and t.type.has_base(EXPRESSION) for t in types):
-        return None
-    meant = _COMPARISONS[x.operators[0]]
-    why = f"{named(ctx.context)}`{x.operators[0]}` of layers gives no mask; write wengert.{meant}(a, b)"
+    of = next(op for op, name in _COMPARISONS.items() if name == meant)
+    why = f"{named(ctx.context)}`{of}` of layers gives no mask; write wengert.{meant}(a, b)"
     ctx.api.fail(why, x, code=ARG_TYPE)
     others = ctx.default_signature.arg_types[1:]
     return changed(ctx.default_signature, arg_types=[_ANYTHING, *others])
+
+
+def _meant(ctx: SignatureContext | FunctionContext | MethodContext, x: ComparisonExpr) -> str | None:
+    """The function in the place of a comparison of expressions; None of any other."""
+    if len(x.operators) != 1 or x.operators[0] not in _COMPARISONS:
+        return None
+    types = [get_proper_type(ctx.api.get_expression_type(side)) for side in x.operands]
+    ours = any(isinstance(t, Instance) and t.type.has_base(EXPRESSION) for t in types)
+    return _COMPARISONS[x.operators[0]] if ours else None
 
 
 def of_weights(ctx: SignatureContext) -> FunctionLike:

@@ -68,6 +68,16 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "ArgumentError: Linear is put together from weights, got 3; write Linear.make(settings, inputs, outputs, "
         "seed=0)\n  at here",
     ),
+    "a layer of sizes and more": (
+        lambda: nn.Conv2d(3, 16, 3),  # type: ignore[arg-type] # refused there too
+        "ArgumentError: Conv2d is put together from weights, got 3; write Conv2d.make(settings, inputs, outputs, "
+        "kernel, seed=0)\n  at here",
+    ),
+    "a norm of a size": (
+        lambda: nn.LayerNorm(3),  # type: ignore[arg-type] # refused there too
+        "ArgumentError: LayerNorm is put together from weights, got 3; write LayerNorm.make(settings, width)\n"
+        "  at here",
+    ),
     "no size": (
         lambda: make(sgd, 0, 2, seed=0),
         "ArgumentError: Linear: inputs is a positive integer; got 0\n  at here",

@@ -109,6 +109,52 @@ CASES |= {f"{x!r:.20} for a correction": corrected(x) for x in numbers}
 CASES |= {f"{x!r:.20} for a name": named(x) for x in names}
 
 
+ELSEWHERE: dict[str, tuple[Callable[[], object], str]] = {
+    "dim of a sum": (
+        lambda: wg.sum(w, dim=1),
+        "ArgumentError: sum: the keyword is `axis`, not `dim`\n  at here",
+    ),
+    "keepdim of a mean": (
+        lambda: wg.mean(w, axis=1, keepdim=True),
+        "ArgumentError: mean: the keyword is `keepdims`, not `keepdim`\n  at here",
+    ),
+    "both": (
+        lambda: wg.var(w, dim=1, keepdim=True),
+        "ArgumentError: var: the keyword is `axis`, not `dim` and `keepdims`, not `keepdim`\n  at here",
+    ),
+    "dim of a softmax": (
+        lambda: wg.softmax(w, dim=1),
+        "ArgumentError: softmax: the keyword is `axis`, not `dim`\n  at here",
+    ),
+    "dim of a concat": (
+        lambda: wg.concat([w, w], dim=1),
+        "ArgumentError: concat: the keyword is `axis`, not `dim`\n  at here",
+    ),
+    "an unknown keyword": (
+        lambda: wg.sum(w, along=1),
+        "ArgumentError: sum: no keyword 'along'; there are axis, keepdims\n  at here",
+    ),
+    "a shape in numbers": (
+        lambda: wg.reshape(w, 3, 2),
+        "ArgumentError: reshape: shape is one tuple; write reshape(x, (3, 2))\n  at here",
+    ),
+    "axes in numbers": (
+        lambda: wg.permute_dims(w, 1, 0),
+        "ArgumentError: permute_dims: axes is one tuple; write permute_dims(x, (1, 0))\n  at here",
+    ),
+    "a greater shape in numbers": (
+        lambda: wg.broadcast_to(w, 4, 2, 3),
+        "ArgumentError: broadcast_to: shape is one tuple; write broadcast_to(x, (4, 2, 3))\n  at here",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_calls_of_other_libraries_say_what_to_write(name: str) -> None:
+    action, text = ELSEWHERE[name]
+    assert said(action) == text
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_refused_on_that_line_with_few_words(name: str) -> None:
     action, beginning = CASES[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.arrays import Dv, Shape, T
-from wengert.errors import ArgumentError, ShapeError
+from wengert.errors import ShapeError
 from wengert.graph import ArrayExpression, ArrayLayer, lift
 from wengert.site import user_position
 
@@ -51,15 +51,6 @@ def with_shape(
     if shape is not None and wanted is not None and shape != wanted:
         raise misfit(layer, f"expected {what} of shape {wanted}, got {shape}")
     return made
-
-
-def check_made(layer: str, weight: object, sizes: str) -> None:
-    """Refuse sizes where a layer is put together from weights: `Linear(8, 16)`."""
-    if isinstance(weight, int):
-        raise ArgumentError(
-            f"{layer} is put together from weights, got {weight}; write {layer}.make(settings, {sizes}, seed=0)"
-            f"\n  at {user_position()}"
-        )
 
 
 def check_weight(layer: str, what: str, shape: Shape, wanted: Shape) -> None:

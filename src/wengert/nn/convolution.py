@@ -15,7 +15,7 @@ from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import check_made, check_weight
+from wengert.nn.checks import check_weight
 from wengert.nn.dims import In, Kernel, N, Out, Padding, Stride
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
@@ -54,7 +54,6 @@ class Conv2d(ModelNames, Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
         stride: Stride,
         padding: Padding,
     ) -> None:
-        check_made("Conv2d", kernel, "inputs, outputs, kernel")
         # an expression in the place of a weight: see `wengert.nn.replace`
         object.__setattr__(self, "kernel", kernel)
         object.__setattr__(self, "bias", bias)

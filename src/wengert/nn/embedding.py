@@ -13,7 +13,6 @@ from wengert.arrays import Dv, T
 from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayLayer, ArrayWeight, IndexExpression
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import check_made
 from wengert.nn.dims import N, Rows, Width
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
@@ -39,7 +38,6 @@ class Embedding(ModelNames, Generic[Rows, Width, T, Dv]):
     table: ArrayWeight[tuple[Rows, Width], T, Dv]
 
     def __init__(self, table: ArrayOperand[tuple[Rows, Width], T, Dv]) -> None:
-        check_made("Embedding", table, "rows, width")
         # an expression in the place of a weight: see `wengert.nn.replace`
         object.__setattr__(self, "table", table)
 

@@ -13,7 +13,7 @@ from wengert.arrays import Dv, T
 from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import check_made, check_weight, shape_of, with_last_axis
+from wengert.nn.checks import check_weight, shape_of, with_last_axis
 from wengert.nn.dims import In, N, Out
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
@@ -45,7 +45,6 @@ class Linear(ModelNames, Generic[In, Out, T, Dv]):
     def __init__(
         self, weight: ArrayOperand[tuple[In, Out], T, Dv], bias: ArrayOperand[tuple[Out], T, Dv] | None = None
     ) -> None:
-        check_made("Linear", weight, "inputs, outputs")
         # an expression in the place of a weight: see `wengert.nn.replace`
         object.__setattr__(self, "weight", weight)
         object.__setattr__(self, "bias", bias)

@@ -14,7 +14,7 @@ from wengert.arrays import Dv, S, Shape, T
 from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight, Buffer
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import as_layer, check_made, check_weight, misfit, shape_of, with_last_axis
+from wengert.nn.checks import as_layer, check_weight, misfit, shape_of, with_last_axis
 from wengert.nn.dims import N, Width
 from wengert.nn.making import Beginning
 from wengert.nn.seeded import Seeded, Seeds
@@ -52,7 +52,6 @@ class LayerNorm(ModelNames, Generic[Width, T, Dv]):
         offset: ArrayOperand[tuple[Width], T, Dv],
         eps: float = 1e-5,
     ) -> None:
-        check_made("LayerNorm", scale, "width")
         # an expression in the place of a weight: see `wengert.nn.replace`
         object.__setattr__(self, "scale", scale)
         object.__setattr__(self, "offset", offset)

@@ -13,6 +13,7 @@ from numbers import Real
 from typing import Any, Final, Literal, Protocol, overload
 
 from wengert.arrays import Dv, S, T, is_array, within
+from wengert.elsewhere import along_one_axis
 from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch, rowwise
@@ -73,6 +74,7 @@ SOFTMAX: Final = Operation(
 )
 
 
+@along_one_axis
 def softmax(x: ArrayExpression[S, T, Dv], /, *, axis: int = -1) -> ArrayLayer[S, T, Dv]:
     """exp(x) / Σ exp(x) along an axis, without overflow.
 
@@ -105,6 +107,7 @@ LOG_SOFTMAX: Final = Operation(
 )
 
 
+@along_one_axis
 def log_softmax(x: ArrayExpression[S, T, Dv], /, *, axis: int = -1) -> ArrayLayer[S, T, Dv]:
     """x - log Σ exp(x) along an axis, without overflow.
 

@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, Literal, ParamSpec, Protocol, TypeVar, c
 
 from wengert.arrays import Axis, Dv, IntegerArray, S, T, is_array
 from wengert.differentiable import Differentiable
+from wengert.elsewhere import misspelt
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.apply import apply, of_one, of_two, unary
 from wengert.graph.batch import rowwise
@@ -359,9 +360,13 @@ def reduction(
         )
         operation = defined(rule, rules)
 
-        def public(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:  # Any: typed by Reduction
-            attributes = reduced_by(axis, keepdims)
-            return apply(operation, (x,), attributes) if attributes else unary(operation, x)
+        # Any: typed by Reduction
+        def public(x: Any, /, *, axis: Axis = None, keepdims: bool = False, **wrong: Any) -> Any:
+            if wrong:
+                raise misspelt(operation.name, wrong, ("axis", "keepdims"))
+            if axis is None and keepdims is False:  # as `reduced_by`: a call takes as long as this look
+                return unary(operation, x)
+            return apply(operation, (x,), reduced_by(axis, keepdims))
 
         return cast(Reduction, dressed(public, rule, operation))
 

@@ -13,6 +13,7 @@ from math import isqrt
 from typing import Any, Final
 
 from wengert.arrays import INTEGER, Dv, T, is_integer
+from wengert.elsewhere import along_one_axis
 from wengert.errors import ArgumentError, ShapeError, WengertError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
@@ -107,6 +108,7 @@ def _joined(operation: Operation, xs: tuple[Any, ...], axis: int) -> Any:  # Any
         return apply(operation, xs, attributes)  # which says what is wrong with one of them
 
 
+@along_one_axis
 def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
     """Arrays joined along an existing axis.
 
@@ -148,6 +150,7 @@ STACK: Final = Operation(
 )
 
 
+@along_one_axis
 def stack(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
     """Arrays of one shape joined along a new axis.
 

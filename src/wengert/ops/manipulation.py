@@ -7,9 +7,10 @@ Refuses to know: whether a view or a copy is made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Never
 
 from wengert.arrays import Dv, T
+from wengert.elsewhere import one_by_one
 from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
@@ -43,7 +44,9 @@ RESHAPE: Final = Operation(
 )
 
 
-def reshape(x: ArrayExpression[Any, T, Dv], /, shape: int | tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
+def reshape(
+    x: ArrayExpression[Any, T, Dv], /, shape: int | tuple[int, ...], *more: Never
+) -> ArrayLayer[Any, T, Dv]:
     """The elements of x, row by row, in another shape; one dimension may be -1 and is worked out.
 
     Derivative: g in the old shape.
@@ -54,6 +57,8 @@ def reshape(x: ArrayExpression[Any, T, Dv], /, shape: int | tuple[int, ...]) -> 
 
     Source: Python array API standard, `reshape`.
     """
+    if more:
+        raise one_by_one("reshape", "shape", (shape, *more))
     layer: ArrayLayer[Any, T, Dv] = apply(RESHAPE, (x,), (("shape", integers(shape, "reshape")),))
     return layer
 
@@ -84,7 +89,9 @@ PERMUTE_DIMS: Final = Operation(
 )
 
 
-def permute_dims(x: ArrayExpression[Any, T, Dv], /, axes: tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
+def permute_dims(
+    x: ArrayExpression[Any, T, Dv], /, axes: tuple[int, ...], *more: Never
+) -> ArrayLayer[Any, T, Dv]:
     """The axes in another order: axis i of the result is axis axes[i] of x.
 
     Derivative: g by the inverse permutation.
@@ -95,6 +102,8 @@ def permute_dims(x: ArrayExpression[Any, T, Dv], /, axes: tuple[int, ...]) -> Ar
 
     Source: Python array API standard, `permute_dims`.
     """
+    if more:
+        raise one_by_one("permute_dims", "axes", (axes, *more))
     layer: ArrayLayer[Any, T, Dv] = apply(PERMUTE_DIMS, (x,), (("axes", integers(axes, "permute_dims")),))
     return layer
 
@@ -225,7 +234,9 @@ BROADCAST_TO: Final = Operation(
 )
 
 
-def broadcast_to(x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
+def broadcast_to(
+    x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...], *more: Never
+) -> ArrayLayer[Any, T, Dv]:
     """x repeated along new leading axes and along axes of size 1.
 
     Derivative: g summed over each stretched axis.
@@ -236,5 +247,7 @@ def broadcast_to(x: ArrayExpression[Any, T, Dv], /, shape: tuple[int, ...]) -> A
 
     Source: Python array API standard, `broadcast_to`.
     """
+    if more:
+        raise one_by_one("broadcast_to", "shape", (shape, *more))
     layer: ArrayLayer[Any, T, Dv] = apply(BROADCAST_TO, (x,), (("shape", integers(shape, "broadcast_to")),))
     return layer

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, cast, overload
 
 from wengert.arrays import Axis, Dv, T, is_number
+from wengert.elsewhere import misspelt
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import (
@@ -71,8 +72,16 @@ def _moment(derivative: Rule) -> Callable[[Rule], Moment]:
         operation = defined(rule, Rules(_infer, rule, (derivative,), batch=reduced, pure=True))
 
         def public(
-            x: Any, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
+            x: Any,
+            /,
+            *,
+            axis: Axis = None,
+            correction: float = 0.0,
+            keepdims: bool = False,
+            **wrong: Any,
         ) -> Any:  # Any: typed by Moment
+            if wrong:
+                raise misspelt(operation.name, wrong, ("axis", "correction", "keepdims"))
             if not is_number(correction):
                 raise ArgumentError(
                     f"{operation.name}: correction is a finite number, 0 or mostly 1; got {shown(correction)}\n"
