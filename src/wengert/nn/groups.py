@@ -13,7 +13,7 @@ from wengert.arrays import Dv, S, T
 from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import as_layer, check_made, check_weight, misfit, shape_of, with_last_axis
+from wengert.nn.checks import as_layer, check_weight, misfit, shape_of, with_last_axis
 from wengert.nn.dims import N, Width
 from wengert.nn.making import Beginning
 from wengert.ops import mean, reshape, sqrt, square
@@ -40,7 +40,6 @@ class RMSNorm(ModelNames, Generic[Width, T, Dv]):
     eps: float = 1e-6
 
     def __init__(self, scale: ArrayOperand[tuple[Width], T, Dv], eps: float = 1e-6) -> None:
-        check_made("RMSNorm", scale, "width")
         # an expression in the place of a weight: see `wengert.nn.replace`
         object.__setattr__(self, "scale", scale)
         object.__setattr__(self, "eps", eps)
@@ -95,7 +94,6 @@ class GroupNorm(ModelNames, Generic[Width, T, Dv]):
         groups: int,
         eps: float = 1e-5,
     ) -> None:
-        check_made("GroupNorm", scale, "width, groups")
         # an expression in the place of a weight: see `wengert.nn.replace`
         object.__setattr__(self, "scale", scale)
         object.__setattr__(self, "offset", offset)
@@ -154,7 +152,6 @@ class InstanceNorm(ModelNames, Generic[Width, T, Dv]):
         offset: ArrayOperand[tuple[Width], T, Dv],
         eps: float = 1e-5,
     ) -> None:
-        check_made("InstanceNorm", scale, "width")
         # an expression in the place of a weight: see `wengert.nn.replace`
         object.__setattr__(self, "scale", scale)
         object.__setattr__(self, "offset", offset)
