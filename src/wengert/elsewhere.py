@@ -100,6 +100,17 @@ class TensorNames:
         data = Elsewhere[Literal["layer.predict().run() for its value"]]()
 
 
+class ElsewhereMethod(Elsewhere[Advice]):
+    """A method of another library's: refused where it is asked for, and for a checker no attribute of any type.
+
+    As `forward` of a model one of type Any would make the model an expression for every function of expressions.
+    """
+
+    if TYPE_CHECKING:  # Any: a call of what is refused would be a second error
+
+        def __get__(self, instance: Write[Advice] | None, owner: type, /) -> Callable[..., Any]: ...
+
+
 class ModelNames:
     """Names of models, as a base of layers; sizes in the places of weights are refused with what to write."""
 
@@ -120,7 +131,7 @@ class ModelNames:
 
     cuda = Elsewhere[Literal["arrays of cupy: the device is theirs"]]()
     eval = Elsewhere[Literal["model(x), without a seed"]]()
-    forward = Elsewhere[Literal["model(x)"]]()
+    forward = ElsewhereMethod[Literal["model(x)"]]()
     load_state_dict = Elsewhere[Literal["saving.load(path, model)"]]()
     named_parameters = Elsewhere[Literal["nn.weights(model)"]]()
     parameters = Elsewhere[Literal["nn.weights(model)"]]()

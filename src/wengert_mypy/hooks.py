@@ -201,7 +201,7 @@ class WengertPlugin(Plugin):
             return partial(blocks.compiled, self)
         if method == "__call__" and info.has_base(CUSTOM):
             return partial(self._adapted, all_of=None, lifts=False, own=False)
-        if class_name == ELSEWHERE and method == "__get__":
+        if method == "__get__" and (class_name == ELSEWHERE or info.has_base(ELSEWHERE)):
             return of_elsewhere
         callee = type_of(info.get(method))
         own = info.has_base(EXPRESSION) or _family_rule(info) is not None

@@ -172,5 +172,4 @@ def of_elsewhere(ctx: MethodSigContext) -> CallableType:
     if isinstance(ctx.context, MemberExpr):  # else it is the definition of the attribute
         why = f"{owner.type.name} has no {ctx.context.name}: write {advice.value}"
         failed(ctx.api, why, ctx.context, ATTR_DEFINED)
-    types = [_ANYTHING for _ in ctx.default_signature.arg_types]
-    return changed(ctx.default_signature, arg_types=types, ret_type=_ANYTHING)
+    return changed(ctx.default_signature, arg_types=[_ANYTHING for _ in ctx.default_signature.arg_types])

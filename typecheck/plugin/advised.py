@@ -40,6 +40,12 @@ def case_layers_are_made() -> None:
     Embedding(3, 8)  # E[arg-type]: write Embedding.make\(settings, 3, 8, seed=0\)$
 
 
+def case_a_layer_is_no_result(layer: Linear[L3, L4]) -> None:
+    assert_type(wg.relu(layer(x)), wg.ArrayLayer[tuple[L2, L4]])
+    wg.relu(layer)  # E[not-differentiable]: "Linear
+    layer(layer)  # E: "Linear
+
+
 def case_a_shape_of_one_axis() -> None:
     assert_type(wg.reshape(x, 6), wg.ArrayLayer[tuple[L6]])
     wg.reshape(named, 24)  # E[shape]: ^reshape: cannot reshape \(Batch, 3\)
