@@ -156,16 +156,27 @@ def test_a_configuration_that_cannot_be_read_is_wrong(tmp_path: Path) -> None:
 def test_cupy_is_told_with_its_devices_and_its_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     def devices(count: int) -> SimpleNamespace:
         return SimpleNamespace(
-            getDeviceCount=lambda: count, getDeviceProperties=lambda i: {"name": f"GPU {i}".encode()}
+            getDeviceCount=lambda: count,
+            getDeviceProperties=lambda i: {"name": f"GPU {i}".encode()},
+            driverGetVersion=lambda: 12080,
         )
 
     def cupy(runtime: object) -> None:
-        made = SimpleNamespace(__version__="13.3.0", cuda=SimpleNamespace(runtime=runtime))
+        pool = SimpleNamespace(total_bytes=lambda: 2048)
+        made = SimpleNamespace(
+            __version__="13.3.0",
+            cuda=SimpleNamespace(runtime=runtime),
+            get_default_memory_pool=lambda: pool,
+        )
         monkeypatch.setattr(dispatch, "find_spec", lambda name: made)
         monkeypatch.setattr(dispatch, "import_module", lambda name: made)
 
     cupy(devices(2))
-    assert dispatch.gpus() == ("13.3.0", ("GPU 0", "GPU 1"), "")
+    assert dispatch.gpus() == ("13.3.0", ("GPU 0", "GPU 1"), "", "12.8", "2,048 bytes")
+    assert [*doctor._device()] == [
+        Finding("CUDA driver", "for CUDA 12.8 and older"),
+        Finding("memory pool", "2,048 bytes"),
+    ]
     assert doctor._cupy() == Finding("cupy", "13.3.0 on GPU 0, GPU 1")
     cupy(devices(0))
     assert doctor._cupy() == Finding("cupy", "13.3.0, no device to be used: none is visible")
@@ -178,6 +189,13 @@ def test_cupy_is_told_with_its_devices_and_its_failures(monkeypatch: pytest.Monk
     monkeypatch.setattr(dispatch, "find_spec", lambda name: None)
     assert dispatch.gpus() is None
     assert not doctor._cupy().advice
+
+
+def test_nvidias_compiler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "found_nvrtc", lambda: SimpleNamespace(version="12.9", path="libnvrtc.so.12"))
+    assert doctor._nvrtc() == Finding("NVRTC", "12.9, libnvrtc.so.12")
+    monkeypatch.setattr(doctor, "found_nvrtc", lambda: None)
+    assert "gpu-test" in doctor._nvrtc().found
 
 
 def _no_driver() -> int:

@@ -23,6 +23,7 @@ from typing import Final
 
 from wengert.arrays.compilers import found_compiler
 from wengert.arrays.dispatch import blas, gpus
+from wengert.arrays.nvrtc import found_nvrtc
 from wengert.version import __version__
 
 __all__ = ["Finding", "Requirement", "examined", "main"]
@@ -108,6 +109,8 @@ def examined(folder: Path) -> Iterator[Finding]:
     yield _compiler()
     yield Finding("numpy's device", f"cpu, {platform.machine()}")
     yield _cupy()
+    yield from _device()
+    yield _nvrtc()
     yield _plugin(folder)
 
 
@@ -137,6 +140,21 @@ def _cupy() -> Finding:
     return Finding(
         "cupy", f"{found.version} on {', '.join(found.names)}", "pip install 'wengert[gpu]'" if old else ""
     )
+
+
+def _device() -> Iterator[Finding]:
+    """Driver and memory pool, where there is a device."""
+    found = gpus()
+    if found is not None and found.names:
+        yield Finding("CUDA driver", f"for CUDA {found.driver} and older")
+        yield Finding("memory pool", found.memory)
+
+
+def _nvrtc() -> Finding:
+    found = found_nvrtc()
+    if found is None:
+        return Finding("NVRTC", "none: no kernel is compiled for a GPU; cupy or 'wengert[gpu-test]' bring it")
+    return Finding("NVRTC", f"{found.version}, {found.path}")
 
 
 def _plugin(folder: Path) -> Finding:

@@ -250,6 +250,9 @@ class Symbolic:
             return partial(_alike, name)
         raise AttributeError(f"`case.xp.{name}` needs values, which an expression has only in a run")
 
+    def moved(self, x: Value, device: Cpu | Gpu, /) -> Value:
+        return Symbol(ops.to_device(*joint(x), device))
+
     def where(self, condition: Value, a: Value, b: Value, /) -> Value:
         if _decided(condition):
             return a if condition else b

@@ -470,6 +470,7 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.arithmetic.clip": _ternary,
     "wengert.ops.activation.gelu": _elementwise,
     "wengert.ops.conversion.astype": _elementwise,
+    "wengert.ops.conversion.to_device": _elementwise,
     "wengert.ops.noise.dropout": _elementwise,
     "wengert.ops.cumulative.cumulative_sum": _running,
     "wengert.ops.cumulative.cumulative_prod": _running,

@@ -52,9 +52,11 @@ class Device:
         self.id, self.owner = id, owner
 
     def __enter__(self) -> Device:
+        PRESENT.append(self)
         return self
 
-    def __exit__(self, *failure: object) -> None: ...
+    def __exit__(self, *failure: object) -> None:
+        PRESENT.pop()
 
     def __repr__(self) -> str:
         return f"<CUDA Device {self.id} of stand-in {self.owner}>"
@@ -68,6 +70,7 @@ class Device:
 
 Device.__module__ = "cupy.cuda"
 NUMBERS = count()
+PRESENT: list[Device] = []  # those that are entered
 
 
 class Fake:
@@ -84,9 +87,9 @@ class Fake:
         self.module = _module(self)
         self.array: Any = self.module.ndarray
 
-    def device(self, id: int = 0) -> Any:
-        """One of its devices."""
-        return Device(id, self.number)
+    def device(self, id: int | None = None) -> Any:
+        """One of its devices; the present one if none is named."""
+        return Device((PRESENT[-1].id if PRESENT else 0) if id is None else id, self.number)
 
     def launched(self, name: str) -> None:
         """Count a launch."""
@@ -277,9 +280,13 @@ def _module(fake: Fake) -> Any:
     for name in names_in_the_stub() - {"ndarray", "fuse", "ufunc"}:
         if hasattr(np, name):
             setattr(module, name, counted(name, getattr(np, name)))
-    module.asarray = lambda x, *given: (
-        x if isinstance(x, Array) else Array(np.array(x, *given), fake.device())
-    )
+
+    def asarray(x: Any, *given: Any) -> Any:
+        if isinstance(x, Array) and x.device == fake.device():
+            return x
+        return Array(np.array(bare(x), *given), fake.device())
+
+    module.asarray = asarray
     module.ascontiguousarray = lambda x: x if x.flags.c_contiguous else x.copy()
     module.ndarray = Array
 
@@ -309,7 +316,7 @@ def _module(fake: Fake) -> Any:
 
     module.get_default_memory_pool = Pool
     cuda: Any = ModuleType("cupy.cuda")
-    cuda.Device = lambda id=0: fake.device(id)
+    cuda.Device = lambda id=None: fake.device(id)
     module.cuda = cuda
     return module
 

@@ -64,6 +64,13 @@ def astype(draw: st.DrawFn) -> Example:
 
 
 @st.composite
+def to_device(draw: st.DrawFn) -> Example:
+    """To the device that is there already: a test of devices has others."""
+    x = draw(d.arrays(draw(d.shapes()), NUMBERS))
+    return Example(lambda x: wg.to_device(x, "cpu"), lambda xp, x: x * 1.0, (x,))
+
+
+@st.composite
 def dropout(draw: st.DrawFn) -> Example:
     shape, rate, seed = draw(d.shapes()), draw(st.sampled_from([0.0, 0.25, 0.5])), draw(st.integers(0, 9))
     mask = HOST.dropout_mask(shape, np.float64, rate, [seed, 1])

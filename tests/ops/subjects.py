@@ -321,6 +321,7 @@ SUBJECTS: dict[str, Subject] = {
     "asin": unary("asin", lambda xp, x: xp.arcsin(x), INSIDE),
     "asinh": unary("asinh", lambda xp, x: xp.arcsinh(x), ANY, "differences"),
     "astype": Subject(assorted.astype(), "differences"),
+    "to_device": Subject(assorted.to_device(), "differences"),
     "atan": unary("atan", lambda xp, x: xp.arctan(x), ANY),
     "atan2": binary("atan2", lambda xp, a, b: xp.arctan2(a, b), POSITIVE, GAP, "differences"),
     "atanh": unary("atanh", lambda xp, x: xp.arctanh(x), INSIDE),

@@ -268,6 +268,7 @@ DTYPES: dict[str, Case] = {
     "astype": (lambda: wg.astype(A, INDEX.dtype), DTypeError, ("int64 is not differentiable",)),
     "clip": (lambda: wg.clip(A, SINGLE), DTypeError, ("float64 and float32", "astype")),
     "dropout": (lambda: wg.dropout(INDEX, 0.5, seed=1), DTypeError, ("int64",)),
+    "to_device": (lambda: wg.to_device(INDEX, "cpu"), DTypeError, ("int64",)),
     "where": (lambda: wg.where(MASK, A, SINGLE), DTypeError, ("float64 and float32", "astype")),
     "concat": (lambda: wg.concat([A, SINGLE]), DTypeError, ("float64 and float32",)),
     "stack": (lambda: wg.stack([A, SINGLE]), DTypeError, ("float64 and float32",)),

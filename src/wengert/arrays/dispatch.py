@@ -171,6 +171,8 @@ class Gpus(NamedTuple):
     version: str
     names: tuple[str, ...]
     failure: str = ""
+    driver: str = ""
+    memory: str = ""
 
 
 def blas() -> str:
@@ -191,9 +193,16 @@ def gpus() -> Gpus | None:
         version = cupy.__version__
         runtime = cupy.cuda.runtime
         names = [runtime.getDeviceProperties(i)["name"] for i in range(runtime.getDeviceCount())]
+        told = (_driver(runtime), f"{cupy.get_default_memory_pool().total_bytes():,} bytes") if names else ()
     except Exception as failure:  # cupy's own classes: they are known where cupy could be imported
         return Gpus(version, (), f"{type(failure).__name__}: {str(failure).strip().splitlines()[0]}")
-    return Gpus(version, tuple(x.decode() if isinstance(x, bytes) else str(x) for x in names))
+    return Gpus(version, tuple(x.decode() if isinstance(x, bytes) else str(x) for x in names), "", *told)
+
+
+def _driver(runtime: Any) -> str:  # Any: a module of cupy's
+    """The newest CUDA that the driver takes: 12080 is 12.8."""
+    number: int = runtime.driverGetVersion()
+    return f"{number // 1000}.{number % 1000 // 10}"
 
 
 def _count(number: int, what: str) -> str:

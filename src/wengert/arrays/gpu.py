@@ -214,7 +214,8 @@ def unwindows(g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, 
 
 
 def zeros_like(x: Value, /) -> Value:
-    return cp.zeros(x.shape, x.dtype)
+    with x.device:  # it may be another than the present one
+        return cp.zeros(x.shape, x.dtype)
 
 
 def astype(x: Value, dtype: Value, /) -> Value:
@@ -264,7 +265,7 @@ def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
 
 
 def scaled_update(w: Value, d: Value, scale: float, /) -> list[Change]:
-    return launches.subtractions([w], [d if scale == 1.0 else scale * d])
+    return [(cp.subtract, w, d if scale == 1.0 else scale * d, w)]
 
 
 def take(x: Value, indices: Value, /, axis: int) -> Value:

@@ -58,9 +58,7 @@ def compiled(source: str, name: str) -> Kernel:
     """The kernel of a text; DeviceError with the compiler's own lines where there is none."""
     try:
         made: Kernel = cp.RawModule(code=source, options=OPTIONS).get_function(name)
-    except (
-        Exception
-    ) as failure:  # of cupy's own classes, by what is missing: NVRTC, a driver, a text that it takes
+    except Exception as failure:  # of cupy's own classes: no NVRTC, an old driver, a text that is wrong
         raise DeviceError(
             f"no kernel of a fused group: {type(failure).__name__}: {_first_lines(failure)}\n"
             "  `python -m wengert doctor` shows driver and compiler; "

@@ -7,15 +7,16 @@ Refuses to know: operations and graphs; which array library a value is of, which
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from sys import getrefcount
-from typing import cast, get_args
+from typing import Final, cast, get_args
 
 import numpy as np
 from numpy import asarray
 from numpy import ndarray as array
 
 from wengert.arrays.abstract import OpenIndices, indexed_sizes, is_open
-from wengert.arrays.dispatch import is_array, is_host_array, namespace_of
+from wengert.arrays.dispatch import is_array, is_host_array, namespace_for, namespace_of
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import ALONE, unshared
 from wengert.arrays.ownership import as_readonly as host_as_readonly
@@ -30,6 +31,7 @@ __all__ = [
     "device_of",
     "dtype_from",
     "dtype_of",
+    "entered",
     "freeze",
     "host_array",
     "indexed_shape",
@@ -37,6 +39,7 @@ __all__ = [
     "is_finite",
     "is_other_float",
     "isolated",
+    "moved",
     "one_like",
     "own_copy",
     "root",
@@ -46,6 +49,7 @@ __all__ = [
     "zeros_of",
 ]
 
+_ANYWHERE: Final = nullcontext()
 _CONCRETE = frozenset(np.sctypeDict.values())  # not numpy.floating, which is many element types
 
 
@@ -109,6 +113,25 @@ def dtype_from(annotation: object) -> np.dtype[np.generic] | None:
     if isinstance(kind, np.dtype):
         return kind
     return np.dtype(kind) if isinstance(kind, type) and kind in _CONCRETE else None
+
+
+def entered(device: Cpu | Gpu) -> AbstractContextManager[object]:
+    """The scope in which the functions of a device's library make arrays there; of the cpu, none is needed."""
+    return _ANYWHERE if isinstance(device, str) else device
+
+
+def moved(x: Value, device: Cpu | Gpu) -> Value:
+    """An array on another device; on the same one it is itself.
+
+    >>> x = np.ones(2)
+    >>> moved(x, "cpu") is x
+    True
+    """
+    if str(device_of(x)) == str(device):
+        return x
+    if device == "cpu":
+        return namespace_of(x).to_host(x)
+    return namespace_for(device, True).from_host(x, device)
 
 
 def freeze(x: Value) -> Value:

@@ -19,7 +19,7 @@ from types import BuiltinFunctionType
 from typing import Any, Final, Self, TypeVar
 from weakref import WeakValueDictionary
 
-from wengert.arrays import ARRAY_CLASS, Float32, isolated, namespace_for, plain
+from wengert.arrays import ARRAY_CLASS, Float32, entered, isolated, namespace_for, plain
 from wengert.errors import NotDifferentiableError
 from wengert.graph.kinds import CLASSES, Column, Kind, Role, Shape, layer_class, with_role
 
@@ -77,7 +77,13 @@ def bound(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:
     """The rule with its case and attributes filled in; a built-in function is a rule that needs neither."""
     if isinstance(rule, BuiltinFunctionType):
         return rule
-    return partial(rule, case, **options)
+    found = partial(rule, case, **options)
+    return found if case.result.device == "cpu" else partial(_entered, case.result.device, found)
+
+
+def _entered(device: Any, rule: Rule, *operands: Any) -> Any:  # Any: one of cupy's; data of every kind
+    with entered(device):  # where there are several, arrays are made on the present one
+        return rule(*operands)
 
 
 def guarded(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:

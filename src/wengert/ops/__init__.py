@@ -56,7 +56,7 @@ from wengert.ops.comparison import (
     where,
 )
 from wengert.ops.contraction import einsum, tensordot
-from wengert.ops.conversion import astype
+from wengert.ops.conversion import astype, to_device
 from wengert.ops.convolution import conv2d
 from wengert.ops.creation import arange, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like
 from wengert.ops.cumulative import cumulative_prod, cumulative_sum, diff
@@ -326,6 +326,7 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
+    "to_device",
     "top_k",
     "trace",
     "tril",

@@ -1,6 +1,6 @@
-"""Conversion between element types, the only way from one to the other.
+"""Conversion between element types and between devices, the only way from one to the other.
 
-Knows: that a delta goes back in the element type of the operand.
+Knows: that a delta goes back in the element type of the operand, and to its device.
 Refuses to know: other element types than float32 and float64: nothing else is differentiated.
 """
 
@@ -11,8 +11,8 @@ from typing import Any, Final, overload
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import FLOAT32, FLOAT64, DType, Dv, Float32, Float64, S, T, dtype_from
-from wengert.errors import DTypeError
+from wengert.arrays import FLOAT32, FLOAT64, Cpu, DType, Dv, Float32, Float64, Gpu, S, T, dtype_from, moved
+from wengert.errors import ArgumentError, DTypeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
 from wengert.graph.detached import Indices
@@ -27,7 +27,7 @@ from wengert.graph.expressions import (
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.batching import by_elements
-from wengert.ops.kinds import common
+from wengert.ops.kinds import array_of, common
 from wengert.site import user_position
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
@@ -58,6 +58,67 @@ ASTYPE: Final = Operation(
         pure=True,
     ),
 )
+
+
+def _infer_moved(kinds: Sequence[Kind], *, device: Any) -> Kind:  # Any: as `_Device.device`
+    shape, dtype, _ = array_of(kinds)
+    return kind(Column.ARRAY, shape, dtype, device.device)
+
+
+def _moved(c: Value, x: Value, to: Kind) -> Value:
+    return getattr(c.xp, "moved", moved)(x, to.device)
+
+
+TO_DEVICE: Final = Operation(
+    "to_device",
+    Rules(
+        _infer_moved,
+        lambda c, x, *, device: _moved(c, x, c.result),
+        (lambda c, g, y, x, *, device: _moved(c, g, c.kinds[0]),),
+        batch=rowwise,
+        pure=True,
+    ),
+)
+
+
+class _Device:
+    """A device as an attribute of an operation: cupy's have no hash."""
+
+    def __init__(self, device: Any) -> None:  # Any: "cpu", or one of cupy's
+        self.device = device
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Device) and str(other.device) == str(self.device)
+
+    def __hash__(self) -> int:
+        return hash(str(self.device))
+
+    def __repr__(self) -> str:
+        return repr(self.device)
+
+
+@overload
+def to_device(x: ArrayExpression[S, T, Any], device: Cpu, /) -> ArrayLayer[S, T, Cpu]: ...
+@overload
+def to_device(x: ArrayExpression[S, T, Any], device: Gpu, /) -> ArrayLayer[S, T, Gpu]: ...
+def to_device(x: Any, device: Any, /) -> Any:  # Any: typed by the overloads
+    """x on another device: "cpu", or one of cupy's, as `cupy.cuda.Device(1)`; on the same one it is x.
+
+    A run waits for what comes to the cpu. A graph with arrays on several devices runs node by node.
+    Derivative: g, on the device of x.
+    Shapes: that of x; the dtype, too. Raises ArgumentError for what is no device, DTypeError for integers and masks.
+    >>> import numpy as np
+    >>> to_device(np.ones(2), "cpu").device
+    'cpu'
+
+    Source: Python array API standard, `array.to_device`.
+    """
+    if device != "cpu" and type(device).__name__ != "Device":
+        raise ArgumentError(
+            f'to_device: expected "cpu" or a device such as cupy.cuda.Device(0), got {device!r:.60}\n'
+            f"  at {user_position()}"
+        )
+    return apply(TO_DEVICE, (x,), (("device", _Device(device)),))
 
 
 @overload

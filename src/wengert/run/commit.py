@@ -22,6 +22,7 @@ from wengert.arrays import (
     all_quiet,
     as_readonly,
     dtype_of,
+    entered,
     is_array,
     is_host_array,
     own_copy,
@@ -157,7 +158,8 @@ def _changes(updates: Sequence[Update], step: Stepped) -> list[tuple[Ref, Changi
     failures: list[Exception] = []
     for update in updates:
         try:
-            changes.append((update.weight.ref, step(update, written)))
+            with entered(update.weight.kind.device):
+                changes.append((update.weight.ref, step(update, written)))
         except Exception as failure:
             failure.add_note(_where(update.weight))
             failures.append(failure)

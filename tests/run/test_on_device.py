@@ -1,0 +1,147 @@
+"""Runs on a device that numpy stands for: several devices in one graph, no memory, no compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import wengert as wg
+from benchmarks import gpu, nets_ours
+from benchmarks.nets_data import Sizes
+from tests.arrays.cuda_host import has_compiler
+from tests.arrays.device import Fake, OutOfMemoryError, device_over
+from tests.program.test_cuda import NETS
+from tests.run.planned import eager
+from wengert.errors import ArgumentError, DeviceError
+from wengert.plugins import SGD
+from wengert.run import Sequential
+
+SETTINGS = SGD(learning_rate=0.5)
+needs_gpp = pytest.mark.skipif(not has_compiler(), reason="g++ executes kernels where there is no device")
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Iterator[Fake]:
+    with device_over(tmp_path) as made:
+        yield made
+
+
+class TestToDevice:
+    def test_there_and_back(self, fake: Fake) -> None:
+        x = wg.lift(np.array([1.0, 2.0]))
+        there = wg.to_device(x, fake.device(1))
+        assert there.device == fake.device(1)
+        moved = there.predict().run()
+        assert type(moved) is fake.array
+        assert moved.device == fake.device(1)
+        assert_array_equal(wg.to_device(there, "cpu").predict().run(), [1.0, 2.0])
+        assert wg.to_device(x, "cpu").predict().run().tolist() == [1.0, 2.0]
+
+    def test_the_delta_comes_back(self, fake: Fake) -> None:
+        """One weight on the host, one on each of two devices; all three change."""
+        near = SETTINGS.array_weight(np.array([1.0, 2.0]))
+        first = SETTINGS.array_weight(fake.on(np.array([3.0, 4.0])))
+        second = SETTINGS.array_weight(fake.on(np.array([5.0, 6.0]), fake.device(1)))
+        executor, _ = eager()
+        for _ in range(3):
+            h: Any = wg.to_device(near, fake.device(0)) * first
+            h = wg.to_device(h, fake.device(1)) * second
+            loss = wg.sum(h)
+            found = wg.gradients(loss, (near, first, second)).run(executor)
+            assert [type(x) for x in found] == [np.ndarray, fake.array, fake.array]
+            assert [getattr(x, "device", None) for x in found[1:]] == [fake.device(0), fake.device(1)]
+            assert_array_equal(found[0], [15.0, 24.0])
+            assert_array_equal(fake.read(found[2]), [3.0, 8.0])
+        loss.train().run(executor)
+        assert_array_equal(near.data, [1.0 - 7.5, 2.0 - 12.0])
+        assert_array_equal(fake.read(second.data), [5.0 - 1.5, 6.0 - 4.0])
+
+    def test_second_derivative(self, fake: Fake) -> None:
+        w = SETTINGS.array_weight(np.array([2.0, 3.0]))
+        gradient = wg.gradients(wg.sum(wg.square(wg.to_device(wg.square(w), "cpu"))), w).layers
+        assert_allclose(wg.gradients(wg.sum(gradient), w).run(), 12.0 * np.array([4.0, 9.0]))
+
+    def test_what_is_no_device(self) -> None:
+        with pytest.raises(ArgumentError, match='to_device: expected "cpu" or a device'):
+            wg.to_device(np.ones(2), "cuda:0")  # type: ignore[call-overload] # the point
+
+
+def test_devices_do_not_mix(fake: Fake) -> None:
+    near, far = wg.lift(np.ones(2)), wg.lift(fake.on(np.ones(2)))
+    with pytest.raises(DeviceError, match=r"devices cpu and .* do not mix; copy one operand"):
+        near + far
+
+
+def trained(x: Any, w: Any, executor: Any) -> Any:
+    return wg.mean(wg.square(wg.tanh(wg.lift(x) @ w) - 0.5)).train().run(executor)
+
+
+@needs_gpp
+@pytest.mark.slow
+def test_without_memory_nothing_changes(fake: Fake) -> None:
+    w = SETTINGS.array_weight(fake.on(np.ones((4, 3), np.float32)))
+    x = fake.on(np.ones((64, 4), np.float32))
+    executor, _ = eager()
+    for _ in range(3):
+        trained(x, w, executor)
+    before = fake.read(w.data).copy()
+    fake.limit = fake.bytes + 2000
+    with pytest.raises(DeviceError) as caught:
+        trained(x, w, executor)
+    said = str(caught.value)
+    assert "cuda:0 has no memory left for" in said
+    assert "no weight has changed" in said
+    assert "float32[64, 4] of an input" in said
+    assert "the pool holds" in said
+    assert isinstance(caught.value.__cause__, OutOfMemoryError)
+    assert_array_equal(fake.read(w.data), before)
+    fake.limit = float("inf")
+    trained(x, w, executor)
+    assert not np.array_equal(fake.read(w.data), before)
+
+
+NVRTC = "libnvrtc.so.12: cannot open shared object file\nsecond line"
+
+
+def test_without_a_compiler_an_error_says_what_to_write(fake: Fake) -> None:
+    w = SETTINGS.array_weight(fake.on(np.ones((4, 3), np.float32)))
+    x = fake.on(np.ones((64, 4), np.float32))
+    fake.failure = RuntimeError(NVRTC)
+    executor, _ = eager()
+    with pytest.raises(DeviceError, match=r"(?s)no kernel.*cannot open.*doctor.*compiled=False") as caught:
+        trained(x, w, executor)
+    assert caught.value.__cause__ is fake.failure
+    assert_array_equal(fake.read(w.data), np.ones((4, 3)))
+    trained(x, w, Sequential(compiled=False))
+    assert not np.array_equal(fake.read(w.data), np.ones((4, 3)))
+
+
+@needs_gpp
+@pytest.mark.slow
+def test_memory_does_not_grow(fake: Fake) -> None:
+    w = SETTINGS.array_weight(fake.on(np.ones((4, 3), np.float32)))
+    x = fake.on(np.ones((64, 4), np.float32))
+    executor, _ = eager()
+    held = []
+    for _ in range(12):
+        trained(x, w, executor)
+        held.append(fake.bytes)
+    assert held[4] == held[-1]
+
+
+@needs_gpp
+@pytest.mark.slow
+def test_the_benchmark_of_devices_runs(fake: Fake, capsys: pytest.CaptureFixture[str]) -> None:
+    with gpu.on_device(fake.on):
+        step = nets_ours.mlp(Sizes(batch=4, widths=(6, 5, 3)))
+    assert gpu.timed(step, rounds=2, warm=1) > 0.0
+    assert fake.launches["matmul"]
+    assert {*gpu.NETS} == {*NETS}
+    fake.module.__version__ = "13.3.0"  # no runtime, so no device that has a name
+    assert gpu.main() == 1
+    assert "no device to be used" in capsys.readouterr().out

@@ -1,0 +1,81 @@
+"""What a device alone can show: for whoever has one, by `pytest -m gpu`; the log goes into `benchmarks/`.
+
+Knows: every function of the namespace beside the host's, four networks, memory over many steps, the same bits twice.
+Refuses to know: speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.arrays.test_gpu import CALLS, mapped
+from tests.program.test_cuda import NETS, losses_of
+from tests.run.planned import eager
+from wengert.arrays import HOST
+from wengert.arrays.dispatch import gpus
+
+pytestmark = pytest.mark.gpu
+STEPS = 1000
+
+
+@pytest.fixture(scope="module")
+def cupy() -> Iterator[Any]:
+    """cupy, with a device."""
+    found = gpus()
+    if found is None or not found.names:
+        pytest.fail(f"`-m gpu` is for machines with a device: {found}")
+    yield import_module("cupy")
+
+
+def read(cupy: Any, x: Any) -> Any:
+    return mapped(cupy.asnumpy, cupy.ndarray, x)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_function_beside_the_host(name: str, cupy: Any) -> None:
+    space: Any = import_module("wengert.arrays.gpu")
+    for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-12)):
+        given = mapped(
+            lambda x, to=dtype: x.astype(to) if x.dtype.kind == "f" else x, np.ndarray, CALLS[name]
+        )
+        expected = getattr(HOST, name)(*given)
+        found = read(cupy, getattr(space, name)(*mapped(cupy.asarray, np.ndarray, given)))
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def trained(name: str, on: Any, steps: int, patch: pytest.MonkeyPatch) -> list[Any]:
+    executor, _ = eager()
+    losses = losses_of(name, on, patch)
+    return [next(losses).train().run(executor) for _ in range(steps)]
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_networks_train_as_on_the_host(name: str, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = trained(name, np.asarray, 12, monkeypatch)
+    found = read(cupy, trained(name, cupy.asarray, 12, monkeypatch))
+    again = read(cupy, trained(name, cupy.asarray, 12, monkeypatch))
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+    assert [x.tobytes() for x in found] == [x.tobytes() for x in again], "the same bits twice on one device"
+
+
+def test_the_pool_is_flat_over_a_thousand_steps(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    executor, _ = eager()
+    losses = losses_of("mlp", cupy.asarray, monkeypatch)
+    pool, held, loss = cupy.get_default_memory_pool(), [], next(losses)
+    for _ in range(STEPS):
+        loss.train().run(executor)
+        held.append(pool.total_bytes())
+    assert held[50] == held[-1]
+
+
+def test_moving_between_the_host_and_the_device(cupy: Any) -> None:
+    x = wg.lift(np.array([1.0, 2.0]))
+    there = wg.to_device(x, cupy.cuda.Device(0)) * 2.0
+    assert isinstance(there.predict().run(), cupy.ndarray)
+    np.testing.assert_array_equal(wg.to_device(there, "cpu").predict().run(), [2.0, 4.0])
