@@ -6,7 +6,6 @@ Refuses to know: speed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -25,12 +24,12 @@ STEPS = 1000
 
 
 @pytest.fixture(scope="module")
-def cupy() -> Iterator[Any]:
+def cupy() -> Any:
     """cupy, with a device."""
     found = gpus()
     if found is None or not found.names:
         pytest.fail(f"`-m gpu` is for machines with a device: {found}")
-    yield import_module("cupy")
+    return import_module("cupy")
 
 
 def read(cupy: Any, x: Any) -> Any:
