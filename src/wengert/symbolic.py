@@ -251,7 +251,8 @@ class Symbolic:
         raise AttributeError(f"`case.xp.{name}` needs values, which an expression has only in a run")
 
     def moved(self, x: Value, device: Cpu | Gpu, /) -> Value:
-        return Symbol(ops.to_device(*joint(x), device))
+        to: Any = device  # Any: one overload for each
+        return Symbol(ops.to_device(*joint(x), to))
 
     def where(self, condition: Value, a: Value, b: Value, /) -> Value:
         if _decided(condition):
