@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from contextlib import suppress
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -564,3 +565,25 @@ def test_a_log_that_cannot_be_written_takes_no_step(tmp_path: Path, nodes: Nodes
     (tmp_path / "decided.jsonl").rmdir()
     wg.sum(part(w)).train().run()
     assert part.version == 1
+
+
+def test_a_prediction_beside_trainings_sees_all_of_a_step_or_none_of_it(nodes: Nodes) -> None:
+    """S10: of one weight here there is one value there; a run that is too late says so."""
+    part = nodes.node("a").place(Expert, 1)
+    w = SGD(learning_rate=0.1).array_weight(ONE, name="w")
+    seen: list[tuple[bytes, bytes]] = []
+    over = threading.Event()
+
+    def predicting() -> None:
+        while not over.is_set() or not seen:
+            with suppress(OutdatedError):
+                here, there = wg.predict((w, part(w))).run()
+                seen.append((here.tobytes(), there.tobytes()))
+
+    thread = threading.Thread(target=predicting)
+    thread.start()
+    for _ in range(40):
+        wg.sum(wg.square(part(w))).train().run()
+    over.set()
+    thread.join(60.0)
+    assert part.version == 40 and seen and len({here for here, _ in seen}) == len({*seen})

@@ -175,8 +175,9 @@ class NodeLink:
 
     def _dropped(self, run: str) -> object:
         with self._lock:
-            self.open.pop(run, None)
-        return self._answered(Kind.DROP, packed(Ending(run)), 0, 0)
+            was = self.open.pop(run, None)
+        staged = was is not None and was.staging is not None  # else the stage, if there is one, is another run's
+        return self._answered(Kind.DROP if staged else Kind.WORK, packed(Ending(run)), 0, 0)
 
     def save_if_due(self) -> Future[Any] | None:  # Any: as above
         """A checkpoint, every so many steps."""
