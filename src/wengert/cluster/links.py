@@ -176,7 +176,7 @@ class NodeLink:
     def _dropped(self, run: str) -> object:
         with self._lock:
             was = self.open.pop(run, None)
-        staged = was is not None and was.staging is not None  # else the stage, if there is one, is another run's
+        staged = was is not None and was.staging is not None  # else a stage is that of another run
         return self._answered(Kind.DROP if staged else Kind.WORK, packed(Ending(run)), 0, 0)
 
     def save_if_due(self) -> Future[Any] | None:  # Any: as above
