@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, Protocol, Self, SupportsIndex, TypeVar, final
 
-from wengert.arrays import is_array, shape_of
+from wengert.arrays import HostMask, is_array, shape_of
 from wengert.arrays.samples import Labels
 from wengert.errors import ArgumentError, DataError
 from wengert.graph.operand import shown
@@ -69,6 +69,21 @@ class Rows:
 
     def __len__(self) -> int:
         return len(next(iter(_columns(self).values())))
+
+    def __getitem__(self, key: slice | Labels | HostMask[tuple[int]], /) -> Self:
+        """Some of the examples: of a slice, at places, or where a mask is true.
+
+        ArgumentError for a single place, which would be no set: write data[i : i + 1].
+        >>> from wengert.data import digits
+        >>> len(digits()[:1000]), len(digits()[digits().labels == 3])
+        (1000, 183)
+        """
+        if not isinstance(key, slice) and not (is_array(key) and len(shape_of(key)) == 1):
+            raise ArgumentError(
+                f"{type(self).__name__}[...]: the key is a slice, an array of places or a mask; got {shown(key)}; of "
+                f"one example write data[i : i + 1]\n  at {user_position()}"
+            )
+        return replace(self, **{name: x[key] for name, x in _columns(self).items()})
 
     def take(self, indices: Labels, /) -> Self:
         """The examples at these places, in this order, as copies.
