@@ -37,7 +37,7 @@ def from_columns(cls: type[R], table: Table, **names: str | Sequence[str]) -> R:
 
     A field that is not named takes the column of its own name. Dtypes are those that the fields' annotations name; a
     column that numpy cannot make one of is a DataError, and so is one that is missing. ArgumentError for a name that is
-    no field. Tables are frames of pandas and polars, datasets of Hugging Face, what `numpy.load` gives of npz files, and
+    no field. Tables are frames of pandas and polars, datasets of Hugging Face, what `numpy.load` gives of a file, and
     dictionaries, such as those of `read_csv` and `read_npz`.
     >>> from dataclasses import dataclass
     >>> import numpy as np
