@@ -13,6 +13,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -32,6 +33,7 @@ from wengert.site import user_position
 R = TypeVar("R")
 V = TypeVar("V")
 _OLDEST: Final = (2, 52)  # the first with authentication by tokens
+_THERE: Final = 5.0  # seconds in which whoever listens at an address takes a connection
 _FRESH: Final = 0.5  # seconds for which the number of workers is believed
 _ENVIRONMENT: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -134,6 +136,8 @@ class Rays:
             wanted |= {"RAY_AUTH_MODE": os.environ.get("RAY_AUTH_MODE", "token")}
         if "ray" in sys.modules and _ray().is_initialized():
             raise ClusterError("Ray is in use in this process already; close that cluster first")
+        if address is not None:
+            _check_there(address)
         self._before = {name: os.environ.get(name) for name in wanted}  # put back by `close`
         os.environ.update(wanted)
         with _without_more_threads():
@@ -303,6 +307,21 @@ def _ray() -> Any:
             f"installed is {ray.__version__}; write pip install -U 'wengert[cluster]'"
         )
     return ray
+
+
+def _check_there(address: str) -> None:
+    """ClusterError where nobody listens at an address: Ray would ask for minutes."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not host or not port.isdigit():
+        raise ClusterError(
+            f"expected the address of a cluster's head, as in '10.0.0.1:6379'; got {address!r}\n  at {user_position()}"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_THERE).close()
+    except OSError as failure:
+        raise ClusterError(
+            f"there is no cluster at {address}: {failure}; give the address of its head\n  at {user_position()}"
+        ) from failure
 
 
 @cache

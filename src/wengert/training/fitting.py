@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from wengert.control import Executor
 from wengert.saving.naming import weights_by_name
-from wengert.training.given import B, Data, LossOf, Metric, whole
+from wengert.training.given import B, Data, LossOf, Metric, in_shards, whole
 from wengert.training.keeping import Keeper, Path
 from wengert.training.looping import Loop
 from wengert.training.records import Event, History, Watch
@@ -41,6 +41,7 @@ def fit(
     tensorboard: Path | None = None,
     show: bool = True,
     executor: Executor | None = None,
+    shards: int | None = None,
 ) -> History:
     """Train on all data, `epochs` times or for `steps` updates, and tell how it went.
 
@@ -68,6 +69,8 @@ def fit(
         `resume=True` goes on: written after the first step, each `every` steps and each epoch; and for `best`, the
         file of the best epoch's weights. Killed at any moment and called again with `resume=True`, it ends with the
         same weights, bit for bit.
+    shards: each batch is divided into so many parts, as by `wengert.shards`, a shorter last one into as many as it has
+        examples. With `executor=cluster.Distributed(...)` workers compute them, and may come and go: the bits stay.
     tensorboard: a folder for TensorBoard's curves.
 
     Raises ArgumentError for options that do not fit together; CheckpointError for a checkpoint that is there and not
@@ -91,8 +94,9 @@ def fit(
     ending = Ending(epochs, steps, patience, min_delta, watch)
     named = None if weights is None else weights_by_name(weights)
     seed = whole("seed", seed, 0)  # a numpy integer too
-    loop = Loop(
-        loss, data, seed, batch_size, executor, validation, metrics, named, whole("accumulate", accumulate, 1)
-    )
+    accumulated = whole("accumulate", accumulate, 1)
+    count = None if shards is None else whole("shards", shards, 1)
+    divided = loss if count is None else in_shards(loss, count)
+    loop = Loop(divided, data, seed, batch_size, executor, validation, metrics, named, accumulated, count)
     keeper = Keeper(named, seed, checkpoint, every, best, watch)
     return run(loop, ending, keeper, keeper.begin(resume), callbacks, tensorboard, show)

@@ -19,6 +19,7 @@ from wengert.graph.operand import shown
 from wengert.metrics import Mergeable
 from wengert.nn import Seeds
 from wengert.run.ask import Loss
+from wengert.run.shards import shards
 from wengert.site import user_position
 
 B = TypeVar("B", bound=Sized)
@@ -44,6 +45,24 @@ Data: TypeAlias = Source[B] | Callable[[int], Sequenced[B] | Iterable[B]] | Iter
 def with_results(given: Any) -> tuple[Any, Any]:  # Any: a loss of one of the three columns; as in `LossOf`
     """The loss that a function of a batch gave, and what it gave besides, or None."""
     return given if type(given) is tuple and len(given) == 2 else (given, None)
+
+
+def in_shards(loss: LossOf[B], count: int) -> LossOf[B]:
+    """The loss of a batch as the sum of those of `count` parts of it, or of each example where there are fewer."""
+
+    def of_part(part: B, seed: Seeds | None) -> Any:  # Any: as in `with_results`
+        made, also = with_results(loss(part, seed))
+        if also is not None:
+            raise ArgumentError(
+                "fit: the loss gives results besides, and those of shards are not put together; leave out shards=, or "
+                f"measure them on validation data by metrics=\n  at {user_position()}"
+            )
+        return made
+
+    def of_batch(batch: B, seed: Seeds | None) -> Any:  # Any: as above
+        return shards(of_part, batch, max(1, min(count, examples_in(batch))), seed=seed)
+
+    return of_batch
 
 
 def check_data(who: str, data: object, size: int | None) -> None:

@@ -23,6 +23,7 @@ from wengert.graph.order import below
 from wengert.metrics import Mean, Mergeable
 from wengert.plugins.rate import Rated
 from wengert.run import apply, gradients, predict, train
+from wengert.run.shards import shards_of
 from wengert.site import user_position
 from wengert.training.given import B, Data, LossOf, Metric, check_data, examples_in, in_batches, with_results
 from wengert.training.measuring import evaluate, measured
@@ -44,11 +45,17 @@ class Loop(Generic[B]):
     metrics: Mapping[str, Metric[B]] | None = None
     weights: Mapping[str, Weight] | None = None
     accumulate: int = 1
+    shards: int | None = None
 
     def __post_init__(self) -> None:
         check_data("fit", self.data, self.batch_size)
         if self.validation is not None:
             check_data("fit: validation", self.validation, None)
+
+    def workers(self) -> int | None:
+        """Number of processes that compute shards now; None where the executor has none."""
+        found: int | None = getattr(self.executor, "workers", None)
+        return found
 
     def steps(self, state: State, until: float = math.inf) -> Iterator[Step]:
         """The rest of the present epoch, a step at a time, or as much of it as there is before step `until`."""
@@ -93,6 +100,11 @@ class Loop(Generic[B]):
         seeds = (self.seed, state.step)
         for place, batch in enumerate(some):
             examples = examples_in(batch)
+            if self.shards is not None and state.done == 0 and place == 0 and examples < self.shards:
+                raise ArgumentError(
+                    f"fit: shards={self.shards}, and the first batch has {examples:g} examples; give fewer shards or "
+                    f"larger batches\n  at {user_position()}"
+                )
             loss, also = with_results(self.loss(batch, seeds if self.accumulate == 1 else (*seeds, place)))
             if first:
                 self._check_loss(loss, rates)
@@ -148,7 +160,8 @@ class Loop(Generic[B]):
         self, loss: Any, also: Any, state: State, deltas: dict[Weight, Any], share: float
     ) -> tuple[float, Any]:
         """The loss of a part of a step and its results; its deltas are added to those of the other parts."""
-        weights = below(lift_any(loss, "fit"), ())[1]
+        parts = shards_of(lift_any(loss, "fit"))
+        weights = [*dict.fromkeys(w for x in parts for w in below(x, ())[1])]
         buffer = next((weight for weight in weights if isinstance(weight, Buffer)), None)
         if buffer is not None:
             raise ArgumentError(
@@ -177,13 +190,14 @@ class Loop(Generic[B]):
                 f".train()\n  at {user_position()}"
             )
         loss = lift_any(given, "fit")
-        if not loss.kind.trainable:
+        parts = shards_of(loss)
+        if not any(x.kind.trainable for x in parts):
             raise ArgumentError(
                 f"fit: no weight is below the loss, so nothing would learn; return an expression of weights, and not "
                 f"its value\n  {loss!r}\n  at {user_position()}"
             )
         known = None if self.weights is None else {id(weight) for weight in self.weights.values()}
-        for weight in below(loss, ())[1]:
+        for weight in [w for x in parts for w in below(x, ())[1]]:
             settings = weight.settings
             if isinstance(settings, Rated) and not any(settings is one for one in rates.values()):
                 name = type(settings).__name__

@@ -184,7 +184,9 @@ _OFTEN: Final = 0.1  # seconds between two pictures of the bar: 1 ms each, so 1 
 
 
 @contextmanager
-def progress(epochs: int | None, steps: int | None) -> Generator[Tell]:
+def progress(
+    epochs: int | None, steps: int | None, workers: Callable[[], int | None] = lambda: None
+) -> Generator[Tell]:
     """A bar on the terminal to which errors go, or in a notebook; without these or rich a line an epoch."""
     notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
     if not (sys.stderr.isatty() or notebook) or find_spec("rich") is None:
@@ -204,7 +206,9 @@ def progress(epochs: int | None, steps: int | None) -> Generator[Tell]:
                 return
             done = _epochs(event) if steps is None else _steps(event)
             now = [_line(event)] if isinstance(event, Step) and (event.metrics or not line) else []
-            made.update(task, completed=done, description=" | ".join([*[line] * bool(line), *now]))
+            count = workers()
+            who = [] if count is None else [f"{count} worker{'s' * (count != 1)}"]
+            made.update(task, completed=done, description=" | ".join([*[line] * bool(line), *now, *who]))
             made.refresh()
             due = time.monotonic() + _OFTEN
 

@@ -105,7 +105,7 @@ def run(
         if tensorboard is not None:
             told.append(scopes.enter_context(tensorboard_curves(tensorboard, state.step)))
         if show:
-            told.append(scopes.enter_context(progress(ending.epochs, ending.steps)))
+            told.append(scopes.enter_context(progress(ending.epochs, ending.steps, loop.workers)))
         for callback in told:
             if isinstance(callback, Resumable):
                 callback.resumed(state.epochs)
