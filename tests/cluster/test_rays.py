@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from tests.cluster.models import W, failing, trained
 from wengert import nn
 from wengert.cluster import Cluster, Distributed, Node, Nodes
 from wengert.cluster.part import digest_of
-from wengert.cluster.rays import Rays
+from wengert.cluster.rays import Rays, descendants
 from wengert.errors import ArgumentError, ClusterError, NodeLostError
 from wengert.run import Sequential
 
@@ -34,16 +35,11 @@ STEPS = 200
 
 
 def processes() -> dict[int, str]:
-    """The names of the processes of Ray that this one has started."""
+    """The names of the processes of Ray that this one has started, and no others: some get killed."""
     found: dict[int, str] = {}
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().decode(errors="replace").replace("\0", " ")
-            parent = (path.parent / "stat").read_text().rpartition(")")[2].split()[1]
-        except OSError:  # it has ended
-            continue
-        if "ray::" in words or "raylet" in words or "gcs_server" in words:
-            found[int(path.parent.name)] = f"{words.strip()} {parent}"
+    for pid, _ in descendants():
+        with suppress(OSError):  # it has ended
+            found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
     return found
 
 

@@ -171,7 +171,7 @@ class Rays:
                     f"there is no cluster {where} that this process can use: {type(failure).__name__}: "
                     f"{' '.join(str(failure).split())[:300]}{advice}"
                 ) from failure
-            self._children = _descendants() if address is None else []
+            self._children = descendants() if address is None else []
 
     @property
     def now(self) -> float:
@@ -279,7 +279,7 @@ class Rays:
         self._names.clear()
         if not self._before:  # nothing was begun
             return
-        children = {*self._children, *(_descendants() if self._token is not None else ())}
+        children = {*self._children, *(descendants() if self._token is not None else ())}
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", ResourceWarning
@@ -350,7 +350,7 @@ def _without_more_threads() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _descendants() -> list[tuple[int, str]]:
+def descendants() -> list[tuple[int, str]]:
     """The processes that this one has started, and they in turn, each with when it began; none where /proc is not."""
     parents: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
