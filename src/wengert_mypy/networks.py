@@ -226,6 +226,18 @@ def _attention(call: Call) -> Shape:
     return query
 
 
+def _encoded(call: Call) -> Shape:
+    shape, width = call.shape(0), sizes_of(call)[0]
+    last_axis(shape, width)
+    if len(shape) < 2:
+        raise Misfit(f"expected (..., time, width), got {text(shape)}")
+    return shape
+
+
+def _stated_width(call: Call) -> list[Size]:
+    return _stated_attention(call)[:1]
+
+
 def _absent(t: Type | None) -> bool:
     return t is None or isinstance(get_proper_type(t), NoneType)
 
@@ -382,6 +394,10 @@ NETWORKS: Final[Mapping[str, Answer]] = {
     f"{NN}recurrent.LSTMCell.make": _making("LSTMCell", _stated(2)),
     f"{NN}sequential.Sequential": composed,
     f"{NN}sequential.Sequential.__call__": followed,
+    f"{NN}transformer.TransformerEncoderLayer.__call__": _called("MultiHeadAttention", _encoded),
+    f"{NN}transformer.TransformerEncoderLayer.make": _making("MultiHeadAttention", _stated_width),
+    f"{NN}transformer.TransformerDecoderLayer.__call__": _called("MultiHeadAttention", _encoded),
+    f"{NN}transformer.TransformerDecoderLayer.make": _making("MultiHeadAttention", _stated_width),
     f"{NN}tree.TreeLSTM.leaf": _called("TreeLSTM.leaf", _step),
     f"{NN}tree.TreeLSTM.make": _making("TreeLSTM", _stated(2)),
     f"{NN}tree.TreeLSTM.node": _called("TreeLSTM.node", _node),

@@ -20,6 +20,13 @@ from wengert.nn.recurrent import GRU, LSTM, GRUCell, LSTMCell
 from wengert.nn.seeded import Seeded, Seeds
 from wengert.nn.sequential import Sequential
 from wengert.nn.summary import summary
+from wengert.nn.transformer import (
+    TransformerDecoderLayer,
+    TransformerEncoderLayer,
+    causal_mask,
+    rotary,
+    sinusoidal_positions,
+)
 from wengert.nn.tree import TreeLSTM
 
 __all__ = [
@@ -46,12 +53,17 @@ __all__ = [
     "Seeded",
     "Seeds",
     "Sequential",
+    "TransformerDecoderLayer",
+    "TransformerEncoderLayer",
     "TreeLSTM",
     "buffers",
+    "causal_mask",
     "freeze",
     "init",
     "map_weights",
     "replace",
+    "rotary",
+    "sinusoidal_positions",
     "summary",
     "tie",
     "weights",
