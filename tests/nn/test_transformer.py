@@ -83,7 +83,8 @@ def test_a_seed_drops() -> None:
 
 
 def test_products_of_turned_vectors_know_distances_only() -> None:
-    q, k = np.tile(drawn(1, 6), (7, 1)), np.tile(drawn(1, 6, seed=1), (7, 1))
+    q: Any = np.tile(drawn(1, 6), (7, 1))  # Any: of a computed shape, as the next
+    k: Any = np.tile(drawn(1, 6, seed=1), (7, 1))
     scores = nn.rotary(q) @ wg.permute_dims(nn.rotary(k), (1, 0))
     found = scores.predict().run()
     for distance in range(-6, 7):

@@ -41,6 +41,11 @@ def alike(ours: Call, theirs: Call, shapes: tuple[tuple[int, ...], ...] = MATRIX
     return Case(ours, lambda t, f, *xs: theirs(t, *xs), lambda j, jax, *xs: theirs(j, *xs), shapes, **more)
 
 
+RESIZED: list[tuple[Any, Any]] = [
+    ("nearest", None),
+    ("bilinear", False),
+    ("bilinear", True),
+]  # Any: as PyTorch has it
 THEIRS = {
     "hardswish": ("hardswish", "hard_swish"),
     "log_sigmoid": ("logsigmoid", "log_sigmoid"),
@@ -263,7 +268,7 @@ CASES: dict[str, Case] = {
             None,
             ((2, 3, 5, 4),),
         )
-        for mode, align in (("nearest", None), ("bilinear", False), ("bilinear", True))
+        for mode, align in RESIZED
     },
     "adaptive_avg_pool2d": Case(
         lambda x: wg.adaptive_avg_pool2d(x, (3, 2)),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, final
 
-from wengert.arrays import FLOAT32, FLOAT64, HOST, Array, Cpu, Dv, Float32, S, T, is_integer
+from wengert.arrays import FLOAT32, FLOAT64, HOST, Cpu, Dv, Float32, HostArray, S, T, is_integer
 from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer, Mask, lift
@@ -221,7 +221,7 @@ def causal_mask(time: int, /) -> Mask[Any, Cpu]:
     return greater_equal(queries, columns)
 
 
-def sinusoidal_positions(time: int, width: int, /) -> Array[tuple[int, int], Float32]:
+def sinusoidal_positions(time: int, width: int, /) -> HostArray[tuple[int, int], Float32]:
     """A vector for each position: sin and cos, in turn, of the position times `width` / 2 falling rates.
 
     y[t, 2 i] = sin(t / 10000^(2 i / width)), y[t, 2 i + 1] = cos of the same. Data of (time, width), in float32.
@@ -237,7 +237,7 @@ def sinusoidal_positions(time: int, width: int, /) -> Array[tuple[int, int], Flo
                 f"sinusoidal_positions: {what} is {kind}; got {n!r:.60}\n  at {user_position()}"
             )
     angles = _angles(int(time), int(width) // 2, 10000.0)
-    found: Array[tuple[int, int], Float32] = HOST.astype(
+    found: HostArray[tuple[int, int], Float32] = HOST.astype(
         HOST.reshape(HOST.stack([HOST.sin(angles), HOST.cos(angles)], axis=2), (int(time), int(width))),
         FLOAT32,
     )

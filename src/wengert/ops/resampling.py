@@ -115,7 +115,7 @@ def pixel_shuffle(x: ArrayExpression[Any, T, Dv], factor: int, /) -> ArrayLayer[
     """
     (r,) = _sizes("factor", factor, 1)
     batch, channels, height, width = ruled(rules.shuffled, [shape_of_operand(x)], r)
-    cut = reshape(x, (batch, channels, r, r, height // r, width // r))
+    cut: Value = reshape(x, (batch, channels, r, r, height // r, width // r))
     made: ArrayLayer[Any, T, Dv] = reshape(
         permute_dims(cut, (0, 1, 4, 2, 5, 3)), (batch, channels, height, width)
     )
@@ -138,7 +138,7 @@ def pixel_unshuffle(x: ArrayExpression[Any, T, Dv], factor: int, /) -> ArrayLaye
     (r,) = _sizes("factor", factor, 1)
     shape = shape_of_operand(x)
     made = ruled(rules.unshuffled, [shape], r)
-    cut = reshape(x, (*shape[:2], made[2], r, made[3], r))
+    cut: Value = reshape(x, (*shape[:2], made[2], r, made[3], r))
     y: ArrayLayer[Any, T, Dv] = reshape(permute_dims(cut, (0, 1, 3, 5, 2, 4)), made)
     return y
 

@@ -109,11 +109,12 @@ def conv3d(
     total: Value = None
     for u in range(kernels[2]):
         at = slice(u * d, u * d + s * (depth - 1) + 1, s)
-        seen = moveaxis(getitem(layers, (slice(None), slice(None), at)), 2, 1)
-        images = reshape(seen, (batch * depth, shape[1], *shape[3:]))
+        seen: Value = moveaxis(getitem(layers, (slice(None), slice(None), at)), 2, 1)
+        images: Value = reshape(seen, (batch * depth, shape[1], *shape[3:]))
+        slice_: Value = getitem(kernel, (slice(None), slice(None), u))
         part: Value = conv2d(
             images,
-            getitem(kernel, (slice(None), slice(None), u)),
+            slice_,
             stride=(ss[0], ss[1]),
             padding=(ps[0], ps[1]),
             dilation=(ds[0], ds[1]),
