@@ -214,7 +214,8 @@ def _made_convolutions() -> list[str]:
                 f"{variables}, P_: IntVar",
             )
         ),
-        _static(overload("make", same, made.format("Any"), variables)),
+        # half of an odd kernel; `make` refuses an even one
+        _static(overload("make", same, made.format("Int[K_ // 2]"), variables)),
         _static(overload("make", unknown, "Conv2d[Any, Any, Any, Any, Any]", "X_: Any")),
     ]
 
