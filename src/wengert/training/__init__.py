@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from wengert.training.averaging import averages
 from wengert.training.fitting import fit
+from wengert.training.lbfgs import Minimum, lbfgs
 from wengert.training.measuring import Evaluation, evaluate
 from wengert.training.plans import EvalPlan, InferPlan, TrainPlan
 from wengert.training.plateau import ReduceOnPlateau
@@ -21,6 +22,7 @@ __all__ = [
     "Event",
     "History",
     "InferPlan",
+    "Minimum",
     "ReduceOnPlateau",
     "Resumable",
     "Step",
@@ -28,4 +30,5 @@ __all__ = [
     "averages",
     "evaluate",
     "fit",
+    "lbfgs",
 ]

@@ -45,38 +45,28 @@ def fit(
 ) -> History:
     """Train on all data, `epochs` times or for `steps` updates, and tell how it went.
 
-    `loss(batch, seed)` is the scalar loss of a batch. In training its seed is (seed, step): hand it to `Sequential`,
-    `Dropout` or `numpy.random.default_rng`, so that chance is the same whenever this step is done; on the
-    validation data it is None, which evaluates. It may give results besides, as (loss, results): an expression, or a
-    tuple, NamedTuple or frozen dataclass of some, of the same pass. Their data go to the metrics, and the numbers that
-    have names are metrics themselves; those of a step are in the `Step`, and in the bar.
+    `loss(batch, seed)` is the scalar loss of a batch. In training its seed is (seed, step), for `Sequential`, `Dropout`
+    or `numpy.random.default_rng`; on the validation data it is None, which evaluates. It may give results besides, as
+    (loss, results), of the same pass: metrics get their data, and numbers with names are metrics themselves.
 
-    data: a set of `wengert.data`, in batches of `batch_size` (32) in an order that seed and epoch decide; or a
-        function from the epoch, 0 at first, to its batches, in a sequence or from any iterable, such as a generator;
-        or an iterable that gives them anew in each epoch. A batch weighs in means by its `len`; a tuple, list or
-        dictionary of arrays by the rows of the first.
-    validation, metrics: data, and functions of a batch to a scalar expression or a number, for `evaluate` after
-        each epoch. Where the loss gives results, metrics are functions of the batch and their data, and are
-        measured in each step, too.
-    patience: stop when so many epochs in a row are not better, by more than `min_delta`, than the best before them,
-        by the metric `monitor`, which should be small or, with mode="max", great; without one by the validation loss,
-        or without validation by that of training.
-    accumulate: a step is that many batches one after the other, in the memory of one: its delta is the mean of theirs,
-        by their numbers of examples, as of one batch of all. Losses with buffers are refused.
-    callbacks: told each `Step` and `Epoch`; one with a method `resumed` is first told the epochs before.
-    show: a progress bar, where there are rich and a terminal or a notebook; else a line an epoch, to stderr.
+    data: a set of `wengert.data`, in batches of `batch_size` (32) in an order that seed and epoch decide; a function
+        from the epoch to its batches, a sequence or any iterable; or an iterable. A batch weighs in means by its `len`;
+        a tuple, list or dictionary of arrays by the rows of the first.
+    validation, metrics: what `evaluate` takes, after each epoch; where the loss gives results, in each step, too.
+    patience: stop when so many epochs in a row are not better, by more than `min_delta`, than the best before them, by
+        the metric `monitor`, which should be small or, with mode="max", great; without one by the loss.
+    accumulate: batches a step, in the memory of one: the mean of their deltas by examples. Buffers are refused.
+    callbacks: told each `Step` and `Epoch`; one with a method `resumed` first the epochs before.
+    show: a progress bar, with rich in a terminal or a notebook; else a line an epoch, to stderr.
     weights: what `saving.save` takes, such as a model; all that the loss has. For `checkpoint`, from which
         `resume=True` goes on: written after the first step, each `every` steps and each epoch; and for `best`, the
-        file of the best epoch's weights. Killed at any moment and called again with `resume=True`, it ends with the
-        same weights, bit for bit.
+        file of the best epoch's weights. Killed at any moment and resumed it ends with the same weights, bit for bit.
     shards: each batch is divided into so many parts, as by `wengert.shards`, a shorter last one into as many as it has
         examples. With `executor=cluster.Distributed(...)` workers compute them, and may come and go: the bits stay.
-    tensorboard: a folder for TensorBoard's curves.
 
     Raises ArgumentError for options that do not fit together; CheckpointError for a checkpoint that is there and not
-    to be resumed, is of another training or cannot be written, which leaves the one before; DataError for no
-    examples; NonFiniteError, with the step and the operation where it began, for a loss that is not finite, before any
-    weight learns from it; PackageError without an optional package.
+    to be resumed, is of another training or cannot be written; DataError for no examples; NonFiniteError, with the
+    step and the operation where it began, before any weight learns; PackageError without an optional package.
     >>> import wengert as wg
     >>> from wengert.data import Digits, digits
     >>> from wengert.nn import Linear
