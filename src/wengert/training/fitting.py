@@ -52,26 +52,24 @@ def fit(
     data: a set of `wengert.data`, in batches of `batch_size` (32) in an order that seed and epoch decide; a function
         from the epoch to its batches, a sequence or any iterable; or an iterable. A batch weighs in means by its `len`;
         a tuple, list or dictionary of arrays by the rows of the first.
-    validation, metrics: what `evaluate` takes, after each epoch; where the loss gives results, in each step, too.
+    validation, metrics: for `evaluate` after each epoch; where the loss gives results, metrics in each step, too.
     patience: stop when so many epochs in a row are not better, by more than `min_delta`, than the best before them, by
         the metric `monitor`, which should be small or, with mode="max", great; without one by the loss.
     accumulate: batches a step, in the memory of one: the mean of their deltas by examples. Buffers are refused.
-    callbacks: told each `Step` and `Epoch`; one with a method `resumed` first the epochs before.
-    show: a progress bar, with rich in a terminal or a notebook; else a line an epoch, to stderr.
+    callbacks: told each `Step` and `Epoch`; one with a method `resumed` first the epochs before. show: a bar by rich in
+        a terminal or a notebook; else a line an epoch, to stderr.
     weights: what `saving.save` takes, such as a model; all that the loss has. For `checkpoint`, from which
         `resume=True` goes on: written after the first step, each `every` steps and each epoch; and for `best`, the
         file of the best epoch's weights. Killed at any moment and resumed it ends with the same weights, bit for bit.
     shards: each batch is divided into so many parts, as by `wengert.shards`, a shorter last one into as many as it has
         examples. With `executor=cluster.Distributed(...)` workers compute them, and may come and go: the bits stay.
 
-    Raises ArgumentError for options that do not fit together; CheckpointError for a checkpoint that is there and not
-    to be resumed, is of another training or cannot be written; DataError for no examples; NonFiniteError, with the
-    step and the operation where it began, before any weight learns; PackageError without an optional package.
+    Raises ArgumentError for options that do not fit together; CheckpointError for a checkpoint that cannot be resumed
+    or written; DataError for no examples; NonFiniteError before any weight learns; PackageError without a package.
     >>> import wengert as wg
     >>> from wengert.data import Digits, digits
     >>> from wengert.nn import Linear
-    >>> from wengert.plugins import SGD
-    >>> model = Linear.make(SGD(learning_rate=0.5), 64, 10, seed=0)
+    >>> model = Linear.make(wg.plugins.SGD(learning_rate=0.5), 64, 10, seed=0)
     >>> def loss(batch: Digits, seed: object) -> wg.ArrayLayer[tuple[()]]:
     ...     return wg.cross_entropy(model(batch.images), batch.labels)
     >>> history = fit(loss, digits(), seed=0, epochs=2, batch_size=64)
@@ -83,8 +81,7 @@ def fit(
     watch = Watch(monitor, mode)
     ending = Ending(epochs, steps, patience, min_delta, watch)
     named = None if weights is None else weights_by_name(weights)
-    seed = whole("seed", seed, 0)  # a numpy integer too
-    accumulated = whole("accumulate", accumulate, 1)
+    seed, accumulated = whole("seed", seed, 0), whole("accumulate", accumulate, 1)  # numpy integers too
     count = None if shards is None else whole("shards", shards, 1)
     divided = loss if count is None else in_shards(loss, count)
     loop = Loop(divided, data, seed, batch_size, executor, validation, metrics, named, accumulated, count)
