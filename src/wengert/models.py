@@ -63,7 +63,7 @@ def buffers(model: object) -> dict[str, Buffer[Any, Any, Any]]:  # Any: as in `F
 def weights_and_buffers(model: object) -> dict[str, Weight]:
     """All that a file has of a model."""
     found: dict[str, Weight] = {}
-    for weight, place, written in _placed(model):
+    for weight, place, _, written in _placed(model):
         other = found.setdefault(place, weight)
         if other is not weight and place != written:
             other = found.setdefault(written, weight)
@@ -77,37 +77,51 @@ def weights_and_buffers(model: object) -> dict[str, Weight]:
 
 def former_weights(model: object) -> dict[str, Weight]:
     """The weights by names that files of earlier versions have, with the private attributes of Wengert's classes."""
-    return {written: weight for weight, _, written in _placed(model)}
+    return {written: weight for weight, _, _, written in _placed(model)}
 
 
-def _placed(model: object) -> Iterator[tuple[Weight, str, str]]:
-    """Each weight with its place, and with its place as it is written, private attributes of Wengert's included."""
+def weights_by_place(model: object) -> dict[str, Weight]:
+    """The weights by their places, also those of blocks that have names."""
+    return {plain: weight for weight, _, plain, _ in _placed(model)}
+
+
+def _placed(model: object) -> Iterator[tuple[Weight, str, str, str]]:
+    """Each weight with its name, its place, and its place as it is written, private attributes of Wengert's included.
+
+    The name is the place, or begins with what the user calls a block with weights, wherever that stands.
+    """
     met: set[int] = set()
-    computed: list[tuple[str, str, Expression]] = []
-    waiting: list[tuple[str, str, object]] = [("", "", model)]
+    computed: list[tuple[str, str, str, Expression]] = []
+    waiting: list[tuple[str, str, str, object]] = [("", "", "", model)]
     while waiting:
-        place, written, held = waiting.pop()
+        place, plain, written, held = waiting.pop()
         part = unlifted(held)
         if id(part) in met:
             continue
         met.add(id(part))
         if isinstance(part, Weight):
-            yield part, place or "weight", written or "weight"
+            yield part, _within(place, ""), _within(plain, ""), written or "weight"
             continue
         if isinstance(part, Expression):
-            computed.append((place, written, part))
+            computed.append((place, plain, written, part))
             continue
         ours = type(part).__module__.startswith("wengert.")
-        waiting += [
-            (place if ours and name.startswith("_") else _within(place, name), _within(written, name), x)
-            for name, x in reversed([*parts_of(part)])
-        ]
-    for place, written, expression in computed:  # in the place of a weight: those that stand nowhere else
+        called = getattr(part, "saved_as", None) if ours else None
+        place = place if called is None else called
+        for name, x in reversed([*parts_of(part)]):
+            here = "" if ours and name.startswith("_") else f".{name}"
+            waiting.append((place + here, plain + here, _within(written, name), x))
+    for (
+        place,
+        plain,
+        written,
+        expression,
+    ) in computed:  # in the place of a weight: those that stand nowhere else
         inside = [weight for weight in below(expression, ())[1] if id(weight) not in met]
         met.update(map(id, inside))
         for i, weight in enumerate(inside):
             name = str(i) if len(inside) > 1 else ""
-            yield weight, _within(place, name), _within(written, name)
+            yield weight, _within(place, name), _within(plain, name), _within(written, name)
 
 
 def _within(place: str, name: str) -> str:

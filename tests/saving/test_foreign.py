@@ -17,7 +17,7 @@ import wengert.fold as td
 from tests.saving.models import adam, network, step, told
 from wengert import nn, saving
 from wengert.errors import ArgumentError, CheckpointError
-from wengert.models import former_weights
+from wengert.models import former_weights, weights_by_place
 from wengert.plugins import SGD
 
 SETTINGS = SGD(learning_rate=0.1)
@@ -187,6 +187,29 @@ def test_names_are_the_users_and_files_with_private_names_still_load() -> None: 
     assert list(former) != names
     saving.save(file, former)
     saving.load(BytesIO(file.getvalue()), other)
+    assert told(other) == told(built)
+
+
+def test_layers_are_in_files_by_the_names_that_users_gave_wherever_they_stand() -> None:
+    def layers() -> tuple[Any, Any]:  # Any: blocks with weights
+        return td.FC(2, name="first", settings=SETTINGS), td.FC(2, settings=SETTINGS)
+
+    (a, b), (c, d) = layers(), layers()
+    built, moved = td.Vector(3) >> a >> b, td.AllOf(td.Vector(3) >> c, td.Vector(2) >> d)
+    for made in (built, moved):
+        td.Compiler.create(made)
+    assert {*nn.weights(built)} == {"first.weights", "first.bias", "blocks.1.weights", "blocks.1.bias"}
+    file = BytesIO()
+    saving.save(file, built)
+    found = saving.load(BytesIO(file.getvalue()), moved, strict=False)
+    assert set(found.missing) == {"blocks.1.blocks.1.weights", "blocks.1.blocks.1.bias"}
+    assert told(c) == told(a)
+    places = weights_by_place(built)
+    assert {*places} == {f"blocks.{at}.{part}" for at in ("0.blocks.1", "1") for part in ("weights", "bias")}
+    by_place = BytesIO()
+    saving.save(by_place, places)  # as files were before layers had their names in them
+    other = td.Vector(3) >> c >> d
+    saving.load(BytesIO(by_place.getvalue()), other)
     assert told(other) == told(built)
 
 

@@ -73,6 +73,11 @@ class Layer(Primitive[A, Tensors]):
         return self.direct(use, PLAIN)(given[0])
 
     @property
+    def saved_as(self) -> str | None:
+        """The name under which its weights are in files, wherever the block stands; None if nobody has given one."""
+        return self.name
+
+    @property
     def draws(self) -> bool:
         """True if this layer draws random numbers in training."""
         return False

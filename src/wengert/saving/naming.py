@@ -13,7 +13,7 @@ from typing import Final
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown
-from wengert.models import former_weights
+from wengert.models import former_weights, weights_by_place
 from wengert.models import weights_and_buffers as weights_at
 from wengert.saving.manifest import STATES, brief
 from wengert.site import user_position
@@ -56,6 +56,9 @@ def former_names(given: object, names: Iterable[str]) -> dict[str, Weight]:
         given = [*given]
         if _are_weights(given):
             return {}
+    by_place = weights_by_place(given)
+    if not by_place.keys().isdisjoint(names := [*names]):
+        return by_place
     then = {_KEYWORD.sub(lambda found: _KEYWORDS[found[0]], name): name for name in names}
     return {then.get(place, place): weight for place, weight in former_weights(given).items()}
 
