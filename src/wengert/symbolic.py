@@ -252,7 +252,7 @@ class Symbolic:
 
     def moved(self, x: Value, device: Cpu | Gpu, /) -> Value:
         to: Any = device  # Any: one overload for each
-        return Symbol(ops.to_device(*joint(x), to))
+        return Symbol(ops.to_device(bare(x), to))
 
     def where(self, condition: Value, a: Value, b: Value, /) -> Value:
         if _decided(condition):

@@ -26,7 +26,7 @@ from wengert.graph.order import below_all
 from wengert.graph.ragged import EXAMPLES, SHARED, Along, Examples, Ragged
 from wengert.graph.template import CellSignature, Template
 from wengert.lazy import dense
-from wengert.run.loops import Failure, Values, backward, forward
+from wengert.run.loops import Failure, Values, accumulate, backward, forward
 
 _WEIGHTS: Final = (Role.WEIGHT, Role.BUFFER)
 _FEW_BYTES: Final = 4096  # of literals that are compared by what is in them
@@ -218,7 +218,7 @@ class JoinedExamples:
         sent: Values = {}
         for (x, _), g in zip(self.results, deltas, strict=True):
             if g is not None:
-                sent[x] = sent[x] + g if x in sent else g
+                accumulate(sent, x, g)
         failures: list[Exception] = []
         backward(self.nodes, self._values, sent, failures)
         raise_all(failures)
