@@ -67,6 +67,7 @@ class Do(Generic[A_co]):
 
     __slots__ = ("__weakref__",)
     in_turn: ClassVar[bool] = False  # see `Instruction`
+    at_once: ClassVar[bool] = False
 
     def _begin(self, machine: Machine) -> Instruction | None:
         raise NotImplementedError("a Do is made by Do.now, Do.delay and the like")
@@ -242,6 +243,7 @@ Steps: TypeAlias = Generator[Do[Any], Any, A]  # Any: a program asks for values 
 
 class Now(Do[A]):
     __slots__ = ("value",)
+    at_once = True
 
     def __init__(self, value: A) -> None:
         self.value = value
@@ -270,6 +272,7 @@ class Fail(Do[Never]):
 
 class Delay(Do[A]):
     __slots__ = ("make",)
+    at_once = True
 
     def __init__(self, make: Callable[[], A]) -> None:
         self.make = make

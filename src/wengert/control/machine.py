@@ -34,9 +34,11 @@ class Instruction(Protocol):
     """A `Do`, as the machine sees it.
 
     `in_turn`: what it gives or does depends on what the run has done before, so that no branch begins it early.
+    `at_once`: its `_begin` gives the value, with no instruction to go on with.
     """
 
     in_turn: ClassVar[bool]
+    at_once: ClassVar[bool]
 
     def foresee(self, branch: Branch, /) -> None:
         """Begin what can be begun of this, whose turn has not come, ahead of it."""
@@ -321,7 +323,8 @@ class Gathering(Bracket):
         if pool is not None:
             bell = machine.rung()
             self.ahead = [Worker(part, self.context, bell, pool) for part in self.parts]
-        return self.proceed(machine)
+        following = self.proceed(machine)
+        return following if machine.failure is None else machine.unwind()
 
     def resume(self, machine: Machine) -> Instruction | None:
         self.values.append(machine.value)
@@ -334,17 +337,31 @@ class Gathering(Bracket):
         return self.proceed(machine)
 
     def proceed(self, machine: Machine) -> Instruction | None:
-        done = len(self.values) + len(self.failures)
-        if done < len(self.parts):
-            self.mark = len(machine.finalizers)
-            machine.frames.append(self)
-            return self.ahead[done] if self.ahead else self.parts[done]
-        machine.gathers.pop()  # this one: it is the innermost
-        if self.failures:
-            machine.failure = combine(self.failures)
-        else:
-            machine.value = tuple(self.values)
-        return None
+        parts, values = self.parts, self.values
+        try:
+            while (done := len(values) + len(self.failures)) < len(parts):
+                part = self.ahead[done] if self.ahead else parts[done]
+                if not part.at_once or machine.run.cancelled or type(machine) is not Machine:
+                    self.mark = len(machine.finalizers)
+                    machine.frames.append(self)
+                    return part
+                try:
+                    part._begin(machine)
+                except Exception as failure:
+                    if machine.run.cancelled:
+                        raise
+                    self.failures.append(failure)
+                else:
+                    values.append(machine.value)
+            machine.gathers.pop()  # this one: it is the innermost
+            if self.failures:
+                machine.failure = combine(self.failures)
+                self.failures = []  # their tracebacks hold the frames that led here, and these hold this gather
+            else:
+                machine.value = tuple(values)
+            return None
+        finally:
+            del self, parts, values
 
     def go_ahead(self, bell: Bell) -> None:
         """Have the branches whose turn has not come rung for, once."""
@@ -367,6 +384,7 @@ class Branch(Machine):
 
     __slots__ = ("listens",)
     in_turn: ClassVar[bool] = True
+    at_once: ClassVar[bool] = False
 
     def __init__(self, source: Instruction, context: Context, bell: Bell) -> None:
         super().__init__(context.run)
@@ -476,6 +494,7 @@ class Settling:
 
     __slots__ = ("pending",)
     in_turn: ClassVar[bool] = False
+    at_once: ClassVar[bool] = False
 
     def __init__(self, pending: Pending[Any]) -> None:
         self.pending = pending
