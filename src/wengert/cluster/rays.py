@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -34,6 +35,7 @@ R = TypeVar("R")
 V = TypeVar("V")
 _OLDEST: Final = (2, 52)  # the first with authentication by tokens
 _THERE: Final = 5.0  # seconds in which whoever listens at an address takes a connection
+_began_here: Final[list[bool]] = []  # whether ray has read the variables that are set here
 _FRESH: Final = 0.5  # seconds for which the number of workers is believed
 _ENVIRONMENT: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -136,12 +138,18 @@ class Rays:
             wanted |= {"RAY_AUTH_MODE": os.environ.get("RAY_AUTH_MODE", "token")}
         if "ray" in sys.modules and _ray().is_initialized():
             raise ClusterError("Ray is in use in this process already; close that cluster first")
+        if "ray" in sys.modules and not _began_here and os.environ.get("RAY_AUTH_MODE") != "token":
+            raise ClusterError(
+                "ray was imported before, and has read that nobody needs a token; make the Cluster before anything "
+                f"imports ray, or set RAY_AUTH_MODE=token before Python starts\n  at {user_position()}"
+            )
+        _began_here.append(True)
         if address is not None:
             _check_there(address)
         self._before = {name: os.environ.get(name) for name in wanted}  # put back by `close`
         os.environ.update(wanted)
-        with _without_more_threads():
-            ray = _ray()
+        ray = _ray()
+        with _without_more_threads(), _on_this_machine(address is None):
             quiet: dict[str, Any] = {
                 "log_to_driver": False,
                 "configure_logging": False,
@@ -348,6 +356,18 @@ def _without_more_threads() -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _on_this_machine(alone: bool) -> Iterator[None]:
+    """Have Ray listen on this machine alone: `_HERE` for this process, which has read it if ray was imported before."""
+    constants: Any = import_module("ray._private.ray_constants")
+    before = constants.ENABLE_RAY_CLUSTER
+    constants.ENABLE_RAY_CLUSTER = before and not alone
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
 
 
 def descendants() -> list[tuple[int, str]]:
