@@ -34,7 +34,7 @@ from wengert_mypy.results import sharpened
 from wengert_mypy.symbolic import solved, takes_computed
 from wengert_shapes.algebra import ONE, number
 from wengert_shapes.rules import Misfit, Shape, Size, differ, known, size_text, text
-from wengert_shapes.windows import convolved, pooled
+from wengert_shapes.windows import convolved, pooled, spread
 
 Answer: TypeAlias = Callable[[Plugin, Context], Type]
 REPLACE: Final = "dataclasses.replace"
@@ -159,6 +159,12 @@ def _conv2d(call: Call) -> Shape:
     inputs, outputs, kernel, stride, padding, *_ = sizes_of(call)
     weight = (outputs, inputs, kernel, kernel)
     return convolved(call.shape(0), weight, (stride, stride), (padding, padding), (ONE, ONE))
+
+
+def _conv_transpose2d(call: Call) -> Shape:
+    inputs, outputs, kernel, stride, padding, *_ = sizes_of(call)
+    weight, none = (inputs, outputs, kernel, kernel), (number(0), number(0))
+    return spread(call.shape(0), weight, (stride, stride), (padding, padding), none, (ONE, ONE))
 
 
 def _step(call: Call) -> Shape:
@@ -365,6 +371,8 @@ NETWORKS: Final[Mapping[str, Answer]] = {
     f"{NN}attention.MultiHeadAttention.__call__": _called("MultiHeadAttention", _attention),
     f"{NN}attention.MultiHeadAttention.make": _making("MultiHeadAttention", _stated_attention),
     f"{NN}convolution.Conv2d.__call__": _called("conv2d", _conv2d),
+    f"{NN}convolution.ConvTranspose2d.__call__": _called("conv_transpose2d", _conv_transpose2d),
+    f"{NN}convolution.ConvTranspose2d.make": _making("ConvTranspose2d", _stated_conv2d),
     f"{NN}convolution.Conv2d.make": _making("Conv2d", _stated_conv2d),
     f"{NN}embedding.Embedding.__call__": _called("Embedding", _embedding),
     f"{NN}embedding.Embedding.make": _making("Embedding", _stated(2)),

@@ -80,6 +80,7 @@ def call(draw: random.Random) -> str:
             f"{linear}({x})",
             f"nn.LayerNorm.make(s, 3)({x})",
             f"nn.RMSNorm.make(s, 3)({x})",
+            f"nn.ConvTranspose2d.make(s, 3, 2, 3, stride={stride}, padding=1, seed=0)({image})",
             f"nn.MLP.make(s, 3, 5, {around(draw, 2)}, seed=0)({x})",
             f"nn.GroupNorm.make(s, 3, {draw.choice((1, 3))})({image})",
             f"nn.InstanceNorm.make(s, 3)({draw.choice((image, x))})",

@@ -36,6 +36,10 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {  # Any: as ab
         lambda x, s, o: nn.InstanceNorm(s, o)(x),
         (drawn(2, 3, 2, 2), drawn(3, seed=1), drawn(3, seed=2)),
     ),
+    "ConvTranspose2d": (
+        lambda x, k, b: nn.ConvTranspose2d(k, b, 2, 1)(x),
+        (drawn(1, 2, 2, 3), drawn(2, 3, 3, 3, seed=1), drawn(3, seed=2)),
+    ),
     "MLP": (
         lambda x, w, b, v: nn.MLP((nn.Linear(w, b), nn.Linear(v)), wg.tanh, nn.Dropout(0.0))(x),
         (drawn(2, 3), drawn(3, 4), drawn(4), drawn(4, 2)),
@@ -57,6 +61,7 @@ def test_values_and_derivatives_are_those_of_pytorch(name: str) -> None:
         "RMSNorm": lambda x, s: f.rms_norm(x, (3,), s, 1e-5),
         "GroupNorm": lambda x, s, o: f.group_norm(x, 2, s, o),
         "InstanceNorm": lambda x, s, o: f.instance_norm(x, weight=s, bias=o),
+        "ConvTranspose2d": lambda x, k, b: f.conv_transpose2d(x, k, b, 2, 1),
         "MLP": lambda x, w, b, v: torch.tanh(x @ w + b) @ v,
     }
     call, operands = CALLS[name]
@@ -93,6 +98,7 @@ def test_an_mlp_drops_in_training_only() -> None:
 LAYERS: list[Callable[[Any], Any]] = [  # Any: initializers, and layers of every kind
     lambda init: nn.Linear.make(settings, 200, 100, seed=0, init=init).weight,
     lambda init: nn.Conv2d.make(settings, 20, 10, 3, seed=0, init=init).kernel,
+    lambda init: nn.ConvTranspose2d.make(settings, 20, 10, 3, seed=0, init=init).kernel,
     lambda init: nn.LSTMCell.make(settings, 200, 50, seed=0, init=init).inputs,
     lambda init: nn.GRUCell.make(settings, 200, 50, seed=0, init=init).inputs,
     lambda init: nn.Embedding.make(settings, 200, 100, seed=0, init=init).table,

@@ -10,7 +10,7 @@ from wengert.models import buffers, freeze, map_weights, replace, tie, weights, 
 from wengert.nn import init
 from wengert.nn.attention import MultiHeadAttention
 from wengert.nn.blocks import MLP, AvgPool2d, Flatten, GlobalAvgPool, MaxPool2d, Residual
-from wengert.nn.convolution import Conv2d
+from wengert.nn.convolution import Conv2d, ConvTranspose2d
 from wengert.nn.dropout import Dropout
 from wengert.nn.embedding import Embedding
 from wengert.nn.groups import GroupNorm, InstanceNorm, RMSNorm
@@ -36,6 +36,7 @@ __all__ = [
     "AvgPool2d",
     "BatchNorm",
     "Conv2d",
+    "ConvTranspose2d",
     "Dropout",
     "Embedding",
     "Flatten",
