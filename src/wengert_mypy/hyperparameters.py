@@ -73,8 +73,6 @@ BELOW: Final[Mapping[str, float]] = {  # what a hyperparameter has to be less th
     "decay": math.inf,
     "decay_of_average": 1.0,
     "eps": math.inf,
-    "eta": math.inf,
-    "gamma": math.inf,
     "l1": math.inf,
     "l2": math.inf,
     "learning_rate": math.inf,
