@@ -77,12 +77,13 @@ def _ours(name: str, sizes: Sizes) -> Step | None:
 @contextmanager
 def on_device(on: Callable[[Any], Any]) -> Iterator[None]:
     """Have networks of ours made with weights and batches where `on` puts them."""
-    before = nets_ours.data
+    nets: Any = nets_ours  # Any: its data are another module's
+    before = nets.data
     try:
-        nets_ours.data = _Moved(before, on)  # type: ignore[assignment] # stands for the module
+        nets.data = _Moved(before, on)
         yield
     finally:
-        nets_ours.data = before
+        nets.data = before
 
 
 class _Moved:

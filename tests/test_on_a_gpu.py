@@ -74,7 +74,7 @@ def test_the_pool_is_flat_over_a_thousand_steps(cupy: Any, monkeypatch: pytest.M
 
 
 def test_moving_between_the_host_and_the_device(cupy: Any) -> None:
-    x = wg.lift(np.array([1.0, 2.0]))
+    x = wg.lift(np.array([1.0, 2.0], np.float64))
     there = wg.to_device(x, cupy.cuda.Device(0)) * 2.0
     assert isinstance(there.predict().run(), cupy.ndarray)
     np.testing.assert_array_equal(wg.to_device(there, "cpu").predict().run(), [2.0, 4.0])

@@ -33,7 +33,7 @@ def fake(tmp_path: Path) -> Iterator[Fake]:
 
 class TestToDevice:
     def test_there_and_back(self, fake: Fake) -> None:
-        x = wg.lift(np.array([1.0, 2.0]))
+        x = wg.lift(np.array([1.0, 2.0], np.float64))
         there = wg.to_device(x, fake.device(1))
         assert there.device == fake.device(1)
         moved = there.predict().run()
@@ -44,7 +44,7 @@ class TestToDevice:
 
     def test_the_delta_comes_back(self, fake: Fake) -> None:
         """One weight on the host, one on each of two devices; all three change."""
-        near = SETTINGS.array_weight(np.array([1.0, 2.0]))
+        near = SETTINGS.array_weight(np.array([1.0, 2.0], np.float64))
         first = SETTINGS.array_weight(fake.on(np.array([3.0, 4.0])))
         second = SETTINGS.array_weight(fake.on(np.array([5.0, 6.0]), fake.device(1)))
         executor, _ = eager()
@@ -62,7 +62,7 @@ class TestToDevice:
         assert_array_equal(fake.read(second.data), [5.0 - 1.5, 6.0 - 4.0])
 
     def test_second_derivative(self, fake: Fake) -> None:
-        w = SETTINGS.array_weight(np.array([2.0, 3.0]))
+        w = SETTINGS.array_weight(np.array([2.0, 3.0], np.float64))
         gradient = wg.gradients(wg.sum(wg.square(wg.to_device(wg.square(w), "cpu"))), w).layers
         assert_allclose(wg.gradients(wg.sum(gradient), w).run(), 12.0 * np.array([4.0, 9.0]))
 

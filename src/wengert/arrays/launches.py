@@ -53,9 +53,13 @@ _NO_BLOCK: Final = 1 << 62
 _COLUMNS: Final = 32  # of a block that sums columns
 
 
-@cache
 def compiled(source: str, name: str) -> Kernel:
-    """The kernel of a text; DeviceError with the compiler's own lines where there is none."""
+    """The kernel of a text on the present device; DeviceError with the compiler's own lines where there is none."""
+    return _compiled(source, name, cp.cuda.Device().id)
+
+
+@cache
+def _compiled(source: str, name: str, device: int) -> Kernel:
     try:
         made: Kernel = cp.RawModule(code=source, options=OPTIONS).get_function(name)
     except Exception as failure:  # of cupy's own classes: no NVRTC, an old driver, a text that is wrong

@@ -62,7 +62,8 @@ class DeviceProgram(PlanProgram):
         self.schedule: LaunchPlan = scheduled
         self._program = p = scheduled.program
         self._constants: dict[int, tuple[Value, Value]] = {}  # arrays of numpy with theirs on the device
-        self._calls = [*map(self._call, scheduled.steps)]
+        with device:  # a kernel is loaded for the present one
+            self._calls = [*map(self._call, scheduled.steps)]
         seeds = {x for e in p.eqns if e.function in _DRAWN for x in e.reads}
         self._moved = [x for x in p.inputs if x not in seeds]  # generators take their seeds on the host
         self._ends = self._last_uses(scheduled.steps)
