@@ -17,6 +17,7 @@ from wengert.training.given import whole
 from wengert.training.records import Epoch, Event, Watch
 
 _RATE: Final = "learning_rate"
+_LEAST: Final = 1e-8  # a change of the rate that is no more is not made
 
 
 @final
@@ -25,7 +26,8 @@ class ReduceOnPlateau:
     not better than the best before them by the share `threshold` of it.
 
     Better is less by the loss on the validation data, or without those by that of training; or by the metric `monitor`,
-    greater with mode="max". After a change `cooldown` epochs do not count; no rate is below `min_rate`. The settings
+    greater with mode="max". After a change `cooldown` epochs do not count; no rate is below `min_rate`, and no
+    change below 1e-8 is made. The settings
     have the plugins `Hyperparameters` and `LearningRate`. The rate is computed of all epochs so far, so a training that
     is resumed from a checkpoint goes on with it. ArgumentError for other settings, and numbers out of range.
     >>> from wengert.plugins import Hyperparameters, LearningRate
@@ -92,7 +94,8 @@ class ReduceOnPlateau:
         if self._cooling:
             self._cooling, self._bad = self._cooling - 1, 0
         if self._bad > self.patience:
-            self.rate = max(self.rate * self.factor, self.min_rate)
+            less = max(self.rate * self.factor, self.min_rate)
+            self.rate = less if self.rate - less > _LEAST else self.rate
             self._cooling, self._bad = self.cooldown, 0
 
     def _assign(self) -> None:
