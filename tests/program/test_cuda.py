@@ -238,7 +238,12 @@ def wrong_programs(fake: Fake, seeds: range) -> list[int]:
             expected = [np.asarray(x) for x in evaluate(d.program, d.given)]
             given = [fake.on(x) if isinstance(x, np.ndarray) else x for x in d.given]
             found = [np.asarray(fake.read(x)) for x in program.outputs(given)]
-        if not all(map(close, expected, found)):
+            nudged = [x * (1.0 + 2.0**-52) if isinstance(x, np.ndarray) else x for x in d.given]
+            beside = [np.asarray(x) for x in evaluate(d.program, nudged)]
+        stable = all(
+            map(close, expected, beside)
+        )  # else the last bits of a sum decide, as the sign of a difference
+        if stable and not all(map(close, expected, found)):
             wrong.append(seed)
     return wrong
 
