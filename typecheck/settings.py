@@ -85,7 +85,7 @@ def case_keywords_of_the_ready_plugins() -> None:  # T49, D74 to D85
     assert_type(
         Decoupled(max_norm=1.0, l1=0, l2=1e-4, weight_decay=0.1, schedule=lambda t: 0.1 / (1 + t)), Decoupled
     )
-    Averaged(max_value=1.0, weight_decay=0.1, schedule=schedules.CosineAnnealing(0.1, steps=100).warmup(10))
+    Averaged(max_value=1.0, weight_decay=0.1, schedule=schedules.CosineAnnealingLR(0.1, steps=100).warmup(10))
     Decoupled(
         max_norm=1, l1=0.1, l2=0.1, weight_decay=0.1, schedule=float, beta1=0.8, logger=getLogger("mine")
     )

@@ -84,7 +84,7 @@ class Mean:
 
     @classmethod
     def of(cls, numbers: Data) -> Self:
-        """Those of an array or list."""
+        """The mean of an array or list."""
         found = floats(numbers)
         return cls(float(found.sum()), len(found))
 

@@ -296,7 +296,7 @@ def _cross_entropy(call: Call) -> Shape:
 
 
 def _reduced(call: Call, each: Shape | None) -> Shape:
-    """What is left of the losses of all lines, which are not asked for where they become one number."""
+    """Shape of the losses of all lines, which are not asked for where they become one number."""
     return _known(each) if call.word("reduction", "mean") == "none" else ()
 
 

@@ -78,7 +78,7 @@ class Model:
         return self.react(world)
 
     def step(self, number: int) -> Any:
-        return self.p.Step(number, frozenset(NODES))
+        return self.p.JointStep(number, frozenset(NODES))
 
     # -- the driver ------------------------------------------------------------------------------------
 
@@ -104,12 +104,12 @@ class Model:
     def next(self, world: World, i: int, node: str) -> Any:
         kind = world.step.next(node)
         worked = world.after[i] == ("worked", world.step.number)
-        return self.p.Kind.WORK if kind is self.p.Kind.VOTE and not worked else kind
+        return self.p.Request.WORK if kind is self.p.Request.VOTE and not worked else kind
 
     def send(self, world: World, i: int) -> World:
         """Send what is pending, again if need be; with what a new life needs."""
         ask = world.links[i].pending
-        restoring = ask.kind is self.p.Kind.RESTORE
+        restoring = ask.kind is self.p.Request.RESTORE
         entry = (i, ask, world.journals[i] if restoring else None)
         return world._replace(asks=added(world.asks, entry))
 
@@ -127,17 +127,17 @@ class Model:
         world = world._replace(links=changed(world.links, i, link.answered()))
         if outcome == "broken":
             return world._replace(broken=f"{node} could not {ask.kind.name}")
-        if ask.kind is p.Kind.WORK:
+        if ask.kind is p.Request.WORK:
             world = world._replace(after=changed(world.after, i, ("worked", step.number)))
-        elif ask.kind is p.Kind.VOTE:
+        elif ask.kind is p.Request.VOTE:
             step = step.with_vote(node, outcome == "yes")
-        elif ask.kind in (p.Kind.COMMIT, p.Kind.DROP):
-            if ask.kind is p.Kind.COMMIT and node == SAVES:  # told, once it is saved
-                link = world.links[i].asked(p.Kind.SAVE, step.number, step.number)
+        elif ask.kind in (p.Request.COMMIT, p.Request.DROP):
+            if ask.kind is p.Request.COMMIT and node == SAVES:  # told, once it is saved
+                link = world.links[i].asked(p.Request.SAVE, step.number, step.number)
                 return self.send(world._replace(links=changed(world.links, i, link)), i)
             step = step.with_told(node)
             world = world._replace(after=changed(world.after, i, None))
-        elif ask.kind is p.Kind.SAVE:
+        elif ask.kind is p.Request.SAVE:
             journals = changed(world.journals, i, world.journals[i].with_save(step.number))
             step = step.with_told(node)
             world = world._replace(journals=journals, after=changed(world.after, i, None))
@@ -162,7 +162,7 @@ class Model:
         return world._replace(answers=added(world.answers, (i, ask.life, ask.number, outcome)))
 
     def perform(self, peer: Peer, ask: Any, journal: Any, refuse: bool) -> tuple[Peer, str]:
-        kind, outcome, done = self.p.Kind, "done", True
+        kind, outcome, done = self.p.Request, "done", True
         weights, work, saved, state = peer.weights, peer.work, peer.saved, peer.state
         if ask.kind is kind.RESTORE:
             loaded = saved[-1] if saved else 0
@@ -203,7 +203,7 @@ class Model:
                     ("doubled", i, ask.kind.name, ask.number),
                     self.meet(world._replace(faults=left - 1), entry),
                 )
-                if ask.kind is self.p.Kind.VOTE:
+                if ask.kind is self.p.Request.VOTE:
                     yield ("refused", i, ask.kind.name, ask.number), self.meet(fault, entry, refuse=True)
         for answer in dict.fromkeys(world.answers):
             i, _, number, outcome = answer

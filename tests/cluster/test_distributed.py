@@ -15,7 +15,7 @@ import wengert as wg
 from tests.cluster.models import Model, W, batch_of, failing, trained
 from tests.often import examples
 from wengert.cluster import Distributed, Fault, Local, Message
-from wengert.cluster.working import Identity, identity
+from wengert.cluster.working import WorkerIdentity, identity
 from wengert.errors import ArgumentError, ClusterError, NodeLostError
 from wengert.run import Batched, Sequential
 
@@ -154,12 +154,12 @@ def test_a_model_that_cannot_be_pickled_is_named() -> None:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (Identity("wengert 0.0.9, Python 3.10.1", ""), "a worker has wengert 0.0.9.*install the same"),
+        (WorkerIdentity("wengert 0.0.9, Python 3.10.1", ""), "a worker has wengert 0.0.9.*install the same"),
         (identity()._replace(bits="other"), "computes other bits than this process"),
     ],
 )
 def test_a_worker_that_is_not_as_this_process_is_refused(
-    other: Identity, said: str, monkeypatch: pytest.MonkeyPatch
+    other: WorkerIdentity, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wengert.cluster.working.identity", lambda: other)
     engine, (_, loss) = Local(), model_and_loss()

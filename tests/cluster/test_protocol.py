@@ -21,7 +21,7 @@ from wengert.cluster import Fault, Local, Message, protocol
 # what the source says, and what it would say by mistake
 MISTAKES: Final = {
     "a node without its past takes any message": (
-        "Verdict.PERFORM if ask.kind is Kind.RESTORE else Verdict.UNKNOWN",
+        "Verdict.PERFORM if ask.kind is Request.RESTORE else Verdict.UNKNOWN",
         "Verdict.PERFORM",
     ),
     "a message that comes twice is carried out twice": (
@@ -68,7 +68,7 @@ MISTAKES: Final = {
         "return self.voted == self.nodes and not self.dropped",
         "return 2 * len(self.voted) >= len(self.nodes) and not self.dropped",
     ),
-    "nobody is told of an abort": ("return Kind.DROP", "return None"),
+    "nobody is told of an abort": ("return Request.DROP", "return None"),
     "the first acknowledgement ends a step": (
         "return (self.decided or self.dropped) and self.told == self.nodes",
         "return (self.decided or self.dropped) and bool(self.told)",
@@ -138,7 +138,7 @@ REAL: Final = {
     "late": Fault.DELAYED,
     "died": Fault.DIED_BEFORE,
 }
-Where = tuple[str, protocol.Kind, int]  # a node, what was asked, for which step
+Where = tuple[str, protocol.Request, int]  # a node, what was asked, for which step
 
 
 class Told(Local):
@@ -147,7 +147,7 @@ class Told(Local):
     def __init__(self, faults: dict[Where, Fault]) -> None:
         super().__init__(workers=0, faults=self._fault)
         self.left = faults
-        self.asked = protocol.Ask(0, 0, protocol.Kind.WORK)
+        self.asked = protocol.Ask(0, 0, protocol.Request.WORK)
         self.works: Counter[str] = Counter()
 
     def send(self, to: str, what: str, call: bytes) -> Future[Any]:  # Any: as in `Local`
@@ -156,7 +156,7 @@ class Told(Local):
 
     def _fault(self, message: Message) -> Fault | None:
         kind, step = self.asked.kind, self.asked.step
-        if kind is protocol.Kind.WORK:  # forward, then backward, in each step: the model has both as one
+        if kind is protocol.Request.WORK:  # forward, then backward, in each step: the model has both as one
             self.works[message.to] += 1
             step, backward = divmod(self.works[message.to] + 1, 2)
             if not backward:

@@ -151,8 +151,8 @@ def test_arguments_that_are_refused() -> None:
         assert __file__ in str(caught.value)
     with pytest.raises(ShapeError, match="GroupNorm: 3 groups do not divide 4 channels"):
         nn.GroupNorm(drawn(4), drawn(4), 3)  # type: ignore[arg-type] # arrays in the place of weights
-    instances: Any = nn.InstanceNorm.make(settings, 3)  # Any: what follows is wrong on purpose
-    everywhere: Any = nn.GlobalAvgPool()  # Any: as above
+    instances: Callable[..., object] = nn.InstanceNorm.make(settings, 3)  # what follows is wrong on purpose
+    everywhere: Callable[..., object] = nn.GlobalAvgPool()
     with pytest.raises(ShapeError, match="InstanceNorm: one value of each channel has no variance"):
         instances(np.ones((2, 3), np.float32))
     with pytest.raises(ShapeError, match="GlobalAvgPool: expected"):

@@ -12,28 +12,28 @@ import pytest
 from wengert.errors import ArgumentError
 from wengert.plugins import schedules
 from wengert.plugins.schedules import (
-    Constant,
-    CosineAnnealing,
-    Exponential,
-    Linear,
-    MultiStep,
-    OneCycle,
-    Polynomial,
-    Schedule,
-    Step,
+    ConstantLR,
+    CosineAnnealingLR,
+    ExponentialLR,
+    LinearLR,
+    MultiStepLR,
+    OneCycleLR,
+    PolynomialLR,
+    RateSchedule,
+    StepLR,
 )
 
 STEPS = 60
-CASES: dict[str, Schedule] = {
-    "ConstantLR": Constant(0.1),
-    "LinearLR": Linear(0.01, 0.1, steps=20),
-    "CosineAnnealingLR": CosineAnnealing(0.1, steps=STEPS, end=0.01),
-    "OneCycleLR": OneCycle(0.1, steps=STEPS),
-    "StepLR": Step(0.1, step_size=7, gamma=0.5),
-    "MultiStepLR": MultiStep(0.1, milestones=(5, 20, 20), gamma=0.5),
-    "ExponentialLR": Exponential(0.1, gamma=0.95),
-    "PolynomialLR": Polynomial(0.1, steps=30, power=1.5),
-    "SequentialLR": CosineAnnealing(0.1, steps=50).warmup(10, start=0.01),
+CASES: dict[str, RateSchedule] = {
+    "ConstantLR": ConstantLR(0.1),
+    "LinearLR": LinearLR(0.01, 0.1, steps=20),
+    "CosineAnnealingLR": CosineAnnealingLR(0.1, steps=STEPS, end=0.01),
+    "OneCycleLR": OneCycleLR(0.1, steps=STEPS),
+    "StepLR": StepLR(0.1, step_size=7, gamma=0.5),
+    "MultiStepLR": MultiStepLR(0.1, milestones=(5, 20, 20), gamma=0.5),
+    "ExponentialLR": ExponentialLR(0.1, gamma=0.95),
+    "PolynomialLR": PolynomialLR(0.1, steps=30, power=1.5),
+    "SequentialLR": CosineAnnealingLR(0.1, steps=50).warmup(10, start=0.01),
 }
 
 
@@ -77,25 +77,28 @@ def test_all_are_values() -> None:
     for schedule in CASES.values():
         assert pickle.loads(pickle.dumps(schedule)) == schedule
         assert all(0.0 <= schedule(t) <= 0.1 for t in (0, 1, STEPS, 10 * STEPS))
-    assert {type(s).__name__ for s in CASES.values()} | {"Schedule"} == set(schedules.__all__)
+    assert {type(s).__name__ for s in CASES.values()} | {"RateSchedule"} == set(schedules.__all__)
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Constant(-0.1), r"Constant: rate is -0\.1; it has to be a finite number, at least 0"),
+        (lambda: ConstantLR(-0.1), r"ConstantLR: rate is -0\.1; it has to be a finite number, at least 0"),
         (
-            lambda: CosineAnnealing(0.1, steps=0),
-            "CosineAnnealing: steps is 0; it has to be an integer from 1",
+            lambda: CosineAnnealingLR(0.1, steps=0),
+            "CosineAnnealingLR: steps is 0; it has to be an integer from 1",
         ),
-        (lambda: Linear(0.1, float("inf"), 3), "Linear: end is inf"),
-        (lambda: OneCycle(0.1, steps=2), "OneCycle: pct_start is 0.3; it has to be a share"),
-        (lambda: OneCycle(0.1, steps=9, div_factor=0.0), "OneCycle: div_factor is 0.0; it has to be above 0"),
+        (lambda: LinearLR(0.1, float("inf"), 3), "LinearLR: end is inf"),
+        (lambda: OneCycleLR(0.1, steps=2), "OneCycleLR: pct_start is 0.3; it has to be a share"),
         (
-            lambda: MultiStep(0.1, (3, 1)),
-            r"MultiStep: milestones is \(3, 1\); it has to be a tuple of integers",
+            lambda: OneCycleLR(0.1, steps=9, div_factor=0.0),
+            "OneCycleLR: div_factor is 0.0; it has to be above 0",
         ),
-        (lambda: Constant(0.1).then(Constant(0.1), after=0), "Sequential: after is 0"),
+        (
+            lambda: MultiStepLR(0.1, (3, 1)),
+            r"MultiStepLR: milestones is \(3, 1\); it has to be a tuple of integers",
+        ),
+        (lambda: ConstantLR(0.1).then(ConstantLR(0.1), after=0), "SequentialLR: after is 0"),
     ],
 )
 def test_numbers_out_of_range_are_refused(make: Callable[[], object], said: str) -> None:
@@ -107,5 +110,5 @@ def test_numbers_out_of_range_are_refused(make: Callable[[], object], said: str)
 @pytest.mark.filterwarnings("default")  # matplotlib's own are not ours to mend
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="of the extra `plot`")
-    OneCycle(0.1, steps=20).plot(tmp_path / "rate.svg", steps=20)
+    OneCycleLR(0.1, steps=20).plot(tmp_path / "rate.svg", steps=20)
     assert "commit" in (tmp_path / "rate.svg").read_text()

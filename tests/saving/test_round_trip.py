@@ -59,7 +59,9 @@ OPTIMIZERS: dict[str, Callable[[], Plugin]] = {
     "Moving average": lambda: joined(plugins.ExponentialMovingAverage, LearningRate)(**RATE),
     "Mean": lambda: joined(plugins.StochasticWeightAveraging, LearningRate)(average_from=1, **RATE),
     "Noise": lambda: joined(plugins.GradientNoise, LearningRate)(noise_seed=0, **RATE),
-    "Cosine": lambda: plugins.LearningRateSchedule(schedule=plugins.schedules.CosineAnnealing(0.1, steps=9)),
+    "Cosine": lambda: plugins.LearningRateSchedule(
+        schedule=plugins.schedules.CosineAnnealingLR(0.1, steps=9)
+    ),
     "Schedule": lambda: joined(plugins.Momentum, plugins.LearningRateSchedule)(**HALVING),
     "Clipped": lambda: joined(plugins.ClipByGlobalNorm, plugins.Momentum, LearningRate)(max_norm=0.1, **RATE),
     "Decayed": lambda: joined(plugins.L2Regularization, plugins.Adam, LearningRate)(l2=0.1, **RATE),

@@ -82,7 +82,7 @@ def test_accumulated_steps_are_those_of_the_whole_batch() -> None:
 
 
 def test_rates_are_told() -> None:
-    _, loss = linear(Scheduled(schedule=schedules.Exponential(0.1, gamma=0.5)))
+    _, loss = linear(Scheduled(schedule=schedules.ExponentialLR(0.1, gamma=0.5)))
     told: list[Event] = []
     history = fit(loss, points(30), seed=0, epochs=2, batch_size=15, callbacks=[told.append], show=False)
     assert [e.rates for e in told if isinstance(e, Step)] == [{"Scheduled": 0.1 * 0.5**t} for t in range(4)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wengert.cluster.clusters import Cluster
 from wengert.cluster.distributed import Distributed
-from wengert.cluster.engine import Engine, Place, Ref
+from wengert.cluster.engine import Engine, PlacedObject, SharedRef
 from wengert.cluster.links import Handle
 from wengert.cluster.local import Fault, Local, Message
 from wengert.cluster.nodes import Node, Nodes
@@ -24,7 +24,7 @@ __all__ = [
     "Message",
     "Node",
     "Nodes",
-    "Place",
-    "Ref",
+    "PlacedObject",
     "Remote",
+    "SharedRef",
 ]

@@ -41,12 +41,12 @@ class Cluster(Nodes):
 
     @property
     def engine(self) -> Engine:
-        """What carries messages."""
+        """The engine, which carries messages."""
         return self._rays
 
     @property
     def same_bits(self) -> bool:
-        """Whether workers have to compute the bits of this process."""
+        """True if workers have to compute the bits of this process."""
         return self._same_bits
 
     @property

@@ -17,7 +17,7 @@ from typing import Final, Protocol, cast, runtime_checkable
 from uuid import uuid4
 
 from wengert.arrays import Value
-from wengert.cluster.engine import Engine, Ref
+from wengert.cluster.engine import Engine, SharedRef
 from wengert.cluster.working import Computed, Kept, Task, compute, identity, shell_of
 from wengert.control import Context, Executor, Run, Steps
 from wengert.errors import ArgumentError, ClusterError, NodeLostError, raise_all
@@ -141,7 +141,7 @@ class Distributed(Sequential):
         self,
         parts: Sequence[Portable[Expression]],
         weights: Sequence[Weight],
-        data: Ref[Sequence[Value]],
+        data: SharedRef[Sequence[Value]],
         back: bool,
     ) -> Iterable[Task]:
         places = {id(w): i for i, w in enumerate(weights)}

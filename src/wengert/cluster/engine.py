@@ -17,7 +17,7 @@ V = TypeVar("V")
 V_co = TypeVar("V_co", covariant=True)
 
 
-class Ref(Protocol[V_co]):
+class SharedRef(Protocol[V_co]):
     """A value that has been put where every process can read it; travels in arguments as it is, at any depth."""
 
     def read(self) -> V_co:
@@ -25,7 +25,7 @@ class Ref(Protocol[V_co]):
         ...
 
 
-class Place(Protocol):
+class PlacedObject(Protocol):
     """An object in a process of its own, by name; messages to it are carried out one at a time, in order.
 
     Where its process dies, unanswered messages fail with `NodeLostError`, and the object is made anew as often as
@@ -65,18 +65,20 @@ class Engine(Protocol):
         ...
 
     def wait(self, futures: Collection[Future[Any]], timeout: float) -> set[Future[Any]]:
-        """Those that are done, as soon as there is one; none after `timeout` seconds. Any: results of every type."""
+        """Wait until some are done, and give these; none after `timeout` seconds. Any: results of every type."""
         ...
 
     def abandon(self, future: Future[Any]) -> None:
         """Nobody waits for this any more: its process may be ended, if it still works on it. Any: as above."""
         ...
 
-    def put(self, value: V) -> Ref[V]:
+    def put(self, value: V) -> SharedRef[V]:
         """Put a value where all processes read it, for as long as somebody has the reference."""
         ...
 
-    def place(self, name: str, make: Callable[..., object], /, *args: object, restarts: int = 0) -> Place:
+    def place(
+        self, name: str, make: Callable[..., object], /, *args: object, restarts: int = 0
+    ) -> PlacedObject:
         """Make an object, `make(*args)`, in a process of its own; a failure of `make` is that of the first message."""
         ...
 

@@ -17,16 +17,16 @@ from itertools import count
 from threading import RLock
 from typing import Any, Final, Generic, ParamSpec, TypeVar
 
-from wengert.cluster.engine import Engine, Place
+from wengert.cluster.engine import Engine, PlacedObject
 from wengert.cluster.messages import Failed, packed
 from wengert.cluster.part import (
     Applying,
     Described,
     Digesting,
-    Ending,
     Life,
     Make,
-    Part,
+    PartEnding,
+    PlacedPart,
     Reading,
     Releasing,
     Replayed,
@@ -36,7 +36,7 @@ from wengert.cluster.part import (
     Staging,
     describe,
 )
-from wengert.cluster.protocol import Journal, Kind, Link, Verdict
+from wengert.cluster.protocol import Journal, Link, Request, Verdict
 from wengert.control import Do
 from wengert.errors import NodeLostError
 
@@ -49,7 +49,7 @@ _BEGINS: Final = 6  # times `patience` that a process may take to start
 
 @dataclass(eq=False)
 class Open:
-    """What a run of the driver's has asked of a node so far, and would have to be asked of another life of it."""
+    """Messages of one of the driver's runs to a node so far, all of which another life of it would have to be asked."""
 
     bodies: list[bytes] = field(default_factory=list)
     staging: bytes | None = None
@@ -106,7 +106,7 @@ class NodeLink:
         self._steps: dict[int, Replayed] = {}
         self._link = Link(life=0)
         self._gone = True  # what is there, if anything, has not been given its past
-        self._place: Place | None = None
+        self._place: PlacedObject | None = None
         self.closed = False
         self._died = ""  # why, as far as the engine has told
         self._lock = RLock()
@@ -124,7 +124,7 @@ class NodeLink:
     # -- asking ----------------------------------------------------------------------------------------
 
     def ask(
-        self, kind: Kind, message: object, step: int = 0, base: int = 0
+        self, kind: Request, message: object, step: int = 0, base: int = 0
     ) -> Future[Any]:  # Any: its answer
         """Send a message, which is packed now, and answered when those before it are."""
         return self._submit(self._answered, kind, packed(message), step, base)
@@ -135,10 +135,10 @@ class NodeLink:
 
     def run(self, message: object) -> Do[Any]:  # Any: as above
         """The answer to a message that is no part of a step, asked in each run."""
-        return Do.of(self.ask(Kind.WORK, message))
+        return Do.of(self.ask(Request.WORK, message))
 
     def _worked(self, run: str, body: bytes, keeps: bool, base: int) -> object:
-        found = self._answered(Kind.WORK, body, 0, base)
+        found = self._answered(Request.WORK, body, 0, base)
         if keeps:
             with self._lock:
                 self.open.setdefault(run, Open()).bodies.append(body)
@@ -149,7 +149,7 @@ class NodeLink:
         return self._submit(self._voted, staging.run, packed(staging), step)
 
     def _voted(self, run: str, body: bytes, step: int) -> object:
-        found = self._answered(Kind.VOTE, body, step, self.journal.version)
+        found = self._answered(Request.VOTE, body, step, self.journal.version)
         with self._lock:
             self.open.setdefault(run, Open()).staging = body
         return found
@@ -167,7 +167,7 @@ class NodeLink:
 
     def commit(self, run: str, step: int) -> Future[Any]:  # Any: as above
         """Tell of a decided step."""
-        return self.ask(Kind.COMMIT, Ending(run), step)
+        return self.ask(Request.COMMIT, PartEnding(run), step)
 
     def drop(self, run: str) -> Future[Any]:  # Any: as above
         """Tell of the end of a run that has shown nothing."""
@@ -177,7 +177,7 @@ class NodeLink:
         with self._lock:
             was = self.open.pop(run, None)
         staged = was is not None and was.staging is not None  # else a stage is that of another run
-        return self._answered(Kind.DROP if staged else Kind.WORK, packed(Ending(run)), 0, 0)
+        return self._answered(Request.DROP if staged else Request.WORK, packed(PartEnding(run)), 0, 0)
 
     def save_if_due(self) -> Future[Any] | None:  # Any: as above
         """A checkpoint, every so many steps."""
@@ -186,7 +186,7 @@ class NodeLink:
         return self._submit(self._saved, self._path, self.journal.version)
 
     def _saved(self, path: str, step: int) -> None:
-        self._answered(Kind.SAVE, packed(Saving(path, self._note)), step, step)
+        self._answered(Request.SAVE, packed(Saving(path, self._note)), step, step)
         with self._lock:
             self.journal = self.journal.with_save(step)
             self._steps = {x: self._steps[x] for x in self.journal.steps}
@@ -194,11 +194,11 @@ class NodeLink:
 
     def save_to(self, path: str) -> Future[Any]:  # Any: as above
         """A checkpoint for somebody else, beside the node's own."""
-        return self.ask(Kind.SAVE, Saving(path, self._note), self.journal.version)
+        return self.ask(Request.SAVE, Saving(path, self._note), self.journal.version)
 
     # -- one message -----------------------------------------------------------------------------------
 
-    def _answered(self, kind: Kind, body: bytes, step: int, base: int) -> object:
+    def _answered(self, kind: Request, body: bytes, step: int, base: int) -> object:
         """The answer to a message, sent as often as it takes; NodeLostError once no life is left."""
         if self.lost is not None:
             raise NodeLostError(*self.lost.args)
@@ -240,7 +240,7 @@ class NodeLink:
         ask = self._link.pending
         if self._place is None or ask is None:
             return None
-        begins = ask.kind is Kind.RESTORE  # a process has to start, and to take the steps of its journal
+        begins = ask.kind is Request.RESTORE  # a process has to start, and to take the steps of its journal
         seconds = self._patience * (_BEGINS + len(self.journal.steps) if begins else 1)
         self._died = f": no answer in {seconds} seconds; a part that computes longer needs more `patience`"
         waiting: list[Future[Any]] = []  # Any: replies
@@ -270,7 +270,7 @@ class NodeLink:
                 )
                 raise NodeLostError(*self.lost.args)
             self.restarts -= 1
-        self._place = self._engine.place(self.name, Part)
+        self._place = self._engine.place(self.name, PlacedPart)
         self._gone = True
 
     def _life(self) -> bytes:
@@ -305,7 +305,7 @@ class NodeLink:
 
     def _begun(self) -> Described | None:
         if self._place is None:
-            self._place = self._engine.place(self.name, Part)
+            self._place = self._engine.place(self.name, PlacedPart)
         found: Any = self._restore()  # Any: as of every message
         return found  # type: ignore[no-any-return] # what a life answers
 
@@ -352,7 +352,7 @@ class NodeLink:
     def _kept(self, do: Do[A]) -> Iterator[Handle[A]]:
         number = next(self._numbers)
         message = Running(do, number)
-        self.ask(Kind.WORK, message).result()
+        self.ask(Request.WORK, message).result()
         with self._lock:
             self.kept[number] = packed(message)
         try:
@@ -360,14 +360,14 @@ class NodeLink:
         finally:
             with self._lock:
                 del self.kept[number]
-            self.ask(Kind.WORK, Releasing(number)).result()
+            self.ask(Request.WORK, Releasing(number)).result()
 
     def weights(self) -> dict[str, Any]:  # Any: arrays and numbers
         """Data of all weights by name."""
-        found: dict[str, Any] = self.ask(Kind.WORK, Reading()).result()
+        found: dict[str, Any] = self.ask(Request.WORK, Reading()).result()
         return found
 
     def digest(self) -> str:
         """A digest of all weights and their state."""
-        found: str = self.ask(Kind.WORK, Digesting()).result()
+        found: str = self.ask(Request.WORK, Digesting()).result()
         return found

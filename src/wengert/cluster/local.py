@@ -27,7 +27,7 @@ V = TypeVar("V")
 
 
 class Fault(Enum):
-    """What may become of one message."""
+    """Faults of one message."""
 
     LOST_BEFORE = auto()  # it never arrives
     LOST_AFTER = auto()  # it is carried out, and the answer is lost
@@ -61,7 +61,7 @@ class LocalRef(Generic[V]):
         _put[self.number] = self
 
     def read(self) -> V:
-        """The value: see `Ref`."""
+        """The value: see `SharedRef`."""
         found: V = pickle.loads(self._structure, buffers=self._buffers)
         return found
 
@@ -78,7 +78,7 @@ def _found(number: int) -> LocalRef[Any]:  # Any: as above
 
 
 @dataclass(eq=False)
-class _Sent:
+class _InFlight:
     message: Message
     call: bytes  # a function and its arguments, or a method's name and its
     future: Future[Any]  # Any: results of every type
@@ -95,17 +95,17 @@ class LocalPlace:
     restarts: int
     made: list[object] = field(default_factory=list)  # it, once the first message has arrived
 
-    def call(self, method: str, /, *args: object) -> Future[Any]:  # Any: as in `Place`
-        """Send a message: see `Place`."""
+    def call(self, method: str, /, *args: object) -> Future[Any]:  # Any: as in `PlacedObject`
+        """Send a message: see `PlacedObject`."""
         return self.engine.send(self.name, method, packed((method, args)))
 
     def close(self) -> None:
-        """End it: see `Place`."""
+        """End it: see `PlacedObject`."""
         self.restarts = 0
         self.engine.kill(self.name)
 
     def carry_out(self, method: str, args: tuple[Any, ...]) -> object:  # Any: what the method takes
-        """What the method gives, of an object that is made if it is not there."""
+        """Call a method of the object, which is made first if it is not there."""
         if not self.made:
             make, given = pickle.loads(self.make)
             self.made.append(make(*given))
@@ -135,8 +135,8 @@ class Local:
         self._names = count(workers)
         self._turn = count()
         self._sent = count()
-        self._queue: list[tuple[float, float, int, _Sent]] = []  # when, then in which order
-        self._open: dict[Future[Any], _Sent] = {}  # Any: results of every type
+        self._queue: list[tuple[float, float, int, _InFlight]] = []  # when, then in which order
+        self._open: dict[Future[Any], _InFlight] = {}  # Any: results of every type
         self._places: dict[str, LocalPlace] = {}
         self._deaths: list[str] = []
         self._closed = False
@@ -168,7 +168,7 @@ class Local:
             to = self._alive[next(self._turn) % len(self._alive)] if self._alive else ""
             return self.send(to, getattr(function, "__name__", "function"), packed((function, args)))
 
-    def send(self, to: str, what: str, call: bytes) -> Future[Any]:  # Any: as in `Place`
+    def send(self, to: str, what: str, call: bytes) -> Future[Any]:  # Any: as in `PlacedObject`
         """Send a message to a worker or place."""
         with self._lock:
             message, future = Message(next(self._sent), to, what), Future[Any]()
@@ -176,14 +176,14 @@ class Local:
                 future.set_exception(_lost(to))
                 return future
             fault = None if self._faults is None else self._faults(message)
-            sent = self._open[future] = _Sent(message, call, future, fault)
+            sent = self._open[future] = _InFlight(message, call, future, fault)
             if to and fault is not Fault.LOST_BEFORE:
                 self._arrive(sent, self._delay if fault is Fault.DELAYED else 0.0)
                 if fault is Fault.DOUBLED:
                     self._arrive(sent, 0.0)
             return future
 
-    def _arrive(self, sent: _Sent, after: float) -> None:
+    def _arrive(self, sent: _InFlight, after: float) -> None:
         order = sent.message.number + 1.5 * (sent.fault is Fault.REORDERED)
         heapq.heappush(self._queue, (self._now + after, order, len(self._queue), sent))
 
@@ -202,7 +202,7 @@ class Local:
                 self._carry_out(sent)
             return done
 
-    def _carry_out(self, sent: _Sent) -> None:
+    def _carry_out(self, sent: _InFlight) -> None:
         to, place = sent.message.to, self._places.get(sent.message.to)
         if place is None and to not in self._alive:
             return  # who died before it arrived has failed it

@@ -38,7 +38,7 @@ def packed(x: object) -> bytes:
 
 
 def answer(function: Callable[..., object], args: tuple[Any, ...]) -> object:  # Any: what the function takes
-    """What a function gives, in the process that was asked; a failure as an answer, too."""
+    """Result of a function, in the process that was asked; a failure is an answer, too."""
     try:
         return function(*args)
     except Exception as failure:

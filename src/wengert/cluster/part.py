@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from wengert.arrays import Value, freeze, host_array, is_array
 from wengert.arrays.ownership import as_readonly
 from wengert.cluster.messages import Failed, answer
-from wengert.cluster.protocol import Ask, Journal, Kind, Participant, Verdict
+from wengert.cluster.protocol import Ask, Journal, Participant, Request, Verdict
 from wengert.control import Context, Do, Steps, UnitContinuation
 from wengert.errors import ArgumentError, CheckpointError, OutdatedError
 from wengert.graph.kinds import Role
@@ -69,7 +69,7 @@ class Arriving:
         self.value = value
 
 
-class Forward(NamedTuple):
+class PartForward(NamedTuple):
     """A call of the model. `keeps`: a delta may come back."""
 
     run: str
@@ -78,7 +78,7 @@ class Forward(NamedTuple):
     named: dict[str, object]
     keeps: bool
 
-    def on(self, part: Part) -> tuple[Value, ...]:
+    def on(self, part: PlacedPart) -> tuple[Value, ...]:
         """The data of the result's leaves."""
         open_run = part.runs.get(self.run) or OpenRun(part.executor)
         try:
@@ -90,14 +90,14 @@ class Forward(NamedTuple):
                 open_run.close()
 
 
-class Backward(NamedTuple):
+class PartBackward(NamedTuple):
     """A delta for each leaf of a call's result that has got one."""
 
     run: str
     call: int
     deltas: dict[int, Value]
 
-    def on(self, part: Part) -> tuple[Value | None, ...]:
+    def on(self, part: PlacedPart) -> tuple[Value | None, ...]:
         """The deltas of the arguments' leaves."""
         return part.runs[self.run].backward(self)
 
@@ -108,17 +108,17 @@ class Staging(NamedTuple):
     run: str
     calls: tuple[int, ...]
 
-    def on(self, part: Part) -> None:
+    def on(self, part: PlacedPart) -> None:
         """Take the step as far as it can fail."""
         part.stage(self)
 
 
-class Ending(NamedTuple):
+class PartEnding(NamedTuple):
     """The end of a run, which showed what it had staged or did not."""
 
     run: str
 
-    def on(self, part: Part) -> None:
+    def on(self, part: PlacedPart) -> None:
         """Let go of what it kept."""
         part.end(self.run)
 
@@ -129,7 +129,7 @@ class Running(NamedTuple):
     do: Do[Any]  # Any: of every type
     keep: int | None = None
 
-    def on(self, part: Part) -> object:
+    def on(self, part: PlacedPart) -> object:
         """The value, or None if it is kept."""
         value = self.do.run()
         if self.keep is None:
@@ -144,8 +144,8 @@ class Applying(NamedTuple):
     kept: int
     function: Callable[[Any], object]  # Any: as above
 
-    def on(self, part: Part) -> object:
-        """What it gives."""
+    def on(self, part: PlacedPart) -> object:
+        """Its result."""
         return self.function(part.kept[self.kept])
 
 
@@ -154,7 +154,7 @@ class Releasing(NamedTuple):
 
     kept: int
 
-    def on(self, part: Part) -> None:
+    def on(self, part: PlacedPart) -> None:
         """Let go of it."""
         part.kept.pop(self.kept, None)
 
@@ -162,7 +162,7 @@ class Releasing(NamedTuple):
 class Reading(NamedTuple):
     """A question for data of all weights."""
 
-    def on(self, part: Part) -> dict[str, Value]:
+    def on(self, part: PlacedPart) -> dict[str, Value]:
         """Arrays and numbers by name."""
         found = weights_and_buffers(part.model)
         return {
@@ -173,7 +173,7 @@ class Reading(NamedTuple):
 class Digesting(NamedTuple):
     """A question for a digest of data and state of all weights."""
 
-    def on(self, part: Part) -> str:
+    def on(self, part: PlacedPart) -> str:
         """Hexadecimal digits."""
         return digest_of(part.model)
 
@@ -184,7 +184,7 @@ class Saving(NamedTuple):
     path: str
     note: str
 
-    def on(self, part: Part) -> None:
+    def on(self, part: PlacedPart) -> None:
         """Write it."""
         part.save(self.path, self.note)
 
@@ -210,7 +210,7 @@ class Life(NamedTuple):
     loaded: str | None = None  # a checkpoint of a training that was resumed, with which the journal begins
     describes: bool = False  # the answer is what the model's `__call__` is
 
-    def on(self, part: Part) -> Described | None:
+    def on(self, part: PlacedPart) -> Described | None:
         """Begin."""
         return part.begin(self)
 
@@ -222,11 +222,11 @@ class OpenRun:
         self.executor = executor
         self.evaluation: Evaluation = executor.engine.begin(STORE.begin(self))
         self.evaluation.trains = True  # so that questions inside the model are part of it
-        self.calls: dict[int, Call] = {}
+        self.calls: dict[int, PartCall] = {}
 
-    def forward(self, part: Part, asked: Forward) -> tuple[Value, ...]:
+    def forward(self, part: PlacedPart, asked: PartForward) -> tuple[Value, ...]:
         """The data of the leaves of a call's result."""
-        call = Call()
+        call = PartCall()
         args = [call.taken(x) for x in asked.args]
         named = {name: call.taken(x) for name, x in asked.named.items()}
         leaves = leaves_of(part.model(*args, **named))[0]
@@ -240,7 +240,7 @@ class OpenRun:
         for x in results:
             yield from self.evaluation.evaluate(x, context)
 
-    def backward(self, asked: Backward) -> tuple[Value | None, ...]:
+    def backward(self, asked: PartBackward) -> tuple[Value | None, ...]:
         """The deltas of the leaves of a call's arguments; those of weights are kept with the call."""
         call, evaluation = self.calls[asked.call], self.evaluation
         for i, delta in asked.deltas.items():
@@ -267,7 +267,7 @@ class OpenRun:
 
 
 @dataclass(eq=False)
-class Call:
+class PartCall:
     """One call: its results, and the deltas that have arrived at its arguments and at weights."""
 
     results: list[Expression] = field(default_factory=list)
@@ -290,7 +290,7 @@ class Call:
         return external(Do.now(OwnTape(value, backward)), value_kind(value, Role.LAYER))
 
 
-class Part:
+class PlacedPart:
     """The object of a node's process, which messages are for; see `receive`."""
 
     def __init__(self) -> None:
@@ -309,7 +309,7 @@ class Part:
             verdict = self.state.verdict(ask)
             if verdict is Verdict.REPEAT:
                 return self._reply
-            if verdict is Verdict.PERFORM and ask.kind is Kind.COMMIT and not self.state.can_commit(ask):
+            if verdict is Verdict.PERFORM and ask.kind is Request.COMMIT and not self.state.can_commit(ask):
                 verdict = Verdict.UNKNOWN  # this is not the life that voted
             if verdict is Verdict.PERFORM:
                 value = answer(self._performed, (ask, body))
@@ -320,10 +320,10 @@ class Part:
 
     def _performed(self, ask: Ask, body: bytes) -> object:
         message = pickle.loads(body)
-        if ask.kind is Kind.COMMIT:
+        if ask.kind is Request.COMMIT:
             if self.state.applies(ask):
                 self.show()
-        elif (ask.kind is Kind.VOTE or isinstance(message, Forward)) and not self.state.can_vote(ask):
+        elif (ask.kind is Request.VOTE or isinstance(message, PartForward)) and not self.state.can_vote(ask):
             raise _outdated(ask, self.state)
         found: object = message.on(self)
         return found

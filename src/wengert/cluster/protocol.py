@@ -16,8 +16,8 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 
-class Kind(Enum):
-    """What a message asks for."""
+class Request(Enum):
+    """Purpose of a message."""
 
     RESTORE = auto()  # begin a life: build, load the last checkpoint, take the steps that were decided since
     WORK = auto()  # compute something; what a step needs of it is kept
@@ -32,13 +32,13 @@ class Ask(NamedTuple):
 
     life: int
     number: int
-    kind: Kind
+    kind: Request
     step: int = 0
     base: int = 0
 
 
 class Verdict(Enum):
-    """What a node does with a message."""
+    """Decision of a node on a message."""
 
     PERFORM = auto()
     REPEAT = auto()  # it has just been carried out: the same answer
@@ -56,37 +56,37 @@ class Participant:
     staged: int | None = None
 
     def verdict(self, ask: Ask) -> Verdict:
-        """What to do with a message, which may be late or come twice."""
+        """Decide on a message, which may be late or come twice."""
         if ask.life < self.life:
             return Verdict.STALE
         if ask.life > self.life:
-            return Verdict.PERFORM if ask.kind is Kind.RESTORE else Verdict.UNKNOWN
+            return Verdict.PERFORM if ask.kind is Request.RESTORE else Verdict.UNKNOWN
         if ask.number == self.number:
             return Verdict.REPEAT
         return Verdict.PERFORM if ask.number > self.number else Verdict.STALE
 
     def can_vote(self, ask: Ask) -> bool:
-        """Whether a step builds on what this node shows."""
+        """True if a step builds on the version that this node shows."""
         return self.version == ask.base
 
     def applies(self, ask: Ask) -> bool:
-        """Whether a commit has to be carried out: False where the step is shown already, as after a restart."""
+        """True if a commit has to be carried out: False where the step is shown already, as after a restart."""
         return self.version < ask.step
 
     def can_commit(self, ask: Ask) -> bool:
-        """Whether a commit can be carried out: the step is staged, or shown."""
+        """True if a commit can be carried out: the step is staged, or shown."""
         return not self.applies(ask) or self.staged == ask.step
 
     def after(self, ask: Ask, done: bool = True) -> Participant:
         """The state once a message is carried out, or once that has failed, which changes nothing but the number."""
         life, number, version, staged = ask.life, ask.number, self.version, self.staged
-        if ask.kind is Kind.RESTORE:
+        if ask.kind is Request.RESTORE:
             version, staged = ask.step, None
-        elif ask.kind is Kind.VOTE:
+        elif ask.kind is Request.VOTE:
             staged = ask.step if done else None
-        elif ask.kind is Kind.COMMIT and done:
+        elif ask.kind is Request.COMMIT and done:
             version, staged = max(version, ask.step), None
-        elif ask.kind is Kind.DROP:
+        elif ask.kind is Request.DROP:
             staged = None
         return Participant(life, number, version, staged)
 
@@ -99,13 +99,13 @@ class Link:
     number: int = 0
     pending: Ask | None = None
 
-    def asked(self, kind: Kind, step: int = 0, base: int = 0) -> Link:
+    def asked(self, kind: Request, step: int = 0, base: int = 0) -> Link:
         """The link with a new message on it."""
         ask = Ask(self.life, self.number + 1, kind, step, base)
         return Link(self.life, ask.number, ask)
 
     def accepts(self, life: int, number: int) -> bool:
-        """Whether an answer is to the message that is waited for, and not a late one."""
+        """True if an answer is to the message that is waited for, and not a late one."""
         ask = self.pending
         return ask is not None and ask.life == life and ask.number == number
 
@@ -115,11 +115,11 @@ class Link:
 
     def restarted(self, step: int) -> Link:
         """The link to a node that begins another life at the last step decided for it."""
-        return Link(self.life + 1, self.number).asked(Kind.RESTORE, step)
+        return Link(self.life + 1, self.number).asked(Request.RESTORE, step)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JointStep:
     """One step as the driver sees it: who takes part, who has voted, whether it is decided, and who has been told."""
 
     number: int
@@ -129,7 +129,7 @@ class Step:
     decided: bool = False
     dropped: bool = False
 
-    def with_vote(self, node: str, yes: bool) -> Step:
+    def with_vote(self, node: str, yes: bool) -> JointStep:
         """The step after a vote: one no is enough to drop it."""
         if not yes:
             return replace(self, dropped=True)
@@ -137,37 +137,37 @@ class Step:
 
     @property
     def ready(self) -> bool:
-        """Whether it can be decided."""
+        """True if the step can be decided."""
         return self.voted == self.nodes and not self.dropped
 
-    def decide(self) -> Step:
+    def decide(self) -> JointStep:
         """The decided step. Nothing takes this back."""
         assert self.ready, "all have voted for what is decided"
         return replace(self, decided=True)
 
-    def drop(self) -> Step:
+    def drop(self) -> JointStep:
         """The step that will not be; for one that is decided it is too late."""
         assert not self.decided, "what is decided is never dropped"
         return replace(self, dropped=True)
 
-    def with_told(self, node: str) -> Step:
+    def with_told(self, node: str) -> JointStep:
         """The step after a node has acknowledged how it ended."""
         return replace(self, told=self.told | {node})
 
     @property
     def over(self) -> bool:
-        """Whether every node knows."""
+        """True if every node knows."""
         return (self.decided or self.dropped) and self.told == self.nodes
 
-    def next(self, node: str) -> Kind | None:
-        """What to ask of a node next; None while it has to wait for others, or knows all."""
+    def next(self, node: str) -> Request | None:
+        """The next question to a node; None while it has to wait for others, or knows all."""
         if node in self.told:
             return None
         if self.decided:
-            return Kind.COMMIT
+            return Request.COMMIT
         if self.dropped:
-            return Kind.DROP
-        return None if node in self.voted else Kind.VOTE
+            return Request.DROP
+        return None if node in self.voted else Request.VOTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,5 +195,5 @@ class Journal:
         return tuple(x for x in self.steps if x > loaded)
 
     def holds(self, loaded: int) -> bool:
-        """Whether a checkpoint is one of these steps, or the one that the journal begins with."""
+        """True if a checkpoint is one of these steps, or the one that the journal begins with."""
         return loaded == self.saved or loaded in self.steps

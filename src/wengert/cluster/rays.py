@@ -57,7 +57,7 @@ class RayRef(Generic[V]):
         self._ref = ref
 
     def read(self) -> V:
-        """The value: see `Ref`."""
+        """The value: see `SharedRef`."""
         found: V = _ray().get(self._ref)
         return found
 
@@ -70,21 +70,21 @@ class RayPlace:
 
     @property
     def name(self) -> str:
-        """Its name: see `Place`."""
+        """Its name: see `PlacedObject`."""
         return self._name
 
-    def call(self, method: str, /, *args: object) -> Future[Any]:  # Any: as in `Place`
-        """Send a message: see `Place`."""
+    def call(self, method: str, /, *args: object) -> Future[Any]:  # Any: as in `PlacedObject`
+        """Send a message: see `PlacedObject`."""
         return self._engine.sent(self._name, lambda: self._actor.call.remote(method, args))
 
     def close(self) -> None:
-        """End it: see `Place`."""
+        """End it: see `PlacedObject`."""
         with suppress(Exception):  # it may be gone, and Ray with it
             _ray().kill(self._actor)
 
 
 class Actor:
-    """What an actor of Ray's runs: an object that is made with the first message."""
+    """Program of one of Ray's actors: an object that is made with the first message."""
 
     def __init__(self, make: Callable[..., object], args: tuple[object, ...]) -> None:
         self._make, self._args, self._made = make, args, list[object]()

@@ -14,8 +14,8 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from wengert.arrays import Value, is_array, is_host_array
 from wengert.cluster.links import NodeLink
-from wengert.cluster.part import Arriving, Backward, Described, Forward
-from wengert.cluster.steps import Calls, RunOf, Steps, Version
+from wengert.cluster.part import Arriving, Described, PartBackward, PartForward
+from wengert.cluster.steps import RemoteCalls, RunOf, Steps, Version
 from wengert.control import Context, Do, UnitContinuation, gather
 from wengert.control.do import Steps as Yields
 from wengert.control.machine import Branch, Instruction, Machine
@@ -37,7 +37,7 @@ L = TypeVar("L", covariant=True)
 _PLAIN = (bool, int, str, type(None))
 
 
-class Given(NamedTuple):
+class GivenArguments(NamedTuple):
     """The arguments of a call: expressions, whatever else stands as it is, and what puts both together."""
 
     leaves: tuple[object, ...]
@@ -45,7 +45,7 @@ class Given(NamedTuple):
     names: tuple[str, ...]
 
     def expressions(self) -> list[Expression]:
-        """Those whose values a run knows."""
+        """Arguments whose values a run knows."""
         return [x for x in self.leaves if isinstance(x, Expression)]
 
 
@@ -78,8 +78,8 @@ class Remote(Generic[P, L]):
                 else _crossing(self, name, x)
             )
         leaves, rebuild = leaves_of((bound.args, tuple(bound.kwargs.values())))
-        given = Given(tuple(leaves), rebuild, tuple(bound.kwargs))
-        call = Called(self._link, self._steps, self._version, given, self._described.result.cls is None)
+        given = GivenArguments(tuple(leaves), rebuild, tuple(bound.kwargs))
+        call = RemoteCall(self._link, self._steps, self._version, given, self._described.result.cls is None)
         made: L = layers_of(self._described.result, call)
         return made
 
@@ -125,13 +125,18 @@ def _crossing_leaf(remote: object, name: str, x: object) -> object:
         ) from None
 
 
-class Called(Do[Tape[Any, Any]]):
+class RemoteCall(Do[Tape[Any, Any]]):
     """A call of a part elsewhere: its tape. A branch of a `gather` begins it as soon as its arguments are known."""
 
     __slots__ = ("given", "link", "single", "steps", "version")
 
     def __init__(
-        self, link: NodeLink, steps: Steps, version: DataWeight[Version, float], given: Given, single: bool
+        self,
+        link: NodeLink,
+        steps: Steps,
+        version: DataWeight[Version, float],
+        given: GivenArguments,
+        single: bool,
     ) -> None:
         self.link, self.steps, self.version, self.given, self.single = link, steps, version, given, single
 
@@ -183,7 +188,7 @@ class Called(Do[Tape[Any, Any]]):
         args, named = self.given.rebuild(values)
         call = of.call(self.link)
         self.steps.wait(of)
-        asking = Forward(of.name, call, args, dict(zip(self.given.names, named, strict=True)), keeps)
+        asking = PartForward(of.name, call, args, dict(zip(self.given.names, named, strict=True)), keeps)
         return call, wanted, self.link.work(of.name, asking, keeps, version.step)
 
     def _backward(
@@ -206,8 +211,8 @@ class Called(Do[Tape[Any, Any]]):
     ) -> UnitContinuation[None]:
         arrived = delta.run()
         deltas = {0: dense(arrived)} if self.single else {i: dense(x) for i, x in arrived.arrived.items()}
-        answer = Do.of(self.link.work(of.name, Backward(of.name, call, deltas), True))
-        sent = version.backward(answer.map(lambda _: Calls(of.name, (call,))))
+        answer = Do.of(self.link.work(of.name, PartBackward(of.name, call, deltas), True))
+        sent = version.backward(answer.map(lambda _: RemoteCalls(of.name, (call,))))
         for index, tape in enumerate(arguments):
             sent = sent.flat_map(partial(_send, tape, answer.map(partial(_delta_of, tape.data, index))))
         return sent
@@ -219,7 +224,7 @@ def _delta_of(data: Value, index: int, deltas: Sequence[Value | None]) -> Value:
 
 
 def _goes_back(context: Context) -> bool:
-    """Whether a delta may come back in this run."""
+    """True if a delta may come back in this run."""
     evaluation = context.environment
     return not isinstance(evaluation, Evaluation) or evaluation.goes_back
 

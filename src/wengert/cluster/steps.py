@@ -20,7 +20,7 @@ from uuid import uuid4
 from wengert.arrays import Value
 from wengert.cluster.links import NodeLink
 from wengert.cluster.part import Staging
-from wengert.cluster.protocol import Step
+from wengert.cluster.protocol import JointStep
 from wengert.control import Do, Run
 from wengert.differentiable import Tape
 from wengert.errors import CheckpointWriteError, NodeLostError, combine, raise_all
@@ -30,7 +30,7 @@ from wengert.graph.weights import DataWeight, Update, Weight
 from wengert.plugins.optimizer import Optimizer
 
 
-class Calls:
+class RemoteCalls:
     """The delta of a part elsewhere: calls in the order in which their deltas add up."""
 
     __slots__ = ("calls", "run")
@@ -39,8 +39,8 @@ class Calls:
         self.run = run
         self.calls = calls
 
-    def __add__(self, other: Calls) -> Calls:
-        return Calls(self.run, self.calls + other.calls)
+    def __add__(self, other: RemoteCalls) -> RemoteCalls:
+        return RemoteCalls(self.run, self.calls + other.calls)
 
 
 class Version:
@@ -70,7 +70,7 @@ class Version:
 
 
 @register(Version)
-def _version(x: Version) -> Do[Tape[Version, Calls]]:
+def _version(x: Version) -> Do[Tape[Version, RemoteCalls]]:
     raise AssertionError("a version stands in no expression")
 
 
@@ -141,7 +141,7 @@ class Steps:
         self.note = uuid4().hex  # of this training, in checkpoints
         self.log = Log()
         self.versions: dict[str, DataWeight[Version, float]] = {}
-        self._step: Step | None = None
+        self._step: JointStep | None = None
         self._run = ""
         self._voting = Lock()  # between the first vote and the last acknowledgement nobody else asks a node
 
@@ -160,7 +160,7 @@ class Steps:
     def vote(self, updates: Sequence[Update]) -> None:
         """Have all parts stage a step, and write it into the log. Raises what any of them does."""
         parts = {x.weight.data.link.name: x for x in updates if isinstance(x.weight, DataWeight)}
-        step = Step(self.log.last + 1, frozenset(parts))
+        step = JointStep(self.log.last + 1, frozenset(parts))
         self._voting.acquire()
         self._step, self._run = step, next(iter(parts.values())).delta.run
         asked = {
@@ -205,7 +205,7 @@ class Steps:
             STORE.alone(lambda: STORE.publish(STORE.version, [(ref, lambda data, in_place: (now, []))]))
 
     def run(self, run: Run) -> RunOf:
-        """What a run of the driver's asks of parts elsewhere, begun with the first."""
+        """Questions of one of the driver's runs to parts elsewhere, begun with the first."""
         return run.local(self, partial(RunOf, self, run))
 
     def wait(self, run: RunOf) -> None:
@@ -257,7 +257,7 @@ class RunOf:
         self._early[key] = make()
 
     def begun(self, key: object) -> Any:
-        """What was begun early, once; None if nothing was."""
+        """The answer that was begun early, once; None if none was."""
         return self._early.pop(key, None)
 
 

@@ -1,4 +1,4 @@
-"""What a worker does with a message: a shard of a step, as a pure function of what the message has.
+"""Work of a worker on a message: a shard of a step, as a pure function of what the message has.
 
 Knows: that structures and the settings of weights are kept by their keys, so that they are read once; that the data of
 weights are read for one evaluation and let go of; which bits this process computes.
@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from wengert.arrays import Value
 from wengert.arrays.agreement import fingerprint
 from wengert.arrays.pools import called_on_one_blas_thread
-from wengert.cluster.engine import Ref
+from wengert.cluster.engine import SharedRef
 from wengert.control import Context, Do, Executor, Steps
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
@@ -31,17 +31,17 @@ _KEPT: Final = 64  # structures and models that a worker keeps
 _MAKERS: Final = {Column.DOUBLE: "double_weight", Column.FLOAT: "float_weight", Column.OTHER: "data_weight"}
 
 
-class Identity(NamedTuple):
-    """What a process has to have in common with others to compute the same: code, and bits of fixed numbers."""
+class WorkerIdentity(NamedTuple):
+    """Common ground of processes that compute the same: code, and bits of fixed numbers."""
 
     code: str
     bits: str
 
 
 @cache
-def identity() -> Identity:
+def identity() -> WorkerIdentity:
     """That of this process."""
-    return Identity(
+    return WorkerIdentity(
         f"wengert {__version__}, Python {platform.python_version()}", called_on_one_blas_thread(fingerprint)
     )
 
@@ -69,7 +69,7 @@ class Kept(NamedTuple):
     """A value that is read once in each process: its key there, and where to read it."""
 
     key: str
-    value: Ref[Any]  # Any: structures, and shells of weights
+    value: SharedRef[Any]  # Any: structures, and shells of weights
 
 
 class Task(NamedTuple):
@@ -79,7 +79,7 @@ class Task(NamedTuple):
     literals: tuple[Value, ...]
     places: tuple[int, ...]
     shells: Kept
-    data: Ref[Sequence[Value]]
+    data: SharedRef[Sequence[Value]]
     back: bool
     executor: Callable[[], Executor]
 
@@ -89,11 +89,11 @@ class Computed(NamedTuple):
 
     value: Value
     deltas: tuple[tuple[int, Value], ...]
-    by: Identity
+    by: WorkerIdentity
 
 
 class _Models(NamedTuple):
-    """What this process keeps, the latest last."""
+    """Structures and models that this process keeps, the latest last."""
 
     structures: OrderedDict[str, bytes]
     weights: OrderedDict[str, list[Weight]]
@@ -136,7 +136,7 @@ def _computed(task: Task) -> Computed:
             weight.ref = Cell(None)
 
 
-def _made(shells: Ref[Sequence[Shell]], data: Sequence[Value]) -> list[Weight]:
+def _made(shells: SharedRef[Sequence[Shell]], data: Sequence[Value]) -> list[Weight]:
     return [shell.weight(x) for shell, x in zip(shells.read(), data, strict=True)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wengert.data.batching import Batches, batches, split
 from wengert.data.cifar import Cifar100, cifar100
-from wengert.data.columns import Table, from_columns, read_csv, read_npz
+from wengert.data.columns import HasColumns, from_columns, read_csv, read_npz
 from wengert.data.digits import Digits, digits
 from wengert.data.images import (
     Cifar10,
@@ -32,6 +32,7 @@ __all__ = [
     "Cifar10",
     "Cifar100",
     "Digits",
+    "HasColumns",
     "Images",
     "Items",
     "Leaf",
@@ -40,7 +41,6 @@ __all__ = [
     "Prefetched",
     "Rows",
     "Source",
-    "Table",
     "Tree",
     "batches",
     "bucketed_batches",

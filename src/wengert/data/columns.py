@@ -26,13 +26,13 @@ R = TypeVar("R", bound=Rows)
 _NAMED: Final = re.compile(r"\b(float32|float64|u?int(?:8|16|32|64)|Float32|Float64)\b")
 
 
-class Table(Protocol):
+class HasColumns(Protocol):
     """A frame, a dataset, a dictionary: whatever gives a column by its name."""
 
     def __getitem__(self, name: str, /) -> Any: ...  # Any: whatever numpy makes an array of
 
 
-def from_columns(cls: type[R], table: Table, **names: str | Sequence[str]) -> R:
+def from_columns(cls: type[R], table: HasColumns, **names: str | Sequence[str]) -> R:
     """A set of examples: each field of `cls` is a column, or several side by side, of a table.
 
     A field that is not named takes the column of its own name. Dtypes are those that the fields' annotations name; a
@@ -73,7 +73,7 @@ def from_columns(cls: type[R], table: Table, **names: str | Sequence[str]) -> R:
     return cls(**made)
 
 
-def _column(table: Table, name: str) -> Any:  # Any: as above
+def _column(table: HasColumns, name: str) -> Any:  # Any: as above
     try:
         return table[name]
     except (KeyError, LookupError) as error:

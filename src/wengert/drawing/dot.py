@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from wengert.drawing.picture import Box, Cluster, Drawable, Look, nested, pictured
+from wengert.drawing.picture import Box, Boxed, Drawable, Look, nested, pictured
 
 _SHAPES: Final = {
     Look.OPERATION: "box",
@@ -54,7 +54,7 @@ def _box(number: int, box: Box, result: bool) -> str:
     return f'n{number} [label="{label}", shape={_SHAPES[box.look]}, fillcolor="{box.look.value}"{thick}]'
 
 
-def _opening(number: int, frame: Cluster) -> str:
+def _opening(number: int, frame: Boxed) -> str:
     return f'subgraph cluster{number} {{ label="{_escaped(frame.title)}"'
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from wengert.drawing.picture import Box, Cluster, Drawable, Look, Picture, nested, pictured
+from wengert.drawing.picture import Box, Boxed, Drawable, Look, Picture, nested, pictured
 
 _SHAPES: Final = {
     Look.OPERATION: '["{}"]',
@@ -72,7 +72,7 @@ def _box(number: int, box: Box) -> str:
     return f"n{number}{_SHAPES[box.look].format('<br/>'.join(map(_escaped, box.lines)))}"
 
 
-def _opening(number: int, frame: Cluster) -> str:
+def _opening(number: int, frame: Boxed) -> str:
     return f'subgraph c{number}["{_escaped(frame.title)}"]'
 
 

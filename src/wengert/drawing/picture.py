@@ -49,7 +49,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class Boxed:
     """An opened cell, perhaps in the cluster of another."""
 
     title: str
@@ -62,7 +62,7 @@ class Picture:
 
     boxes: list[Box] = field(default_factory=list)
     arrows: list[tuple[int, int]] = field(default_factory=list)
-    frames: list[Cluster] = field(default_factory=list)
+    frames: list[Boxed] = field(default_factory=list)
     results: list[int] = field(default_factory=list)
 
 
@@ -83,7 +83,7 @@ def pictured(x: Drawable, who: str, cells: bool, most: int) -> Picture:
 
 
 def nested(
-    picture: Picture, box: Callable[[int, Box], str], opening: Callable[[int, Cluster], str], closing: str
+    picture: Picture, box: Callable[[int, Box], str], opening: Callable[[int, Boxed], str], closing: str
 ) -> list[str]:
     """A line a box, those of a cluster between its two lines."""
     inside: dict[int | None, list[str]] = {}
@@ -148,7 +148,7 @@ class _Drawing:
     def _opened(self, node: Node, level: _Level) -> _Level:
         template = template_of(node.signature)
         operands = self._operands(node, level)
-        self.picture.frames.append(Cluster(_plain(node), level.frame))
+        self.picture.frames.append(Boxed(_plain(node), level.frame))
         places: _Places = {x: (place,) for x, place in zip(template.inputs, operands, strict=True)}
         return _Level(iter(template.nodes), places, len(self.picture.frames) - 1, node)
 

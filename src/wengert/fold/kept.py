@@ -70,7 +70,7 @@ class KeptExpressions:
             self._found[id(x)] = x, columns, metrics, size
 
     def batch(self, examples: Sequence[object]) -> Joined | None:
-        """What was joined of these examples, in this order."""
+        """The batch of these examples, in this order."""
         return self._batches.get(tuple(map(id, examples)))
 
     def keep_batch(self, examples: Sequence[object], joined: Joined, begun: int) -> None:

@@ -64,4 +64,4 @@ class Jacobians(Answer[M_co], Generic[M_co, X_co]):
 
 
 class JacobianLayers(Answer[M_co], Generic[M_co, X_co]):
-    """The same with expressions: the `layers` of what `jacobian` gives."""
+    """Jacobians as expressions: the `layers` of what `jacobian` gives."""

@@ -164,7 +164,7 @@ class Adamax(Plugin):
         warn_unrated(self, "Adamax")
 
 
-class LookingAhead(Moments["NAdam"], pure=True):
+class NesterovMoments(Moments["NAdam"], pure=True):
     """The moments of Adam, the first one looked ahead by the next momentum."""
 
     product: float = 1.0  # of all momenta so far
@@ -198,7 +198,7 @@ class NAdam(Plugin):
     beta2: float = 0.999
     eps: float = 1e-8
     momentum_decay: float = 4e-3
-    optimizer: ClassVar[type[Optimizer]] = LookingAhead
+    optimizer: ClassVar[type[Optimizer]] = NesterovMoments
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:

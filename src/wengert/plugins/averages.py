@@ -94,7 +94,7 @@ class ExponentialMovingAverage(Averaged):
     >>> w.data, list(averages([w]).values())
     (-3.0, [-2.0])
 
-    Source: B. Polyak, A. Juditsky, "Acceleration of Stochastic Approximation by Averaging", 1992;
+    Source: B. Polyak, A. Juditsky, "Acceleration of Stochastic Approximation by AveragingSteps", 1992;
     `torch.optim.swa_utils.get_ema_multi_avg_fn`.
     """
 
@@ -110,7 +110,7 @@ class ExponentialMovingAverage(Averaged):
         check_number(self, "decay_of_average", below=1.0)
 
 
-class Averaging(Optimizer["StochasticWeightAveraging"], pure=True):
+class AveragingSteps(Optimizer["StochasticWeightAveraging"], pure=True):
     """The mean of the w after some of the steps."""
 
     average: Value = 0.0
@@ -146,12 +146,12 @@ class StochasticWeightAveraging(Averaged):
     >>> w.data, list(averages([w]).values())
     (-4.0, [-3.0])
 
-    Source: P. Izmailov et al., "Averaging Weights Leads to Wider Optima and Better Generalization", 2018.
+    Source: P. Izmailov et al., "AveragingSteps Weights Leads to Wider Optima and Better Generalization", 2018.
     """
 
     average_from: int
     average_every: int = 1
-    optimizer: ClassVar[type[Optimizer]] = Averaging
+    optimizer: ClassVar[type[Optimizer]] = AveragingSteps
     acts_before: ClassVar[tuple[type[Plugin], ...]] = (WeightDecay, Lookahead)
 
     @property

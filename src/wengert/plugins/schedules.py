@@ -19,20 +19,20 @@ from wengert.packages import optional
 from wengert.site import user_position
 
 __all__ = [
-    "Constant",
-    "CosineAnnealing",
-    "Exponential",
-    "Linear",
-    "MultiStep",
-    "OneCycle",
-    "Polynomial",
-    "Schedule",
-    "Sequential",
-    "Step",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "ExponentialLR",
+    "LinearLR",
+    "MultiStepLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "RateSchedule",
+    "SequentialLR",
+    "StepLR",
 ]
 
 
-class Schedule:
+class RateSchedule:
     """The base of frozen dataclasses that are functions of t, the number of earlier commits: 0, 1, 2, ...
 
     Give one to `LearningRateSchedule(schedule=...)`, or for any number of the settings to
@@ -40,7 +40,7 @@ class Schedule:
     counts that are no integers or out of their range.
 
     >>> from wengert.plugins import LearningRateSchedule
-    >>> schedule = CosineAnnealing(0.1, steps=4).warmup(2)
+    >>> schedule = CosineAnnealingLR(0.1, steps=4).warmup(2)
     >>> settings = LearningRateSchedule(schedule=schedule)
     >>> [round(schedule(t), 4) for t in range(7)]
     [0.0, 0.05, 0.1, 0.0854, 0.05, 0.0146, 0.0]
@@ -61,23 +61,23 @@ class Schedule:
                     self, field.name, value, is_number(value) and value >= 0.0, "a finite number, at least 0"
                 )
 
-    def then(self, other: Callable[[int], float], after: int) -> Sequential:
+    def then(self, other: Callable[[int], float], after: int) -> SequentialLR:
         """This schedule for `after` commits, and then the other one, from its own 0 on.
 
-        >>> [Linear(0.0, 0.2, steps=2).then(Constant(0.5), after=3)(t) for t in range(5)]
+        >>> [LinearLR(0.0, 0.2, steps=2).then(ConstantLR(0.5), after=3)(t) for t in range(5)]
         [0.0, 0.1, 0.2, 0.5, 0.5]
         """
-        return Sequential(self, other, after)
+        return SequentialLR(self, other, after)
 
-    def warmup(self, steps: int, start: float = 0.0) -> Sequential:
+    def warmup(self, steps: int, start: float = 0.0) -> SequentialLR:
         """A line from `start` to this schedule's first value, in so many commits, and then this schedule.
 
-        >>> [Constant(0.5).warmup(2)(t) for t in range(4)]
+        >>> [ConstantLR(0.5).warmup(2)(t) for t in range(4)]
         [0.0, 0.25, 0.5, 0.5]
 
         Source: P. Goyal et al., "Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour", 2017, section 2.2.
         """
-        return Linear(start, self(0), steps).then(self, after=steps)
+        return LinearLR(start, self(0), steps).then(self, after=steps)
 
     def plot(self, path: str | os.PathLike[str], steps: int) -> None:
         """Draw the first `steps` values into a file, whose ending says which format.
@@ -85,7 +85,7 @@ class Schedule:
         Raises PackageError without matplotlib, which is in the extra `plot`.
         """
         _checked(self, "plot(steps=)", steps, is_integer(steps) and int(steps) >= 1, "an integer from 1 on")
-        figure = optional("matplotlib.figure", "matplotlib", "Schedule.plot", "plot").Figure(
+        figure = optional("matplotlib.figure", "matplotlib", "RateSchedule.plot", "plot").Figure(
             layout="constrained"
         )
         axes = figure.add_subplot()
@@ -104,10 +104,10 @@ def _checked(schedule: object, name: str, value: object, right: bool, what: str)
 
 @final
 @dataclass(frozen=True)
-class Constant(Schedule):
+class ConstantLR(RateSchedule):
     """f(t) = rate.
 
-    >>> Constant(0.1)(1000)
+    >>> ConstantLR(0.1)(1000)
     0.1
 
     Source: as in every textbook.
@@ -121,10 +121,10 @@ class Constant(Schedule):
 
 @final
 @dataclass(frozen=True)
-class Linear(Schedule):
+class LinearLR(RateSchedule):
     """f(t) = start + (end - start) · min(t / steps, 1).
 
-    >>> [Linear(1.0, 0.0, steps=4)(t) for t in (0, 1, 4, 5)]
+    >>> [LinearLR(1.0, 0.0, steps=4)(t) for t in (0, 1, 4, 5)]
     [1.0, 0.75, 0.0, 0.0]
 
     Source: `LinearLR` of PyTorch, `linear_schedule` of Optax.
@@ -141,10 +141,10 @@ class Linear(Schedule):
 
 @final
 @dataclass(frozen=True)
-class CosineAnnealing(Schedule):
+class CosineAnnealingLR(RateSchedule):
     """f(t) = end + (rate - end) · (1 + cos(π · min(t / steps, 1))) / 2, which stays at its end.
 
-    >>> [round(CosineAnnealing(1.0, steps=4)(t), 4) for t in (0, 1, 2, 4, 5)]
+    >>> [round(CosineAnnealingLR(1.0, steps=4)(t), 4) for t in (0, 1, 2, 4, 5)]
     [1.0, 0.8536, 0.5, 0.0, 0.0]
 
     Source: I. Loshchilov, F. Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts", 2017, equation 5.
@@ -164,13 +164,13 @@ def _cosine(start: float, end: float, share: float) -> float:
 
 @final
 @dataclass(frozen=True)
-class OneCycle(Schedule):
+class OneCycleLR(RateSchedule):
     """Half a cosine from rate / div_factor up to rate, and half a cosine down to rate / div_factor / final_div_factor.
 
     The way up takes the share `pct_start` of `steps`; the last of the `steps` values, that of t = steps - 1, is the
     least, and stays.
 
-    >>> cycle = OneCycle(1.0, steps=10, pct_start=0.3, div_factor=10.0, final_div_factor=10.0)
+    >>> cycle = OneCycleLR(1.0, steps=10, pct_start=0.3, div_factor=10.0, final_div_factor=10.0)
     >>> [round(cycle(t), 4) for t in (0, 1, 2, 3, 9, 10)]
     [0.1, 0.55, 1.0, 0.951, 0.01, 0.01]
 
@@ -202,10 +202,10 @@ class OneCycle(Schedule):
 
 @final
 @dataclass(frozen=True)
-class Step(Schedule):
+class StepLR(RateSchedule):
     """f(t) = rate · gamma^⌊t / step_size⌋.
 
-    >>> [Step(1.0, step_size=2, gamma=0.5)(t) for t in range(5)]
+    >>> [StepLR(1.0, step_size=2, gamma=0.5)(t) for t in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
 
     Source: `StepLR` of PyTorch.
@@ -221,10 +221,10 @@ class Step(Schedule):
 
 @final
 @dataclass(frozen=True)
-class MultiStep(Schedule):
+class MultiStepLR(RateSchedule):
     """f(t) = rate · gammaⁿ, where n of the milestones are not after t.
 
-    >>> [MultiStep(1.0, milestones=(1, 3), gamma=0.5)(t) for t in range(4)]
+    >>> [MultiStepLR(1.0, milestones=(1, 3), gamma=0.5)(t) for t in range(4)]
     [1.0, 0.5, 0.5, 0.25]
 
     Source: `MultiStepLR` of PyTorch.
@@ -246,10 +246,10 @@ class MultiStep(Schedule):
 
 @final
 @dataclass(frozen=True)
-class Exponential(Schedule):
+class ExponentialLR(RateSchedule):
     """f(t) = rate · gammaᵗ.
 
-    >>> [Exponential(1.0, gamma=0.5)(t) for t in range(3)]
+    >>> [ExponentialLR(1.0, gamma=0.5)(t) for t in range(3)]
     [1.0, 0.5, 0.25]
 
     Source: `ExponentialLR` of PyTorch.
@@ -264,10 +264,10 @@ class Exponential(Schedule):
 
 @final
 @dataclass(frozen=True)
-class Polynomial(Schedule):
+class PolynomialLR(RateSchedule):
     """f(t) = end + (rate - end) · (1 - min(t / steps, 1))^power.
 
-    >>> [Polynomial(1.0, steps=4, power=2.0)(t) for t in (0, 1, 2, 4, 5)]
+    >>> [PolynomialLR(1.0, steps=4, power=2.0)(t) for t in (0, 1, 2, 4, 5)]
     [1.0, 0.5625, 0.25, 0.0, 0.0]
 
     Source: `PolynomialLR` of PyTorch, `polynomial_schedule` of Optax.
@@ -284,10 +284,10 @@ class Polynomial(Schedule):
 
 @final
 @dataclass(frozen=True)
-class Sequential(Schedule):
-    """f(t) = first(t) for t < after, then second(t - after): see `Schedule.then`.
+class SequentialLR(RateSchedule):
+    """f(t) = first(t) for t < after, then second(t - after): see `RateSchedule.then`.
 
-    >>> [Sequential(Constant(1.0), Exponential(1.0, 0.5), after=2)(t) for t in range(4)]
+    >>> [SequentialLR(ConstantLR(1.0), ExponentialLR(1.0, 0.5), after=2)(t) for t in range(4)]
     [1.0, 1.0, 1.0, 0.5]
 
     Source: `SequentialLR` of PyTorch, `join_schedules` of Optax.

@@ -42,7 +42,7 @@ def derivatives(who: str, loss: Expression, targets: Sequence[Expression]) -> tu
     except _Unknown as error:
         instead = ", or ask `gradients(...).run()`" if who.startswith("gradients") else ""
         text = f"{who}: {error}{instead}\n  at {user_position()}"
-        cls = UndecidedError if isinstance(error, _Open) else NotDifferentiableError
+        cls = UndecidedError if isinstance(error, _Unresolved) else NotDifferentiableError
         raise cls(text) from error.__cause__
 
 
@@ -50,7 +50,7 @@ class _Unknown(Exception):
     """A reason for which a derivative is no expression."""
 
 
-class _Open(_Unknown):
+class _Unresolved(_Unknown):
     """One that a run takes away."""
 
 
@@ -136,12 +136,12 @@ class _Walk:
         """The deltas of operands that lead to a target."""
         self.before, self.node = _Before(next_serial()), op.node
         if op.out in self.unknown:
-            raise _Open(_too_early(op.node))
+            raise _Unresolved(_too_early(op.node))
         if op.signature is None:
             yield op.inputs[0], g
             return
         if op.signature.operation is PART and op.inputs[0] in self.unknown:
-            raise _Open(_too_early(op.node))
+            raise _Unresolved(_too_early(op.node))
         if _is_open(op.signature):
             return
         operands = list(map(self._operand, op.inputs))
@@ -212,7 +212,7 @@ def _symbol(x: Any) -> Any:  # Any: an operand
 
 def _known(x: Expression, what: str) -> Expression:
     if x.kind.shape is None or x.kind.dtype is None:
-        raise _Open(
+        raise _Unresolved(
             f"the shape of {what}, {x!r}, is known only in the run; state it in the annotation of what makes it"
         )
     return x

@@ -115,7 +115,7 @@ sys.modules[Tape.__module__].__class__ = _ModuleAndDecorator
 
 
 def stated_by(function: Callable[..., object]) -> Stated | None:
-    """What the return annotation of a function states; None of a union. Raises ArgumentError for what is no result."""
+    """The result that an annotation states; None of a union. Raises ArgumentError for what is no result."""
     return _stated(function, _returned(function))
 
 

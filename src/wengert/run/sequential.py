@@ -204,7 +204,7 @@ class Interpreter:
         return _rebuilt(wanted, part_gradients(evaluation, x, wanted.targets, context))
 
     def resolved(self, expression: object, context: Context, /) -> Steps[Choice]:
-        """What the functions below an expression have chosen in the present run, in the places of their calls."""
+        """The layers that functions below an expression have chosen in this run, in the places of their calls."""
         x, refs = _taken(expression)
         if refs:
             return self._reading(_resolved, x, context, refs)
