@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 SMALL = 90  # lines, below which a module with one importer is a part of it
 RIDDLE = re.compile(r"(What|Whether|Where|Those|The same)\b")
-CODE = re.compile(r"\b[SDFTB]\d{1,3}\b")
+CODE = re.compile(r"\b(?!F1\b)[SDFTB]\d{1,3}\b")  # F1 is a metric
 NOQA = re.compile(r"# noqa.*?(?= #|$)")
 DEFINED = re.compile(r"^\| ([SDFTB]\d{1,3}) \| \w.* \| .*\]\([^)]+\).* \|$", re.MULTILINE)
 PUBLIC_IN_SPITE = frozenset(

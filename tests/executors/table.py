@@ -117,14 +117,28 @@ def loss_of(outputs: Sequence[Layer], step: Step) -> Layer:
 @program
 def one_operand(w: Weights) -> Graph:
     a = w(2, 3)
-    smooth = (wg.tanh, wg.sigmoid, wg.sin, wg.cos, wg.square, wg.softplus, wg.silu, wg.gelu, wg.erf, wg.expm1)
+    smooth = (
+        wg.tanh,
+        wg.sigmoid,
+        wg.sin,
+        wg.cos,
+        wg.square,
+        wg.softplus,
+        wg.silu,
+        wg.gelu,
+        wg.erf,
+        wg.expm1,
+        wg.mish,
+        wg.log_sigmoid,
+    )
     return lambda s: [f(a * s.array(2, 3)) for f in smooth]
 
 
 @program
 def one_operand_with_a_kink(w: Weights) -> Graph:
     a = w(4)
-    return lambda s: [f(a * s.array(4)) for f in (wg.relu, wg.abs, wg.sign, wg.negative)]
+    kinked = (wg.relu, wg.abs, wg.sign, wg.negative, wg.leaky_relu, wg.elu, wg.celu, wg.selu, wg.hardswish)
+    return lambda s: [f(a * s.array(4)) for f in (*kinked, wg.softsign)]
 
 
 @program

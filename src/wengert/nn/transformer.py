@@ -179,7 +179,7 @@ class TransformerDecoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
         norm = LayerNorm.make(settings, width, name=begin.name_of("memory_norm"), dtype=dtype)
         return TransformerDecoderLayer(itself, memory, norm)
 
-    def __call__(
+    def __call__(  # type: ignore[override] # a decoder reads its memory, too: `Sequential` has none to give
         self,
         x: ArrayExpression[S, T, Dv],
         memory: ArrayExpression[Any, T, Dv],
