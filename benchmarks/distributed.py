@@ -41,6 +41,9 @@ class Phases(NamedTuple):
     put: float
 
 
+Examples = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+
+
 class Network:
     """One square matrix, of about so many megabytes."""
 
@@ -50,8 +53,11 @@ class Network:
         self.w = SGD(learning_rate=1e-3).array_weight(np.zeros((n, n), np.float32), name="w")
 
     def loss(self) -> Any:  # Any: a scalar expression
-        x = np.ones((EXAMPLES, self.n), np.float32)
-        return wg.shards(lambda part, seed: wg.mean(wg.square(wg.lift(part) @ self.w - 1.0)), x, 2)
+        def loss(part: Examples, seed: tuple[int, ...] | None) -> wg.ArrayLayer[tuple[()]]:
+            return wg.mean(wg.square(wg.lift(part) @ self.w - 1.0))
+
+        examples: Examples = np.ones((EXAMPLES, self.n), np.float32)
+        return wg.shards(loss, examples, 2)
 
 
 def timed(network: Network, executor: Executor | None, steps: int) -> tuple[float, float]:

@@ -195,3 +195,13 @@ def test_nothing_is_left_of_many_steps() -> None:
     for step in range(300):
         wg.shards(model.loss, batch_of(step % 3), 2, seed=1).train().run(executor)
     assert engine.unanswered == 0 and engine.held - before == 3  # two structures, and the shells
+
+
+def test_the_name_in_run_is_this_executor() -> None:
+    executor = wg.run.Distributed(Local(workers=1), patience=3.0, retries=2)
+    assert type(executor) is Distributed and executor.patience == 3.0
+    assert trained(executor, STEPS, 2) == here(2, "Adam")
+    with pytest.raises(
+        ArgumentError, match=r"Distributed: expected a cluster of wengert\.cluster, or an engine, got 3"
+    ):
+        wg.run.Distributed(3)  # type: ignore[arg-type] # what is refused

@@ -9,12 +9,13 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
+from wengert.cluster.distributed import Distributing
 from wengert.cluster.engine import Engine
 from wengert.cluster.nodes import Nodes
 from wengert.cluster.rays import Rays
 
 
-class Cluster(Nodes):
+class Cluster(Distributing, Nodes):
     """Workers on this machine, started here and ended by `close`; or those of a Ray cluster at an address.
 
     `workers` are as many as this process may use cores, if not said. Every process has one thread of BLAS, answers

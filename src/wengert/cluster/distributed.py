@@ -248,6 +248,15 @@ class Distributed(Sequential):
             )
 
 
+class Distributing:
+    """A cluster or an engine, of which `wengert.run.Distributed` makes an executor."""
+
+    def distributed(self, *, patience: float, retries: int, executor: Callable[[], Executor]) -> Distributed:
+        """The executor whose shards this computes."""
+        cluster = cast("HasEngine | Engine", self)
+        return Distributed(cluster, patience=patience, retries=retries, executor=executor)
+
+
 def _data(weights: Sequence[Weight], refs: Refs, snapshot: int) -> list[Value]:
     return [refs.get(w, w.ref).at(snapshot) for w in weights]
 

@@ -18,6 +18,7 @@ from threading import RLock
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
+from wengert.cluster.distributed import Distributing
 from wengert.cluster.messages import Failed, answer, packed
 from wengert.errors import NodeLostError
 from wengert.packages import optional
@@ -112,7 +113,13 @@ class LocalPlace:
         return getattr(self.made[0], method)(*args)
 
 
-class Local:
+def _carried_out(place: LocalPlace | None, call: bytes) -> object:
+    """Result of a message; KeyError of a late copy that asks for a value which nobody holds any more."""
+    function, args = pickle.loads(call)
+    return function(*args) if place is None else place.carry_out(function, args)
+
+
+class Local(Distributing):
     """An engine without other processes: messages are carried out while somebody waits, in the order of sending.
 
     `faults` is asked about each message. `workers` is how many there are at first; one that dies is replaced at once,
@@ -209,8 +216,7 @@ class Local:
         if sent.fault is Fault.DIED_BEFORE:
             self.kill(to)
             return
-        function, args = pickle.loads(sent.call)
-        found = answer(function, args) if place is None else answer(place.carry_out, (function, args))
+        found = answer(_carried_out, (place, sent.call))
         if sent.fault is Fault.DIED_AFTER:
             self.kill(to)
         elif sent.fault is not Fault.LOST_AFTER and self._open.pop(sent.future, None) is not None:

@@ -26,6 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
+from wengert.cluster.distributed import Distributing
 from wengert.cluster.messages import Failed, answer
 from wengert.errors import ArgumentError, ClusterError, NodeLostError, PackageError
 from wengert.packages import optional
@@ -99,7 +100,7 @@ class Actor:
         return getattr(self._made[0], method)(*args)
 
 
-class Rays:
+class Rays(Distributing):
     """An engine of Ray's processes: of a Ray that is started here, and ended by `close`, or of one at an address."""
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:

@@ -18,7 +18,7 @@ from wengert.run.gradient import Derivatives, Gradients, gradients
 from wengert.run.jacobians import hessian_product, jacobian, jvp
 from wengert.run.scan import scan
 from wengert.run.sequential import Sequential
-from wengert.run.shards import shards
+from wengert.run.shards import Distributed, shards
 
 if TYPE_CHECKING:
     from wengert.run.batching.executor import Batched
@@ -52,6 +52,7 @@ __all__ = [
     "Batched",
     "Deltas",
     "Derivatives",
+    "Distributed",
     "Gradients",
     "JacobianLayers",
     "Jacobians",

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, Protocol, TypeVar, overload
 
 from wengert.arrays import Dv, T, Value, is_array, is_integer
 from wengert.arrays.places import places
-from wengert.control import Context, Do, Steps, UnitContinuation
+from wengert.control import Context, Do, Executor, Steps, UnitContinuation
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, DTypeError
 from wengert.graph.expressions import (
@@ -34,11 +34,47 @@ from wengert.run.ask import checked_loss
 from wengert.run.borders import Shard, of_shard, times, total
 from wengert.run.evaluation import Evaluation
 from wengert.run.own import RunsOwn
+from wengert.run.sequential import Sequential
 from wengert.site import user_position
 
 B = TypeVar("B", bound=Sized)
 Seed = int | tuple[int, ...]
 Weigh = Literal["mean", "sum"]
+X_co = TypeVar("X_co", covariant=True)
+
+
+class Distributes(Protocol[X_co]):
+    """A cluster, or an engine of one: it makes the executor whose shards it computes."""
+
+    def distributed(self, *, patience: float, retries: int, executor: Callable[[], Executor]) -> X_co: ...
+
+
+def Distributed(
+    cluster: Distributes[X_co],
+    /,
+    *,
+    patience: float = 10.0,
+    retries: int = 8,
+    executor: Callable[[], Executor] = Sequential,
+) -> X_co:
+    """The executor whose shards the workers of a cluster compute: see `wengert.cluster.Distributed`, which it is.
+
+    Raises ArgumentError for what is no cluster and no engine of one.
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> from wengert.cluster import Local
+    >>> loss = wg.shards(lambda part, seed: wg.mean(wg.lift(part) * 2.0), np.array([1.0, 2.0, 6.0]), 2)
+    >>> float(loss.predict().run(wg.run.Distributed(Local(workers=2))))
+    6.0
+
+    Source: as `wengert.cluster.Distributed`.
+    """
+    if not callable(getattr(cluster, "distributed", None)):
+        raise ArgumentError(
+            f"Distributed: expected a cluster of wengert.cluster, or an engine, got {shown(cluster)}\n"
+            f"  at {user_position()}"
+        )
+    return cluster.distributed(patience=patience, retries=retries, executor=executor)
 
 
 @overload
