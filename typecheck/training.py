@@ -81,7 +81,6 @@ def case_wrong_losses(trees: Items[Tree]) -> None:
     fit(losses, digits(), seed=0, epochs=1)  # E[arg-type]
     fit(without_seed, digits(), seed=0, epochs=1)  # E[arg-type]
     fit(loss, trees, seed=0, epochs=1)  # E
-    fit(loss, [digits()], seed=0, epochs=1)  # E[arg-type]
     fit(loss, digits(), seed=0, epochs=1, validation=trees)  # E
     fit(loss, digits(), seed=0, epochs=1, metrics={"words": words})  # E
 

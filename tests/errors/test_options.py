@@ -77,7 +77,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "labels that give no elements": (
         lambda: wg.cross_entropy(w, Attached()),
-        "ArgumentError: indices and labels are integers, a list of such or an array; ",
+        "ArgumentError: cross_entropy: indices and labels are integers, a list of such or an array; ",
     ),
     "None to gather": (
         lambda: wg.gather(None),

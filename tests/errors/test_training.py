@@ -106,8 +106,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a list of batches for data": (
         lambda: fit(loss, [points], seed=0, epochs=1),
-        "ArgumentError: fit: data are a set of `wengert.data`, or a function from the epoch "
-        "to its batches; got [Points(x=array([[1., 1., 1.], [1., 1., 1.], [ ...; of arrays "
+        "ArgumentError: fit: data are a set of `wengert.data`, a function from the epoch to its "
+        "batches, or an iterable of batches, no list; got [Points(x=array([[1., 1., 1.], [1., 1., 1.], [ ...; of arrays "
         "make a dataclass that derives from data.Rows, of examples in a list make data.Items(...)\n"
         "  at here",
     ),
@@ -162,6 +162,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: fit(lambda b, s: wg.cross_entropy(model(b.x), b.y + 5), points, seed=0, epochs=1),
         "ShapeError: cross_entropy: label 6 is none of the 2 classes of logits of shape (6, "
         "2)\n"
+        "  operand 0: layer add (6, 2) float32, built at here\n"
+        "  operand 1: literal (6,) int64\n"
         "  at here\n"
         "+ in step 1 of fit, batch 0 of epoch 0",
     ),

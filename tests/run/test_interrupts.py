@@ -91,6 +91,11 @@ def _changes(done: list[int]) -> list[Change]:
 
 
 def _forever(question: Any, executor: Any, seconds: float) -> None:  # Any: a training, an interpreter
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    while True:
-        question.run(executor)
+    signal.setitimer(
+        signal.ITIMER_REAL, seconds, 0.5
+    )  # again: one that meets a finalizer is lost, and told of
+    try:
+        while True:
+            question.run(executor)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

@@ -17,7 +17,7 @@ from wengert.plugins import SGD
 from wengert.run import Sequential
 from wengert.run.compiled import plans
 from wengert.run.compiled.cache import Item
-from wengert.run.compiled.plans import WORTH, Account, Plans
+from wengert.run.compiled.plans import WORTH, Account, Plans, Statistics
 from wengert.run.evaluation import Evaluation
 
 SHARE, FREE = 0.05, 0.06  # of the interpreter's time, and seconds: more than the account has
@@ -281,3 +281,13 @@ def test_plans_of_the_default_executor_have_an_account_and_those_at_a_known_run_
     executor: Any = Sequential()
     assert executor.engine.plans.account is not None
     assert Plans(worth=3).account is None
+
+
+def test_a_structure_that_is_forgotten_while_its_plan_is_made_costs_what_was_spent() -> None:
+    account, forgotten = (
+        Account(free=1.0),
+        Statistics(1, 8),
+    )  # begun by another of the same key, which is gone
+    forgotten.spent = 0.25
+    account.settle(forgotten, made=True)
+    assert account.balance == 0.75

@@ -140,7 +140,7 @@ def _of_another(cls: type, name: str) -> str:
     owners = [c for c in known if name in getattr(c, "_declared", ()) and c.__module__.startswith("wengert.")]
     if not owners:
         return ""
-    owner = owners[0]
+    owner = min(owners, key=lambda c: c.__name__.lower() != name)  # `Momentum` before `Muon`
     for name in abstract_members(owner):
         if all(any(_supplies(plugin, name) for plugin in rival.__mro__) for rival in (cls, owner)):
             return f" (a keyword of {owner.__name__}, which supplies {name} as {cls.__name__} does: keep one of them)"

@@ -118,7 +118,7 @@ class Account:
     def settle(self, structure: Statistics, made: bool) -> None:
         """Take what a making that has ended cost in place of its price; the next is known better if one was `made`."""
         self.balance += structure.price - structure.spent
-        if made:
+        if made and structure.price:  # 0 where the structure was forgotten while its plan was in the making
             self._scale *= 1.0 + _LEARNT * (structure.spent / structure.price - 1.0)
 
     def interpreted(self, structure: Statistics, evaluation: Evaluation) -> None:
