@@ -108,7 +108,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: fit(loss, [points], seed=0, epochs=1),
         "ArgumentError: fit: data are a set of `wengert.data`, a function from the epoch to its "
         "batches, or an iterable of batches, no list; got [Points(x=array([[1., 1., 1.], [1., 1., "
-        "1.], [ ...; of arrays make a dataclass that derives from data.Rows, of examples in a list make data.Items(...)\n"
+        "1.], [ ...; of arrays make a dataclass that derives from data.Rows, of examples in a list make "
+        "data.Items(...)\n"
         "  at here",
     ),
     "epochs and steps": (
