@@ -136,11 +136,8 @@ class Broken(Do[int]):
         self.inner = inner
         self.wrong = wrong
 
-    def as_do(self) -> Do[int]:
-        return self.inner.map(lambda n: n + 1) if self.wrong == "gather" else self.inner
-
     def _begin(self, machine: Any) -> Do[Any]:  # Any: as in Do, and this one never looks at it
-        return self.inner
+        return self.inner.map(lambda n: n + 1) if self.wrong == "gather" else self.inner
 
     def map(self, transform: Callable[[int], Any]) -> Do[Any]:  # Any: broken for all results
         return Do.fail(Boom("map")) if self.wrong == "map" else self.inner.map(transform)

@@ -149,7 +149,8 @@ def _cosine(xp: Any, a: Any, b: Any, axis: int = -1) -> Any:  # Any: values of n
 
 @st.composite
 def cosine(draw: st.DrawFn) -> Example:
-    shape = draw(d.shapes(min_dims=1, min_side=1))
+    """Vectors of two numbers at least: of one it is a sign, whose second derivative is rounding on both sides."""
+    shape = draw(d.shapes(min_dims=1, min_side=2))
     at = draw(d.axis(len(shape)))
     a, b = draw(d.arrays(shape, GAP)), draw(d.arrays(shape, GAP))
     return Example(

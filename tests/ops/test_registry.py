@@ -30,6 +30,7 @@ INTERNAL = {
     "logabsdet",
     "parameter",
     "part",
+    "targets",  # of the losses of labels
     "update",
     "variable",
 }  # how values enter a graph and leave a cell, what is asked for together, state; not public under these names

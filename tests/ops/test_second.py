@@ -30,7 +30,7 @@ PIECEWISE = "it is linear between its kinks, at which it has no second derivativ
 # Operations whose second derivative is 0 by each of their operands and by two of them together, and why.
 ZERO: Final[dict[str, str]] = {
     **dict.fromkeys(
-        ["add", "subtract", "negative", "sum", "mean", "where", "astype", "positive"],
+        ["add", "subtract", "negative", "sum", "mean", "where", "astype", "positive", "to_device"],
         LINEAR,
     ),
     **dict.fromkeys(["reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "flip"], LINEAR),

@@ -196,7 +196,7 @@ def _targets(c: Value, labels: Value, *, classes: int, ignored: int | None, dtyp
 
 
 TARGETS: Final = Operation(  # 1 at each label, 0 elsewhere and where a label is ignored
-    "targets", Rules(_infer_targets, _targets, detached=True, batch=rowwise, pure=True), listed=False
+    "targets", Rules(_infer_targets, _targets, detached=True, batch=rowwise, pure=True)
 )
 
 

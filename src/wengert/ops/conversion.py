@@ -65,7 +65,9 @@ def _infer_moved(kinds: Sequence[Kind], *, device: Any) -> Kind:  # Any: as `_De
     return kind(Column.ARRAY, shape, dtype, device.device)
 
 
-def _moved(c: Value, x: Value, to: Kind) -> Value:
+def _moved(c: Value, x: Value, here: Kind, to: Kind) -> Value:
+    if str(here.device) == str(to.device):  # nothing to do, and nothing for a plan to call
+        return x
     return getattr(c.xp, "moved", moved)(x, to.device)
 
 
@@ -73,8 +75,8 @@ TO_DEVICE: Final = Operation(
     "to_device",
     Rules(
         _infer_moved,
-        lambda c, x, *, device: _moved(c, x, c.result),
-        (lambda c, g, y, x, *, device: _moved(c, g, c.kinds[0]),),
+        lambda c, x, *, device: _moved(c, x, c.kinds[0], c.result),
+        (lambda c, g, y, x, *, device: _moved(c, g, c.result, c.kinds[0]),),
         batch=rowwise,
         pure=True,
     ),
