@@ -303,6 +303,11 @@ def _permute(f: Function, x: Aval, axes: Any) -> Aval:
     return Aval(tuple(x.shape[a] for a in axes), x.dtype, "array", "compact" if compact else "other")
 
 
+@infers(kernels.transposed_copy)
+def _transposed_copy(f: Function, x: Aval) -> Aval:
+    return Aval(x.shape[::-1], x.dtype)
+
+
 @infers(host.swap_last, kernels.transposed)
 def _swapped(f: Function, x: Aval) -> Aval:
     shape = x.shape[::-1] if f is kernels.transposed else (*x.shape[:-2], x.shape[-1], x.shape[-2])

@@ -38,6 +38,7 @@ __all__ = [
     "new_buffer",
     "put_into",
     "subtract_into",
+    "transposed_copy",
 ]
 
 Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
@@ -105,6 +106,16 @@ def transposed(x: Value, /) -> Value:
     return x.T
 
 
+def transposed_copy(x: Value, /) -> Value:
+    """A copy of `x.T` in C order."""
+    return np.ascontiguousarray(x.T)
+
+
+def _transposed_into(x: Value, /, *, out: Value) -> Value:
+    np.copyto(out, x.T)
+    return out
+
+
 def gathered(dtype: Value, *xs: Value) -> Value:
     """The values of all branches in one array; numbers become elements of this type."""
     return np.array(xs, dtype)
@@ -162,6 +173,7 @@ KERNELS: Final[Mapping[Function, KernelTraits]] = {
         for f in (reductions.add_reduce, reductions.max_reduce, reductions.min_reduce)
     },
     host.broadcast_to: KernelTraits(_copied_into, fresh=True),
+    transposed_copy: KernelTraits(_transposed_into, fresh=True),
     host.astype: KernelTraits(_converted_into, fresh=True),
     host.windows: KernelTraits(host.windows_into, fresh=True),
     host.unwindows: KernelTraits(host.unwindows_into, fresh=True),

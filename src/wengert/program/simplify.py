@@ -10,14 +10,18 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from wengert.arrays import HOST
 from wengert.arrays.abstract import RowCount
-from wengert.arrays.kernels import FOR_ANY_ROWS
+from wengert.arrays.infer import infer
+from wengert.arrays.kernels import FOR_ANY_ROWS, transposed, transposed_copy
+from wengert.arrays.thin import blas_dot, by_copy, dot, product
 from wengert.program.program import Argument, Eqn, Var, vars_in
 
 Key = tuple[slice, ...]
+_PRODUCTS: Final = (blas_dot, dot, product)
+_USERS: Final = 8  # products that pay for a copy
 
 
 def needed(eqns: Sequence[Eqn], outputs: Argument, impure: bool = False) -> list[Eqn]:
@@ -29,6 +33,45 @@ def needed(eqns: Sequence[Eqn], outputs: Argument, impure: bool = False) -> list
             wanted.update(e.reads)
             kept.append(e)
     return kept[::-1]
+
+
+def copied_once(eqns: Sequence[Eqn]) -> list[Eqn]:
+    """The equations, with one copy of a transposed matrix in place of the view that many products of few rows read.
+
+    Such are the products that carry deltas from step to step through a recurrent network.
+    """
+    views = {e.result: e for e in eqns if _is_transposed(e)}
+    found: dict[Var, list[Eqn]] = {}
+    for e in eqns:
+        x = e.arguments[1] if e.function in _PRODUCTS and len(e.arguments) == 2 else None
+        if isinstance(x, Var) and x in views and _by_copy(e.arguments[0], x):
+            found.setdefault(x, []).append(e)
+    copies: dict[Eqn, Eqn] = {}
+    products: dict[Eqn, Eqn] = {}
+    for x, users in found.items():
+        if len(users) >= _USERS:
+            view = views[x]
+            copy = Var(infer(transposed_copy, [y.aval for y in view.reads], {}))
+            copies[view] = Eqn(transposed_copy, view.arguments[:1], {}, copy, source=view.source)
+            products |= {e: replace(e, function=blas_dot, arguments=(e.arguments[0], copy)) for e in users}
+    return [y for e in eqns for y in ((e, copies[e]) if e in copies else (products.get(e, e),))]
+
+
+def _is_transposed(e: Eqn) -> bool:
+    x = e.arguments[0] if e.arguments else None
+    if not isinstance(x, Var) or not x.compact or x.ndim != 2:
+        return False
+    return e.function in (transposed, HOST.swap_last)
+
+
+def _by_copy(a: Argument, b: Var) -> bool:
+    """Tell whether a product of `a` with a transposed matrix counts."""
+    if not isinstance(a, Var) or not a.compact or a.ndim != 2 or a.dtype != b.dtype:
+        return False
+    (rows, lines), columns = a.shape, b.shape[1]
+    if isinstance(rows, RowCount) or isinstance(lines, RowCount) or isinstance(columns, RowCount):
+        return False
+    return by_copy(rows, lines, columns, b.dtype)
 
 
 def for_any_rows(eqns: Sequence[Eqn]) -> list[Eqn]:

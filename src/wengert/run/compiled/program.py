@@ -26,7 +26,7 @@ from wengert.program.emit import FusedCall, ProgramText
 from wengert.program.fused import FusedGroup
 from wengert.program.memory import Placement, placed
 from wengert.program.program import Eqn, Program, vars_in
-from wengert.program.simplify import assembled, needed
+from wengert.program.simplify import assembled, copied_once, needed
 from wengert.program.text import executed, function_text, outlined
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.cache import LINE
@@ -169,7 +169,7 @@ class TimedProgram(PlanProgram):
 def simplified(p: Program) -> Program:
     """A program without what nobody reads, the parts of a sum of slices written one by one."""
     read = (*p.outputs, *(e.reads for e in p.effects))
-    return replace(p, eqns=assembled(needed(p.eqns, read, impure=True), read, exact=True))
+    return replace(p, eqns=copied_once(assembled(needed(p.eqns, read, impure=True), read, exact=True)))
 
 
 def buffers_of(
