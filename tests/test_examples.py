@@ -7,6 +7,7 @@ Refuses to know: how an example is written.
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -259,3 +260,14 @@ def test_a_mixture_of_experts_is_the_same_when_one_dies(tmp_path: Path) -> None:
         nodes, "b", str(tmp_path), epochs=2, killing=lambda node: engine.kill(node.name)
     )
     assert disturbed == undisturbed and not any(name.startswith(("a", "b")) for name in engine._places)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="tests start Ray on Linux alone")
+@pytest.mark.parametrize("name", ["distributed", "experts"])
+def test_other_processes_compute_the_same_bits(name: str) -> None:
+    """As a script, so that Ray leaves nothing in this process."""
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True, timeout=600.0
+    )
+    assert done.returncode == 0 and "the same bits" in done.stdout, done.stdout + done.stderr

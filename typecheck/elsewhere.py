@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple, assert_type
 
 import numpy as np
 
 import wengert as wg
-from wengert.cluster import Handle, Node, Remote
+from wengert.cluster import Handle, Node
 from wengert.nn import Linear
 from wengert.plugins import SGD
 
@@ -42,7 +43,7 @@ def made(seed: int) -> Expert:
     return Expert(seed)
 
 
-def both(part: Remote[[Vectors, Vectors], Both]) -> None: ...
+def both(part: Callable[[Vectors, Vectors], Both]) -> None: ...
 
 
 def case_placing(node: Node) -> None:

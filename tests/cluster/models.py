@@ -7,7 +7,11 @@ Refuses to know: who computes a step.
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,3 +91,18 @@ def failing(part: Any, seed: object) -> Any:  # Any: a batch, and a loss
         return x
 
     return checked(W * float(part[0]))
+
+
+def stopping(path: str, part: Any, seed: object) -> Any:  # Any: as above
+    """A loss whose first process stops in the run, once it has written its number to a file."""
+
+    @wg.differentiable
+    async def seen(x: wg.DoubleLayer) -> wg.DoubleLayer:
+        await x
+        with suppress(FileExistsError):
+            with Path(path).open("x") as file:
+                file.write(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return x
+
+    return seen(W * float(part[0]))

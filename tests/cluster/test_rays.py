@@ -1,257 +1,54 @@
-"""Ray: workers are killed, stopped and refused, machines die and join; the bits are those of one process."""
+"""Tests of a real Ray, each file in a process of its own: what Ray leaves in a process would change later tests there.
+
+Knows: that Ray reads its token once in a process, and leaves threads, handlers of signals and variables.
+Refuses to know: what is tested; see `rays` and `machines`.
+"""
 
 from __future__ import annotations
 
 import os
-import re
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-import wengert as wg
-from tests.cluster.experts import Expert, Left, Settings, loss_of
-from tests.cluster.experts import here as in_one_process
-from tests.cluster.models import W, failing, trained
-from wengert import nn
-from wengert.cluster import Cluster, Distributed, Node, Nodes
-from wengert.cluster.part import digest_of
-from wengert.cluster.rays import Rays, descendants
-from wengert.errors import ArgumentError, ClusterError, NodeLostError
-from wengert.run import Sequential
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc"),
-]
-STEPS = 200
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+FILES = ["rays.py", "machines.py"]
 
 
-def processes() -> dict[int, str]:
-    """The names of the processes of Ray that this one has started, and no others: some get killed."""
-    found: dict[int, str] = {}
-    for pid, _ in descendants():
-        with suppress(OSError):  # it has ended
-            found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
-    return found
-
-
-def workers() -> list[int]:
-    """The processes that compute shards: a raylet's agents are left alone, as it dies with them."""
-    return sorted(pid for pid, words in processes().items() if re.match(r"ray::(answer|IDLE)", words))
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    before = set(processes())
-    with Cluster(workers=2) as made:
-        yield made
-    time.sleep(1.0)
-    assert not set(processes()) - before, "a process is left"
-
-
-@pytest.fixture(scope="module")
-def here() -> str:
-    return trained(Sequential(), STEPS, 4)
-
-
-def test_a_worker_is_killed_every_twenty_steps(cluster: Cluster, here: str) -> None:
-    killed: list[int] = []
-
-    def kill(step: int) -> None:
-        if step % 20 == 10:
-            killed.append(workers()[0])
-            os.kill(killed[-1], signal.SIGKILL)
-
-    assert trained(Distributed(cluster), STEPS, 4, before=kill) == here
-    assert len(set(killed)) == 10 and cluster.workers == 2
-
-
-def test_a_stopped_worker_is_not_waited_for(cluster: Cluster) -> None:
-    engine, stopped, sent = cluster.engine, list[int](), list[object]()
-
-    class Counted(Distributed):
-        def _send(self, x: Any) -> None:  # Any: a shard on its way
-            sent.append(x)
-            super()._send(x)
-
-    def stop(step: int) -> None:
-        if step == 3:
-            asking = [
-                engine.submit(os.getpid),
-                engine.submit(os.getpid),
-            ]  # of those who get the next messages
-            assert engine.wait(asking, 60.0)
-            stopped.append(next(f.result() for f in asking if f.done()))
-            os.kill(stopped[-1], signal.SIGSTOP)
-
-    assert trained(Counted(cluster, patience=1.0), 8, 4, before=stop) == trained(Sequential(), 8, 4)
-    assert stopped[0] in processes() and len(sent) > 8 * 4  # until the cluster is closed
-
-
-def test_a_failure_of_a_loss_comes_back_as_it_is(cluster: Cluster) -> None:
-    loss = wg.shards(failing, [1.0, 1.0, 5.0], 3)
-    with pytest.raises(LookupError, match="above 1") as failure:
-        loss.train().run(Distributed(cluster))
-    notes = failure.value.__notes__
-    assert "in shard 2 of 3" in notes and any("models.py" in note for note in notes) and W.data == 1.0
-
-
-class Counter:
-    def __init__(self, start: int) -> None:
-        self.n = start
-
-    def add(self, n: int) -> int:
-        self.n += n
-        return os.getpid() if n == 0 else self.n
-
-
-def asked(engine: Any, place: Any, n: int) -> int:  # Any: engines and places of every class
-    future = place.call("add", n)
-    assert engine.wait([future], 60.0) == {future}
-    found: int = future.result()
-    return found
-
-
-def lost(engine: Any, place: Any) -> bool:  # Any: as above
-    """Whether a message fails, as its process has died: soon, but not at once."""
-    try:
-        for _ in range(1000):
-            asked(engine, place, 1)
-    except NodeLostError as failure:
-        return str(failure).startswith("counter has died")
-    return False
-
-
-def test_a_place_is_made_anew_after_its_death(cluster: Cluster) -> None:
-    engine = cluster.engine
-    place = engine.place("counter", Counter, 5, restarts=1)
-    assert asked(engine, place, 1) == 6
-    os.kill(asked(engine, place, 0), signal.SIGKILL)
-    assert lost(engine, place)
-    deadline = time.monotonic() + 60.0
-    while time.monotonic() < deadline:
-        try:
-            assert asked(engine, place, 1) == 6
-            break
-        except NodeLostError:  # it is being made
-            time.sleep(0.1)
-    assert "counter" in engine.deaths()
-    place.close()
-    assert lost(engine, place)
-
-
-def test_a_value_is_shared_and_cannot_be_written_to(cluster: Cluster) -> None:
-    ref = cluster.engine.put({"x": np.zeros(3)})
-    future = cluster.engine.submit(lambda got: got["ref"].read()["x"].flags.writeable, {"ref": ref})
-    assert cluster.engine.wait([future], 60.0) and future.result() is False
-
-
-def test_nobody_without_the_token_is_answered_and_nothing_listens_elsewhere(cluster: Cluster) -> None:
-    import ray
-
-    address = ray.get_runtime_context().gcs_address
-    token = Path(os.environ["RAY_AUTH_TOKEN_PATH"])
-    assert token.stat().st_mode & 0o777 == 0o600 and token.parent.stat().st_mode & 0o777 == 0o700
-    code = (
-        "import sys, ray._raylet as r\n"
-        "client = r.GcsClient(address=sys.argv[1])\n"
-        "print(len(client.get_all_node_info(timeout=5)))"
+def rerun(path: Path, marks: str, timeout: float) -> subprocess.CompletedProcess[str]:
+    """pytest of one file in a process of its own."""
+    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=short", "-m", marks]
+    outer = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "RAY_"))}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(path)],
+        cwd=ROOT,
+        env={**outer, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
     )
-    alone = {k: v for k, v in os.environ.items() if not k.startswith("RAY_AUTH")}
-    for auth, answered in (
-        ({}, False),
-        ({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64}, False),
-        ({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}, True),
-    ):
-        done = subprocess.run(
-            [sys.executable, "-c", code, address],
-            env=alone | auth,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert (done.returncode == 0) is answered, done.stderr[-2000:]
-    ours = {*processes(), os.getpid()}
-    addresses = [where for pid, where in listening() if pid in ours]
-    assert addresses and all(where in ("127.0.0.1", "::ffff:127.0.0.1", "::1") for where in addresses)
 
 
-def listening() -> Iterator[tuple[int, str]]:
-    """Which process listens for connections, and at which address of this machine."""
-    sockets: dict[str, str] = {}
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
-            words = line.split()
-            if words[3] == "0A":
-                sockets[words[9]] = address_of(words[1].partition(":")[0])
-    for path in Path("/proc").glob("[0-9]*/fd/*"):
-        try:
-            target = os.readlink(path)
-        except OSError:
-            continue
-        if target.startswith("socket:[") and target[8:-1] in sockets:
-            yield int(path.parts[2]), sockets[target[8:-1]]
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+def test_in_a_process_of_its_own(name: str) -> None:
+    ran = rerun(HERE / name, "not nightly", 600.0)
+    assert ran.returncode == 0 and "passed" in ran.stdout, ran.stdout[-8000:] + ran.stderr[-2000:]
 
 
-def address_of(text: str) -> str:
-    words = bytes.fromhex(text)
-    turned = b"".join(words[i : i + 4][::-1] for i in range(0, len(words), 4))
-    import ipaddress
-
-    found = ipaddress.ip_address(turned)
-    mapped = getattr(found, "ipv4_mapped", None)
-    return str(mapped or found)
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform != "linux", reason="as above")
+def test_campaigns() -> None:
+    ran = rerun(HERE / "machines.py", "nightly", 7200.0)
+    assert ran.returncode == 0 and "passed" in ran.stdout, ran.stdout[-8000:] + ran.stderr[-2000:]
 
 
-def test_addresses_are_read_as_the_kernel_writes_them() -> None:
-    assert address_of("0100007F") == "127.0.0.1" and address_of("00000000") == "0.0.0.0"
-    assert address_of("0000000000000000FFFF00000100007F") == "127.0.0.1"
-
-
-def test_a_second_cluster_in_one_process_is_refused(cluster: Cluster) -> None:
-    with pytest.raises(ClusterError, match="in use in this process already"):
-        Rays()
-    assert trained(Distributed(cluster), 2, 2) == trained(Sequential(), 2, 2)
-
-
-@pytest.mark.parametrize("options", [{"workers": 0}, {"workers": 2, "address": "127.0.0.1:6379"}])
-def test_wrong_options(options: dict[str, Any]) -> None:  # Any: what is refused
-    with pytest.raises(ArgumentError, match="workers are 1 or more"):
-        Cluster(**options)
-
-
-# -- parts of a model elsewhere ----------------------------------------------------------------------
-
-
-def signalled(node: Node, signum: int) -> None:
-    """Have the operating system do something to the process of a node."""
-    os.kill(node(wg.Do.delay(os.getpid)).run(), signum)
-
-
-def test_parts_elsewhere_are_killed_and_stopped(cluster: Cluster, tmp_path: Path) -> None:
-    """One dies four times, one hangs once: the bits are those of one process."""
-    nodes = Nodes(cluster.engine, patience=3.0)
-    try:
-        first = nn.Linear.make(Settings(learning_rate=0.01), 2, 2, seed=9)
-        one = nodes.node("one", restarts=9, checkpoint=str(tmp_path), checkpoint_every=5)
-        two = nodes.node("two", restarts=9)
-        a, b = one.place(Expert, 1), two.place(Expert, 2)
-        losses = []
-        for k in range(24):
-            if k % 6 == 3:
-                signalled(one, signal.SIGKILL)
-            if k == 12:
-                signalled(two, signal.SIGSTOP)
-            losses.append(float(loss_of(first, a, b, k).train().run()))
-        found = Left(tuple(losses), (a.version, b.version), digest_of(first) + a.digest() + b.digest())
-        assert found == in_one_process(24)
-    finally:
-        nodes.close()
+def test_a_failure_inside_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "failing.py"
+    path.write_text("def test_one() -> None:\n    assert 1 == 2\n")
+    ran = rerun(path, "", 60.0)
+    assert ran.returncode == 1 and "assert 1 == 2" in ran.stdout

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +20,7 @@ from wengert import nn
 from wengert.cluster.links import Handle
 from wengert.cluster.local import Fault, Local
 from wengert.cluster.nodes import Nodes
+from wengert.cluster.part import PartForward
 from wengert.cluster.part import digest_of as digest
 from wengert.cluster.steps import Steps, decided_in
 from wengert.errors import ArgumentError, CheckpointError, CheckpointWriteError, NodeLostError, OutdatedError
@@ -282,6 +285,42 @@ def test_a_closed_node_is_lost(nodes: Nodes) -> None:
     node.close()
     with pytest.raises(NodeLostError, match="node 'a' is closed"):
         part(ONE).predict().run()
+
+
+@pytest.mark.parametrize("end", ["kill", "node", "nodes", "engine"])
+def test_a_part_that_ends_lets_go_of_runs_that_nobody_ended(end: str) -> None:
+    engine = Local(workers=0)
+    nodes = Nodes(engine)
+    node = nodes.node("a", restarts=1)
+    part, before = node.place(Expert, 1), {*STORE.readers}
+    part._link.work("abandoned", PartForward("abandoned", 0, (ONE,), {}, keeps=True), True).result()
+    assert len({*STORE.readers} - before) == 1
+    ends: dict[str, Callable[[], None]] = {
+        "kill": partial(engine.kill, "a"),
+        "node": node.close,
+        "nodes": nodes.close,
+        "engine": engine.close,
+    }
+    ends[end]()
+    assert {*STORE.readers} == before
+    nodes.close()
+
+
+def test_a_run_that_fails_is_ended_elsewhere_too(nodes: Nodes) -> None:
+    part, before = nodes.node("a").place(Expert, 1), {*STORE.readers}
+    w = SGD(learning_rate=0.1).array_weight(ONE, name="w")
+    during: list[set[object]] = []
+
+    @wg.differentiable
+    async def failing(y: Matrix) -> Matrix:
+        await y
+        during.append({*STORE.readers} - before)
+        raise LookupError("in a run")
+
+    with pytest.raises(LookupError):
+        wg.sum(failing(part(w))).train().run()
+    part.digest()  # behind the message that the run has ended
+    assert len(during[0]) == 2 and {*STORE.readers} == before  # of the driver, and of the part
 
 
 @pytest.mark.slow

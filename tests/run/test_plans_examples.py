@@ -26,11 +26,13 @@ BATCHED = {
     "pointer",
     "tagger",
 }  # by `wengert.fold`, whose plans batch and have no plan of a run
+ELSEWHERE = {"distributed", "experts"}  # other processes compute them, by an executor of their own
 # those that name `Batched` say by whom they are run
 EXAMPLES = sorted(
     path.stem
     for path in (ROOT / "examples").glob("*.py")
-    if "Batched(" not in path.read_text() and path.stem not in {*BATCHED, "service"}  # a server does not end
+    if "Batched(" not in path.read_text()
+    and path.stem not in {*BATCHED, *ELSEWHERE, "service"}  # a server does not end
 )
 LONG = {"by_inputs", "gated", "digits", "diamond", "cifar100", "guess_next_number", "siamese", "words"}
 WITHOUT = {"rotation"}  # weights of a user's type, which the interpreter steps

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import count
 from threading import RLock
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 from weakref import WeakValueDictionary
 
 from wengert.cluster.distributed import Distributing
@@ -86,6 +86,14 @@ class _InFlight:
     fault: Fault | None
 
 
+@runtime_checkable
+class Holding(Protocol):
+    """An object that holds something of its process, which the death of a process would take along."""
+
+    def let_go(self) -> None:
+        """Release it."""
+
+
 @dataclass(eq=False)
 class LocalPlace:
     """An object that stands for one in a process of its own."""
@@ -104,6 +112,13 @@ class LocalPlace:
         """End it: see `PlacedObject`."""
         self.restarts = 0
         self.engine.kill(self.name)
+
+    def die(self) -> None:
+        """Forget the object, and what it holds of this process."""
+        while self.made:
+            made = self.made.pop()
+            if isinstance(made, Holding):
+                made.let_go()
 
     def carry_out(self, method: str, args: tuple[Any, ...]) -> object:  # Any: what the method takes
         """Call a method of the object, which is made first if it is not there."""
@@ -230,7 +245,7 @@ class Local(Distributing):
         with self._lock:
             place = self._places.get(name)
             if place is not None:
-                place.made.clear()
+                place.die()
                 place.restarts -= 1
                 if place.restarts < 0:
                     del self._places[name]

@@ -330,9 +330,7 @@ class PlacedPart:
 
     def begin(self, life: Life) -> Described | None:
         """Be made, load what there is, and take the steps that were decided since."""
-        for run in [*self.runs]:
-            self.end(run)
-        self.kept.clear()
+        self.let_go()
         make, args, named = pickle.loads(life.make)
         self.model = _nothing if make is None else make(*args, **named)
         loaded = 0 if life.loaded is None else self.load(life.loaded, None)
@@ -375,6 +373,12 @@ class PlacedPart:
         open_run = self.runs.pop(run, None)
         if open_run is not None:
             open_run.close()
+
+    def let_go(self) -> None:
+        """End every run, and forget what is kept."""
+        for run in [*self.runs]:
+            self.end(run)
+        self.kept.clear()
 
     def save(self, path: str, note: str) -> None:
         """Write a checkpoint."""

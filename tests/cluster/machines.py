@@ -1,4 +1,7 @@
-"""Ray on several machines, which are raylets here: one is killed, one joins; and campaigns of random schedules."""
+"""Ray on several machines, which are raylets here: one is killed, one joins; and campaigns of random schedules.
+
+`test_rays` runs this file in a process of its own, as it does `rays`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import secrets
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +18,7 @@ import numpy as np
 import pytest
 
 from tests.cluster.models import trained
-from tests.cluster.test_rays import workers
+from tests.cluster.rays import workers
 from wengert.cluster import Cluster, Distributed
 from wengert.errors import ClusterError
 from wengert.run import Sequential
@@ -48,22 +52,31 @@ def machines(
     made.shutdown()
 
 
+def until_there(cluster: Cluster, workers: int) -> bool:
+    """Whether the cluster has so many workers: soon, but not at once."""
+    deadline = time.monotonic() + 60.0
+    while cluster.workers != workers and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return cluster.workers == workers
+
+
 def test_a_machine_is_killed_and_one_joins(machines: Any) -> None:  # Any: as above
     first = machines.add_node(num_cpus=1)
     machines.add_node(num_cpus=1)
-    counts: list[int] = []
     with Cluster(machines.address) as cluster:
 
         def change(step: int) -> None:
-            counts.append(cluster.workers)
             if step == 6:
                 machines.remove_node(first, allow_graceful=False)
             if step == 12:
+                assert until_there(cluster, 1)  # Ray knows by now that it is gone
                 machines.add_node(num_cpus=1)
+            if step == 20:
+                assert until_there(cluster, 2)
 
+        assert until_there(cluster, 2)
         executor = Distributed(cluster, patience=20.0)
         assert trained(executor, 40, 4, before=change) == trained(Sequential(), 40, 4)
-        assert counts[0] == 2 and cluster.workers == 2
 
 
 @pytest.mark.parametrize(
