@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from functools import cache
 from typing import Any
@@ -190,6 +191,7 @@ def test_wrong_arguments(options: dict[str, Any]) -> None:  # Any: what is refus
 
 @pytest.mark.slow
 def test_nothing_is_left_of_many_steps() -> None:
+    gc.collect()  # engines of tests before
     engine = Local()
     before, executor, model = engine.held, Distributed(engine), Model("SGD")
     for step in range(300):
