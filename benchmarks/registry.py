@@ -11,6 +11,7 @@ from typing import Final
 from benchmarks import (
     beside,
     blocks,
+    branches,
     child_sum,
     columns,
     directions,
@@ -45,6 +46,7 @@ WORKLOADS: Final[dict[str, Workload]] = {
         child_sum.WORKLOADS,
         prepared.WORKLOADS,
         directions.WORKLOADS,
+        branches.WORKLOADS,
     )
     for workload in several
 }

@@ -132,12 +132,19 @@ def gather(*parts: object) -> Do[Any] | UnitContinuation[Any]:
     >>> gather(Do.now(1), Do.delay(lambda: "a")).run()
     (1, 'a')
     """
-    first = parts[0] if parts else None
-    if isinstance(first, UnitContinuation) and all(isinstance(part, UnitContinuation) for part in parts):
+    for part in parts:
+        if not isinstance(part, Do):
+            return _gathered_others(parts)
+    return Gather(cast("tuple[Do[Any], ...]", parts))
+
+
+def _gathered_others(parts: tuple[object, ...]) -> Do[Any] | UnitContinuation[Any]:
+    """As `gather`, of what are not all descriptions already."""
+    if all(isinstance(part, UnitContinuation) for part in parts):
         return Together(cast("tuple[UnitContinuation[Any], ...]", parts))
     branches = []
     for position, part in enumerate(parts):
-        branch = part if isinstance(part, Do) else as_do(part)
+        branch = as_do(part)
         if branch is None:
             error = not_awaitable(part, f"argument {position} of gather is")
             raise type(error)(f"{error}\n  at {user_position()}")

@@ -9,7 +9,7 @@ A step returns the instruction to go on with, or `None` when `machine.value` or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Coroutine, Generator, Sequence
+from collections.abc import Callable, Container, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from contextvars import copy_context
 from functools import partial
@@ -308,12 +308,13 @@ class Sharing(Frame):
 class Gathering(Bracket):
     """`gather`: branches in turn, which go ahead while the run waits in one; a failed one does not stop the next."""
 
-    __slots__ = ("ahead", "context", "failures", "parts", "values")
+    __slots__ = ("ahead", "context", "failures", "parts", "rest", "values")
 
     def __init__(self, parts: Sequence[Instruction], context: Context) -> None:
         self.parts = parts
         self.context = context
         self.ahead: list[Branch] = []  # by part, once begun
+        self.rest: Iterator[Instruction] = iter(parts)  # whose turn has not come
         self.values: list[object] = []
         self.failures: list[Exception] = []
 
@@ -323,6 +324,7 @@ class Gathering(Bracket):
         if pool is not None:
             bell = machine.rung()
             self.ahead = [Worker(part, self.context, bell, pool) for part in self.parts]
+            self.rest = iter(self.ahead)
         following = self.proceed(machine)
         return following if machine.failure is None else machine.unwind()
 
@@ -337,18 +339,17 @@ class Gathering(Bracket):
         return self.proceed(machine)
 
     def proceed(self, machine: Machine) -> Instruction | None:
-        parts, values = self.parts, self.values
+        values, run = self.values, machine.run
         try:
-            while (done := len(values) + len(self.failures)) < len(parts):
-                part = self.ahead[done] if self.ahead else parts[done]
-                if not part.at_once or machine.run.cancelled or type(machine) is not Machine:
+            for part in self.rest:
+                if not part.at_once or run.cancelled or type(machine) is not Machine:
                     self.mark = len(machine.finalizers)
                     machine.frames.append(self)
                     return part
                 try:
                     part._begin(machine)
                 except Exception as failure:
-                    if machine.run.cancelled:
+                    if run.cancelled:
                         raise
                     self.failures.append(failure)
                 else:
@@ -361,13 +362,14 @@ class Gathering(Bracket):
                 machine.value = tuple(values)
             return None
         finally:
-            del self, parts, values
+            del self, values
 
     def go_ahead(self, bell: Bell) -> None:
         """Have the branches whose turn has not come rung for, once."""
         at = len(self.values) + len(self.failures) + 1
         if not self.ahead and at < len(self.parts):
             self.ahead = [Branch(part, self.context, bell) for part in self.parts]
+            self.rest = iter(self.ahead[at:])
             for branch in self.ahead[at:]:
                 bell.put(branch.go_ahead)
 
