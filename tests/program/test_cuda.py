@@ -344,10 +344,11 @@ def test_sums_at_equal_indices_have_the_bits_of_the_host(dtype: Any, fake: Fake)
 def test_one_flag_for_all_weights(fake: Fake) -> None:
     from wengert.arrays import launches  # as above
 
-    arrays = [np.ones(n, np.float32) for n in (1, 300, 0)]
-    assert fake.read(launches.finite([*map(fake.on, arrays)])) == 0
+    arrays = [np.ones(n, np.float32) for n in (1, 300, 0)] + [np.ones(2)]
+    assert fake.read(launches.unfinite([*map(fake.on, arrays)])) == 0
+    assert fake.launches["finite_float"] == fake.launches["finite_double"] == 1
     arrays[1][299] = np.inf
-    assert fake.read(launches.finite([*map(fake.on, arrays)])) == 1
+    assert fake.read(launches.unfinite([*map(fake.on, arrays)])) == 1
     assert fake.reads == 0
 
 

@@ -17,9 +17,9 @@ from tests.arrays.cuda_host import has_compiler
 from tests.arrays.device import Fake, OutOfMemoryError, device_over
 from tests.program.test_cuda import NETS
 from tests.run.planned import eager
-from wengert.errors import ArgumentError, DeviceError
-from wengert.plugins import SGD
-from wengert.run import Sequential
+from wengert.errors import ArgumentError, DeviceError, NonFiniteError
+from wengert.plugins import SGD, FailOnNonFinite
+from wengert.run import Batched, Sequential
 
 SETTINGS = SGD(learning_rate=0.5)
 needs_gpp = pytest.mark.skipif(not has_compiler(), reason="g++ executes kernels where there is no device")
@@ -147,3 +147,31 @@ def test_the_benchmark_of_devices_runs(
     monkeypatch.setattr(gpu, "gpus", lambda: None)
     assert gpu.main() == 1
     assert "cupy is not installed" in capsys.readouterr().out
+
+
+class Guarded(FailOnNonFinite, SGD):
+    """Refuses what is not finite."""
+
+
+@needs_gpp
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["plans", "interpreter", "batched"])
+def test_a_step_asks_the_device_once_whether_all_is_finite(how: str, fake: Fake) -> None:
+    """One flag for the loss and the deltas of all weights, of whatever settings; the host reads nothing else."""
+    guarded = Guarded(learning_rate=0.1)
+    u, v = (guarded.array_weight(fake.on(np.ones(3, np.float32)), name=name) for name in "uv")
+    other = SGD(learning_rate=0.1).array_weight(fake.on(np.ones(3)), name="w")  # of another element type
+    executor = {"plans": eager()[0], "interpreter": Sequential(compiled=False), "batched": Batched()}[how]
+
+    def loss(scale: float) -> Any:
+        return wg.mean(wg.square(u * v)) + wg.mean(wg.astype(wg.sqrt(other * scale), np.float32))
+
+    for _ in range(4):
+        fake.reset()
+        loss(1.0).train().run(executor)
+        assert fake.reads == 1
+        assert (fake.launches["finite_float"], fake.launches["finite_double"]) == (1, 1)
+    before = [fake.read(x.data).copy() for x in (u, v, other)]
+    with pytest.raises(NonFiniteError, match="the delta of <ArrayWeight 'w'"):
+        loss(0.0).train().run(executor)
+    assert_array_equal([fake.read(x.data) for x in (u, v, other)], before)

@@ -60,6 +60,7 @@ from wengert.arrays.types import (
     T_co,
 )
 from wengert.arrays.values import (
+    are_finite,
     as_readonly,
     device_name,
     device_of,
@@ -126,6 +127,7 @@ __all__ = [
     "T_co",
     "Value",
     "all_quiet",
+    "are_finite",
     "as_form",
     "as_readonly",
     "device_launches",

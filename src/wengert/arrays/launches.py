@@ -28,7 +28,6 @@ __all__ = [
         "compiled",
         "counterpart",
         "empty",
-        "finite",
         "flat",
         "integer",
         "is_out_of_memory",
@@ -44,7 +43,7 @@ __all__ = [
         "sums_at",
         "table",
     ),
-    "word",
+    *("unfinite", "word"),
 ]
 
 Kernel = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]  # Any: whatever the kernel takes
@@ -168,13 +167,18 @@ def subtractions(weights: Sequence[Value], steps: Sequence[Value]) -> list[Chang
     return found
 
 
-def finite(arrays: Sequence[Value]) -> Value:
-    """A flag on the device: 1 if an element of the arrays, which have one type, is infinite or NaN."""
-    flag = cp.zeros((), np.int32)
-    given = [flat(x) for x in arrays]
-    found, blocks = table([(address(x), x.size) for x in given], [-(-x.size // THREADS) for x in given])
-    if blocks:
-        _standing("finite", given[0].dtype)((blocks,), (THREADS,), (found, flag))
+def unfinite(arrays: Sequence[Value]) -> Value:
+    """A flag on the device of the arrays: 1 if an element of any of them is infinite or NaN."""
+    by_type: dict[Any, list[Value]] = {}  # Any: numpy's dtype
+    with arrays[0].device:
+        for x in arrays:
+            by_type.setdefault(x.dtype, []).append(flat(x))
+        flag = cp.zeros((), np.int32)
+        for dtype, given in by_type.items():
+            rows = [(address(x), x.size) for x in given]
+            found, blocks = table(rows, [-(-x.size // THREADS) for x in given])
+            if blocks:
+                _standing("finite", dtype)((blocks,), (THREADS,), (found, flag))
     return flag
 
 

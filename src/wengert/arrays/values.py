@@ -6,7 +6,7 @@ Refuses to know: operations and graphs; which array library a value is of, which
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from sys import getrefcount
 from typing import Final, cast, get_args
@@ -16,7 +16,7 @@ from numpy import asarray
 from numpy import ndarray as array
 
 from wengert.arrays.abstract import OpenIndices, indexed_sizes, is_open
-from wengert.arrays.dispatch import is_array, is_host_array, namespace_for, namespace_of
+from wengert.arrays.dispatch import device_launches, is_array, is_host_array, namespace_for, namespace_of
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import ALONE, unshared
 from wengert.arrays.ownership import as_readonly as host_as_readonly
@@ -26,6 +26,7 @@ from wengert.arrays.scatter import within as host_within
 from wengert.arrays.types import FLOAT64, FLOATS, MASK, Cpu, Gpu
 
 __all__ = [
+    "are_finite",
     "as_readonly",
     "device_name",
     "device_of",
@@ -216,6 +217,21 @@ def root(x: Value) -> Value:
 def is_finite(x: Value) -> bool:
     """True where no element of a number or array is infinite or NaN."""
     return namespace_of(x).all_finite(x)
+
+
+def are_finite(xs: Iterable[Value]) -> bool:
+    """True where no element of some numbers and arrays is infinite or NaN; a device is asked once about all of its own.
+
+    >>> are_finite([1.0, np.zeros(2)]), are_finite([np.inf])
+    (True, False)
+    """
+    far: dict[str, list[Value]] = {}  # by device, which has no hash
+    for x in xs:
+        if is_array(x) and not is_host_array(x):
+            far.setdefault(str(x.device), []).append(x)
+        elif not is_finite(x):
+            return False
+    return not any(device_launches().unfinite(arrays) for arrays in far.values())
 
 
 def zeros_of(shape: Shape) -> Value:

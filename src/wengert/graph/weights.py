@@ -66,6 +66,10 @@ class Updates(Protocol):
         """Raise to refuse the whole update; called for every weight before any step."""
         ...
 
+    def admit_all(self, loss: Value, deltas: Sequence[tuple[Weight, Value]]) -> None:
+        """Raise to refuse the whole update; called once for each settings object, with the deltas of all weights."""
+        ...
+
     def together(self, updates: Sequence[Update]) -> None:
         """Called once a commit for each settings object, before any step, with the weights of all of them."""
         ...
@@ -158,6 +162,11 @@ class Update(NamedTuple):
     weight: Weight
     delta: Value
     optimizer: Updates
+
+
+def update_of(weight: Weight) -> str:
+    """The update of a weight, in words, for a note of an error."""
+    return f"in the update of {weight!r}, made at {weight.site}"
 
 
 def by_settings(weights: Iterable[Weight]) -> list[list[Weight]]:

@@ -8,11 +8,11 @@ Refuses to know: which operation made it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
-from wengert.arrays import Value, is_finite
+from wengert.arrays import Value, are_finite
 from wengert.errors import NonFiniteError
-from wengert.graph.weights import Update, Weight
+from wengert.graph.weights import Weight, update_of
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
@@ -21,25 +21,25 @@ from wengert.plugins.plugin import Plugin
 class Refusing(Optimizer, pure=True):
     """Raises before anything changes."""
 
-    def admit(self, loss: Value, delta: Value, weight: Weight) -> None:
-        if not is_finite(loss):
-            raise NonFiniteError(f"the loss is {loss}, so {weight!r} and all other weights stay as they are")
-        _check(delta, weight)
-        super().admit(loss, delta, weight)
-
-    def together(self, updates: Sequence[Update]) -> None:
-        """Check weights of settings without this part, which nobody else asks for."""
-        for weight, delta, optimizer in updates:
-            if not isinstance(optimizer, Refusing):
-                _check(delta, weight)
-        super().together(updates)
+    def admit_all(self, loss: Value, deltas: Sequence[tuple[Weight, Value]]) -> None:
+        mine = [weight for weight, _ in deltas if isinstance(weight.optimizer, Refusing)]
+        if mine[0].settings is self.settings:  # the first speaks for all, those of other settings among them
+            arrays = [(weight, dense(delta)) for weight, delta in deltas]
+            if not are_finite([loss, *(x for _, x in arrays)]):
+                _refuse(loss, mine[0], arrays)
+        super().admit_all(loss, deltas)
 
 
-def _check(delta: Value, weight: Weight) -> None:
-    if not is_finite(dense(delta)):
-        raise NonFiniteError(
-            f"the delta of {weight!r} is not finite, so it and all other weights stay as they are"
-        )
+def _refuse(loss: Value, first: Weight, deltas: Sequence[tuple[Weight, Value]]) -> NoReturn:
+    """Say which of these is not finite."""
+    if not are_finite([loss]):
+        text, weight = f"the loss is {loss}, so {first!r} and all other weights stay as they are", first
+    else:
+        weight = next(weight for weight, x in deltas if not are_finite([x]))
+        text = f"the delta of {weight!r} is not finite, so it and all other weights stay as they are"
+    refusal = NonFiniteError(text)
+    refusal.add_note(update_of(weight if isinstance(weight.optimizer, Refusing) else first))
+    raise refusal
 
 
 class FailOnNonFinite(Plugin):

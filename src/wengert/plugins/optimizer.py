@@ -83,6 +83,12 @@ class Optimizer(Generic[P]):
     def admit(self, loss: Value, delta: Value, weight: Weight) -> None:
         """Called for every weight before any step; raise to refuse the update of all."""
 
+    def admit_all(self, loss: Value, deltas: Sequence[tuple[Weight, Value]]) -> None:
+        """Called once a commit for each settings object, after `admit`, with all weights that have a delta.
+
+        Raise to refuse the update of all. One question about many arrays of a device waits for it once.
+        """
+
     def together(self, updates: Sequence[Update]) -> None:
         """Called once a commit for each settings object, before any step, with all weights that have a delta.
 
@@ -122,5 +128,5 @@ def _restored(settings: object, state: dict[str, object]) -> Optimizer:
     return made
 
 
-_BESIDES: Final = ("admit", "together", "committed")
+_BESIDES: Final = ("admit", "admit_all", "together", "committed")
 _HOOKS: Final = ("step", *_BESIDES)

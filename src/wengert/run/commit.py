@@ -37,7 +37,7 @@ from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.operand import shown
 from wengert.graph.store import STORE, Ref
-from wengert.graph.weights import Update, Weight, by_settings
+from wengert.graph.weights import Update, Weight, by_settings, update_of
 from wengert.lazy import LazyDelta, Replacement, dense, read_only
 
 _SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.FLOAT: Float32}
@@ -79,7 +79,7 @@ def prepared(
             try:
                 group[0].optimizer.together(updates)
             except Exception as refusal:
-                refusal.add_note(_where(group[0].weight))
+                refusal.add_note(update_of(group[0].weight))
                 if refused is not None:
                     refused(refusal)
                 raise
@@ -123,7 +123,15 @@ def admitted(
         try:
             optimizer.admit(loss if optimizer.pure else as_readonly(loss), delta, weight)
         except Exception as refusal:  # the first stands for all
-            refusal.add_note(_where(weight))
+            refusal.add_note(update_of(weight))
+            if refused is not None:
+                refused(refusal)
+            raise
+    of = dict(weights)
+    for weight, *_ in by_settings(of):
+        try:
+            weight.optimizer.admit_all(loss, [*of.items()])
+        except Exception as refusal:
             if refused is not None:
                 refused(refusal)
             raise
@@ -145,7 +153,7 @@ def _staged(weights: Sequence[tuple[Weight, Value]]) -> list[Update]:
         try:
             updates.append(Update(weight, delta, weight.optimizer.staged()))
         except Exception as failure:
-            failure.add_note(_where(weight))
+            failure.add_note(update_of(weight))
             raise
     return updates
 
@@ -161,14 +169,10 @@ def _changes(updates: Sequence[Update], step: Stepped) -> list[tuple[Ref, Changi
             with entered(update.weight.kind.device):
                 changes.append((update.weight.ref, step(update, written)))
         except Exception as failure:
-            failure.add_note(_where(update.weight))
+            failure.add_note(update_of(update.weight))
             failures.append(failure)
     raise_all(failures)
     return changes
-
-
-def _where(weight: Weight) -> str:
-    return f"in the update of {weight!r}, made at {weight.site}"
 
 
 def stepped(update: Update, written: set[int]) -> Changing:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Generic, final
@@ -132,28 +132,26 @@ class Loop(Generic[B]):
         known = {name: float(metric.value) for name, metric in metrics.items() if metric != Mean()}
         return Step(state.step, state.epoch, place, state.count, value, known, state.rates)
 
-    def _refusing(
-        self, loss: object, state: State
-    ) -> Callable[[Any], None]:  # Any: a number, or an array of one
-        def refuse(value: Any) -> None:  # Any: as above
-            if not math.isfinite(value):
-                raise NonFiniteError(
-                    f"fit: the loss of step {state.step + 1} is {value}, so all weights stay as they are\n  {loss!r}"
-                )
-
-        return refuse
+    def _read(self, value: Any, loss: object, state: State) -> float:  # Any: a number, or an array of one
+        """The loss of a step as a number, for which a device is waited for once; NonFiniteError if it is none."""
+        found = float(value)
+        if not math.isfinite(found):
+            raise NonFiniteError(
+                f"fit: the loss of step {state.step + 1} is {found}, so all weights stay as they are\n  {loss!r}"
+            )
+        return found
 
     def _trained(
         self, loss: Any, also: Any, state: State
     ) -> tuple[float, Any]:  # Any: results of the user's loss
         """A step: the loss before it, and the results."""
-        run = Run(self.executor)
-        run.on_settle(self._refusing(loss, state))
+        run, read = Run(self.executor), list[float]()
+        run.on_settle(lambda value: read.append(self._read(value, loss, state)))
         if also is None:
-            alone: Any = execute(train(loss), run)  # Any: a number, or an array of one
-            return float(alone), None
-        found, results = execute(train(loss, also=also), run)
-        return float(found), results
+            execute(train(loss), run)
+            return read[-1], None
+        _, results = execute(train(loss, also=also), run)
+        return read[-1], results
 
     # Any: as above
     def _added(
@@ -171,11 +169,11 @@ class Loop(Generic[B]):
             )
         both: Any = gather(predict((loss, () if also is None else also)), gradients(loss, list(weights)))
         (value, results), found = both.run(self.executor)
-        self._refusing(loss, state)(float(value))
+        read = self._read(value, loss, state)
         for weight, delta in zip(weights, found, strict=True):
             part = share * delta
             deltas[weight] = deltas[weight] + part if weight in deltas else part
-        return float(value), results
+        return read, results
 
     def _check_loss(self, given: object, rates: dict[str, Rated]) -> None:
         """ArgumentError for a loss that teaches nothing, or has a weight that a checkpoint would not have.
