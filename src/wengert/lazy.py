@@ -25,7 +25,7 @@ from wengert.arrays import (
     touched,
 )
 from wengert.arrays.changes import Change, carry_out
-from wengert.arrays.ownership import owners
+from wengert.arrays.ownership import own_copy, owners
 from wengert.errors import ArgumentError, ShapeError
 
 
@@ -353,6 +353,19 @@ def _check_replacements(first: Sequence[Term | None], rest: Value) -> None:
 def dense(delta: Value) -> Value:
     """The delta as a number or an array."""
     return delta.dense() if isinstance(delta, LazyDelta) else delta
+
+
+def told(delta: Value) -> Value:
+    """The delta as a number or an array; what replaces the data of a buffer stays that, with arrays of its own."""
+    if isinstance(delta, LazyDelta) and isinstance(delta.first, Replacement):
+        return LazyDelta(
+            [
+                Replacement(own_copy(term.value), rate=term.rate)
+                for term in delta.terms
+                if isinstance(term, Replacement)
+            ]
+        )
+    return dense(delta)
 
 
 def read_only(delta: Value) -> Value:

@@ -13,9 +13,10 @@ import wengert as wg
 from tests.training.models import Model, Points, points
 from wengert.arrays.samples import order
 from wengert.data import Batches, batches
-from wengert.errors import ArgumentError, DataError
-from wengert.nn import Linear
+from wengert.errors import ArgumentError, DataError, NonFiniteError
+from wengert.nn import BatchNorm, Linear
 from wengert.plugins import SGD, Adam, Hyperparameters, LearningRate, LearningRateSchedule, schedules
+from wengert.run import Batched, Parallel, Sequential
 from wengert.training import Epoch, Event, History, ReduceOnPlateau, Step, evaluate, fit
 
 
@@ -47,7 +48,6 @@ def test_a_metric_can_end_a_training() -> None:
         ({"mode": "most"}, "mode is 'min' or 'max'; got 'most'"),
         ({"monitor": "f1"}, "monitor is 'f1', and the metrics of an epoch are score"),
         ({"accumulate": 0}, "accumulate is an integer from 1 on; got 0"),
-        ({"accumulate": 2}, "accumulate is 2, and the loss has the buffer <Buffer"),
     ],
 )
 def test_options_that_do_not_fit(options: dict[str, Any], said: str) -> None:
@@ -219,3 +219,33 @@ def test_a_batch_of_arrays_weighs_by_its_rows() -> None:
     pairs: Any = [(np.zeros((3, 1), np.float32), 1.0), (np.ones((1, 1), np.float32), 1.0)]
     loss: Any = lambda batch, seed: wg.mean(wg.lift(batch[0]))  # noqa: E731
     assert evaluate(loss, lambda epoch: pairs).loss == 0.25
+
+
+def normalised() -> tuple[Any, Any]:
+    settings = SGD(learning_rate=0.0)
+    norm: Any = BatchNorm.make(settings, 4, rate=0.5)
+    model: Any = Linear.make(settings, 4, 2, seed=0)
+
+    return norm, lambda batch, seed: wg.cross_entropy(model(norm(batch.x, seed=seed)), batch.label)
+
+
+@pytest.mark.parametrize("executor", [None, Sequential(compiled=False), Batched(), Parallel(threads=2)])
+@pytest.mark.parametrize("results", [False, True])
+def test_each_part_of_a_step_moves_running_statistics(executor: Any, results: bool) -> None:
+    """With equal parts in no order: a step of two parts goes twice to the mean of what they have."""
+    norm, loss = normalised()
+    parts = [Points(np.full((3, 4), n, np.float32), np.zeros(3, np.int64)) for n in (1.0, 3.0, 5.0)]
+    given = (lambda batch, seed: (loss(batch, seed), (wg.lift(2.0),))) if results else loss
+    history = fit(given, lambda epoch: parts, seed=0, epochs=1, accumulate=2, executor=executor, show=False)
+    assert history.steps == 2
+    first = 0.0 + (1 - 0.5**2) * 2.0
+    np.testing.assert_allclose(norm.mean.data, np.full(4, first + 0.5 * (5.0 - first)), rtol=1e-6)
+
+
+def test_a_loss_that_is_not_finite_leaves_running_statistics() -> None:
+    norm, loss = normalised()
+    parts = [Points(np.full((3, 4), n, np.float32), np.zeros(3, np.int64)) for n in (1.0, np.nan)]
+    before = norm.mean.data.copy()
+    with pytest.raises(NonFiniteError):
+        fit(loss, lambda epoch: parts, seed=0, epochs=1, accumulate=2, show=False)
+    np.testing.assert_array_equal(norm.mean.data, before)

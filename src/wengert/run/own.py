@@ -25,7 +25,7 @@ from wengert.graph.products import zero_of
 from wengert.graph.store import STORE
 from wengert.graph.template import PART, JoinedTape
 from wengert.graph.variables import Substitution
-from wengert.lazy import dense
+from wengert.lazy import told
 from wengert.run.careful import Watched
 from wengert.run.commit import admitted
 from wengert.run.compiled.segment import Segments
@@ -155,7 +155,7 @@ def part_gradients(
     for target in targets:
         value = yield from evaluation.evaluate(target, context)
         delta = deltas.get(target)
-        found.append(private(zero_of(value) if delta is None else dense(delta), target))
+        found.append(private(zero_of(value) if delta is None else told(delta), target))
     return tuple(found)
 
 

@@ -28,7 +28,7 @@ from wengert.graph.products import Also, Rebuild, zero_of
 from wengert.graph.store import STORE
 from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
-from wengert.lazy import dense
+from wengert.lazy import told
 from wengert.run.borders import Shard, bordered, of_shard
 from wengert.run.careful import BROUGHT, Changed, Changes, Watched, brought
 from wengert.run.commit import Doubts, Interrupted
@@ -436,7 +436,7 @@ def _gradients(
             at = evaluation.wanted if target in evaluation.wanted else evaluation.deltas
             value = yield from evaluation.evaluate(target, context)
             delta = at.get(target)
-            delta = zero_of(value) if delta is None else dense(delta)
+            delta = zero_of(value) if delta is None else told(delta)
             given_away = is_array(delta) and id(delta) in seen
             found.append(delta.copy() if given_away else handed_over(delta, target.kind, evaluation.buffers))
             seen.add(id(found[-1]))

@@ -55,7 +55,7 @@ def fit(
     validation, metrics: for `evaluate` after each epoch; where the loss gives results, metrics in each step, too.
     patience: stop when so many epochs in a row are not better, by more than `min_delta`, than the best before them, by
         the metric `monitor`, which should be small or, with mode="max", great; without one by the loss.
-    accumulate: batches a step, in the memory of one: the mean of their deltas by examples. Buffers are refused.
+    accumulate: batches a step, in the memory of one: the mean of their deltas by examples; buffers go a step for each.
     callbacks: told each `Step` and `Epoch`; one with a method `resumed` first the epochs before. show: a bar by rich in
         a terminal or a notebook; else a line an epoch, to stderr.
     weights: what `saving.save` takes, such as a model; all that the loss has. For `checkpoint`, from which

@@ -15,14 +15,17 @@ from itertools import islice
 from typing import Any, Generic, final
 
 from wengert.control import Do, Executor, Run, gather, without_collector
+from wengert.control.do import Question
 from wengert.control.running import execute
 from wengert.errors import ArgumentError, CheckpointError, NonFiniteError
 from wengert.graph import Buffer, Weight
 from wengert.graph.operand import lift_any
 from wengert.graph.order import below
+from wengert.lazy import LazyDelta
 from wengert.metrics import Mean, Mergeable
 from wengert.plugins.rate import Rated
-from wengert.run import apply, gradients, predict, train
+from wengert.run import predict, train
+from wengert.run.gradient import Wanted
 from wengert.run.shards import shards_of
 from wengert.site import user_position
 from wengert.training.given import B, Data, LossOf, Metric, check_data, examples_in, in_batches, with_results
@@ -126,7 +129,7 @@ class Loop(Generic[B]):
                 of_batch = measured(batch, results, self.metrics or {}, self.executor)
                 metrics = {n: metrics[n].merge(m) if n in metrics else m for n, m in of_batch.items()}
         if deltas:
-            apply(deltas).run(self.executor)
+            Question("apply", deltas).run(self.executor)
         place = state.done
         state.stepped(value, whole, time.perf_counter() - start, len(some))
         known = {name: float(metric.value) for name, metric in metrics.items() if metric != Mean()}
@@ -160,18 +163,15 @@ class Loop(Generic[B]):
         """The loss of a part of a step and its results; its deltas are added to those of the other parts."""
         parts = shards_of(lift_any(loss, "fit"))
         weights = [*dict.fromkeys(w for x in parts for w in below(x, ())[1])]
-        buffer = next((weight for weight in weights if isinstance(weight, Buffer)), None)
-        if buffer is not None:
-            raise ArgumentError(
-                f"fit: accumulate is {self.accumulate}, and the loss has the buffer {buffer!r}, made at {buffer.site}, "
-                f"which only a whole step updates; use layers without running statistics, such as GroupNorm\n"
-                f"  at {user_position()}"
-            )
-        both: Any = gather(predict((loss, () if also is None else also)), gradients(loss, list(weights)))
+        wanted = Wanted(tuple(weights), tuple, None)
+        asked: Any = Question("gradients", lift_any(loss), wanted)  # Any: deltas; `gradients` refuses buffers
+        both: Any = gather(predict((loss, () if also is None else also)), asked)
         (value, results), found = both.run(self.executor)
         read = self._read(value, loss, state)
         for weight, delta in zip(weights, found, strict=True):
-            part = share * delta
+            if isinstance(weight, Buffer) and not isinstance(delta, LazyDelta):
+                continue  # it is read, and not updated
+            part = delta if isinstance(weight, Buffer) else share * delta
             deltas[weight] = deltas[weight] + part if weight in deltas else part
         return read, results
 
