@@ -1,4 +1,4 @@
-"""RowSegments of a table: how many rows belong to each example, one example after the other; sums of rows by number.
+"""Segments of a table: how many rows belong to each example, one example after the other; sums of rows by number.
 
 Knows: where each segment begins, which segment a row belongs to, and that an index into the rows of an example is one
 into the table once the rows before it are counted; that rows are summed fastest in rounds, each of which adds one more

@@ -109,7 +109,7 @@ class Ragged:
         return found.pop() if len(found) == 1 else None
 
     def sized(self, attribute: str) -> RowSegments:
-        """RowSegments of the sizes that an attribute states in each example."""
+        """The segments of the sizes that an attribute states in each example."""
         return self._examples.segments(tuple([dict(s.attributes)[attribute] for s in self._signatures]))
 
     def again(self, *operands: Any, **attributes: Any) -> Any:  # Any: operands and attributes of every type

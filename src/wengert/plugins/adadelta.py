@@ -17,7 +17,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class Unitless(Optimizer["Adadelta"], pure=True):
+class AdadeltaOptimizer(Optimizer["Adadelta"], pure=True):
     """Running mean squares of deltas and of steps; hands on the delta times the quotient of their roots."""
 
     square_delta: Value = 0.0
@@ -43,7 +43,7 @@ class Adadelta(Plugin):
 
     rho: float = 0.9
     eps: float = 1e-6
-    optimizer: ClassVar[type[Optimizer]] = Unitless
+    optimizer: ClassVar[type[Optimizer]] = AdadeltaOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ from wengert.plugins.rate import warn_unrated
 from wengert.plugins.schedule import RATES
 
 
-class Accumulating(Optimizer["Adagrad"], pure=True):
+class AdagradOptimizer(Optimizer["Adagrad"], pure=True):
     """c ← c + d²; hands on d / (√c + ε)."""
 
     squares: Value = 0.0
@@ -69,7 +69,7 @@ class Adagrad(Plugin):
     """
 
     eps: float = 1e-8
-    optimizer: ClassVar[type[Optimizer]] = Accumulating
+    optimizer: ClassVar[type[Optimizer]] = AdagradOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:

@@ -47,7 +47,7 @@ class Moments(Optimizer[B], pure=True):
         return d
 
 
-class Corrected(Moments["Adam"], pure=True):
+class AdamOptimizer(Moments["Adam"], pure=True):
     """Hands on the quotient of the moments, corrected for their beginning at 0."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
@@ -73,7 +73,7 @@ class Adam(Plugin):
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-8
-    optimizer: ClassVar[type[Optimizer]] = Corrected
+    optimizer: ClassVar[type[Optimizer]] = AdamOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
@@ -83,8 +83,8 @@ class Adam(Plugin):
         warn_unrated(self, "Adam")
 
 
-class Bounding(Moments["AMSGrad"], pure=True):
-    """As `Corrected`, with the greatest mean square so far."""
+class AMSGradOptimizer(Moments["AMSGrad"], pure=True):
+    """As `AdamOptimizer`, with the greatest mean square so far."""
 
     greatest: Value = 0.0
 
@@ -113,7 +113,7 @@ class AMSGrad(Plugin):
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-8
-    optimizer: ClassVar[type[Optimizer]] = Bounding
+    optimizer: ClassVar[type[Optimizer]] = AMSGradOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
@@ -123,7 +123,7 @@ class AMSGrad(Plugin):
         warn_unrated(self, "AMSGrad")
 
 
-class Infinite(Optimizer["Adamax"], pure=True):
+class AdamaxOptimizer(Optimizer["Adamax"], pure=True):
     """Running mean and running maximum of the deltas."""
 
     count: int = 0
@@ -154,7 +154,7 @@ class Adamax(Plugin):
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-8
-    optimizer: ClassVar[type[Optimizer]] = Infinite
+    optimizer: ClassVar[type[Optimizer]] = AdamaxOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
@@ -164,7 +164,7 @@ class Adamax(Plugin):
         warn_unrated(self, "Adamax")
 
 
-class NesterovMoments(Moments["NAdam"], pure=True):
+class NAdamOptimizer(Moments["NAdam"], pure=True):
     """The moments of Adam, the first one looked ahead by the next momentum."""
 
     product: float = 1.0  # of all momenta so far
@@ -198,7 +198,7 @@ class NAdam(Plugin):
     beta2: float = 0.999
     eps: float = 1e-8
     momentum_decay: float = 4e-3
-    optimizer: ClassVar[type[Optimizer]] = NesterovMoments
+    optimizer: ClassVar[type[Optimizer]] = NAdamOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
@@ -209,7 +209,7 @@ class NAdam(Plugin):
         warn_unrated(self, "NAdam")
 
 
-class Rectifying(Moments["RAdam"], pure=True):
+class RAdamOptimizer(Moments["RAdam"], pure=True):
     """The moments of Adam; the second one only where so many deltas are in it that its variance is known."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
@@ -243,7 +243,7 @@ class RAdam(Plugin):
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-8
-    optimizer: ClassVar[type[Optimizer]] = Rectifying
+    optimizer: ClassVar[type[Optimizer]] = RAdamOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:

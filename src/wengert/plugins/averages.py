@@ -21,7 +21,7 @@ from wengert.plugins.ranges import check_number
 AVERAGE: Final = "average"  # the name of the state
 
 
-class Looking(Optimizer["Lookahead"], pure=True):
+class LookaheadOptimizer(Optimizer["Lookahead"], pure=True):
     """A slow weight, which goes a part of the way that the fast one has gone, and the fast one on from there."""
 
     slow: Value = None  # before the first step
@@ -52,7 +52,7 @@ class Lookahead(Plugin):
 
     every: int = 5
     share: float = 0.5
-    optimizer: ClassVar[type[Optimizer]] = Looking
+    optimizer: ClassVar[type[Optimizer]] = LookaheadOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = (WeightDecay,)
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class Averaged(Plugin):
         """Description of the average."""
 
 
-class Following(Optimizer["ExponentialMovingAverage"], pure=True):
+class ExponentialMovingAverageOptimizer(Optimizer["ExponentialMovingAverage"], pure=True):
     """a ← decay · a + (1 - decay) · w, of the w after each step."""
 
     average: Value = None  # before the first step
@@ -94,12 +94,12 @@ class ExponentialMovingAverage(Averaged):
     >>> w.data, list(averages([w]).values())
     (-3.0, [-2.0])
 
-    Source: B. Polyak, A. Juditsky, "Acceleration of Stochastic Approximation by AveragingSteps", 1992;
+    Source: B. Polyak, A. Juditsky, "Acceleration of Stochastic Approximation by Averaging", 1992;
     `torch.optim.swa_utils.get_ema_multi_avg_fn`.
     """
 
     decay_of_average: float = 0.999
-    optimizer: ClassVar[type[Optimizer]] = Following
+    optimizer: ClassVar[type[Optimizer]] = ExponentialMovingAverageOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = (WeightDecay, Lookahead)
 
     @property
@@ -110,7 +110,7 @@ class ExponentialMovingAverage(Averaged):
         check_number(self, "decay_of_average", below=1.0)
 
 
-class AveragingSteps(Optimizer["StochasticWeightAveraging"], pure=True):
+class StochasticWeightAveragingOptimizer(Optimizer["StochasticWeightAveraging"], pure=True):
     """The mean of the w after some of the steps."""
 
     average: Value = 0.0
@@ -146,12 +146,12 @@ class StochasticWeightAveraging(Averaged):
     >>> w.data, list(averages([w]).values())
     (-4.0, [-3.0])
 
-    Source: P. Izmailov et al., "AveragingSteps Weights Leads to Wider Optima and Better Generalization", 2018.
+    Source: P. Izmailov et al., "Averaging Weights Leads to Wider Optima and Better Generalization", 2018.
     """
 
     average_from: int
     average_every: int = 1
-    optimizer: ClassVar[type[Optimizer]] = AveragingSteps
+    optimizer: ClassVar[type[Optimizer]] = StochasticWeightAveragingOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = (WeightDecay, Lookahead)
 
     @property

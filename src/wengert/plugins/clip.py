@@ -21,7 +21,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class Clipping(Optimizer["ClipByGlobalNorm"], pure=True):
+class ClipByGlobalNormOptimizer(Optimizer["ClipByGlobalNorm"], pure=True):
     """d · min(1, max_norm / n); a copy that measures hands nothing on, and keeps what has reached it."""
 
     _norms: tuple[float, ...] = ()  # of the deltas of each settings object of the commit
@@ -36,7 +36,9 @@ class Clipping(Optimizer["ClipByGlobalNorm"], pure=True):
     def together(self, updates: Sequence[Update]) -> None:
         """Tell the parts of all settings objects what the norm of the deltas of this one is."""
         super().together(updates)
-        parts = [update.optimizer for update in updates if isinstance(update.optimizer, Clipping)]
+        parts = [
+            update.optimizer for update in updates if isinstance(update.optimizer, ClipByGlobalNormOptimizer)
+        ]
         norm = math.hypot(*[_norm(_reaching(u)) for u in updates if u.optimizer.settings is self.settings])
         for part in parts:
             part._norms += (norm,)
@@ -51,7 +53,9 @@ class Clipping(Optimizer["ClipByGlobalNorm"], pure=True):
 
 def _reaching(update: Update) -> Value:
     probe = update.optimizer.staged()
-    assert isinstance(probe, Clipping), "all weights of one settings object have the same parts"
+    assert isinstance(probe, ClipByGlobalNormOptimizer), (
+        "all weights of one settings object have the same parts"
+    )
     probe._measures = True
     probe.step(update.delta, update.weight)
     return probe._reached
@@ -94,14 +98,14 @@ class ClipByGlobalNorm(Plugin):
     """
 
     max_norm: float
-    optimizer: ClassVar[type[Optimizer]] = Clipping
+    optimizer: ClassVar[type[Optimizer]] = ClipByGlobalNormOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
         check_number(self, "max_norm", open_below=True)
 
 
-class Limiting(Optimizer["ClipByValue"], pure=True):
+class ClipByValueOptimizer(Optimizer["ClipByValue"], pure=True):
     """min(max(d, -c), c)."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
@@ -125,14 +129,14 @@ class ClipByValue(Plugin):
     """
 
     max_value: float
-    optimizer: ClassVar[type[Optimizer]] = Limiting
+    optimizer: ClassVar[type[Optimizer]] = ClipByValueOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
         check_number(self, "max_value", open_below=True)
 
 
-class Shortening(Optimizer["ClipByNorm"], pure=True):
+class ClipByNormOptimizer(Optimizer["ClipByNorm"], pure=True):
     """d · min(1, c / |d|)."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
@@ -155,7 +159,7 @@ class ClipByNorm(Plugin):
     """
 
     max_norm_of_weight: float
-    optimizer: ClassVar[type[Optimizer]] = Shortening
+    optimizer: ClassVar[type[Optimizer]] = ClipByNormOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:

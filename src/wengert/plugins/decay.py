@@ -16,7 +16,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.rate import Rated
 
 
-class Decaying(Optimizer["WeightDecay"], pure=True):
+class WeightDecayOptimizer(Optimizer["WeightDecay"], pure=True):
     """Adds to the finished step, so that no other part scales the decay."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
@@ -39,7 +39,7 @@ class WeightDecay(Rated):
     """
 
     weight_decay: float
-    optimizer: ClassVar[type[Optimizer]] = Decaying
+    optimizer: ClassVar[type[Optimizer]] = WeightDecayOptimizer
 
     def __post_init__(self) -> None:
         check_number(self, "weight_decay")

@@ -1,4 +1,4 @@
-"""Refusing to learn from what is not a number.
+"""FailOnNonFiniteOptimizer to learn from what is not a number.
 
 Knows: that a loss or a delta which is infinite or NaN spoils every weight it reaches, and by that weight the others
 in the next run, whatever settings they have.
@@ -18,11 +18,11 @@ from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 
 
-class Refusing(Optimizer, pure=True):
+class FailOnNonFiniteOptimizer(Optimizer, pure=True):
     """Raises before anything changes."""
 
     def admit_all(self, loss: Value, deltas: Sequence[tuple[Weight, Value]]) -> None:
-        mine = [weight for weight, _ in deltas if isinstance(weight.optimizer, Refusing)]
+        mine = [weight for weight, _ in deltas if isinstance(weight.optimizer, FailOnNonFiniteOptimizer)]
         if mine[0].settings is self.settings:  # the first speaks for all, those of other settings among them
             arrays = [(weight, dense(delta)) for weight, delta in deltas]
             if not are_finite([loss, *(x for _, x in arrays)]):
@@ -38,7 +38,7 @@ def _refuse(loss: Value, first: Weight, deltas: Sequence[tuple[Weight, Value]]) 
         weight = next(weight for weight, x in deltas if not are_finite([x]))
         text = f"the delta of {weight!r} is not finite, so it and all other weights stay as they are"
     refusal = NonFiniteError(text)
-    refusal.add_note(update_of(weight if isinstance(weight.optimizer, Refusing) else first))
+    refusal.add_note(update_of(weight if isinstance(weight.optimizer, FailOnNonFiniteOptimizer) else first))
     raise refusal
 
 
@@ -56,4 +56,4 @@ class FailOnNonFinite(Plugin):
     wengert.errors.NonFiniteError: the loss is nan, so <DoubleWeight 'w' () float64> and all other ...
     """
 
-    optimizer: ClassVar[type[Optimizer]] = Refusing
+    optimizer: ClassVar[type[Optimizer]] = FailOnNonFiniteOptimizer

@@ -25,7 +25,7 @@ from wengert.site import user_position
 _NOW: Final = "now_"  # before the name of a hyperparameter, in the state that a file has
 
 
-class Changing(Optimizer["Hyperparameters"]):
+class HyperparametersOptimizer(Optimizer["Hyperparameters"]):
     """Tells the settings that a commit comes; a file has their numbers with each weight."""
 
     time: int = 0  # in a file only, as the numbers: they are those of the settings
@@ -72,7 +72,7 @@ class Hyperparameters(Plugin):
     """
 
     schedules: Mapping[str, Callable[[int], float]] | None = None
-    optimizer: ClassVar[type[Optimizer]] = Changing
+    optimizer: ClassVar[type[Optimizer]] = HyperparametersOptimizer
 
     def __post_init__(self) -> None:
         self._time = 0

@@ -17,7 +17,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class PulledBySign(Optimizer["L1Regularization"], pure=True):
+class L1RegularizationOptimizer(Optimizer["L1Regularization"], pure=True):
     """d + l1 · sign(w)."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
@@ -38,7 +38,7 @@ class L1Regularization(Plugin):
     """
 
     l1: float
-    optimizer: ClassVar[type[Optimizer]] = PulledBySign
+    optimizer: ClassVar[type[Optimizer]] = L1RegularizationOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from wengert.plugins.ranges import check_number
 from wengert.plugins.schedule import RATES
 
 
-class PulledBySize(Optimizer["L2Regularization"], pure=True):
+class L2RegularizationOptimizer(Optimizer["L2Regularization"], pure=True):
     """d + l2 · w."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
@@ -39,7 +39,7 @@ class L2Regularization(Plugin):
     """
 
     l2: float
-    optimizer: ClassVar[type[Optimizer]] = PulledBySize
+    optimizer: ClassVar[type[Optimizer]] = L2RegularizationOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ def _norm(x: Value, rank: int) -> Value:
     return root(xp.sum(xp.square(x))) if rank else xp.abs(x)
 
 
-class Trusting(Moments["LAMB"], pure=True):
+class LAMBOptimizer(Moments["LAMB"], pure=True):
     """Adam's step with the decay, scaled to the norm of the weight."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
@@ -62,7 +62,7 @@ class LAMB(Plugin):
     beta2: float = 0.999
     eps: float = 1e-6
     decay: float = 0.0
-    optimizer: ClassVar[type[Optimizer]] = Trusting
+    optimizer: ClassVar[type[Optimizer]] = LAMBOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class LAMB(Plugin):
         warn_unrated(self, "LAMB")
 
 
-class Factored(Optimizer["Adafactor"], pure=True):
+class AdafactorOptimizer(Optimizer["Adafactor"], pure=True):
     """Mean squares of rows and of columns, whose product stands for those of elements."""
 
     reduced: ClassVar[frozenset[str]] = frozenset({"rows", "columns"})
@@ -138,7 +138,7 @@ class Adafactor(Rated):
     beta2_decay: float = 0.8
     eps: float = 1e-3
     threshold: float = 1.0
-    optimizer: ClassVar[type[Optimizer]] = Factored
+    optimizer: ClassVar[type[Optimizer]] = AdafactorOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
@@ -147,7 +147,7 @@ class Adafactor(Rated):
         check_number(self, "threshold", open_below=True)
 
 
-class Orthogonal(Optimizer["Muon"], pure=True):
+class MuonOptimizer(Optimizer["Muon"], pure=True):
     """A matrix whose singular values are near 1, with the singular vectors of a running mean of the deltas."""
 
     moving: Value = 0.0
@@ -192,7 +192,7 @@ class Muon(Plugin):
     momentum: float = 0.95
     nesterov: bool = True
     iterations: int = 5
-    optimizer: ClassVar[type[Optimizer]] = Orthogonal
+    optimizer: ClassVar[type[Optimizer]] = MuonOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:

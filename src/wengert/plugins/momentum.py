@@ -16,7 +16,7 @@ from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
 
 
-class Remembering(Optimizer["Momentum"], pure=True):
+class MomentumOptimizer(Optimizer["Momentum"], pure=True):
     """v ← momentum · v + d; hands v on."""
 
     velocity: Value = 0.0
@@ -41,7 +41,7 @@ class Momentum(Plugin):
     """
 
     momentum: float = 0.9
-    optimizer: ClassVar[type[Optimizer]] = Remembering
+    optimizer: ClassVar[type[Optimizer]] = MomentumOptimizer
 
     def __post_init__(self) -> None:
         check_number(self, "momentum")

@@ -16,7 +16,7 @@ from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
 
 
-class LookingAhead(Optimizer["Nesterov"], pure=True):
+class NesterovOptimizer(Optimizer["Nesterov"], pure=True):
     """v ← momentum · v + d; hands on d + momentum · v."""
 
     ahead: Value = 0.0  # the velocity; `Momentum`, which may stand beside this, has its own
@@ -42,7 +42,7 @@ class Nesterov(Plugin):
     """
 
     momentum: float = 0.9
-    optimizer: ClassVar[type[Optimizer]] = LookingAhead
+    optimizer: ClassVar[type[Optimizer]] = NesterovOptimizer
 
     def __post_init__(self) -> None:
         check_number(self, "momentum")

@@ -22,7 +22,7 @@ from wengert.plugins.schedule import RATES
 from wengert.site import user_position
 
 
-class Noisy(Optimizer["GradientNoise"], pure=True):
+class GradientNoiseOptimizer(Optimizer["GradientNoise"], pure=True):
     """d + noise."""
 
     noises: int = 0
@@ -56,7 +56,7 @@ class GradientNoise(Plugin):
     noise_seed: int
     eta: float = 0.3
     gamma: float = 0.55
-    optimizer: ClassVar[type[Optimizer]] = Noisy
+    optimizer: ClassVar[type[Optimizer]] = GradientNoiseOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from wengert.plugins.rate import warn_unrated
 from wengert.plugins.schedule import RATES
 
 
-class Averaging(Optimizer["RMSprop"], pure=True):
+class RMSpropOptimizer(Optimizer["RMSprop"], pure=True):
     """c ← ρc + (1-ρ)d²; hands on d / (√c + ε)."""
 
     mean_square: Value = 0.0
@@ -43,7 +43,7 @@ class RMSprop(Plugin):
 
     rho: float = 0.99
     eps: float = 1e-8
-    optimizer: ClassVar[type[Optimizer]] = Averaging
+    optimizer: ClassVar[type[Optimizer]] = RMSpropOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from wengert.plugins.plugin import Plugin
 from wengert.plugins.rate import LearningRate, Rated, Scaled
 
 
-class Timed(Scaled["LearningRateSchedule"]):
+class LearningRateScheduleOptimizer(Scaled["LearningRateSchedule"]):
     """Tells the time to the settings; a file has it with each weight, whichever of them it is given back to."""
 
     commits: int = 0  # in a file only: the time is that of the settings, also for a weight that had no delta
@@ -56,7 +56,7 @@ class LearningRateSchedule(Rated):
     """
 
     schedule: Callable[[int], float]
-    optimizer: ClassVar[type[Optimizer]] = Timed
+    optimizer: ClassVar[type[Optimizer]] = LearningRateScheduleOptimizer
 
     def __post_init__(self) -> None:
         if not callable(self.schedule):

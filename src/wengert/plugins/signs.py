@@ -18,7 +18,7 @@ from wengert.plugins.rate import warn_unrated
 from wengert.plugins.schedule import RATES
 
 
-class Signed(Optimizer["Lion"], pure=True):
+class LionOptimizer(Optimizer["Lion"], pure=True):
     """Hands on the sign of a mean of the delta and of the running mean before it."""
 
     direction: Value = 0.0
@@ -46,7 +46,7 @@ class Lion(Plugin):
 
     beta1: float = 0.9
     beta2: float = 0.99
-    optimizer: ClassVar[type[Optimizer]] = Signed
+    optimizer: ClassVar[type[Optimizer]] = LionOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
@@ -55,7 +55,7 @@ class Lion(Plugin):
         warn_unrated(self, "Lion")
 
 
-class Resilient(Optimizer["Rprop"], pure=True):
+class RpropOptimizer(Optimizer["Rprop"], pure=True):
     """A size of step for each element, and the sign of its delta."""
 
     size: Value = None  # before the first step
@@ -91,7 +91,7 @@ class Rprop(Plugin):
     initial_step: float = 0.01
     min_step: float = 1e-6
     max_step: float = 50.0
-    optimizer: ClassVar[type[Optimizer]] = Resilient
+    optimizer: ClassVar[type[Optimizer]] = RpropOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
