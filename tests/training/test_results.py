@@ -72,3 +72,27 @@ def test_metrics_of_an_evaluation() -> None:
 def test_the_bar_has_them() -> None:
     assert _line(Step(1, 0, 0, 9, 0.5, {"accuracy": 0.25})) == "loss 0.5000, accuracy 0.2500"
     assert _line(Epoch(1, 9, 0.5, 0.75, {"a": 1.0})) == "epoch 1: loss 0.5000, validation 0.7500, a 1.0000"
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_a_dictionary_of_results(accumulate: int) -> None:
+    """Its numbers are metrics by their names, and a metric that is given gets it as it is."""
+    model, tuples = _model()
+    steps: list[Any] = []
+
+    def loss(batch: Digits, seed: object) -> Any:
+        value, seen = tuples(batch, seed)
+        return value, {"scores": seen.scores, "size": seen.size}
+
+    fit(
+        loss,
+        data(),
+        seed=0,
+        steps=3,
+        accumulate=accumulate,
+        metrics={"accuracy": lambda batch, seen: float(np.mean(seen["scores"].argmax(1) == batch.labels))},
+        callbacks=[lambda event: steps.append(event) if isinstance(event, Step) else None],
+    )
+    assert [step.metrics.keys() for step in steps] == [{"size", "accuracy"}] * 3
+    found = evaluate(loss, data()).metrics
+    assert found == {"size": pytest.approx(float(np.mean(np.abs(model.weight.data))), rel=1e-5)}

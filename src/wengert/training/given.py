@@ -6,9 +6,9 @@ Refuses to know: what is done with a batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from itertools import islice
-from typing import Any, Final, Protocol, SupportsFloat, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, SupportsFloat, TypeAlias, TypeVar
 
 from wengert.arrays import is_array, is_integer
 from wengert.data import Source, batches
@@ -42,22 +42,35 @@ Metric: TypeAlias = Callable[[B], Measured] | Callable[[B, Any], Measured]
 Data: TypeAlias = Source[B] | Callable[[int], Sequenced[B] | Iterable[B]] | Iterable[B]
 
 
-def with_results(given: Any) -> tuple[Any, Any]:  # Any: a loss of one of the three columns; as in `LossOf`
-    """The loss that a function of a batch gave, and what it gave besides, or None."""
-    return given if type(given) is tuple and len(given) == 2 else (given, None)
+class Given(NamedTuple):
+    """A loss with its results, expressions or None; `names` are those of a dictionary of results."""
+
+    loss: Any  # Any: a loss of one of the three columns
+    also: Any = None  # Any: as in `LossOf`
+    names: tuple[str, ...] | None = None
+
+    def results(self, data: Any) -> Any:  # Any: as above
+        """The data of `also`, as a dictionary where that was one."""
+        return data if self.names is None else dict(zip(self.names, data, strict=True))
+
+
+def with_results(given: Any) -> Given:  # Any: as above
+    """The parts of what a function of a batch gave."""
+    loss, also = given if type(given) is tuple and len(given) == 2 else (given, None)
+    return Given(loss, tuple(also.values()), tuple(also)) if isinstance(also, Mapping) else Given(loss, also)
 
 
 def in_shards(loss: LossOf[B], count: int) -> LossOf[B]:
     """The loss of a batch as the sum of those of `count` parts of it, or of each example where there are fewer."""
 
     def of_part(part: B, seed: Seeds | None) -> Any:  # Any: as in `with_results`
-        made, also = with_results(loss(part, seed))
-        if also is not None:
+        made = with_results(loss(part, seed))
+        if made.also is not None:
             raise ArgumentError(
                 "fit: the loss gives results besides, and those of shards are not put together; leave out shards=, or "
                 f"measure them on validation data by metrics=\n  at {user_position()}"
             )
-        return made
+        return made.loss
 
     def of_batch(batch: B, seed: Seeds | None) -> Any:  # Any: as above
         return shards(of_part, batch, max(1, min(count, examples_in(batch))), seed=seed)

@@ -28,7 +28,17 @@ from wengert.run import predict, train
 from wengert.run.gradient import Wanted
 from wengert.run.shards import shards_of
 from wengert.site import user_position
-from wengert.training.given import B, Data, LossOf, Metric, check_data, examples_in, in_batches, with_results
+from wengert.training.given import (
+    B,
+    Data,
+    Given,
+    LossOf,
+    Metric,
+    check_data,
+    examples_in,
+    in_batches,
+    with_results,
+)
 from wengert.training.measuring import evaluate, measured
 from wengert.training.records import Epoch, Step
 from wengert.training.state import State
@@ -108,11 +118,11 @@ class Loop(Generic[B]):
                     f"fit: shards={self.shards}, and the first batch has {examples:g} examples; give fewer shards or "
                     f"larger batches\n  at {user_position()}"
                 )
-            loss, also = with_results(self.loss(batch, seeds if self.accumulate == 1 else (*seeds, place)))
+            given = with_results(self.loss(batch, seeds if self.accumulate == 1 else (*seeds, place)))
             if first:
-                self._check_loss(loss, rates)
+                self._check_loss(given.loss, rates)
                 first = False
-                if self.metrics and self.validation is None and also is None:
+                if self.metrics and self.validation is None and given.also is None:
                     raise ArgumentError(
                         "fit: metrics are measured on validation data; give validation= too, or return them with the "
                         f"loss, as in `return loss, scores`\n  at {user_position()}"
@@ -120,12 +130,12 @@ class Loop(Generic[B]):
             if place == 0:
                 state.rates = {name: float(settings.rate) for name, settings in rates.items()}
             if self.accumulate == 1:
-                found, results = self._trained(loss, also, state)
+                found, results = self._trained(given, state)
                 value = found
             else:
-                found, results = self._added(loss, also, state, deltas, examples / whole)
+                found, results = self._added(given, state, deltas, examples / whole)
                 value += found * (examples / whole)
-            if also is not None:
+            if given.also is not None:
                 of_batch = measured(batch, results, self.metrics or {}, self.executor)
                 metrics = {n: metrics[n].merge(m) if n in metrics else m for n, m in of_batch.items()}
         if deltas:
@@ -144,28 +154,28 @@ class Loop(Generic[B]):
             )
         return found
 
-    def _trained(
-        self, loss: Any, also: Any, state: State
-    ) -> tuple[float, Any]:  # Any: results of the user's loss
+    def _trained(self, given: Given, state: State) -> tuple[float, Any]:  # Any: results of the user's loss
         """A step: the loss before it, and the results."""
         run, read = Run(self.executor), list[float]()
-        run.on_settle(lambda value: read.append(self._read(value, loss, state)))
-        if also is None:
-            execute(train(loss), run)
+        run.on_settle(lambda value: read.append(self._read(value, given.loss, state)))
+        if given.also is None:
+            execute(train(given.loss), run)
             return read[-1], None
-        _, results = execute(train(loss, also=also), run)
-        return read[-1], results
+        _, results = execute(train(given.loss, also=given.also), run)
+        return read[-1], given.results(results)
 
     # Any: as above
     def _added(
-        self, loss: Any, also: Any, state: State, deltas: dict[Weight, Any], share: float
+        self, given: Given, state: State, deltas: dict[Weight, Any], share: float
     ) -> tuple[float, Any]:
         """The loss of a part of a step and its results; its deltas are added to those of the other parts."""
-        parts = shards_of(lift_any(loss, "fit"))
+        loss = lift_any(given.loss, "fit")
+        parts = shards_of(loss)
         weights = [*dict.fromkeys(w for x in parts for w in below(x, ())[1])]
         wanted = Wanted(tuple(weights), tuple, None)
-        asked: Any = Question("gradients", lift_any(loss), wanted)  # Any: deltas; `gradients` refuses buffers
-        both: Any = gather(predict((loss, () if also is None else also)), asked)
+        asked: Any = Question("gradients", loss, wanted)  # Any: deltas; `gradients` refuses buffers
+        seen: Any = predict((given.loss, () if given.also is None else given.also))
+        both: Any = gather(seen, asked)
         (value, results), found = both.run(self.executor)
         read = self._read(value, loss, state)
         for weight, delta in zip(weights, found, strict=True):
@@ -173,7 +183,7 @@ class Loop(Generic[B]):
                 continue  # it is read, and not updated
             part = delta if isinstance(weight, Buffer) else share * delta
             deltas[weight] = deltas[weight] + part if weight in deltas else part
-        return read, results
+        return read, given.results(results)
 
     def _check_loss(self, given: object, rates: dict[str, Rated]) -> None:
         """ArgumentError for a loss that teaches nothing, or has a weight that a checkpoint would not have.

@@ -64,11 +64,13 @@ def evaluate(
         examples = examples_in(batch)
         seen += examples
         with without_collector():
-            given, also = with_results(loss(batch, None))
-            if also is not None:
-                given, also = predict((given, also)).run(executor)
-            total += examples * number(given, executor, "the loss")
-            for name, metric in measured(batch, also, measures, executor).items():
+            given = with_results(loss(batch, None))
+            value, results = given.loss, None
+            if given.also is not None:
+                value, found_besides = predict((value, given.also)).run(executor)
+                results = given.results(found_besides)
+            total += examples * number(value, executor, "the loss")
+            for name, metric in measured(batch, results, measures, executor).items():
                 before = found.get(name)
                 found[name] = metric if before is None or before == Mean() else before.merge(metric)
     if not seen:
@@ -92,13 +94,15 @@ def measured(
 ) -> dict[str, Mergeable]:
     """The metrics of a batch.
 
-    Those are the numbers that `results`, data of a NamedTuple or dataclass, have by name, and `metrics`.
+    Those are the numbers that `results`, data of a dictionary, NamedTuple or dataclass, have by name, and `metrics`.
     """
-    named: dict[str, Any] = (  # Any: data of every type
-        getattr(results, "_asdict", dict)()
-        if isinstance(results, tuple)
-        else getattr(results, "__dict__", {})
-    )
+    named: Mapping[str, Any]  # Any: data of every type
+    if isinstance(results, Mapping):
+        named = results
+    elif isinstance(results, tuple):
+        named = getattr(results, "_asdict", dict)()
+    else:
+        named = getattr(results, "__dict__", {})
     examples = examples_in(batch)
     found: dict[str, Mergeable] = {
         name: Mean(examples * float(x), examples)
