@@ -194,6 +194,12 @@ def test_a_finding_has_the_users_line_and_the_words_of_mypy(
 
 
 @pytest.mark.usefixtures("model")
+def test_an_input_is_called_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+    _, lines = said(capsys, "model.py:images", "--input", "Batch 784")
+    assert "  operand 0: layer literal (Batch, 784) float32, built at --input 'Batch 784'" in lines
+
+
+@pytest.mark.usefixtures("model")
 def test_an_error_for_some_sizes_only_says_for_which(capsys: pytest.CaptureFixture[str]) -> None:
     status, lines = said(capsys, "model.py:halves", "--input", "Time")
     assert status == 1
@@ -208,6 +214,7 @@ def test_a_module_that_fails_is_shown_on_its_line(model: Path, capsys: pytest.Ca
     status, lines = said(capsys, "model.py:make", "--input", "B 8")
     assert status == 1
     assert lines[0].startswith("model.py:8: error: ")
+    assert any('stands below `if __name__ == "__main__":`' in line for line in lines)
     model.write_text("def f(:\n")
     status, lines = said(capsys, "model.py:f", "--input", "B 8")
     assert (status, lines[0]) == (1, "model.py:1: error: invalid syntax  [syntax]")

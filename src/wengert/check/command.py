@@ -29,7 +29,7 @@ from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.kinds import Shape
 from wengert.graph.literals import literal
-from wengert.graph.node import Expression
+from wengert.graph.node import Expression, new_node
 from wengert.graph.order import below
 from wengert.models import weights
 from wengert.saving import Checkpoint, load
@@ -37,6 +37,7 @@ from wengert.saving import Checkpoint, load
 _DTYPES: Final = ("float32", "float64", "int64", "int32", "bool")
 Key: TypeAlias = tuple[str, str, str]  # of what is one row for all its shapes that are alike
 _WRONG, _MISUSED = 1, 2  # the exit status
+_RUN: Final = '  the file is run to make the model; what trains stands below `if __name__ == "__main__":`'
 
 
 class Misuse(Exception):
@@ -53,7 +54,10 @@ class Input(NamedTuple):
         """Zeros of these sizes, as an expression unless they are integers or asked for `raw`."""
         shape = tuple(int(dim) if dim.isdigit() else sizes[dim] for dim in self.dims)
         zeros = namespace_for("cpu", True).zeros(shape, self.dtype)
-        return zeros if raw or not self.dtype.startswith("float") else literal(zeros)
+        if raw or not self.dtype.startswith("float"):
+            return zeros
+        x = literal(zeros)
+        return new_node(type(x), x.kind, x.signature, x.operands, f"--input '{' '.join(self.dims)}'", 0)
 
 
 def _input(text: str) -> Input:
@@ -118,6 +122,10 @@ def _checked(options: Namespace) -> int:
     module = _module(Path(file))
     try:
         _run(module)
+    except Exception as error:
+        found = mistake_of(error, (file, 1))
+        return _shown_wrong([replace(found, about=(*found.about, _RUN))])
+    try:
         model = _model(module, text, file)
     except Misuse:
         raise
