@@ -38,7 +38,7 @@ STREAMS: Final = 4  # parts of the text that are read side by side
 Data = np.ndarray[Any, np.dtype[np.float32]]
 Words = np.ndarray[tuple[int, int], np.dtype[np.int64]]
 Layer = wg.ArrayLayer[Any]
-State = tuple[Data, Data]
+State = tuple[Data, Data]  # h and c of both layers, (2, streams, width)
 
 
 class Settings(ClipByGlobalNorm, Adam, LearningRate): ...
@@ -49,21 +49,13 @@ class Model:
     """The layers; the same table reads words and scores them."""
 
     words: nn.Embedding
-    lower: nn.LSTMCell
-    upper: nn.LSTMCell
+    memory: nn.LSTM
     scores: nn.Linear
 
-    def __call__(
-        self, words: Words, states: tuple[State, State]
-    ) -> tuple[Layer, tuple[Layer, Layer, Layer, Layer]]:
-        """The scores of the word after each, and the states after all."""
-        (h, c), (k, d) = ((wg.lift(h), wg.lift(c)) for h, c in states)
-        seen: list[Layer] = []
-        for word in words.T:
-            h, c = self.lower(self.words(word), (h, c))
-            k, d = self.upper(h, (k, d))
-            seen.append(k)
-        return self.scores(wg.stack(seen, axis=1)), (h, c, k, d)
+    def __call__(self, words: Words, state: State) -> tuple[Layer, tuple[Layer, Layer]]:
+        """The scores of the word after each, step by step, and the state after all."""
+        seen, last = self.memory(self.words(words.T), state)
+        return self.scores(seen), last
 
 
 def model(settings: Settings, size: int, tied: bool = True) -> Model:
@@ -71,8 +63,7 @@ def model(settings: Settings, size: int, tied: bool = True) -> Model:
     chance = np.random.default_rng(0)
     untied = Model(
         nn.Embedding.make(settings, size, WIDTH, seed=chance),
-        nn.LSTMCell.make(settings, WIDTH, WIDTH, seed=chance),
-        nn.LSTMCell.make(settings, WIDTH, WIDTH, seed=chance),
+        nn.LSTM.make(settings, WIDTH, WIDTH, seed=chance, layers=2),
         nn.Linear.make(settings, WIDTH, size, seed=chance),
     )
     return nn.tie(untied, "scores.weight", to="words.table") if tied else untied
@@ -87,14 +78,13 @@ def main(epochs: int = 30) -> tuple[Model, list[float]]:
     net = model(Settings(learning_rate=0.02, max_norm=1.0), len(known))
     perplexities = []
     for epoch in range(epochs):
-        zero = np.zeros((STREAMS, WIDTH), np.float32)
-        states, losses = ((zero, zero), (zero, zero)), []
+        zero = np.zeros((2, STREAMS, WIDTH), np.float32)
+        state, losses = (zero, zero), []
         for at in range(0, streams.shape[1] - WINDOW, WINDOW):
-            scores, ends = net(streams[:, at : at + WINDOW], states)
-            wanted = streams[:, at + 1 : at + WINDOW + 1].reshape(-1)
+            scores, last = net(streams[:, at : at + WINDOW], state)
+            wanted = streams.T[at + 1 : at + WINDOW + 1].reshape(-1)
             loss = wg.cross_entropy(wg.reshape(scores, (STREAMS * WINDOW, len(known))), wanted)
-            value, (h, c, k, d) = loss.train(also=ends).run()
-            states = ((h, c), (k, d))
+            value, state = loss.train(also=last).run()
             losses.append(float(value))
         perplexities.append(exp(float(np.mean(losses))))
         if epoch % 10 == 9:

@@ -230,13 +230,13 @@ def test_the_tied_model_of_words_learns(capsys: Quiet) -> None:
 def test_the_state_of_a_window_begins_the_next() -> None:
     module = example("words")
     net = module.model(module.Settings(learning_rate=0.0, max_norm=1.0), 5)
-    zero = np.zeros((2, module.WIDTH), np.float32)
+    zero = np.zeros((2, 2, module.WIDTH), np.float32)
     words = np.arange(12).reshape(2, 6) % 5
-    whole, _ = net(words, ((zero, zero), (zero, zero)))
-    first, ends = net(words[:, :4], ((zero, zero), (zero, zero)))
+    whole, _ = net(words, (zero, zero))
+    first, ends = net(words[:, :4], (zero, zero))
     _, state = wg.mean(first).train(also=ends).run()
-    rest, _ = net(words[:, 4:], (state[:2], state[2:]))
-    np.testing.assert_allclose(rest.predict().run(), whole.predict().run()[:, 4:], rtol=1e-5, atol=1e-6)
+    rest, _ = net(words[:, 4:], state)
+    np.testing.assert_allclose(rest.predict().run(), whole.predict().run()[4:], rtol=1e-5, atol=1e-6)
 
 
 def test_letters_are_learnt_and_their_accuracy_told(capsys: Quiet) -> None:

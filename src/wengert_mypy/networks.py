@@ -141,11 +141,11 @@ def _global_pool(call: Call) -> Shape:
 
 
 def _stated_pool(call: Call) -> list[Size]:
-    size = dim_at(call.ctx.api, call.expression(0), call.type(0))
+    size = _size(call, 0)
     stride, padding = call.type("stride"), call.type("padding")
     return [
         size,
-        size if _absent(stride) or stride is None else dim_of(stride),
+        size if absent(stride) or stride is None else dim_of(stride),
         number(0) if padding is None else dim_of(padding),
     ]
 
@@ -181,7 +181,7 @@ def _lstm(call: Call) -> Shape:
     return made
 
 
-def _gru(call: Call) -> Shape:
+def _one_state(call: Call) -> Shape:
     made = _step(call)
     same_shape("a state h", call.shape_or(1, made), made)
     return made
@@ -220,7 +220,7 @@ def _attention(call: Call) -> Shape:
     width, heads, *_ = sizes_of(call)
     query = call.shape(0)
     last_axis(query, width)
-    key = query if _absent(call.type(1)) else call.shape(1)
+    key = query if absent(call.type(1)) else call.shape(1)
     last_axis(key, width)
     same_shape("a value", call.shape_or(2, key), key)
     if len(query) < 2:
@@ -244,7 +244,7 @@ def _stated_width(call: Call) -> list[Size]:
     return _stated_attention(call)[:1]
 
 
-def _absent(t: Type | None) -> bool:
+def absent(t: Type | None) -> bool:
     return t is None or isinstance(get_proper_type(t), NoneType)
 
 
@@ -260,9 +260,34 @@ def _stated(count: int) -> Callable[[Call], list[Size]]:
     """The sizes that the arguments behind `settings` state."""
 
     def sizes(call: Call) -> list[Size]:
-        return [dim_at(call.ctx.api, call.expression(i), call.type(i)) for i in range(1, count + 1)]
+        return [_size(call, i) for i in range(1, count + 1)]
 
     return sizes
+
+
+def _size(call: Call, of: int | str) -> Size:
+    return dim_at(call.ctx.api, call.expression(of), call.type(of))
+
+
+def _stated_cells(call: Call) -> list[Size]:
+    """Features, and how many cells a recurrent layer has, above each other and in how many directions."""
+    depth = ONE if call.type("layers") is None else _size(call, "layers")
+    try:
+        ways: Size = number(1 + call.flag("bidirectional"))
+    except Unknown:
+        ways = None
+    return [*_stated(2)(call), depth, ways]
+
+
+def _given_cells(call: Call) -> list[Size]:
+    """Features and numbers of cells of a layer that is put together from one cell, or from several."""
+    made, given = get_proper_type(call.ctx.default_return_type), get_proper_type(call.type(0) or NoneType())
+    if not isinstance(made, Instance):
+        raise Unknown
+    inputs, hidden = map(dim_of, made.args[:2])
+    if isinstance(given, Instance) and not given.type.has_base("builtins.tuple"):
+        return [inputs, hidden, ONE, ONE]
+    return [None, hidden, None, None]
 
 
 def _stated_attention(call: Call) -> list[Size]:
@@ -396,10 +421,12 @@ NETWORKS: Final[Mapping[str, Answer]] = {
     f"{NN}blocks.MaxPool2d.__call__": _called("max_pool2d", _pool),
     f"{NN}blocks.AvgPool2d": _making("AvgPool2d", _stated_pool),
     f"{NN}blocks.AvgPool2d.__call__": _called("avg_pool2d", _pool),
-    f"{NN}recurrent.GRUCell.__call__": _called("GRUCell", _gru),
+    f"{NN}recurrent.GRUCell.__call__": _called("GRUCell", _one_state),
     f"{NN}recurrent.GRUCell.make": _making("GRUCell", _stated(2)),
     f"{NN}recurrent.LSTMCell.__call__": _called("LSTMCell", _lstm),
     f"{NN}recurrent.LSTMCell.make": _making("LSTMCell", _stated(2)),
+    f"{NN}recurrent.RNNCell.__call__": _called("RNNCell", _one_state),
+    f"{NN}recurrent.RNNCell.make": _making("RNNCell", _stated(2)),
     f"{NN}sequential.Sequential": composed,
     f"{NN}sequential.Sequential.__call__": followed,
     f"{NN}transformer.TransformerEncoderLayer.__call__": _called("MultiHeadAttention", _encoded),
@@ -409,4 +436,10 @@ NETWORKS: Final[Mapping[str, Answer]] = {
     f"{NN}tree.TreeLSTM.leaf": _called("TreeLSTM.leaf", _step),
     f"{NN}tree.TreeLSTM.make": _making("TreeLSTM", _stated(2)),
     f"{NN}tree.TreeLSTM.node": _called("TreeLSTM.node", _node),
+    f"{NN}unrolled.GRU": _making("GRU", _given_cells),
+    f"{NN}unrolled.GRU.make": _making("GRU", _stated_cells),
+    f"{NN}unrolled.LSTM": _making("LSTM", _given_cells),
+    f"{NN}unrolled.LSTM.make": _making("LSTM", _stated_cells),
+    f"{NN}unrolled.RNN": _making("RNN", _given_cells),
+    f"{NN}unrolled.RNN.make": _making("RNN", _stated_cells),
 }

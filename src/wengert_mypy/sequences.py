@@ -1,4 +1,4 @@
-"""Sequences: what `LSTM` and `GRU` give of all steps, and what `scan` gives of the cell that it applies.
+"""Sequences: what `RNN`, `LSTM` and `GRU` give of all steps, and what `scan` gives of the cell that it applies.
 
 Knows: that the first axis is time, that each output gets it back, and the words of the run time.
 Refuses to know: how a cell computes.
@@ -17,38 +17,53 @@ from wengert_mypy.calls import Call, Context
 from wengert_mypy.checker import failed
 from wengert_mypy.dimensions import Unknown, Writer, shape_of
 from wengert_mypy.names import NN, SCAN, SHAPE
-from wengert_mypy.networks import Answer, last_axis, same_shape, shape_or, sizes_of, state_of
+from wengert_mypy.networks import Answer, absent, last_axis, same_shape, shape_or, sizes_of, state_of
 from wengert_mypy.results import of_shape, sharpened
+from wengert_shapes.algebra import ONE
 from wengert_shapes.rules import Misfit, Shape, Size, differ, size_text, text
 
 
-def _outputs(call: Call) -> tuple[Shape, Shape]:
-    """The shapes of all outputs and of the last state, before a first state is looked at."""
-    inputs, hidden, *_ = sizes_of(call)
+def _shapes(call: Call) -> tuple[Shape, Shape | None]:
+    """The shapes of all outputs and of the last state, None where it is not known how many cells there are."""
+    inputs, hidden, depth, ways, *_ = sizes_of(call)
     shape = call.shape(0)
     leading = last_axis(shape, inputs)
     if not leading:
         raise Misfit(f"expected (time, ..., {size_text(inputs)}), got {text(shape)}")
-    return (*leading, hidden), (*leading[1:], hidden)
+    batch = leading[1:]
+    if not absent(call.type("lengths")) and (lengths := call.array("lengths")) is not None:
+        same_shape("lengths", lengths, batch)
+    wide = None if hidden is None or ways is None else hidden * ways
+    return (*leading, wide), _state(batch, hidden, depth, ways)
+
+
+def _state(batch: Shape, hidden: Size, depth: Size, ways: Size) -> Shape | None:
+    """The shape of a part of the state; None where it is not known how many cells there are."""
+    if depth is None or ways is None:
+        return None
+    cells = depth * ways
+    return (*batch, hidden) if cells == ONE else (cells, *batch, hidden)
 
 
 def _lstm(call: Call) -> Shape:
-    outputs, state = _outputs(call)
-    h, c = state_of(call.type(1), state)
-    same_shape("a state h", h, state)
-    same_shape("a state c", c, state)
+    outputs, state = _shapes(call)
+    if state is not None:
+        h, c = state_of(call.type(1), state)
+        same_shape("a state h", h, state)
+        same_shape("a state c", c, state)
     return outputs
 
 
-def _gru(call: Call) -> Shape:
-    outputs, state = _outputs(call)
-    same_shape("a state h", call.shape_or(1, state), state)
+def _plain(call: Call) -> Shape:
+    outputs, state = _shapes(call)
+    if state is not None:
+        same_shape("a state h", call.shape_or(1, state), state)
     return outputs
 
 
 def _unrolled(plugin: Plugin, ctx: Context, name: str) -> Type:
     """All outputs, and the last state, which has no axis of time."""
-    made = get_proper_type(sharpened(plugin, ctx, name, _lstm if name == "LSTM" else _gru))
+    made = get_proper_type(sharpened(plugin, ctx, name, _lstm if name == "LSTM" else _plain))
     if isinstance(made, UnionType):
         return UnionType([_ended(plugin, ctx, item) for item in made.items])
     return _ended(plugin, ctx, made)
@@ -60,10 +75,12 @@ def _ended(plugin: Plugin, ctx: Context, made: Type) -> Type:
         return pair
     outputs, state = pair.items
     try:
-        shape = shape_of(outputs)
+        batch = shape_of(outputs)[1:-1]
+        _, hidden, depth, ways, *_ = sizes_of(Call(ctx))
     except Unknown:
         return pair
-    return pair.copy_modified(items=[outputs, of_shape(plugin, ctx, shape[1:], state)])
+    shape = _state(batch, hidden, depth, ways)
+    return pair.copy_modified(items=[outputs, of_shape(plugin, ctx, shape, state)])
 
 
 def scanned(plugin: Plugin, ctx: Context) -> Type:
@@ -111,7 +128,8 @@ def _stacked(writer: Writer, length: Size, output: Type) -> Type | None:
 
 # what mypy asks about each: a method of a layer, or the function
 SEQUENCES: Final[Mapping[str, Answer]] = {
-    f"{NN}recurrent.GRU.__call__": partial(_unrolled, name="GRU"),
-    f"{NN}recurrent.LSTM.__call__": partial(_unrolled, name="LSTM"),
+    f"{NN}unrolled.GRU.__call__": partial(_unrolled, name="GRU"),
+    f"{NN}unrolled.LSTM.__call__": partial(_unrolled, name="LSTM"),
+    f"{NN}unrolled.RNN.__call__": partial(_unrolled, name="RNN"),
     SCAN: scanned,
 }

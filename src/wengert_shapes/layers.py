@@ -29,6 +29,7 @@ def sites() -> Iterator[Site]:
         ("nn.groups", "InstanceNorm", "W"),
         ("nn.recurrent", "LSTMCell", "IH"),
         ("nn.recurrent", "GRUCell", "IH"),
+        ("nn.recurrent", "RNNCell", "IH"),
         ("nn.embedding", "Embedding", "RW"),
         ("nn.attention", "MultiHeadAttention", "WN"),
     ):
@@ -46,8 +47,10 @@ def sites() -> Iterator[Site]:
     yield Site(
         "nn.recurrent", "LSTMCell.__call__", list(_cell("LSTMCell", "tuple[{0}, {0}]", "tuple[{0}, {0}]"))
     )
-    yield Site("nn.recurrent", "GRU.__call__", list(_unrolled("GRU", "{0}")))
-    yield Site("nn.recurrent", "LSTM.__call__", list(_unrolled("LSTM", "tuple[{0}, {0}]")))
+    yield Site("nn.recurrent", "RNNCell.__call__", list(_cell("RNNCell", "{0}", "{0}")))
+    for layer in ("GRU", "RNN"):
+        yield Site("nn.unrolled", f"{layer}.__call__", list(_unrolled(layer, "{0}")))
+    yield Site("nn.unrolled", "LSTM.__call__", list(_unrolled("LSTM", "tuple[{0}, {0}]")))
     yield Site("nn.embedding", "Embedding.__call__", list(_looked_up()))
     yield Site("nn.attention", "MultiHeadAttention.__call__", list(_attended()))
     yield Site("nn.sequential", "Sequential.__init__", _chains())
@@ -146,18 +149,21 @@ def _cell(layer: str, state: str, result: str) -> Iterator[str]:
 
 
 def _unrolled(layer: str, state: str) -> Iterator[str]:
-    """All steps of a cell along the first axis: the outputs have it too, and the last state has not."""
-    found = []
+    """All steps of one cell along the first axis: the outputs have it too, and the last state has not."""
+    found, more = [], ", *, lengths: Any = None, seed: Any = None"
+    one = f"self: {layer}[I_, H_, Literal[1], Literal[1], T_, V_]"
+    any_number = f"self: {layer}[Any, Any, Any, Any, T_, V_]"
     for before in _LEADING[:-1]:
         x, y, h = (_tuple(axes) for axes in (["N", *before, "I"], ["N", *before, "H"], [*before, "H"]))
         variables = _variables(f"N{before}IH")
         made = f"tuple[{_LAYER.format(y)}, {state.format(_LAYER.format(h))}]"
-        given = f"{_self(layer, 'IH')}, x: {_OPERAND.format(x)}, "
-        found.append(_call(f"{given}h: {state.format(_OPERAND.format(h))} | None = None, /", made, variables))
-        rest = f"{given}h: {state.format(f'{_OPERAND.format(UNKNOWN)} | {RAW}')}, /"
+        given = f"{one}, x: {_OPERAND.format(x)}, "
+        states = f"h: {state.format(_OPERAND.format(h))} | None = None, /{more}"
+        found.append(_call(f"{given}{states}", made, variables))
+        rest = f"{given}h: {state.format(f'{_OPERAND.format(UNKNOWN)} | {RAW}')}, /{more}"
         found.append(_call(rest, made, variables))
     result = f"tuple[{{0}}, {state}]"
-    yield from _around(_any(layer, "IH"), found, result, ", h: Any = None, /")
+    yield from _around(any_number, found, result, f", h: Any = None, /{more}")
 
 
 def _looked_up() -> Iterator[str]:

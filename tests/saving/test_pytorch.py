@@ -154,6 +154,31 @@ def test_recurrent_networks(tmp_path: Path, kind: str) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_recurrent_networks_of_two_layers_in_both_directions(tmp_path: Path, kind: str) -> None:
+    module = getattr(torch.nn, kind)(3, 4, num_layers=2, bidirectional=True)
+    layer: Layer = getattr(nn, kind).make(SETTINGS, 3, 4, seed=1, layers=2, bidirectional=True)
+    x = data(5, 2, 3)
+    same(tmp_path, module, layer, lambda: layer(x)[0], lambda: module(torch.tensor(x))[0])
+
+
+def test_norms_of_one_example(tmp_path: Path) -> None:
+    module = torch.nn.Sequential(
+        torch.nn.ConvTranspose2d(2, 4, 3), torch.nn.GroupNorm(2, 4), torch.nn.InstanceNorm2d(4, affine=True),
+        torch.nn.RMSNorm(5, eps=1e-6),
+    )  # fmt: skip
+    for norm in module[1:]:
+        torch.nn.init.normal_(norm.weight)
+    layers: Layer = (
+        nn.ConvTranspose2d.make(SETTINGS, 2, 4, 3, seed=1),
+        nn.GroupNorm.make(SETTINGS, 4, 2),
+        nn.InstanceNorm.make(SETTINGS, 4),
+        nn.RMSNorm.make(SETTINGS, 5),
+    )
+    model, x = nn.Sequential(*layers), data(2, 2, 3, 3)
+    same(tmp_path, module, model, lambda: model(x), lambda: module(torch.tensor(x)))
+
+
 def test_a_block_of_a_transformer(tmp_path: Path) -> None:
     class Block(torch.nn.Module):  # type: ignore[misc]  # a class without types here
         def __init__(self) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
-from given import L2, L3, L4, L5, Batch, batched, named, settings, x
+from given import L1, L2, L3, L4, L5, L8, Batch, batched, named, settings, x
 
 import wengert as wg
 from wengert import nn
@@ -29,7 +29,7 @@ def last_only(h: State, given: Given) -> tuple[State, tuple[()]]:
 
 def case_lstm() -> None:  # T77
     lstm = nn.LSTM(nn.LSTMCell.make(settings, 3, 4, seed=0))
-    assert_type(lstm, nn.LSTM[L3, L4])
+    assert_type(lstm, nn.LSTM[L3, L4, L1, L1])
     y, (h, c) = lstm(batched)
     assert_type(y, wg.ArrayLayer[tuple[L5, L2, L4]])
     assert_type(h, State)
@@ -45,6 +45,36 @@ def case_gru() -> None:  # T77
     assert_type(y, wg.ArrayLayer[tuple[Batch, L4]])
     assert_type(h, wg.ArrayLayer[tuple[L4]])
     gru(named, y)  # E[shape]: ^GRU: expected a state h of shape \(4,\), got \(Batch, 4\)$
+
+
+def case_several_cells(count: int, both: bool) -> None:  # T77
+    lstm = nn.LSTM.make(settings, 3, 4, seed=0, layers=2, bidirectional=True)
+    assert_type(lstm, nn.LSTM[L3, L4, L2, L2])
+    y, (h, c) = lstm(batched, lengths=[5, 3], seed=1)
+    assert_type(y, wg.ArrayLayer[tuple[L5, L2, L8]])
+    assert_type(h, wg.ArrayLayer[tuple[L4, L2, L4]])
+    lstm(batched, (h, c))
+    lstm(batched, (h, h[0]))  # E[shape]: ^LSTM: expected a state c of shape \(4, 2, 4\), got \(2, 4\)$
+    lstm(batched, lengths=[5, 3, 2])  # E[shape]: ^LSTM: expected lengths of shape \(2,\), got \(3,\)$
+    lstm(y)  # E[shape]: ^LSTM: expected last axis 3, got \(5, 2, 8\)$
+    nn.Linear.make(settings, 4, 2, seed=0)(y)  # E[shape]: ^Linear: expected last axis 4, got \(5, 2, 8\)$
+    rnn = nn.RNN.make(settings, 3, 4, seed=0, bidirectional=True, activation=wg.relu)
+    assert_type(rnn(batched)[1], wg.ArrayLayer[tuple[L2, L2, L4]])
+    assert_type(nn.GRU.make(settings, 3, 4, seed=0), nn.GRU[L3, L4, L1, L1])
+    some = nn.GRU.make(settings, 3, 4, seed=0, layers=count, bidirectional=both)
+    assert_type(some, nn.GRU[L3, L4, Any, Any])
+    bare: nn.GRU = some
+    assert_type(bare(batched)[1], wg.ArrayLayer[Any])
+    assert_type(some(batched)[0], wg.ArrayLayer[tuple[L5, L2, Any]])
+    assert_type(nn.GRU(some.cells, both), nn.GRU[Any, L4, Any, Any])
+    nn.LSTM(some.cells)  # E
+    nn.RNN.make(settings, 3, 4, seed=0, activation="relu")  # E[arg-type]
+
+
+def case_rnn_cell() -> None:  # T77
+    cell = nn.RNNCell.make(settings, 3, 4, seed=0)
+    assert_type(cell(x, cell(x)), wg.ArrayLayer[tuple[L2, L4]])
+    cell(x, x)  # E[shape]: ^RNNCell: expected a state h of shape \(2, 4\), got \(2, 3\)$
 
 
 def case_scan() -> None:  # T77

@@ -16,7 +16,7 @@ from wengert.nn.embedding import Embedding
 from wengert.nn.groups import GroupNorm, InstanceNorm, RMSNorm
 from wengert.nn.linear import Linear
 from wengert.nn.normalization import BatchNorm, LayerNorm
-from wengert.nn.recurrent import GRU, LSTM, GRUCell, LSTMCell
+from wengert.nn.recurrent import GRUCell, LSTMCell, RNNCell
 from wengert.nn.seeded import Seeded, Seeds
 from wengert.nn.sequential import Sequential
 from wengert.nn.summary import summary
@@ -28,11 +28,13 @@ from wengert.nn.transformer import (
     sinusoidal_positions,
 )
 from wengert.nn.tree import TreeLSTM
+from wengert.nn.unrolled import GRU, LSTM, RNN
 
 __all__ = [
     "GRU",
     "LSTM",
     "MLP",
+    "RNN",
     "AvgPool2d",
     "BatchNorm",
     "Conv2d",
@@ -50,6 +52,7 @@ __all__ = [
     "MaxPool2d",
     "MultiHeadAttention",
     "RMSNorm",
+    "RNNCell",
     "Residual",
     "Seeded",
     "Seeds",

@@ -24,5 +24,8 @@ Kernel = TypeVar("Kernel", bound=int, default=Any, covariant=True)
 Stride = TypeVar("Stride", bound=int, default=Any, covariant=True)
 Padding = TypeVar("Padding", bound=int, default=Any, covariant=True)
 Layers = TypeVar("Layers", default=Any)
+# how many cells stand above each other, and in how many directions
+Depth = TypeVar("Depth", bound=int, default=Any, covariant=True)
+Ways = TypeVar("Ways", bound=int, default=Any, covariant=True)
 
 N = TypeVar("N", bound=Floating, default=Float32)  # the element type of what `make` makes

@@ -41,14 +41,14 @@ class Beginning(Generic[N]):
     ) -> None:
         self._layer = layer
         if not isinstance(settings, Plugin):
-            raise self._wrong(
+            raise self.wrong(
                 f"settings are an object that makes weights, as in SGD(learning_rate=0.1); got {settings!r:.60}"
                 + isinstance(settings, type) * ", which is a class: call it"
             )
         self._settings = settings
         self.chance = generator(self._checked_seed(seed))
         if name is not None and not isinstance(name, str):
-            raise self._wrong(f"name is a str; got {name!r:.60}")
+            raise self.wrong(f"name is a str; got {name!r:.60}")
         self._name = name
         self._dtype = self._checked_dtype(dtype)
 
@@ -56,7 +56,7 @@ class Beginning(Generic[N]):
         """A size as a number, if it is one of at least 1."""
         size = int(n) if is_integer(n) else 0
         if not 1 <= size <= maxsize:
-            raise self._wrong(f"{what} is a positive integer; got {n!r:.60}")
+            raise self.wrong(f"{what} is a positive integer; got {n!r:.60}")
         return size
 
     def name_of(self, part: str) -> str | None:
@@ -68,17 +68,17 @@ class Beginning(Generic[N]):
     ) -> ArrayWeight[Any, N, Cpu]:
         """As an initializer has it."""
         if not callable(init):
-            raise self._wrong(f"init is a function such as nn.init.he_normal() gives; got {init!r:.60}")
+            raise self.wrong(f"init is a function such as nn.init.he_normal() gives; got {init!r:.60}")
         try:
             data = init(self.chance, shape, fan_in, fan_out)
         except TypeError as error:
-            raise self._wrong(
+            raise self.wrong(
                 f"init cannot be called with a generator, a shape and two numbers: {error}; functions of nn.init are "
                 f"called first, as in init=nn.init.he_normal()"
             ) from error
         if not is_array(data) or data.shape != shape:
             got = f"shape {data.shape}" if is_array(data) else f"{data!r:.60}"
-            raise self._wrong(f"init gave {got} for a weight of shape {shape}")
+            raise self.wrong(f"init gave {got} for a weight of shape {shape}")
         return self._weight(part, HOST.astype(data, self._dtype))
 
     def glorot(
@@ -114,7 +114,7 @@ class Beginning(Generic[N]):
             return seed
         if is_integer(seed) and int(seed) >= 0:
             return int(seed)
-        raise self._wrong(f"seed is an integer from 0 on, or a generator; got {seed!r:.60}")
+        raise self.wrong(f"seed is an integer from 0 on, or a generator; got {seed!r:.60}")
 
     def _checked_dtype(self, dtype: type[N] | None) -> DType[Floating]:
         found: Any = FLOAT32 if dtype is None else dtype_from(dtype)  # Any: an element type of any kind
@@ -127,5 +127,6 @@ class Beginning(Generic[N]):
         checked: DType[Floating] = found
         return checked
 
-    def _wrong(self, text: str) -> ArgumentError:
+    def wrong(self, text: str) -> ArgumentError:
+        """The error of an argument, with the line that made the layer."""
         return ArgumentError(f"{self._layer}: {text}\n  at {user_position()}")

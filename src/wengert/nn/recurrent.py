@@ -1,34 +1,125 @@
-"""Recurrent cells, one step of a sequence: `LSTMCell` and `GRUCell`; and all steps of them: `LSTM` and `GRU`.
+"""Recurrent cells, one step of a sequence: `RNNCell`, `LSTMCell` and `GRUCell`.
 
-Knows: their formulas, the order of their gates, their weights and how those begin; that the products of all inputs of a
-sequence are one.
-Refuses to know: how steps follow each other, which `scan` knows.
+Knows: their formulas, the order of their gates, their weights and how those begin; the step that is left where the
+product with the input is known.
+Refuses to know: how steps follow each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeAlias, final
 
-from wengert.arrays import Dv, Shape, T, namespace_for
+from wengert.arrays import Dv, Shape, T
 from wengert.dims import Mul
 from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import as_layer, check_weight, misfit, shape_of, with_last_axis, with_shape
+from wengert.nn.checks import check_weight, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import Hidden, In, N
 from wengert.nn.init import Init
-from wengert.nn.linear import Linear
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import matmul, sigmoid, split, tanh
 from wengert.plugins import Plugin
-from wengert.run import scan
 
 # What a cell with a memory gives: its output h and its memory c. Any, as shapes: both are (..., Hidden).
 State: TypeAlias = tuple[ArrayLayer[Any, T, Dv], ArrayLayer[Any, T, Dv]]
 Layer: TypeAlias = ArrayLayer[Any, T, Dv]
 Given: TypeAlias = tuple[ArrayExpression[Any, T, Dv], ArrayExpression[Any, T, Dv]]
+Function: TypeAlias = Callable[[Any], Any]  # of a layer, elementwise: it keeps shape and element type
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False)
+class RNNCell(ModelNames, Generic[In, Hidden, T, Dv]):
+    """One step of a plain recurrent network.
+
+    h' = a(x W + h U + b), with an activation a, tanh if none is given. Without h a sequence begins: h is 0.
+    Shapes: x (..., In), h (..., Hidden) to a new h. Raises ShapeError.
+    >>> import numpy as np
+    >>> from wengert.plugins import SGD
+    >>> cell = RNNCell.make(SGD(learning_rate=0.1), 3, 4, seed=0)
+    >>> x = np.ones((2, 3), np.float32)
+    >>> cell(x, cell(x)).shape
+    (2, 4)
+
+    Source: Elman 1990, "Finding Structure in Time"; of PyTorch's two biases, which only add, there is one.
+    """
+
+    inputs: ArrayWeight[tuple[In, Hidden], T, Dv]
+    hidden: ArrayWeight[tuple[Hidden, Hidden], T, Dv]
+    bias: ArrayWeight[tuple[Hidden], T, Dv]
+    activation: Function = tanh
+
+    def __init__(
+        self,
+        inputs: ArrayOperand[tuple[In, Hidden], T, Dv],
+        hidden: ArrayOperand[tuple[Hidden, Hidden], T, Dv],
+        bias: ArrayOperand[tuple[Hidden], T, Dv],
+        activation: Function = tanh,
+    ) -> None:
+        # an expression in the place of a weight: see `wengert.nn.replace`
+        object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "hidden", hidden)
+        object.__setattr__(self, "bias", bias)
+        object.__setattr__(self, "activation", activation)
+        size = hidden.shape[0]
+        check_weight("RNNCell", "hidden weights", hidden.shape, (size, size))
+        check_weight("RNNCell", "input weights", inputs.shape, (inputs.shape[0], size))
+        check_weight("RNNCell", "a bias", bias.shape, (size,))
+
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Plugin,
+        inputs: int,
+        hidden: int,
+        /,
+        *,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        activation: Function = tanh,
+        init: Init | None = None,
+    ) -> RNNCell[Any, Any, N]:
+        """A cell of new weights: Glorot's uniform distribution, or `init`, the bias 0.
+
+        Raises ArgumentError for a size below 1. Source: Glorot and Bengio 2010, equation 16.
+        """
+        begin = Beginning("RNNCell", settings, seed, name, dtype)
+        rows, size = begin.size("inputs", inputs), begin.size("hidden", hidden)
+        return RNNCell(
+            begin.glorot("inputs", (rows, size), rows, size, init),
+            begin.glorot("hidden", (size, size), size, size, init),
+            begin.constant("bias", (0.0, size)),
+            activation,
+        )
+
+    def __call__(
+        self, x: ArrayExpression[Any, T, Dv], h: ArrayExpression[Any, T, Dv] | None = None, /
+    ) -> ArrayLayer[Any, T, Dv]:
+        layer = with_last_axis("RNNCell", x, self.inputs.shape[0])
+        z = matmul(layer, self.inputs) + self.bias
+        if h is None:
+            begun: Layer[T, Dv] = self.activation(z)
+            return begun
+        shape = shape_of(layer)
+        wanted: Shape | None = None if shape is None else (*shape[:-1], self.hidden.shape[0])
+        old = with_shape("RNNCell", "a state h", h, wanted)
+        return RNNStep(self.hidden, self.activation)(old, z)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class RNNStep(Generic[T, Dv]):
+    """A step of which the product with the input is known."""
+
+    hidden: ArrayWeight[Any, T, Dv]
+    activation: Function
+
+    def __call__(self, h: Layer[T, Dv], z: Layer[T, Dv], /) -> tuple[Layer[T, Dv], Layer[T, Dv]]:
+        made: Layer[T, Dv] = self.activation(z + matmul(h, self.hidden))
+        return made, made
 
 
 @final
@@ -112,11 +203,11 @@ class LSTMCell(ModelNames, Generic[In, Hidden, T, Dv]):
             with_shape("LSTMCell", what, part, wanted)
             for what, part in zip(("a state h", "a state c"), state, strict=True)
         )
-        return _LSTMStep(self.hidden)((h, c), z)[0]
+        return LSTMStep(self.hidden)((h, c), z)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class _LSTMStep(Generic[T, Dv]):
+class LSTMStep(Generic[T, Dv]):
     """A step of which the product with the input is known: i, f, g, o = z + h U, and so on."""
 
     hidden: ArrayWeight[Any, T, Dv]
@@ -127,39 +218,6 @@ class _LSTMStep(Generic[T, Dv]):
         new = sigmoid(f) * c + sigmoid(i) * tanh(g)
         out = sigmoid(o) * tanh(new)
         return (out, new), out
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class LSTM(ModelNames, Generic[In, Hidden, T, Dv]):
-    """All steps of an `LSTMCell` along the first axis, by `scan`: `y, (h, c) = lstm(x)`.
-
-    (hₜ₊₁, cₜ₊₁) = cell(xₜ, (hₜ, cₜ)); y[t] = hₜ₊₁. Without a state h₀ and c₀ are 0. What a training by a loop over the
-    cell gives, in other orders of addition: the inputs of all steps are multiplied by their weights at once.
-    Shapes: x (Time, ..., In), h and c (..., Hidden) to y (Time, ..., Hidden) and the last h and c. Raises ShapeError.
-    >>> import numpy as np
-    >>> from wengert.plugins import SGD
-    >>> lstm = LSTM(LSTMCell.make(SGD(learning_rate=0.1), 3, 4, seed=0))
-    >>> y, (h, c) = lstm(np.ones((5, 2, 3), np.float32))
-    >>> y.shape, h.shape, c.shape
-    ((5, 2, 4), (2, 4), (2, 4))
-
-    Source: as `LSTMCell`; the order of axes and results is PyTorch's `nn.LSTM`.
-    """
-
-    cell: LSTMCell[In, Hidden, T, Dv]
-
-    def __call__(
-        self, x: ArrayExpression[Any, T, Dv], state: Given[T, Dv] | None = None, /
-    ) -> tuple[Layer[T, Dv], State[T, Dv]]:
-        cell = self.cell
-        z = Linear(cell.inputs, cell.bias)(_sequence("LSTM", x, cell.inputs.shape[0]))
-        wanted = (*z.shape[1:-1], cell.hidden.shape[0])
-        given = _begins(
-            "LSTM", z, wanted, None if state is None else dict(zip(("h", "c"), state, strict=True)), 2
-        )
-        last, y = scan(_LSTMStep(cell.hidden), (given[0], given[1]), z)
-        return y, last
 
 
 @final
@@ -244,11 +302,11 @@ class GRUCell(ModelNames, Generic[In, Hidden, T, Dv]):
             return (1.0 - sigmoid(u)) * tanh(n + sigmoid(r) * self.hidden_bias)
         shape = shape_of(layer)
         old = with_shape("GRUCell", "a state h", h, None if shape is None else (*shape[:-1], size))
-        return _GRUStep(self.hidden, self.hidden_bias)(old, z)[0]
+        return GRUStep(self.hidden, self.hidden_bias)(old, z)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class _GRUStep(Generic[T, Dv]):
+class GRUStep(Generic[T, Dv]):
     """A step of which the product with the input is known."""
 
     hidden: ArrayWeight[Any, T, Dv]
@@ -261,56 +319,3 @@ class _GRUStep(Generic[T, Dv]):
         update = sigmoid(u + u_h)
         made = (1.0 - update) * tanh(n + sigmoid(r + r_h) * (n_h + self.hidden_bias)) + update * h
         return made, made
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class GRU(ModelNames, Generic[In, Hidden, T, Dv]):
-    """All steps of a `GRUCell` along the first axis, by `scan`: `y, h = gru(x)`.
-
-    hₜ₊₁ = cell(xₜ, hₜ); y[t] = hₜ₊₁. Without h it begins with 0. As with `LSTM` all inputs are multiplied at once.
-    Shapes: x (Time, ..., In), h (..., Hidden) to y (Time, ..., Hidden) and the last h. Raises ShapeError.
-    >>> import numpy as np
-    >>> from wengert.plugins import SGD
-    >>> gru = GRU(GRUCell.make(SGD(learning_rate=0.1), 3, 4, seed=0))
-    >>> y, h = gru(np.ones((5, 2, 3), np.float32))
-    >>> y.shape, h.shape
-    ((5, 2, 4), (2, 4))
-
-    Source: as `GRUCell`; the order of axes and results is PyTorch's `nn.GRU`.
-    """
-
-    cell: GRUCell[In, Hidden, T, Dv]
-
-    def __call__(
-        self, x: ArrayExpression[Any, T, Dv], h: ArrayExpression[Any, T, Dv] | None = None, /
-    ) -> tuple[Layer[T, Dv], Layer[T, Dv]]:
-        cell = self.cell
-        z = Linear(cell.inputs, cell.bias)(_sequence("GRU", x, cell.inputs.shape[0]))
-        wanted = (*z.shape[1:-1], cell.hidden.shape[0])
-        (given,) = _begins("GRU", z, wanted, None if h is None else {"h": h}, 1)
-        last, y = scan(_GRUStep(cell.hidden, cell.hidden_bias), given, z)
-        return y, last
-
-
-def _sequence(who: str, x: ArrayExpression[Any, T, Dv], size: int) -> Layer[T, Dv]:
-    """`x` as a layer (Time, ..., size)."""
-    layer = with_last_axis(who, x, size)
-    shape = shape_of(layer)
-    if shape is None or len(shape) < 2:
-        raise misfit(who, f"expected (time, ..., {size}), got {shape or 'a shape that only the run tells'}")
-    return layer
-
-
-def _begins(
-    who: str,
-    z: Layer[T, Dv],
-    wanted: Shape,
-    given: Mapping[str, ArrayExpression[Any, T, Dv]] | None,
-    count: int,
-) -> list[Layer[T, Dv]]:
-    """The first state: what is given, of the shape that is wanted, or zeros."""
-    if given is not None:
-        return [with_shape(who, f"a state {name}", part, wanted) for name, part in given.items()]
-    zeros: Layer[T, Dv] = as_layer(namespace_for(z.kind.device, True).zeros(wanted, z.dtype))
-    return [zeros] * count

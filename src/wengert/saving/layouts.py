@@ -17,14 +17,22 @@ from wengert.graph import Weight
 from wengert.graph.operand import shown, unlifted
 from wengert.graph.structures import parts_of
 from wengert.nn import (
+    GRU,
+    LSTM,
+    RNN,
     BatchNorm,
     Conv2d,
+    ConvTranspose2d,
     Embedding,
+    GroupNorm,
     GRUCell,
+    InstanceNorm,
     LayerNorm,
     Linear,
     LSTMCell,
     MultiHeadAttention,
+    RMSNorm,
+    RNNCell,
     Sequential,
 )
 from wengert.saving.manifest import Broken, brief
@@ -98,10 +106,25 @@ def _third(i: int) -> Callable[[Array], Array]:
 
 def _recurrent(**fields: Recipe) -> dict[str, tuple[Recipe, ...]]:
     """The names of a cell, and those of the only layer of a module that runs it over a sequence."""
-    return {
-        field: (source, source._replace(names=tuple(f"{name}_l0" for name in source.names)))
-        for field, source in fields.items()
-    }
+    return {field: (source, _at(source, "_l0")) for field, source in fields.items()}
+
+
+def _at(source: Recipe, end: str) -> Recipe:
+    """A recipe from tensors whose names have this end, too."""
+    return source._replace(names=tuple(f"{name}{end}" for name in source.names))
+
+
+def _table(part: object) -> Mapping[str, tuple[Recipe, ...]]:
+    """The recipes of a layer; of a recurrent one those of its cells, by layer and direction."""
+    if not isinstance(part, RNN | LSTM | GRU):
+        return _PYTORCH.get(type(part), {})
+    found: dict[str, tuple[Recipe, ...]] = {}
+    for i, cell in enumerate(part.cells):
+        layer, back = divmod(i, 1 + part.bidirectional)
+        end = f"_l{layer}{'_reverse' * back}"
+        of_cell = _PYTORCH[type(cell)].items()
+        found |= {f"cells.{i}.{field}": (_at(source, end),) for field, (source, _) in of_cell}
+    return found
 
 
 def _attention() -> dict[str, tuple[Recipe, ...]]:
@@ -118,19 +141,29 @@ def _attention() -> dict[str, tuple[Recipe, ...]]:
     return found
 
 
+_SCALED: Final = {"scale": (Recipe(("weight",), _same),), "offset": (Recipe(("bias",), _same),)}
+_KERNEL: Final = {"kernel": (Recipe(("weight",), _same),), "bias": (Recipe(("bias",), _same),)}
 # The weights of a layer, by their places in it, and from which arrays of PyTorch's module each may be made.
 _PYTORCH: Final[dict[type, Mapping[str, tuple[Recipe, ...]]]] = {
     Linear: {"weight": (Recipe(("weight",), _transposed),), "bias": (Recipe(("bias",), _same),)},
-    Conv2d: {"kernel": (Recipe(("weight",), _same),), "bias": (Recipe(("bias",), _same),)},
+    Conv2d: _KERNEL,
+    ConvTranspose2d: _KERNEL,
     Embedding: {"table": (Recipe(("weight",), _same),)},
-    LayerNorm: {"scale": (Recipe(("weight",), _same),), "offset": (Recipe(("bias",), _same),)},
+    LayerNorm: _SCALED,
+    GroupNorm: _SCALED,
+    InstanceNorm: _SCALED,
+    RMSNorm: {"scale": _SCALED["scale"]},
     BatchNorm: {
-        "scale": (Recipe(("weight",), _same),),
-        "offset": (Recipe(("bias",), _same),),
+        **_SCALED,
         "mean": (Recipe(("running_mean",), _same),),
         "variance": (Recipe(("running_var",), _same),),
     },
     LSTMCell: _recurrent(
+        inputs=Recipe(("weight_ih",), _transposed),
+        hidden=Recipe(("weight_hh",), _transposed),
+        bias=Recipe(("bias_ih", "bias_hh"), _sum),
+    ),
+    RNNCell: _recurrent(
         inputs=Recipe(("weight_ih",), _transposed),
         hidden=Recipe(("weight_hh",), _transposed),
         bias=Recipe(("bias_ih", "bias_hh"), _sum),
@@ -162,7 +195,7 @@ def sources(model: object, layout: Layout | None) -> dict[Weight, tuple[Recipe, 
         if isinstance(part, Weight):
             found.setdefault(part, (Recipe((place.removesuffix("."),), _same),))
             continue
-        table = _PYTORCH.get(type(part), {})
+        table = _table(part)
         for weight, at in _within(part) if table else ():
             found[weight] = tuple(
                 Recipe(tuple(place + name for name in source.names), source.make) for source in table[at]

@@ -12,7 +12,7 @@ from wengert.control import Executor
 from wengert.saving.naming import weights_by_name
 from wengert.training.given import B, Data, LossOf, Metric, in_shards, whole
 from wengert.training.keeping import Keeper, Path
-from wengert.training.looping import Loop
+from wengert.training.looping import Fitting
 from wengert.training.records import Event, History, Watch
 from wengert.training.running import Ending, run
 
@@ -84,6 +84,6 @@ def fit(
     seed, accumulated = whole("seed", seed, 0), whole("accumulate", accumulate, 1)  # numpy integers too
     count = None if shards is None else whole("shards", shards, 1)
     divided = loss if count is None else in_shards(loss, count)
-    loop = Loop(divided, data, seed, batch_size, executor, validation, metrics, named, accumulated, count)
+    loop = Fitting(divided, data, seed, batch_size, executor, validation, metrics, named, accumulated, count)
     keeper = Keeper(named, seed, checkpoint, every, best, watch)
     return run(loop, ending, keeper, keeper.begin(resume), callbacks, tensorboard, show)

@@ -46,7 +46,7 @@ from wengert.training.state import State
 
 @final
 @dataclass(frozen=True)
-class Loop(Generic[B]):
+class Fitting(Generic[B]):
     """Loss, data and settings of a training; `weights`, if known, must be all that the loss has."""
 
     loss: LossOf[B]

@@ -17,7 +17,7 @@ from wengert.errors import ArgumentError
 from wengert.site import user_position
 from wengert.training.given import whole
 from wengert.training.keeping import Keeper, Path
-from wengert.training.looping import Loop
+from wengert.training.looping import Fitting
 from wengert.training.records import (
     WATCH,
     Epoch,
@@ -86,7 +86,7 @@ class Ending:
 
 # Any: of whatever class the batches are
 def run(
-    loop: Loop[Any],
+    loop: Fitting[Any],
     ending: Ending,
     keeper: Keeper,
     state: State,
@@ -119,7 +119,7 @@ def run(
     return replace(history, epochs=(*history.epochs, unfinished))
 
 
-def _epoch(loop: Loop[Any], keeper: Keeper, state: State, until: float, told: Told) -> None:
+def _epoch(loop: Fitting[Any], keeper: Keeper, state: State, until: float, told: Told) -> None:
     """The rest of an epoch, its measures, and its files; where `until` comes first, the steps until then."""
     for step in loop.steps(state, until):
         _tell(told, step)
