@@ -42,6 +42,10 @@ def parted(whole: Int, again: Int, part: Int) -> Int:
     return part
 
 @type_shape_dsl_function
+def how_many(values: IntTuple) -> Int:
+    return len(values)
+
+@type_shape_dsl_function
 def labelled(a: Int, x: Int, b: Int, y: Int, c: Int, z: Int) -> IntTuple:
     if dsl.is_concrete_int(a) and dsl.is_concrete_int(x) and a != x:
         return dsl.Invalid("cross_entropy: logits need one label a line")
@@ -58,6 +62,7 @@ REFUSALS: Final = {
     "labels_of_another_rank": "cross_entropy: labels have an axis less than the logits",
     "letters": "einsum: a letter has two sizes, or an operand has more or fewer axes than letters",
     "mask": "where: the mask and the array do not broadcast",
+    "targets_of_another_rank": "predictions and targets have axes of another number; write reshape or squeeze",
     "square": "a column (n, 1) and a vector (n,) would broadcast to (n, n); write expand_dims or squeeze",
 }
 

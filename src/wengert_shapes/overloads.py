@@ -20,6 +20,9 @@ LETTERS: Final = "ABCD"
 INTEGERS: Final = "np.dtype[np.integer[Any]]"  # of indices and labels
 # a shape that no array has: only one that is not known fits it
 UNKNOWN: Final = f"tuple[{', '.join(['Never'] * 7)}]"
+WIDE: Final = tuple(
+    f"tuple[{', '.join(['Any'] * rank)}]" for rank in (5, 6)
+)  # of which only the rank is known
 RAW: Final = "ArrayLiteral[T_, V_] | Differentiable[Host[T_], Host[T_]]"  # what has no shape in its type
 FUNCTION: Final = "a: ArrayOperand[{}, T_, V_], b: ArrayOperand[{}, T_, V_], /"
 _CALL: Final = f"self, {FUNCTION}"

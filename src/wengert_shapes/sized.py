@@ -6,8 +6,8 @@ Refuses to know: where the overloads go, and layers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations, product
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, permutations, product
 from typing import Final
 
 from wengert_shapes import contraction, windows
@@ -19,17 +19,19 @@ from wengert_shapes.overloads import (
     RANKS,
     RAW,
     UNKNOWN,
+    WIDE,
     dim_text,
     meetings,
     named,
+    of_one,
     overload,
+    permuted,
     raw_pairs,
     reductions,
     shape_text,
     sliding,
     variables_of,
 )
-from wengert_shapes.rules import Shape
 
 
 def convolutions() -> list[str]:
@@ -74,9 +76,44 @@ def reshapes() -> list[str]:
         if old.count("n") == new.count("n"):
             for text in _reshaped(old, new):
                 (refused if "fewer_elements" in text else found).append(text)
-    found += refused
-    anything = f"x: ArrayOperand[Any, T_, V_] | {RAW}, /, shape: int | tuple[int, ...]"
-    return [*found, overload("reshape", anything, made.format("Any"))]
+    anything = f"x: ArrayOperand[Any, T_, V_] | {RAW}, /, shape: {{}}"
+    for shape in WIDE:  # of more axes only how many there are, and what is asked for
+        found.append(overload("reshape", anything.format(shape.replace("Any", "int")), made.format(shape)))
+    wide = " | ".join(f"ArrayOperand[{shape}, T_, V_]" for shape in WIDE)
+    rest = overload("reshape", anything.format("int | tuple[int, ...]"), made.format("Any"))
+    return [*found, *refused, *_stated("reshape", wide, "-cn"), rest]
+
+
+def _stated(name: str, x: str, kinds: str) -> list[str]:
+    """Overloads by the shape that is asked for, of -1, numbers and names, as in "-cn"."""
+    forms = {"c": "Int[{}_]", "n": "{}_", "-": "Literal[-1]"}
+    found = []
+    for places in (places for rank in RANKS for places in product(kinds, repeat=rank)):
+        if places.count("-") < 2:
+            pairs = list(zip(LETTERS, places, strict=False))
+            asked = ", ".join(forms[place].format(n) for n, place in pairs)
+            made = ", ".join("Any" if place == "-" else forms[place].format(n) for n, place in pairs)
+            names = [f"{n}_: {'IntVar' if place == 'c' else 'int'}" for n, place in pairs if place != "-"]
+            variables = ", ".join([*names, "T_: Any", "V_: Any"])
+            result = f"ArrayLayer[tuple[{made}], T_, V_]"
+            found.append(overload(name, f"x: {x}, /, shape: tuple[{asked}]", result, variables))
+    return found
+
+
+def permutes() -> list[str]:
+    """Overloads of `permute_dims`, which of more than four axes keeps their number."""
+    found = of_one("permute_dims", permuted(), "axes: tuple[int, ...]")
+    for shape in WIDE:
+        parameters = f"x: ArrayOperand[{shape}, T_, V_], /, axes: {shape.replace('Any', 'int')}"
+        found.append(overload("permute_dims", parameters, f"ArrayLayer[{shape}, T_, V_]"))
+    return found
+
+
+def broadcasts() -> list[str]:
+    """Overloads of `broadcast_to`, whose result has the shape that is asked for."""
+    x = f"ArrayOperand[Any, T_, V_] | {RAW}"
+    rest = overload("broadcast_to", f"x: {x}, /, shape: tuple[int, ...]", "ArrayLayer[Any, T_, V_]")
+    return [*_stated("broadcast_to", x, "cn"), rest]
 
 
 def _places() -> list[str]:
@@ -190,29 +227,6 @@ def _item(shape: Sequence[str], key: Sequence[str]) -> str:
     return overload("__getitem__", parameters, result, ", ".join([*names, *bounds, "T_: Any", "V_: Any"]))
 
 
-def joined(name: str, rule: Callable[[Sequence[Shape], int], Shape]) -> list[str]:
-    """Overloads of `concat` and `stack` by rank and axis; how many arrays there are, or how long, is not known."""
-    more = name == "stack"
-    unknown = "xs: Sequence[{}], /, *, axis: int = 0"
-    found = [overload(name, unknown.format(f"ArrayOperand[{UNKNOWN}, T_, V_]"), "ArrayLayer[Any, T_, V_]")]
-    for rank in range(1 - more, 5):
-        shape = named(LETTERS[:rank])
-        for axis in range(-rank - more, rank + more):
-            at = axis % (rank + more)
-            given, result = list(map(dim_text, shape)), list(map(dim_text, rule([shape], axis)))
-            result[at] = "Any"
-            if not more:
-                given[at] = "Any"
-            stated = f"axis: Literal[{axis}]" + " = 0" * (axis == 0)
-            parameters = (
-                f"xs: Sequence[ArrayOperand[tuple[{', '.join(given) or '()'}], T_, V_]], /, *, {stated}"
-            )
-            made = f"ArrayLayer[tuple[{', '.join(result)}], T_, V_]"
-            left = shape if more else (*shape[:at], *shape[at + 1 :])
-            found.append(overload(name, parameters, made, variables_of([left])))
-    return [*found, overload(name, unknown.format(RAW), "ArrayLayer[Any, T_, V_]")]
-
-
 def pools(name: str) -> list[str]:
     """Overloads of a pooling: images of which the sides are numbers, with a stride or without."""
     x = "ArrayOperand[tuple[B_, C_, Int[H_], Int[W_]], T_, V_]"
@@ -287,43 +301,31 @@ def tensordots() -> list[str]:
 
 
 def takes() -> list[str]:
-    """Overloads by axis and by how many axes the indices have, whose lengths are not known."""
+    """Overloads by axis and by how many axes the indices have; how many there are is known of a list in the call."""
     indices = {
-        0: "int",
-        1: f"list[int] | np.ndarray[tuple[Any], {INTEGERS}]",
-        2: f"np.ndarray[tuple[Any, Any], {INTEGERS}]",
+        "int": [],
+        "IntListLiteral[Is_]": ["how_many(Is_)"],
+        f"list[int] | np.ndarray[tuple[Any], {INTEGERS}]": ["Any"],
+        f"np.ndarray[tuple[Any, Any], {INTEGERS}]": ["Any", "Any"],
     }
-    found = [
-        overload(
-            "take",
-            f"x: ArrayOperand[{UNKNOWN}, T_, V_], indices: IndexExpression, /, *, axis: int = 0",
-            "ArrayLayer[Any, T_, V_]",
-        )
-    ]
+    anything = f"x: {{}}, {_INDICES}"
+    unknown = f"ArrayOperand[{UNKNOWN}, T_, V_]"
+    found = [overload("take", anything.format(unknown), "ArrayLayer[Any, T_, V_]")]
     for rank in (1, 2, 3):
-        shape = list(map(dim_text, named(LETTERS[:rank])))
-        for axis, count in product(range(-rank, rank), indices):
-            left = list(shape)
-            left[axis % rank : axis % rank + 1] = ["Any"] * count
-            x = f"x: ArrayOperand[tuple[{', '.join(shape)}], T_, V_]"
-            parameters = f"{x}, indices: {indices[count]}, /, *, axis: Literal[{axis}]"
+        shape = named(LETTERS[:rank])
+        for axis, (given, made) in product(range(-rank, rank), indices.items()):
+            left = list(map(dim_text, shape))
+            left[axis % rank : axis % rank + 1] = made
+            x = f"x: ArrayOperand[{shape_text(shape)}, T_, V_]"
+            parameters = f"{x}, indices: {given}, /, *, axis: Literal[{axis}]" + " = 0" * (axis == 0)
             result = f"ArrayLayer[tuple[{', '.join(left) or '()'}], T_, V_]"
-            found.append(
-                overload(
-                    "take", parameters + " = 0" * (axis == 0), result, variables_of([named(LETTERS[:rank])])
-                )
-            )
-    return [
-        *found,
-        overload(
-            "take",
-            "x: ArrayOperand[Any, T_, V_], indices: IndexExpression, /, *, axis: int = 0",
-            "ArrayLayer[Any, T_, V_]",
-        ),
-        overload(
-            "take", f"x: {RAW}, indices: IndexExpression, /, *, axis: int = 0", "ArrayLayer[Any, T_, V_]"
-        ),
-    ]
+            variables = "Is_: IntTuple, " * ("Is_" in given) + variables_of([shape])
+            found.append(overload("take", parameters, result, variables))
+    rest = f"ArrayOperand[Any, T_, V_] | {RAW}"
+    return [*found, overload("take", anything.format(rest), "ArrayLayer[Any, T_, V_]")]
+
+
+_INDICES: Final = "indices: IndexExpression, /, *, axis: int = 0"
 
 
 def labels() -> list[str]:
@@ -336,7 +338,7 @@ def labels() -> list[str]:
     return [
         *along,
         *_losses(f"{last}, {_OPTIONS}, {means}", "tuple[()]"),
-        *_losses(f"{last}, {_OPTIONS}, {each}", "Any"),
+        *_losses(f"{last}, {_OPTIONS}, {each}", None),
     ]
 
 
@@ -348,16 +350,37 @@ _ANY_LABELS: Final = f"logits: ArrayOperand[Any, T_, V_] | {RAW}, labels: IndexE
 _OPTIONS: Final = "weight: Any = None, ignore_index: int | None = None, label_smoothing: float = 0.0"
 
 
-def pairs(name: str, count: int = 2) -> list[str]:
-    """Overloads of a loss of arrays of one shape: a number, or a loss for each element."""
+def pairs(name: str) -> list[str]:
+    """Overloads of a loss of predictions and targets of one shape: a number, or a loss for each element."""
+    loss = "x0: {}, x1: {}, /, *, {}, **options: Any"
+    array, made = "ArrayOperand[{}, T_, V_]", "ArrayLayer[{}, T_, V_]"
     every = f"ArrayOperand[Any, T_, V_] | {RAW}"
-    operands = ", ".join(f"x{i}: {every}" for i in range(count))
+    ranks = {rank: array.format(f"tuple[{', '.join(['Any'] * rank) or '()'}]") for rank in range(5)}
+    found = []
+    for how, result in _REDUCED:
+        for pair in ((UNKNOWN, "Any"), ("Any", UNKNOWN)):
+            found.append(overload(name, loss.format(*map(array.format, pair), how), result))
+        each = result if "()" in result else made.format("Q_")
+        alike = (array.format("Q_"), array.format("Q_"))
+        variables = "Q_: tuple[Any, ...], T_: Any, V_: Any"
+        found.append(overload(name, loss.format(*alike, how), each, variables))
+        for one, two in permutations(ranks, 2):
+            refused = misfit("targets_of_another_rank")
+            found.append(overload(name, loss.format(ranks[one], ranks[two], how), refused))
+        found.append(overload(name, loss.format(every, every, how), result))
+    return found
+
+
+def several(name: str, count: int) -> list[str]:
+    """Overloads of another loss of arrays, of which only the reduction is known."""
+    operands = ", ".join(f"x{i}: ArrayOperand[Any, T_, V_] | {RAW}" for i in range(count))
     return [overload(name, f"{operands}, /, *, {how}, **options: Any", made) for how, made in _REDUCED]
 
 
-def _losses(reduction: str, made: str) -> Iterator[str]:
+def _losses(reduction: str, made: str | None) -> Iterator[str]:
+    """Overloads of one number, or of a loss for each label."""
     loss = f"logits: ArrayOperand[{{}}, T_, V_], labels: {{}}, /, *, {reduction}"
-    result = f"ArrayLayer[{made}, T_, V_]"
+    result = f"ArrayLayer[{made or 'Any'}, T_, V_]"
     yield overload("cross_entropy", loss.format(UNKNOWN, "IndexExpression"), result)
     for rank in RANKS:
         for places in product("nc", repeat=rank - 1):
@@ -370,7 +393,7 @@ def _losses(reduction: str, made: str) -> Iterator[str]:
     yield overload("cross_entropy", f"logits: {RAW}, labels: IndexExpression, /, *, {reduction}", result)
 
 
-def _labelled(loss: str, places: Sequence[str], made: str) -> str:
+def _labelled(loss: str, places: Sequence[str], made: str | None) -> str:
     """Labels whose axes have names and numbers in these places."""
     logits, given, variables = [], [], ["K_: int", "T_: Any", "V_: Any"]
     for letter, place in zip(LETTERS, places, strict=False):
@@ -379,7 +402,8 @@ def _labelled(loss: str, places: Sequence[str], made: str) -> str:
         variables += [f"{letter}_: int"] if place == "n" else [f"{letter}_: IntVar", f"{letter}L: IntVar"]
     counted = [letter for letter, place in zip(LETTERS, places, strict=False) if place == "c"]
     pairs = ", ".join(f"Int[{n}_], Int[{n}L]" for n in (counted * 3)[:3])
-    result = f"labelled({pairs})" if counted and made == "tuple[()]" else made
+    each = f"tuple[{', '.join(logits) or '()'}]"
+    result = f"labelled({pairs})" if counted and made else made or each
     parameters = loss.format(
         f"tuple[{', '.join([*logits, 'K_'])}]", f"np.ndarray[tuple[{', '.join(given) or '()'}], {INTEGERS}]"
     )

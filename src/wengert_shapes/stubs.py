@@ -18,14 +18,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from wengert_shapes import checks, layers, overloads, rules, sized
+from wengert_shapes import checks, layers, lists, overloads, rules, sized
 from wengert_shapes.overloads import Site
 
 _IMPORTS: Final = """
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Never, overload
 import numpy as np
-from shape_extensions import Int, IntVar
+from shape_extensions import Int, IntListLiteral, IntTuple, IntTuples, IntVar, MapIntTuples
 from wengert.arrays.types import ArrayLiteral, Host, {checks}
 from wengert.differentiable import Differentiable
 """
@@ -96,8 +96,8 @@ def sites(sums: Sequence[str] = ()) -> Iterator[Site]:
     for name in _PAIRS:
         yield Site("ops.losses", name, sized.pairs(name))
     for name in ("cosine_embedding_loss", "triplet_margin_loss"):
-        yield Site("ops.losses", name, sized.pairs(name, 3))
-    yield Site("ops.classification", "softmax_cross_entropy", sized.pairs("softmax_cross_entropy"))
+        yield Site("ops.losses", name, sized.several(name, 3))
+    yield Site("ops.classification", "softmax_cross_entropy", sized.several("softmax_cross_entropy", 2))
     yield Site("ops.pooling", "max_pool2d", sized.pools("max_pool2d"))
     yield Site("ops.pooling", "avg_pool2d", sized.pools("avg_pool2d"))
     yield Site("ops.contraction", "tensordot", sized.tensordots())
@@ -111,18 +111,19 @@ def sites(sums: Sequence[str] = ()) -> Iterator[Site]:
     if sums:
         yield Site("ops.contraction", "einsum", sized.sums(sums))
     for name, rows, unknown in (
-        ("permute_dims", overloads.permuted(), "axes: tuple[int, ...]"),
         ("expand_dims", overloads.expanded(), "axis: int | tuple[int, ...]"),
         ("squeeze", overloads.squeezed(), "axis: int | tuple[int, ...]"),
     ):
         yield Site("ops.manipulation", name, overloads.of_one(name, rows, unknown))
     yield from layers.sites()
+    yield Site("ops.manipulation", "permute_dims", sized.permutes())
     yield Site("ops.convolution", "conv2d", sized.convolutions())
     yield Site("ops.joining", "split", sized.parts())
-    yield Site("ops.joining", "concat", sized.joined("concat", rules.joined))
-    yield Site("ops.joining", "stack", sized.joined("stack", rules.stacked))
+    yield Site("ops.joining", "concat", lists.concats(rules.joined))
+    yield Site("ops.joining", "stack", lists.stacks(rules.stacked))
     yield Site("ops.manipulation", "reshape", sized.reshapes())
-    yield Site("graph.expressions", "ArrayOperand.__getitem__", sized.items())
+    yield Site("ops.manipulation", "broadcast_to", sized.broadcasts())
+    yield Site("graph.expressions", "ArrayOperand.__getitem__", [*lists.descriptors(), *sized.items()])
     yield Site(
         "graph.literals", "literal", overloads.stating("literal", "ArrayLayer", f"array: {overloads.RAW}")
     )
@@ -177,7 +178,7 @@ def written(folder: Path, sources: Iterable[Path] = ()) -> list[Path]:
 def _copied(text: str, module: str, changed: Sequence[Site]) -> str:
     if module == "arrays.types":
         refusals = "".join(_REFUSAL.format(*refusal) for refusal in checks.REFUSALS.items())
-        return text.replace(", covariant=True)", ")") + _DSL + checks.CHECKS + refusals
+        return text.replace(", covariant=True)", ")") + _DSL + checks.CHECKS + refusals + lists.parts()
     if module == "dims":
         return _UNKNOWN_SIZES
     if not changed:  # type variables: an invariant one is not widened where two sizes differ
@@ -205,6 +206,7 @@ def _checks() -> str:
         [
             *(node.name for node in ast.walk(ast.parse(checks.CHECKS)) if isinstance(node, ast.FunctionDef)),
             *checks.REFUSALS,
+            *lists.names(),
         ]
     )
 
