@@ -280,7 +280,7 @@ def _agree(manifest: Manifest, named: Mapping[str, Weight], optimizer: bool) -> 
         check_state(named[name], name, manifest.weights[name])
 
 
-class Given(NamedTuple):
+class Loaded(NamedTuple):
     """The new data of a weight, and the state of its optimizer; None leaves that as it is."""
 
     weight: Weight
@@ -290,9 +290,9 @@ class Given(NamedTuple):
 
 def _all(
     named: Mapping[str, Weight], manifest: Manifest, values: Mapping[str, Stored], optimizer: bool
-) -> list[Given]:
+) -> list[Loaded]:
     """Of each weight, what a file that `save` wrote has."""
-    given: list[Given] = []
+    given: list[Loaded] = []
     for name, weight in named.items():
         device, saved = weight.kind.device, manifest.weights[name].state if optimizer else None
         state = (
@@ -303,13 +303,13 @@ def _all(
                 for key, x in saved.items()
             }
         )
-        given.append(Given(weight, made_of(weight, restored(values[name], device)), state))
+        given.append(Loaded(weight, made_of(weight, restored(values[name], device)), state))
     return given
 
 
-def _some(container: Container, parts: Sequence[Part], optimizer: bool) -> tuple[list[Given], list[str]]:
+def _some(container: Container, parts: Sequence[Part], optimizer: bool) -> tuple[list[Loaded], list[str]]:
     """Of some weights, what a file has; and in words those that have another form there."""
-    entries, given, differ = container.entries(), list[Given](), list[str]()
+    entries, given, differ = container.entries(), list[Loaded](), list[str]()
     saved = {} if container.manifest is None else container.manifest.weights
     for place, weight, source in parts:
         form = form_of(array_of(weight))
@@ -324,7 +324,7 @@ def _some(container: Container, parts: Sequence[Part], optimizer: bool) -> tuple
         if optimizer and len(source.names) == 1 and (own := saved.get(source.names[0])) is not None:
             check_state(weight, place, own)
             state = _state_in(container, entries, source.names[0], own, weight)
-        given.append(Given(weight, made_of(weight, restored(data, weight.kind.device)), state))
+        given.append(Loaded(weight, made_of(weight, restored(data, weight.kind.device)), state))
     return given, differ
 
 
@@ -344,7 +344,7 @@ def _state_in(
     return found
 
 
-def _give(given: Sequence[Given]) -> None:
+def _give(given: Sequence[Loaded]) -> None:
     """All data as one version, and the optimizers with them; for one who keeps others from training."""
     data: list[tuple[Ref, Value]] = [(x.weight.ref, x.data) for x in given]
     optimizers: dict[Weight, Updates] = {
