@@ -107,9 +107,16 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "a list of batches for data": (
         lambda: fit(loss, [points], seed=0, epochs=1),
         "ArgumentError: fit: data are a set of `wengert.data`, a function from the epoch to its "
-        "batches, or an iterable of batches, no list; got [Points(x=array([[1., 1., 1.], [1., 1., "
-        "1.], [ ...; of arrays make a dataclass that derives from data.Rows, of examples in a list make "
-        "data.Items(...)\n"
+        "batches (`lambda epoch: batches`), or an iterable of batches, no list; got [Points(x="
+        "array([[1., 1., 1.], [1., 1., 1.], [ ...; of arrays make a dataclass that derives from "
+        "data.Rows, of examples in a list make data.Items(...)\n"
+        "  at here",
+    ),
+    "a dictionary of arrays for data": (
+        lambda: fit(loss, {"x": 1}, seed=0, epochs=1),
+        "ArgumentError: fit: data are a set of `wengert.data`, a function from the epoch to its "
+        "batches (`lambda epoch: batches`), or an iterable of batches, no list; got {'x': 1}; of arrays make "
+        "a dataclass that derives from data.Rows, of examples in a list make data.Items(...)\n"
         "  at here",
     ),
     "epochs and steps": (

@@ -143,7 +143,10 @@ def test_arguments_that_are_refused() -> None:
         (lambda: nn.init.gain("swish"), "gain: known are .*; got 'swish'"),  # type: ignore[arg-type] # wrong on purpose
         (lambda: nn.MaxPool2d(0), "MaxPool2d: size is an integer of at least 1; got 0"),
         (lambda: nn.AvgPool2d(2, stride=0), "AvgPool2d: stride is an integer of at least 1; got 0"),
-        (lambda: nn.MLP.make(settings, 3, seed=0), "MLP: expected the size of at least one layer"),
+        (
+            lambda: nn.MLP.make(settings, 3, seed=0),
+            r"as in MLP\.make\(settings, 784, 128, 10, seed=0\); got 3",
+        ),
     ]
     for call, said in cases:
         with pytest.raises(ArgumentError, match=said) as caught:

@@ -15,6 +15,7 @@ from wengert.arrays import Dv, S, T, is_integer
 from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer
+from wengert.graph.operand import shown
 from wengert.nn.checks import as_layer, misfit, shape_of
 from wengert.nn.dims import In, Kernel, N, Out, Padding, Stride
 from wengert.nn.dropout import Dropout
@@ -66,7 +67,10 @@ class MLP(Seeded, ModelNames, Generic[In, Out, T, Dv]):
         """A net of new weights with these numbers of features, each map as `Linear.make` begins."""
         begin = Beginning("MLP", settings, seed, name, dtype)
         if not sizes:
-            raise ArgumentError(f"MLP: expected the size of at least one layer\n  at {user_position()}")
+            raise ArgumentError(
+                "MLP: expected the numbers of inputs and of each layer's outputs, as in "
+                f"MLP.make(settings, 784, 128, 10, seed=0); got {shown(inputs)}\n  at {user_position()}"
+            )
         layers = tuple(
             Linear.make(
                 settings, n, m, seed=begin.chance, name=begin.name_of(f"layers.{i}"), dtype=dtype, init=init

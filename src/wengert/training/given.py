@@ -82,7 +82,9 @@ def check_data(who: str, data: object, size: int | None) -> None:
     """ArgumentError for what is no data, or makes its own batches and is given a size; DataError for an empty set."""
     if not _gives_batches(data):
         check_source(
-            who, data, ", a function from the epoch to its batches, or an iterable of batches, no list"
+            who,
+            data,
+            ", a function from the epoch to its batches (`lambda epoch: batches`), or an iterable of batches, no list",
         )
     if _gives_batches(data) and size is not None:
         kind = "a function that makes its own batches" if callable(data) else "an iterable of batches"
@@ -97,7 +99,9 @@ def check_data(who: str, data: object, size: int | None) -> None:
 def _gives_batches(data: object) -> bool:
     if callable(data):
         return True
-    examples = is_array(data) or isinstance(data, list | tuple) or callable(getattr(data, "take", None))
+    examples = (
+        is_array(data) or isinstance(data, list | tuple | Mapping) or callable(getattr(data, "take", None))
+    )
     return isinstance(data, Iterable) and not examples
 
 
