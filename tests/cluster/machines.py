@@ -1,24 +1,21 @@
-"""Ray on several machines, which are raylets here: one is killed, one joins; and campaigns of random schedules.
+"""Ray on several machines, which are raylets here: one is killed, one joins.
 
 `test_rays` runs this file in a process of its own, as it does `rays`.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
-import signal
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.cluster.models import trained
-from tests.cluster.rays import workers
 from wengert.cluster import Cluster, Distributed
 from wengert.errors import ClusterError
 from wengert.run import Sequential
@@ -30,26 +27,34 @@ pytestmark = [
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-@pytest.fixture
-def machines(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[Any]:  # Any: Ray's, which has no types
-    """A head without workers; raylets are added by the test."""
-    token = tmp_path / "token"
+@contextmanager
+def started(folder: Path) -> Iterator[Any]:  # Any: Ray's, which has no types
+    """A head without workers; raylets are added by the test. All are ended, and what was set here is put back."""
+    token = folder / "token"
     token.write_text(secrets.token_hex(32))
     token.chmod(0o600)
-    for name, value in {
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN_PATH": str(token),
-        "RAY_USAGE_STATS_ENABLED": "0",
-        **dict.fromkeys(THREADS, "1"),
-    }.items():
-        monkeypatch.setenv(name, value)
-    from ray.cluster_utils import Cluster as Machines
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN_PATH": str(token),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            **dict.fromkeys(THREADS, "1"),
+        }.items():
+            patch.setenv(name, value)
+        from ray.cluster_utils import Cluster as Machines
 
-    made: Any = Machines(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    yield made
-    made.shutdown()
+        made: Any = Machines(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        try:
+            yield made
+        finally:
+            made.shutdown()
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[Any]:  # Any: as above
+    """Raylets of one test."""
+    with started(tmp_path) as made:
+        yield made
 
 
 def until_there(cluster: Cluster, workers: int) -> bool:
@@ -86,29 +91,3 @@ def test_a_machine_is_killed_and_one_joins(machines: Any) -> None:  # Any: as ab
 def test_no_cluster_at_the_address(address: str, said: str) -> None:
     with pytest.raises(ClusterError, match=said):
         Cluster(address)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_random_schedules_of_kills_and_stops(count: int) -> None:
-    """25 trainings for each number of workers, each with up to four events at random steps."""
-    chance = np.random.default_rng(count)
-    with Cluster(workers=count) as cluster:
-        for number in range(25):
-            shards, steps = int(chance.integers(1, 9)), 12
-            events = {int(chance.integers(steps)): str(chance.choice(["kill", "stop"])) for _ in range(4)}
-            stopped: list[int] = []
-
-            def happen(step: int, events: dict[int, str] = events, stopped: list[int] = stopped) -> None:
-                there = [pid for pid in workers() if pid not in stopped]
-                if step not in events or not there:
-                    return
-                pid = int(chance.choice(there))
-                stops = events[step] == "stop" and len(stopped) < count - 1
-                os.kill(pid, signal.SIGSTOP if stops else signal.SIGKILL)
-                stopped.extend([pid] * stops)
-
-            found = trained(Distributed(cluster, patience=3.0), steps, shards, before=happen)
-            for pid in stopped:
-                os.kill(pid, signal.SIGKILL)
-            assert found == trained(Sequential(), steps, shards), (number, shards, events)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.often import examples
 from wengert.cluster import Distributed, Fault, Local, Message
 from wengert.cluster.working import WorkerIdentity, identity
 from wengert.errors import ArgumentError, ClusterError, NodeLostError
+from wengert.plugins import SGD
 from wengert.run import Batched, Sequential
 
 STEPS = 3
@@ -142,14 +144,43 @@ def test_a_failure_of_a_loss_keeps_its_type_its_line_and_its_shard() -> None:
     assert len(sent) == 3 and W.data == 1.0
 
 
-def test_a_model_that_cannot_be_pickled_is_named() -> None:
+class Holding:
+    """A model with a field, and a loss that reaches it, which cannot be pickled."""
+
+    def __init__(self) -> None:
+        self.parts = [(n for n in (1, 2))]
+
+    def loss(self, part: Any, seed: object) -> wg.DoubleLayer:
+        return wg.DoubleLayer((W * 1.0).forward.map(lambda tape: (self.parts, tape)[1]))
+
+
+def in_a_variable(part: Any, seed: object) -> wg.DoubleLayer:
     held = (n for n in (1, 2))
+    return wg.DoubleLayer((W * 1.0).forward.map(lambda tape: (held, tape)[1]))
 
-    def loss(part: Any, seed: object) -> wg.DoubleLayer:
-        return wg.DoubleLayer((W * 1.0).forward.map(lambda tape: (held, tape)[1]))
 
-    with pytest.raises(ArgumentError, match=r"cannot pickle 'generator' object"):
-        wg.shards(loss, [1, 2], 2).predict().run(Distributed(Local()))
+class Locked(SGD):
+    """Settings that cannot be pickled."""
+
+    lock: Any  # Any: of a C type
+
+
+locked = Locked(learning_rate=0.1, lock=Lock()).double_weight(1.0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        (Holding().loss, r"generator' object, which is field 'parts' of Holding; make that where it is used"),
+        (in_a_variable, r"generator' object, which is variable 'held' of in_a_variable\.<locals>"),
+        (lambda part, seed: locked * 1.0, r"_thread\.lock' object, which is field 'lock' of Locked"),
+    ],
+)
+def test_a_field_that_cannot_be_pickled_is_named(loss: Any, said: str) -> None:  # Any: a loss
+    engine = Local()
+    with pytest.raises(ArgumentError, match=rf"(?s){said}.*\n  at .*test_distributed"):
+        wg.shards(loss, [1, 2], 2).train().run(Distributed(engine))
+    assert engine.unanswered == 0 and locked.data == W.data == 1.0
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Tests of a real Ray, each file in a process of its own: what Ray leaves in a process would change later tests there.
 
 Knows: that Ray reads its token once in a process, and leaves threads, handlers of signals and variables.
-Refuses to know: what is tested; see `rays` and `machines`.
+Refuses to know: what is tested; see `rays`, `machines` and `campaign`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cluster.campaign import SCHEDULES, schedule_of
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -42,9 +44,18 @@ def test_in_a_process_of_its_own(name: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="as above")
-def test_campaigns() -> None:
-    ran = rerun(HERE / "machines.py", "nightly", 7200.0)
-    assert ran.returncode == 0 and "passed" in ran.stdout, ran.stdout[-8000:] + ran.stderr[-2000:]
+def test_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each schedule took, and every traceback, stay in the folder of this test, also where it passes."""
+    monkeypatch.setenv("WENGERT_CAMPAIGN", str(tmp_path / "steps.jsonl"))
+    ran = rerun(HERE / "campaign.py", "nightly", 7200.0)
+    (tmp_path / "output").write_text(ran.stdout + ran.stderr)
+    assert ran.returncode == 0 and "100 passed" in ran.stdout, f"{tmp_path}: {ran.stdout[-8000:]}"
+
+
+def test_schedules_are_drawn_from_their_numbers_and_have_every_kind_of_event() -> None:
+    drawn = [schedule_of(count, number) for count in (1, 2, 3, 4) for number in range(SCHEDULES)]
+    assert len({*drawn}) == len(drawn) == 100 and drawn[7] == schedule_of(1, 7)
+    assert {event.kind for x in drawn for event in x.events} == {"kill", "stop", "join", "leave"}
 
 
 def test_a_failure_inside_is_seen(tmp_path: Path) -> None:

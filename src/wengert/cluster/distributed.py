@@ -208,6 +208,8 @@ class Distributed(Sequential):
                 "nothing has changed; if shards take so long, write Distributed(cluster, patience=...) with more"
             )
         x.copies += 1
+        for future in x.futures:
+            self._engine.late(future)
         self._send(x)
 
     def _receive(self, x: _Sent, future: Future[Computed]) -> None:

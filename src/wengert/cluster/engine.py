@@ -68,6 +68,10 @@ class Engine(Protocol):
         """Wait until some are done, and give these; none after `timeout` seconds. Any: results of every type."""
         ...
 
+    def late(self, future: Future[Any]) -> None:
+        """Send nothing more to the worker that has this message, which may still answer. Any: as above."""
+        ...
+
     def abandon(self, future: Future[Any]) -> None:
         """Nobody waits for this any more: its process may be ended, if it still works on it. Any: as above."""
         ...

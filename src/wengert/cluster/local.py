@@ -21,7 +21,6 @@ from weakref import WeakValueDictionary
 from wengert.cluster.distributed import Distributing
 from wengert.cluster.messages import Failed, answer, packed
 from wengert.errors import NodeLostError
-from wengert.packages import optional
 
 R = TypeVar("R")
 V = TypeVar("V")
@@ -55,8 +54,7 @@ class LocalRef(Generic[V]):
 
     def __init__(self, value: V) -> None:
         buffers: list[pickle.PickleBuffer] = []
-        cloudpickle = optional("cloudpickle", "cloudpickle", "wengert.cluster", "cluster")
-        self._structure: bytes = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        self._structure = packed(value, buffers.append)
         self._buffers = [bytes(x) for x in buffers]
         self.number = next(_numbers)
         _put[self.number] = self
@@ -266,6 +264,9 @@ class Local(Distributing):
         with self._lock:
             self._alive.append(f"worker-{next(self._names)}")
             return self._alive[-1]
+
+    def late(self, future: Future[Any]) -> None:  # Any: as in `Engine`
+        """Nothing, as faults are those of messages: see `Engine`."""
 
     def abandon(self, future: Future[Any]) -> None:  # Any: as in `Engine`
         """Forget a message: see `Engine`."""

@@ -7,12 +7,16 @@ Refuses to know: who carries the bytes.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pickle import PickleBuffer
 from typing import Any, Final, NamedTuple
 
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.operand import shown
 from wengert.packages import optional
+from wengert.saving.portable import holder_of
+from wengert.site import user_position
 
 _UNCARRIED: Final = pickle.PicklingError, AttributeError, TypeError
 
@@ -28,12 +32,23 @@ class Failed(NamedTuple):
         return found
 
 
-def packed(x: object) -> bytes:
-    """A value as bytes. Raises ArgumentError for what cannot be pickled, and PackageError without cloudpickle."""
+@contextmanager
+def carried(*values: object) -> Iterator[None]:
+    """Raise ArgumentError for what cannot be pickled within, with the field of `values` that keeps it from that."""
     try:
-        found: bytes = optional("cloudpickle", "cloudpickle", "wengert.cluster", "cluster").dumps(x)
+        yield
     except _UNCARRIED as failure:
-        raise ArgumentError(f"{shown(x)} cannot be sent to another process: {failure!s:.200}") from failure
+        what = ", ".join(map(shown, values)) or "a message"
+        raise ArgumentError(
+            f"{what} cannot be sent to another process: {failure!s:.200}{holder_of(values)}\n  at {user_position()}"
+        ) from failure
+
+
+def packed(x: object, buffers: Callable[[PickleBuffer], object] | None = None) -> bytes:
+    """A value as bytes. Raises ArgumentError for what cannot be pickled, and PackageError without cloudpickle."""
+    dumps = optional("cloudpickle", "cloudpickle", "wengert.cluster", "cluster").dumps
+    with carried(x):
+        found: bytes = dumps(x, protocol=5, buffer_callback=buffers)
     return found
 
 

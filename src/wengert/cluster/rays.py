@@ -2,6 +2,8 @@
 
 Knows: that authentication is on, and its token in a file that others cannot read, before the first process starts; that
 Ray retries nothing here, as whoever sends a message decides that; which of Ray's errors say that a process has died.
+Workers are actors that are begun here, one for each core of each machine, and not tasks of Ray's: its raylets lose a
+core whose worker dies at the moment that a task is given to it, and then wait for that core without end.
 Refuses to know: runs, weights, and what messages are for.
 """
 
@@ -18,16 +20,19 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from threading import RLock
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from wengert.cluster.distributed import Distributing
-from wengert.cluster.messages import Failed, answer
+from wengert.cluster.messages import Failed, answer, carried
 from wengert.errors import ArgumentError, ClusterError, NodeLostError, PackageError
 from wengert.packages import optional
 from wengert.site import user_position
@@ -37,7 +42,8 @@ V = TypeVar("V")
 _OLDEST: Final = (2, 52)  # the first with authentication by tokens
 _THERE: Final = 5.0  # seconds in which whoever listens at an address takes a connection
 _began_here: Final[list[bool]] = []  # whether ray has read the variables that are set here
-_FRESH: Final = 0.5  # seconds for which the number of workers is believed
+_STARTS: Final = 20.0  # seconds that a process may take to start before another one is begun
+_FRESH: Final = 0.5  # seconds for which the number of machines is believed
 _ENVIRONMENT: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # what Ray would do to devices that a worker does not have
@@ -76,12 +82,12 @@ class RayPlace:
 
     def call(self, method: str, /, *args: object) -> Future[Any]:  # Any: as in `PlacedObject`
         """Send a message: see `PlacedObject`."""
-        return self._engine.sent(self._name, lambda: self._actor.call.remote(method, args))
+        with carried(*args):
+            return self._engine.sent(self._name, lambda: self._actor.call.remote(method, args))
 
     def close(self) -> None:
         """End it: see `PlacedObject`."""
-        with suppress(Exception):  # it may be gone, and Ray with it
-            _ray().kill(self._actor)
+        end(self._actor)
 
 
 class Actor:
@@ -100,6 +106,118 @@ class Actor:
         return getattr(self._made[0], method)(*args)
 
 
+class Worker:
+    """Program of a process that computes shards: messages one at a time."""
+
+    def call(self, function: Callable[..., object], args: tuple[object, ...]) -> object:
+        """The answer of a function."""
+        return answer(function, args)
+
+
+@dataclass(eq=False)
+class WorkerHandle:
+    """A worker as this process sees it: its actor, its machine, whether it has begun, and what it has not answered."""
+
+    actor: Any
+    machine: str
+    beginning: Any  # Ray's reference of its first answer; None once that is there
+    unanswered: set[Future[Any]] = field(default_factory=set)
+    replaced: bool = False  # nothing more is sent to it
+    since: float = field(default_factory=time.monotonic)
+
+    def has_begun(self) -> bool:
+        """True if its process has answered, or has died, which the next message to it will tell."""
+        if self.beginning is not None and _ray().wait([self.beginning], timeout=0)[0]:
+            self.beginning = None
+        return self.beginning is None
+
+
+class WorkerPool:
+    """As many workers on each machine as it has cores: one that has died, or is late, is replaced there.
+
+    A message goes to the one with fewest, among those that have begun if there are any: a machine that has just died
+    counts as one that is there, for as long as Ray has not noticed, and what is begun on it never answers.
+    """
+
+    def __init__(self) -> None:
+        self._workers: list[WorkerHandle] = []
+        self._cores: dict[str, int] = {}
+        self._counted = -_FRESH
+        self._actor = _ray().remote(Worker)
+        self._affinity = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
+        self._lock = RLock()
+
+    def count(self) -> int:
+        """Number of workers, after those of machines that have come or gone."""
+        with self._lock:
+            if time.monotonic() - self._counted >= _FRESH:
+                self._cores = {
+                    node["NodeID"]: int(node["Resources"].get("CPU", 0))
+                    for node in _ray().nodes()
+                    if node["Alive"]
+                }
+                self._counted = time.monotonic()
+                for worker in [x for x in self._workers if x.machine not in self._cores]:
+                    self._workers.remove(worker)
+                    end(worker.actor)
+            there = Counter(x.machine for x in self._workers)
+            for machine, cores in self._cores.items():
+                self._workers.extend(self._begun(machine) for _ in range(cores - there[machine]))
+            return len(self._workers)
+
+    def _begun(self, machine: str) -> WorkerHandle:
+        where = self._affinity(node_id=machine, soft=False)
+        actor = self._actor.options(num_cpus=0, max_task_retries=0, scheduling_strategy=where).remote()
+        return WorkerHandle(actor, machine, actor.call.remote(bool, ()))
+
+    def next(self) -> WorkerHandle | None:
+        """The worker for another message; None where there is no machine."""
+        with self._lock:
+            if not self.count():
+                return None
+            found = min(
+                [x for x in self._workers if x.has_begun()] or self._workers, key=lambda x: len(x.unanswered)
+            )
+            self._workers.remove(found)
+            self._workers.append(found)  # so that equals have turns
+            return found
+
+    def late(self, worker: WorkerHandle) -> None:
+        """Replace a worker, unless it is one that is still starting, on a busy machine say."""
+        if worker.has_begun() or time.monotonic() - worker.since >= _STARTS:
+            self.replace(worker)
+
+    def replace(self, worker: WorkerHandle) -> None:
+        """Send nothing more to a worker; another one is begun in its place."""
+        with self._lock:
+            if not worker.replaced:
+                worker.replaced = True
+                if worker in self._workers:
+                    self._workers.remove(worker)
+                self.count()
+
+    def answered(self, worker: WorkerHandle, future: Future[Any]) -> None:
+        """Note that nobody waits for a message of a worker any more; one that is replaced and has no other is ended."""
+        with self._lock:
+            worker.unanswered.discard(future)
+            if worker.replaced and not worker.unanswered:
+                end(worker.actor)
+
+
+def end(actor: Any) -> None:
+    """End the process of an actor."""
+    with suppress(Exception):  # it may be gone, and Ray with it
+        _ray().kill(actor)
+
+
+class SentMessage(NamedTuple):
+    """A message that is not answered: Ray's reference, to whom, and which worker if it is one."""
+
+    ref: Any
+    to: str
+    worker: WorkerHandle | None = None
+
+
 class Rays(Distributing):
     """An engine of Ray's processes: of a Ray that is started here, and ended by `close`, or of one at an address."""
 
@@ -109,11 +227,8 @@ class Rays(Distributing):
                 f"Cluster: workers are 1 or more, and counted by a cluster that is started here; got {workers}, "
                 f"address {address!r}\n  at {user_position()}"
             )
-        self._names: dict[
-            Future[Any], tuple[Any, str]
-        ] = {}  # of unanswered messages: Ray's reference, and to whom
+        self._sent: dict[Future[Any], SentMessage] = {}
         self._deaths: list[str] = []
-        self._counted = (-_FRESH, 0)
         self._closed = False
         self._children: list[tuple[int, str]] = []
         self._before: dict[str, str | None] = {}
@@ -123,9 +238,9 @@ class Rays(Distributing):
         except BaseException:
             self.close()
             raise
-        ray = _ray()
-        self._call = ray.remote(num_cpus=1, max_retries=0)(answer)
-        self._actor = ray.remote(Actor)
+        self._pool = WorkerPool()
+        self._actor = _ray().remote(Actor)
+        self._pool.count()
 
     def _begin(self, address: str | None, workers: int | None) -> None:
         wanted = dict(_ENVIRONMENT)
@@ -190,39 +305,42 @@ class Rays(Distributing):
     @property
     def workers(self) -> int:
         """Number of workers: see `Engine`."""
-        at, found = self._counted
-        if time.monotonic() - at >= _FRESH:
-            found = 0 if self._closed else int(_ray().cluster_resources().get("CPU", 0))
-            self._counted = time.monotonic(), found
-        return found
+        return 0 if self._closed else self._pool.count()
 
     @property
     def unanswered(self) -> int:
         """Number of messages that are neither answered nor abandoned."""
-        return len(self._names)
+        return len(self._sent)
 
     def submit(self, function: Callable[..., R], /, *args: object) -> Future[R]:
         """Send a message: see `Engine`."""
-        return self.sent("a worker", lambda: self._call.remote(function, args))
+        worker = None if self._closed else self._pool.next()
+        if worker is None:
+            future = Future[R]()
+            future.set_exception(NodeLostError("there is no worker, and nobody answers a message"))
+            return future
+        with carried(*args):
+            future = self.sent("a worker", lambda: worker.actor.call.remote(function, args), worker)
+        if not future.done():
+            worker.unanswered.add(future)
+        return future
 
-    def sent(self, to: str, send: Callable[[], Any]) -> Future[Any]:
+    def sent(self, to: str, send: Callable[[], Any], worker: WorkerHandle | None = None) -> Future[Any]:
         """The future of what Ray sends."""
         future = Future[Any]()
         if self._closed:
             future.set_exception(NodeLostError(f"the cluster is closed, and {to} answers no message"))
             return future
         try:
-            self._names[future] = send(), to
-        except (TypeError, AttributeError) as failure:  # what Ray's pickle says
-            raise ArgumentError(f"a message cannot be sent to another process: {failure!s:.300}") from failure
+            self._sent[future] = SentMessage(send(), to, worker)
         except _ray().exceptions.RayError as failure:
-            self._lost(future, to, failure)
+            self._lost(future, to, failure, worker)
         return future
 
     def wait(self, futures: Collection[Future[Any]], timeout: float) -> set[Future[Any]]:
         """Wait for one of these: see `Engine`."""
         done = {future for future in futures if future.done()}
-        refs = {self._names[future][0]: future for future in futures if future in self._names}
+        refs = {self._sent[future].ref: future for future in futures if future in self._sent}
         if done or not refs:
             if not done:
                 time.sleep(timeout)
@@ -236,7 +354,7 @@ class Rays(Distributing):
         return {refs[ref] for ref in ready}
 
     def _settle(self, future: Future[Any]) -> None:
-        ref, to = self._names.pop(future)
+        ref, to, worker = self._sent.pop(future)
         ray = _ray()
         try:
             found = ray.get(ref)
@@ -244,29 +362,41 @@ class Rays(Distributing):
             cause = failure.cause if isinstance(failure.cause, Exception) else failure
             future.set_exception(ClusterError(f"a message to {to} could not be read there: {cause!s:.300}"))
         except ray.exceptions.RayError as failure:
-            self._lost(future, to, failure)
+            self._lost(future, to, failure, worker)
         else:
             if isinstance(found, Failed):
                 future.set_exception(found.exception())
             else:
                 future.set_result(found)
+        if worker is not None:
+            self._pool.answered(worker, future)
 
-    def _lost(self, future: Future[Any], to: str, failure: Exception) -> None:
+    def _lost(self, future: Future[Any], to: str, failure: Exception, worker: WorkerHandle | None) -> None:
         self._deaths.append(to)
         said = " ".join(str(failure).split())[:200]
         future.set_exception(NodeLostError(f"{to} has died ({type(failure).__name__}): {said}"))
+        if worker is not None:
+            self._pool.replace(worker)
+
+    def late(self, future: Future[Any]) -> None:
+        """Send nothing more to whoever is late: see `Engine`."""
+        worker = self._sent[future].worker if future in self._sent else None
+        if worker is not None:
+            self._pool.late(worker)
 
     def abandon(self, future: Future[Any]) -> None:
         """Forget a message: see `Engine`."""
-        ref, to = self._names.pop(future, (None, ""))
+        sent = self._sent.pop(future, None)
         future.cancel()
-        if ref is not None and to == "a worker":
+        if sent is not None and sent.worker is not None:
             with suppress(Exception):  # it may have ended by itself
-                _ray().cancel(ref, force=False)
+                _ray().cancel(sent.ref, force=False)
+            self._pool.answered(sent.worker, future)
 
     def put(self, value: V) -> RayRef[V]:
         """Put a value: see `Engine`."""
-        return RayRef(_ray().put(value))
+        with carried(value):
+            return RayRef(_ray().put(value))
 
     def place(self, name: str, make: Callable[..., object], /, *args: object, restarts: int = 0) -> RayPlace:
         """Make an object: see `Engine`."""
@@ -283,9 +413,9 @@ class Rays(Distributing):
         if self._closed:
             return
         self._closed = True
-        for future, (_, to) in [*self._names.items()]:
-            future.set_exception(NodeLostError(f"the cluster is closed, and {to} answers no message"))
-        self._names.clear()
+        for future, sent in [*self._sent.items()]:
+            future.set_exception(NodeLostError(f"the cluster is closed, and {sent.to} answers no message"))
+        self._sent.clear()
         if not self._before:  # nothing was begun
             return
         children = {*self._children, *(descendants() if self._token is not None else ())}
@@ -293,7 +423,8 @@ class Rays(Distributing):
             warnings.simplefilter(
                 "ignore", ResourceWarning
             )  # Ray lets go of processes that it has just ended
-            _ray().shutdown()
+            if "ray" in sys.modules:  # else it is not installed
+                sys.modules["ray"].shutdown()
             gc.collect()
         for pid, began in children:  # a worker that is stopped does not hear that its raylet is gone
             if _began(pid) == began:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from gc import get_referents
 from hashlib import sha256
 from importlib import import_module
+from types import FunctionType, ModuleType
 from typing import Any, Final, Generic, TypeVar
 
 from wengert.arrays import Value, is_array
@@ -80,8 +83,53 @@ def portable(expression: X) -> Portable[X]:
     except _FAILURES as failure:
         reason, advice = failure, ""
     raise ArgumentError(
-        f"portable: {shown(expression)} cannot be pickled: {reason!s:.200}{advice}\n  at {user_position()}"
+        f"portable: {shown(expression)} cannot be pickled: {reason!s:.200}{holder_of(expression)}{advice}\n"
+        f"  at {user_position()}"
     ) from reason
+
+
+def holder_of(x: object) -> str:
+    """The field, or variable of a function, that keeps `x` from being pickled, as words of an error; empty if unknown.
+
+    Pickle asks about each object before it writes it, so the last one is the one that cannot be, and those that hold
+    it came before.
+    """
+    try:
+        pickler = import_module("cloudpickle").Pickler
+    except ImportError:
+        pickler = pickle.Pickler
+    seen: list[object] = []
+    made = pickler(io.BytesIO(), protocol=pickle.HIGHEST_PROTOCOL)
+    made.persistent_id = lambda y: seen.append(y) if not isinstance(y, Weight) else 0
+    try:
+        made.dump(x)
+    except _FAILURES:
+        inside = {id(y) for y in seen[-1:]}
+        for holder in reversed(seen):
+            for name, value in _names_in(holder):
+                if id(value) in inside:
+                    return f", which is {name}; make that where it is used, or leave it out in __getstate__"
+            if not inside.isdisjoint(map(id, get_referents(holder))):
+                inside.add(id(holder))
+    return ""
+
+
+def _names_in(holder: object) -> Iterator[tuple[str, object]]:
+    """What an object or function of the user's holds, each with words for the name that it has there."""
+    module = holder.__module__ if isinstance(holder, FunctionType) else type(holder).__module__
+    if module.startswith("wengert."):
+        return
+    if isinstance(holder, FunctionType):
+        code = holder.__code__
+        for name, cell in zip(code.co_freevars, holder.__closure__ or (), strict=True):
+            with suppress(ValueError):  # it has nothing yet
+                yield f"variable {name!r} of {holder.__qualname__}", cell.cell_contents
+        for name in code.co_names:
+            if name in holder.__globals__:
+                yield f"global variable {name!r} of {holder.__qualname__}", holder.__globals__[name]
+    elif hasattr(holder, "__dict__") and not isinstance(holder, type | ModuleType):
+        for name, value in vars(holder).items():
+            yield f"field {name!r} of {type(holder).__qualname__}", value
 
 
 def _apart(pickler: Callable[..., Any], expression: X) -> Portable[X]:  # Any: of either package
