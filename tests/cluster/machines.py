@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -82,6 +84,23 @@ def test_a_machine_is_killed_and_one_joins(machines: Any) -> None:  # Any: as ab
         assert until_there(cluster, 2)
         executor = Distributed(cluster, patience=20.0)
         assert trained(executor, 40, 4, before=change) == trained(Sequential(), 40, 4)
+
+
+def test_a_wrong_token_is_refused_and_named(machines: Any, tmp_path: Path) -> None:  # Any: as above
+    wrong = tmp_path / "wrong"
+    wrong.write_text("0" * 64)
+    code = "import sys; from wengert.cluster import Cluster; Cluster(sys.argv[1])"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, machines.address],
+        env={**os.environ, "RAY_AUTH_TOKEN_PATH": str(wrong)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert ran.returncode == 1
+    said = ran.stderr.splitlines()[-1]
+    assert said.startswith("wengert.errors.ClusterError: there is no cluster at")
+    assert f"another token than that of RAY_AUTH_TOKEN_PATH, {wrong}" in said
 
 
 @pytest.mark.parametrize(

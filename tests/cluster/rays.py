@@ -14,7 +14,9 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -99,6 +101,36 @@ def test_a_failure_of_a_loss_comes_back_as_it_is(cluster: Cluster) -> None:
         loss.train().run(Distributed(cluster))
     notes = failure.value.__notes__
     assert "in shard 2 of 3" in notes and any("models.py" in note for note in notes) and W.data == 1.0
+
+
+class Elsewhere:
+    """What a machine with other code cannot read."""
+
+    def __reduce__(self) -> tuple[Any, ...]:  # Any: as pickle has it
+        return import_module, ("a_module_of_the_driver",)
+
+
+def test_a_message_that_a_worker_cannot_read_says_why(cluster: Cluster) -> None:
+    future = cluster.engine.submit(print, Elsewhere())
+    assert cluster.engine.wait([future], 60.0)
+    with pytest.raises(
+        ClusterError, match=r"could not be read there: .*a_module_of_the_driver.*the same code"
+    ):
+        future.result()
+
+
+def test_what_cannot_be_sent_is_named(cluster: Cluster) -> None:
+    for send in (cluster.engine.put, partial(cluster.engine.submit, print)):
+        with pytest.raises(
+            ArgumentError, match=r"(?s)cannot be sent to another process.*field 'held' of Held"
+        ):
+            send(Held())
+    assert trained(Distributed(cluster), 2, 2) == trained(Sequential(), 2, 2)
+
+
+class Held:
+    def __init__(self) -> None:
+        self.held = Lock()
 
 
 class Counter:

@@ -33,7 +33,7 @@ from wengert.site import user_position
 _COPIES: Final = 3  # times that a shard is sent to one more worker because nobody answers
 _LOOKS: Final = 20  # in the time of patience: whether the run is cancelled, and whether anybody is left
 _KEPT: Final = 64  # structures, and sets of weights, that stay where workers read them
-_SLOWER: Final = 4.0  # times as long as the slowest shard so far: no sign of a hang
+_SLOWER: Final = 4.0  # times as long as the slowest shard so far, and those before it: no sign of a hang
 
 
 @runtime_checkable
@@ -54,6 +54,7 @@ class _Sent:
     task: Task
     futures: list[Future[Computed]] = field(default_factory=list)
     at: float = 0.0
+    queued: int = 1  # shards that its worker has, as far as they are divided evenly
     copies: int = 0  # sent because nobody answered
     deaths: int = 0  # of workers that had it
     answer: Computed | None = None
@@ -171,6 +172,7 @@ class Distributed(Sequential):
         engine = self._engine
         left_since: float | None = None
         for x in sent:
+            x.queued = -(-len(sent) // max(1, engine.workers))
             self._send(x)
         while waiting := [x for x in sent if x.open]:
             run.check()
@@ -194,7 +196,7 @@ class Distributed(Sequential):
                     self._copy(x)
 
     def _limit(self, x: _Sent) -> float:
-        return max(self.patience, _SLOWER * self._slowest) * float(2**x.copies)
+        return max(self.patience, _SLOWER * self._slowest * x.queued) * float(2**x.copies)
 
     def _send(self, x: _Sent) -> None:
         x.at = self._engine.now
@@ -219,7 +221,7 @@ class Distributed(Sequential):
         if failure is None:
             self._check(answer := future.result())
             x.answer = answer
-            self._slowest = max(self._slowest, self._engine.now - x.at)
+            self._slowest = max(self._slowest, answer.seconds)
             for other in x.futures:
                 self._engine.abandon(other)
             x.futures.clear()

@@ -283,14 +283,14 @@ class Rays(Distributing):
                 else:
                     ray.init(address, runtime_env={"env_vars": _ONE_THREAD}, **quiet)
             except Exception as failure:
-                where = "on this machine" if address is None else f"at {address}"
-                advice = (
-                    ""
-                    if address is None
-                    else (
-                        "; give that of its head, as in Cluster('10.0.0.1:6379'), and its token by RAY_AUTH_TOKEN_PATH"
+                where, advice = "on this machine", ""
+                if address is not None:
+                    token = os.environ.get("RAY_AUTH_TOKEN_PATH", "which is not set")
+                    where, advice = (
+                        f"at {address}",
+                        "; somebody listens there, so it is no head of a Ray cluster, or one with another version of "
+                        f"Ray, or with another token than that of RAY_AUTH_TOKEN_PATH, {token}",
                     )
-                )
                 raise ClusterError(
                     f"there is no cluster {where} that this process can use: {type(failure).__name__}: "
                     f"{' '.join(str(failure).split())[:300]}{advice}"
@@ -360,7 +360,12 @@ class Rays(Distributing):
             found = ray.get(ref)
         except ray.exceptions.RayTaskError as failure:  # before the function was called
             cause = failure.cause if isinstance(failure.cause, Exception) else failure
-            future.set_exception(ClusterError(f"a message to {to} could not be read there: {cause!s:.300}"))
+            future.set_exception(
+                ClusterError(
+                    f"a message to {to} could not be read there: {str(cause).partition(chr(10))[0]:.300}; install the "
+                    "same code on all machines"
+                )
+            )
         except ray.exceptions.RayError as failure:
             self._lost(future, to, failure, worker)
         else:

@@ -11,6 +11,7 @@ import platform
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from time import monotonic
 from typing import Any, Final, NamedTuple, TypeVar
 
 from wengert.arrays import Value
@@ -85,11 +86,12 @@ class Task(NamedTuple):
 
 
 class Computed(NamedTuple):
-    """The answer to a task: the value, deltas by the places of their weights, and who computed them."""
+    """The answer to a task: the value, deltas by the places of their weights, by whom, and in how many seconds."""
 
     value: Value
     deltas: tuple[tuple[int, Value], ...]
     by: WorkerIdentity
+    seconds: float
 
 
 class _Models(NamedTuple):
@@ -117,6 +119,7 @@ def compute(task: Task) -> Computed:
 
 
 def _computed(task: Task) -> Computed:
+    began = monotonic()
     structure = _once(_models.structures, task.structure.key, task.structure.value.read)
     data = task.data.read()
     weights = _once(_models.weights, task.shells.key, partial(_made, task.shells.value, data))
@@ -130,7 +133,7 @@ def _computed(task: Task) -> Computed:
         found: Shard = Do.program(partial(_asked, loss, task.back)).run(_executors[task.executor])
         places = {id(weight): i for i, weight in enumerate(weights)}
         deltas = tuple((places[id(weight)], delta) for weight, delta in found.deltas.items())
-        return Computed(found.value, deltas, identity())
+        return Computed(found.value, deltas, identity(), monotonic() - began)
     finally:
         for weight in weights:
             weight.ref = Cell(None)
