@@ -74,7 +74,7 @@ def schedule_of(count: int, number: int) -> Schedule:
 
 def processes_of_workers() -> set[int]:
     """Those that compute shards, and those that start to be one."""
-    return {pid for pid, words in processes().items() if re.match(r"ray::(Worker|IDLE)\b", words)}
+    return {pid for pid, words in processes().items() if re.match(r"ray::(ShardWorker|IDLE)\b", words)}
 
 
 class Machines:

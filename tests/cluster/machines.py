@@ -52,10 +52,10 @@ def started(folder: Path) -> Iterator[Any]:  # Any: Ray's, which has no types
             made.shutdown()
 
 
-@pytest.fixture
-def machines(tmp_path: Path) -> Iterator[Any]:  # Any: as above
-    """Raylets of one test."""
-    with started(tmp_path) as made:
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:  # Any: as above
+    """Raylets of all tests here, as Ray reads a token once in a process."""
+    with started(tmp_path_factory.mktemp("ray")) as made:
         yield made
 
 

@@ -51,7 +51,7 @@ def processes() -> dict[int, str]:
 
 def workers() -> list[int]:
     """The processes that compute shards: a raylet's agents are left alone, as it dies with them."""
-    return sorted(pid for pid, words in processes().items() if re.match(r"ray::Worker\b", words))
+    return sorted(pid for pid, words in processes().items() if re.match(r"ray::ShardWorker\b", words))
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -42,7 +42,9 @@ V = TypeVar("V")
 _OLDEST: Final = (2, 52)  # the first with authentication by tokens
 _THERE: Final = 5.0  # seconds in which whoever listens at an address takes a connection
 _began_here: Final[list[bool]] = []  # whether ray has read the variables that are set here
-_STARTS: Final = 20.0  # seconds that a process may take to start before another one is begun
+_WORKER: Final = "a worker"
+_DEPTH: Final = 2  # messages that a worker has at once: the next one is there when it is done
+_STARTS: Final = 30.0  # seconds that a process may take to start before another one is begun
 _FRESH: Final = 0.5  # seconds for which the number of machines is believed
 _ENVIRONMENT: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -106,7 +108,7 @@ class Actor:
         return getattr(self._made[0], method)(*args)
 
 
-class Worker:
+class ShardWorker:
     """Program of a process that computes shards: messages one at a time."""
 
     def call(self, function: Callable[..., object], args: tuple[object, ...]) -> object:
@@ -121,80 +123,77 @@ class WorkerHandle:
     actor: Any
     machine: str
     beginning: Any  # Ray's reference of its first answer; None once that is there
+    since: float
     unanswered: set[Future[Any]] = field(default_factory=set)
     replaced: bool = False  # nothing more is sent to it
-    since: float = field(default_factory=time.monotonic)
-
-    def has_begun(self) -> bool:
-        """True if its process has answered, or has died, which the next message to it will tell."""
-        if self.beginning is not None and _ray().wait([self.beginning], timeout=0)[0]:
-            self.beginning = None
-        return self.beginning is None
 
 
 class WorkerPool:
     """As many workers on each machine as it has cores: one that has died, or is late, is replaced there.
 
-    A message goes to the one with fewest, among those that have begun if there are any: a machine that has just died
-    counts as one that is there, for as long as Ray has not noticed, and what is begun on it never answers.
+    Nothing is sent to one that has not begun: a machine that has just died counts as there, for as long as Ray has not
+    noticed, and what is begun on it never answers.
     """
 
     def __init__(self) -> None:
         self._workers: list[WorkerHandle] = []
         self._cores: dict[str, int] = {}
         self._counted = -_FRESH
-        self._actor = _ray().remote(Worker)
+        self._actor = _ray().remote(ShardWorker)
         self._affinity = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
         self._lock = RLock()
 
     def count(self) -> int:
-        """Number of workers, after those of machines that have come or gone."""
+        """Number of workers that there are to be, on the machines that are there now."""
         with self._lock:
-            if time.monotonic() - self._counted >= _FRESH:
-                self._cores = {
-                    node["NodeID"]: int(node["Resources"].get("CPU", 0))
-                    for node in _ray().nodes()
-                    if node["Alive"]
-                }
-                self._counted = time.monotonic()
-                for worker in [x for x in self._workers if x.machine not in self._cores]:
-                    self._workers.remove(worker)
-                    end(worker.actor)
-            there = Counter(x.machine for x in self._workers)
-            for machine, cores in self._cores.items():
-                self._workers.extend(self._begun(machine) for _ in range(cores - there[machine]))
-            return len(self._workers)
+            now = time.monotonic()
+            if now - self._counted >= _FRESH:
+                nodes = [node for node in _ray().nodes() if node["Alive"]]
+                self._cores = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}
+                self._counted = now
+                for x in [*self._workers]:
+                    if x.machine not in self._cores or (x.beginning is not None and now - x.since >= _STARTS):
+                        self._workers.remove(x)
+                        end(x.actor)
+                self._fill()
+            return sum(self._cores.values())
 
-    def _begun(self, machine: str) -> WorkerHandle:
-        where = self._affinity(node_id=machine, soft=False)
-        actor = self._actor.options(num_cpus=0, max_task_retries=0, scheduling_strategy=where).remote()
-        return WorkerHandle(actor, machine, actor.call.remote(bool, ()))
+    def _fill(self) -> None:
+        there = Counter(x.machine for x in self._workers)
+        for machine, cores in self._cores.items():
+            where = self._affinity(node_id=machine, soft=False)
+            for _ in range(cores - there[machine]):
+                actor = self._actor.options(num_cpus=0, scheduling_strategy=where).remote()
+                beginning = actor.call.remote(bool, ())
+                self._workers.append(WorkerHandle(actor, machine, beginning, time.monotonic()))
 
-    def next(self) -> WorkerHandle | None:
-        """The worker for another message; None where there is no machine."""
+    def starting(self) -> list[Any]:
+        """References that are there when a worker has begun, or has not been able to."""
+        return [x.beginning for x in self._workers if x.beginning is not None]
+
+    def free(self) -> WorkerHandle | None:
+        """The worker for another message; None where all have enough."""
         with self._lock:
-            if not self.count():
-                return None
-            found = min(
-                [x for x in self._workers if x.has_begun()] or self._workers, key=lambda x: len(x.unanswered)
-            )
-            self._workers.remove(found)
-            self._workers.append(found)  # so that equals have turns
-            return found
-
-    def late(self, worker: WorkerHandle) -> None:
-        """Replace a worker, unless it is one that is still starting, on a busy machine say."""
-        if worker.has_begun() or time.monotonic() - worker.since >= _STARTS:
-            self.replace(worker)
+            self.count()
+            ray = _ray()
+            for x in [
+                x for x in self._workers if x.beginning is not None and ray.wait([x.beginning], timeout=0)[0]
+            ]:
+                try:
+                    ray.get(x.beginning)
+                    x.beginning = None
+                except ray.exceptions.RayError:
+                    self._workers.remove(x)  # another one is begun when the machines are looked at next
+            begun = [x for x in self._workers if x.beginning is None and len(x.unanswered) < _DEPTH]
+            return min(begun, key=lambda x: len(x.unanswered), default=None)
 
     def replace(self, worker: WorkerHandle) -> None:
         """Send nothing more to a worker; another one is begun in its place."""
         with self._lock:
-            if not worker.replaced:
-                worker.replaced = True
-                if worker in self._workers:
-                    self._workers.remove(worker)
-                self.count()
+            worker.replaced = True
+            if worker in self._workers:
+                self._workers.remove(worker)
+                self._fill()
 
     def answered(self, worker: WorkerHandle, future: Future[Any]) -> None:
         """Note that nobody waits for a message of a worker any more; one that is replaced and has no other is ended."""
@@ -208,6 +207,14 @@ def end(actor: Any) -> None:
     """End the process of an actor."""
     with suppress(Exception):  # it may be gone, and Ray with it
         _ray().kill(actor)
+
+
+class QueuedMessage(NamedTuple):
+    """A message that waits for a worker which has time for it."""
+
+    future: Future[Any]
+    function: Callable[..., object]
+    args: tuple[object, ...]
 
 
 class SentMessage(NamedTuple):
@@ -227,7 +234,9 @@ class Rays(Distributing):
                 f"Cluster: workers are 1 or more, and counted by a cluster that is started here; got {workers}, "
                 f"address {address!r}\n  at {user_position()}"
             )
+        self._queue: deque[QueuedMessage] = deque()
         self._sent: dict[Future[Any], SentMessage] = {}
+        self._lock = RLock()
         self._deaths: list[str] = []
         self._closed = False
         self._children: list[tuple[int, str]] = []
@@ -310,88 +319,114 @@ class Rays(Distributing):
     @property
     def unanswered(self) -> int:
         """Number of messages that are neither answered nor abandoned."""
-        return len(self._sent)
+        return len(self._sent) + len(self._queue)
 
     def submit(self, function: Callable[..., R], /, *args: object) -> Future[R]:
-        """Send a message: see `Engine`."""
-        worker = None if self._closed else self._pool.next()
-        if worker is None:
-            future = Future[R]()
+        """Send a message, as soon as a worker has time for it: see `Engine`."""
+        future = Future[R]()
+        if self._closed or not self._pool.count():
             future.set_exception(NodeLostError("there is no worker, and nobody answers a message"))
             return future
-        with carried(*args):
-            future = self.sent("a worker", lambda: worker.actor.call.remote(function, args), worker)
-        if not future.done():
-            worker.unanswered.add(future)
+        with self._lock:
+            self._queue.append(QueuedMessage(future, function, args))
+        self._dispatch()
+        refused = future.exception() if future.done() else None
+        if isinstance(refused, ArgumentError):
+            raise refused
         return future
 
-    def sent(self, to: str, send: Callable[[], Any], worker: WorkerHandle | None = None) -> Future[Any]:
-        """The future of what Ray sends."""
+    def _dispatch(self) -> None:
+        """Send what is queued to workers that have time."""
+        with self._lock:
+            while self._queue and (worker := self._pool.free()) is not None:
+                future, function, args = self._queue.popleft()
+                try:
+                    with carried(*args):
+                        ref = worker.actor.call.remote(function, args)
+                except ArgumentError as failure:
+                    future.set_exception(failure)
+                except _ray().exceptions.RayError as failure:
+                    self._lost(future, SentMessage(None, _WORKER, worker), failure)
+                else:
+                    worker.unanswered.add(future)
+                    self._sent[future] = SentMessage(ref, _WORKER, worker)
+
+    def sent(self, to: str, send: Callable[[], Any]) -> Future[Any]:
+        """The future of what Ray sends to somebody."""
         future = Future[Any]()
         if self._closed:
             future.set_exception(NodeLostError(f"the cluster is closed, and {to} answers no message"))
             return future
         try:
-            self._sent[future] = SentMessage(send(), to, worker)
+            self._sent[future] = SentMessage(send(), to)
         except _ray().exceptions.RayError as failure:
-            self._lost(future, to, failure, worker)
+            self._lost(future, SentMessage(None, to), failure)
         return future
 
     def wait(self, futures: Collection[Future[Any]], timeout: float) -> set[Future[Any]]:
         """Wait for one of these: see `Engine`."""
-        done = {future for future in futures if future.done()}
-        refs = {self._sent[future].ref: future for future in futures if future in self._sent}
-        if done or not refs:
-            if not done:
-                time.sleep(timeout)
-            return done
-        ray = _ray()
-        ready, rest = ray.wait([*refs], num_returns=1, timeout=timeout)
-        if ready and rest:
-            ready += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
-        for ref in ready:
-            self._settle(refs[ref])
-        return {refs[ref] for ref in ready}
+        end, ray = time.monotonic() + timeout, _ray()
+        while True:
+            self._dispatch()
+            done = {future for future in futures if future.done()}
+            left = end - time.monotonic()
+            if done or left <= 0.0:
+                return done
+            refs = {self._sent[future].ref: future for future in futures if future in self._sent}
+            starting = self._pool.starting() if self._queue else []
+            if self._queue:
+                left = min(left, _FRESH)  # machines may come meanwhile
+            if not refs and not starting:
+                time.sleep(left)
+                continue
+            ready, rest = ray.wait([*refs, *starting], num_returns=1, timeout=left)
+            if ready and rest:
+                ready += ray.wait(rest, num_returns=len(rest), timeout=0)[0]
+            for ref in ready:
+                if ref in refs:
+                    self._settle(refs[ref])
 
     def _settle(self, future: Future[Any]) -> None:
-        ref, to, worker = self._sent.pop(future)
+        sent = self._sent.pop(future)
         ray = _ray()
         try:
-            found = ray.get(ref)
+            found = ray.get(sent.ref)
         except ray.exceptions.RayTaskError as failure:  # before the function was called
             cause = failure.cause if isinstance(failure.cause, Exception) else failure
+            said = str(cause).partition("\n")[0]
             future.set_exception(
                 ClusterError(
-                    f"a message to {to} could not be read there: {str(cause).partition(chr(10))[0]:.300}; install the "
-                    "same code on all machines"
+                    f"a message to {sent.to} could not be read there: {said:.300}; install the same code everywhere"
                 )
             )
         except ray.exceptions.RayError as failure:
-            self._lost(future, to, failure, worker)
+            self._lost(future, sent, failure)
         else:
             if isinstance(found, Failed):
                 future.set_exception(found.exception())
             else:
                 future.set_result(found)
-        if worker is not None:
-            self._pool.answered(worker, future)
+        if sent.worker is not None:
+            self._pool.answered(sent.worker, future)
 
-    def _lost(self, future: Future[Any], to: str, failure: Exception, worker: WorkerHandle | None) -> None:
-        self._deaths.append(to)
+    def _lost(self, future: Future[Any], sent: SentMessage, failure: Exception) -> None:
+        self._deaths.append(sent.to)
         said = " ".join(str(failure).split())[:200]
-        future.set_exception(NodeLostError(f"{to} has died ({type(failure).__name__}): {said}"))
-        if worker is not None:
-            self._pool.replace(worker)
+        future.set_exception(NodeLostError(f"{sent.to} has died ({type(failure).__name__}): {said}"))
+        if sent.worker is not None:
+            self._pool.replace(sent.worker)
 
     def late(self, future: Future[Any]) -> None:
         """Send nothing more to whoever is late: see `Engine`."""
         worker = self._sent[future].worker if future in self._sent else None
         if worker is not None:
-            self._pool.late(worker)
+            self._pool.replace(worker)
 
     def abandon(self, future: Future[Any]) -> None:
         """Forget a message: see `Engine`."""
-        sent = self._sent.pop(future, None)
+        with self._lock:
+            self._queue = deque(x for x in self._queue if x.future is not future)
+            sent = self._sent.pop(future, None)
         future.cancel()
         if sent is not None and sent.worker is not None:
             with suppress(Exception):  # it may have ended by itself
@@ -418,9 +453,14 @@ class Rays(Distributing):
         if self._closed:
             return
         self._closed = True
-        for future, sent in [*self._sent.items()]:
-            future.set_exception(NodeLostError(f"the cluster is closed, and {sent.to} answers no message"))
+        unanswered = [
+            *((x.future, _WORKER) for x in self._queue),
+            *((f, x.to) for f, x in self._sent.items()),
+        ]
+        for future, to in unanswered:
+            future.set_exception(NodeLostError(f"the cluster is closed, and {to} answers no message"))
         self._sent.clear()
+        self._queue.clear()
         if not self._before:  # nothing was begun
             return
         children = {*self._children, *(descendants() if self._token is not None else ())}

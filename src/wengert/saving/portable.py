@@ -115,7 +115,7 @@ def holder_of(x: object) -> str:
 
 
 def _names_in(holder: object) -> Iterator[tuple[str, object]]:
-    """What an object or function of the user's holds, each with words for the name that it has there."""
+    """Objects that one of the user's, or a function, holds, each after words for the name that it has there."""
     module = holder.__module__ if isinstance(holder, FunctionType) else type(holder).__module__
     if module.startswith("wengert."):
         return
