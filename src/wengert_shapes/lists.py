@@ -57,7 +57,7 @@ def parts() -> str:
 
 
 def names() -> list[str]:
-    """What `parts` defines for the overloads, and for the class of arrays."""
+    """Names that `parts` defines for the overloads, and for the class of arrays."""
     return ["total", *(f"{kind}{axis}" for kind in ("Along", "Axis") for axis in _AXES)]
 
 

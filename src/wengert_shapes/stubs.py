@@ -64,6 +64,16 @@ _PAIRS: Final = (  # losses of predictions and targets of one shape
 
 def sites(sums: Sequence[str] = ()) -> Iterator[Site]:
     """All functions that have overloads; `einsum` for these texts."""
+    yield from _operators()
+    yield from _functions()
+    if sums:
+        yield Site("ops.contraction", "einsum", sized.sums(sums))
+    yield from layers.sites()
+    yield from _stating()
+
+
+def _operators() -> Iterator[Site]:
+    """Operators, and families of operations."""
     function = overloads.of_two("matmul", overloads.products(), overloads.FUNCTION) + overloads.raw_pairs(
         "matmul"
     )
@@ -90,6 +100,12 @@ def sites(sums: Sequence[str] = ()) -> Iterator[Site]:
     )
     yield Site("ops.families", "Reduction.__call__", [whole, *reductions])
     yield Site("ops.reduction", "SumReduction.__call__", [whole, *reductions])
+    array = [*lists.descriptors(), *sized.items()]  # attributes go where methods go
+    yield Site("graph.expressions", "ArrayOperand.__getitem__", array)
+
+
+def _functions() -> Iterator[Site]:
+    """Functions with a rule of their own."""
     yield Site("ops.classification", "softmax", sized.lines("softmax"))
     yield Site("ops.classification", "log_softmax", sized.lines("log_softmax"))
     yield Site("ops.classification", "cross_entropy", sized.labels())
@@ -108,14 +124,11 @@ def sites(sums: Sequence[str] = ()) -> Iterator[Site]:
     yield Site("ops.selection", "top_k", sized.chosen())
     yield Site("ops.buffers", "with_update", sized.updates())
     yield Site("run.scan", "scan", sized.scans())
-    if sums:
-        yield Site("ops.contraction", "einsum", sized.sums(sums))
     for name, rows, unknown in (
         ("expand_dims", overloads.expanded(), "axis: int | tuple[int, ...]"),
         ("squeeze", overloads.squeezed(), "axis: int | tuple[int, ...]"),
     ):
         yield Site("ops.manipulation", name, overloads.of_one(name, rows, unknown))
-    yield from layers.sites()
     yield Site("ops.manipulation", "permute_dims", sized.permutes())
     yield Site("ops.convolution", "conv2d", sized.convolutions())
     yield Site("ops.joining", "split", sized.parts())
@@ -123,10 +136,12 @@ def sites(sums: Sequence[str] = ()) -> Iterator[Site]:
     yield Site("ops.joining", "stack", lists.stacks(rules.stacked))
     yield Site("ops.manipulation", "reshape", sized.reshapes())
     yield Site("ops.manipulation", "broadcast_to", sized.broadcasts())
-    yield Site("graph.expressions", "ArrayOperand.__getitem__", [*lists.descriptors(), *sized.items()])
-    yield Site(
-        "graph.literals", "literal", overloads.stating("literal", "ArrayLayer", f"array: {overloads.RAW}")
-    )
+
+
+def _stating() -> Iterator[Site]:
+    """Functions that state a shape."""
+    literal = overloads.stating("literal", "ArrayLayer", f"array: {overloads.RAW}")
+    yield Site("graph.literals", "literal", literal)
     more = ", *, name: str | None = None, **members: object"
     weight = overloads.stating("array_weight", "ArrayWeight", f"self, data: {overloads.RAW}, /", more)
     yield Site("plugins.making", "Maker.array_weight", weight)
