@@ -13,7 +13,7 @@ from operator import add
 from typing import Any, Literal, Protocol, Self, TypeAlias, final, get_args, runtime_checkable
 
 from wengert.arrays import is_integer, within
-from wengert.arrays.measures import Vector, area, counted, floats, hits, labels_of, moments
+from wengert.arrays.vectors import Vector, area, as_vector, counted, hits, labels_of, moments
 from wengert.errors import ArgumentError, ShapeError
 from wengert.site import user_position
 
@@ -85,7 +85,7 @@ class Mean:
     @classmethod
     def of(cls, numbers: Data) -> Self:
         """The mean of an array or list."""
-        found = floats(numbers)
+        found = as_vector(numbers)
         return cls(float(found.sum()), len(found))
 
     def merge(self, other: Self, /) -> Self:
@@ -315,7 +315,7 @@ class AUC:
     @classmethod
     def of(cls, scores: Data, labels: Data) -> Self:
         """That of a batch: a score and 0 or 1 an example."""
-        found, true = floats(scores), floats(labels)
+        found, true = as_vector(scores), as_vector(labels)
         _same("AUC", len(found), len(true))
         if not ((true == 0.0) | (true == 1.0)).all():
             raise ArgumentError(
@@ -331,7 +331,7 @@ class AUC:
     def value(self) -> float:
         """The area."""
         scores, labels = ([x for part in self.parts for x in part[i].tolist()] for i in range(2))
-        return area(floats(scores), floats(labels))
+        return area(as_vector(scores), as_vector(labels))
 
 
 @final
@@ -352,7 +352,7 @@ class Perplexity:
     @classmethod
     def of(cls, losses: Data) -> Self:
         """That of a batch: a loss a token."""
-        found = floats(losses)
+        found = as_vector(losses)
         return cls(float(found.sum()), len(found))
 
     def merge(self, other: Self, /) -> Self:
@@ -389,7 +389,7 @@ class R2:
     @classmethod
     def of(cls, predicted: Data, y: Data) -> Self:
         """That of a batch; ShapeError for other numbers of them."""
-        found, true = floats(predicted), floats(y)
+        found, true = as_vector(predicted), as_vector(y)
         _same("R2", len(found), len(true))
         return cls(len(true), *moments(found, true))
 

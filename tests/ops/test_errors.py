@@ -332,7 +332,7 @@ DTYPES: dict[str, Case] = {
         (
             lambda: wg.mse_loss(A, A, reduction=cast(Any, "avg")),
             ArgumentError,
-            "mse_loss: reduction is one of 'mean'.*'avg'",
+            "mse_loss: reduction is 'mean', 'sum' or 'none'.*'avg'",
         ),
         (
             lambda: wg.mse_loss(A[:0], A[:0]),

@@ -58,8 +58,6 @@ def ctc_loss(
 
     Source: A. Graves et al., "Connectionist Temporal Classification", 2006, section 4.1.
     """
-    if not isinstance(reduction, str) or reduction not in ("mean", "sum", "none"):
-        raise ArgumentError(f"reduction is 'mean', 'sum' or 'none', got {shown(reduction)}")
     time, batch, classes = ruled(rules.signal, [shape_of_operand(logs)])
     if not is_integer(blank) or not 0 <= int(blank) < classes:
         raise ArgumentError(f"blank is one of {classes} classes; got {shown(blank)}")
@@ -82,8 +80,7 @@ def ctc_loss(
         each = where(fits, each, 0.0)
     if reduction == "mean":
         each = divide(each, HOST.astype(HOST.maximum(letters, 1), operand(logs)[1].dtype))
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each, reduction)
-    return loss
+    return reduced_loss(each, reduction)
 
 
 def _losses(logs: Value, texts: Value, steps: Value, letters: Value, blank: int) -> Value:

@@ -22,7 +22,7 @@ from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.index import indices
 from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operand import operand, shown
-from wengert.graph.operation import Operation, Rules
+from wengert.graph.operation import Operation, Rule, Rules
 from wengert.graph.ragged import EXAMPLES, Ragged
 from wengert.ops.arithmetic import divide, multiply, negative, subtract
 from wengert.ops.batching import all_stacked, along, by_lines, gathered, over_rows, shaped
@@ -61,17 +61,14 @@ def _along_lines_or_rows(c: Ragged, x: Value, *, axis: int) -> Value:
     return (divide(parts, totals) if c.operation is SOFTMAX else subtract(shifted, log(totals))), of
 
 
-SOFTMAX: Final = Operation(
-    "softmax",
-    Rules(
-        along_axis,
-        lambda c, x, *, axis: c.xp.softmax(x, axis=axis),
-        (_softmax_delta,),
-        batch=along,
-        ragged=_along_lines_or_rows,
-        pure=True,
-    ),
-)
+def _of_lines(name: str, value: Rule, delta: Rule) -> Operation:
+    """An operation on each line along an axis."""
+    return Operation(
+        name, Rules(along_axis, value, (delta,), batch=along, ragged=_along_lines_or_rows, pure=True)
+    )
+
+
+SOFTMAX: Final = _of_lines("softmax", lambda c, x, *, axis: c.xp.softmax(x, axis=axis), _softmax_delta)
 
 
 @along_one_axis
@@ -94,16 +91,8 @@ def _log_softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> 
     return g - c.xp.exp(y) * c.xp.sum(g, axis=axis, keepdims=True)
 
 
-LOG_SOFTMAX: Final = Operation(
-    "log_softmax",
-    Rules(
-        along_axis,
-        lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis),
-        (_log_softmax_delta,),
-        batch=along,
-        ragged=_along_lines_or_rows,
-        pure=True,
-    ),
+LOG_SOFTMAX: Final = _of_lines(
+    "log_softmax", lambda c, x, *, axis: c.xp.log_softmax(x, axis=axis), _log_softmax_delta
 )
 
 
@@ -397,11 +386,10 @@ def softmax_cross_entropy(
         ruled(losses.weighted, [shape, shape_of_operand(weight)], axis)
         behind = len(shape) - 1 - axis % len(shape)
         each = each * reshape(weight, (-1, *(1,) * behind))
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(negative(sum(each, axis=axis)), reduction)
-    return loss
+    return reduced_loss(negative(sum(each, axis=axis)), reduction)
 
 
-def reduced_loss(each: Value, reduction: str) -> Value:
+def reduced_loss(each: ArrayExpression[Any, T, Dv], reduction: str) -> ArrayLayer[Any, T, Dv]:
     """The mean or the sum of the losses of all elements, or these themselves: how a loss of one's own ends.
 
     Raises ShapeError for the mean of no element, ArgumentError for another reduction.
@@ -411,10 +399,11 @@ def reduced_loss(each: Value, reduction: str) -> Value:
     5.0
     """
     _checked(reduction)
-    if reduction == "none":
-        return each
-    if reduction == "sum":
-        return sum(each)
-    if each.kind.shape is not None and 0 in each.kind.shape:
+    losses: Any
+    losses, of = operand(each)
+    if reduction == "mean" and of.shape is not None and 0 in of.shape:
         raise ShapeError("the mean of no element: the batch is empty")
-    return mean(each)
+    made: ArrayLayer[Any, T, Dv] = (
+        losses if reduction == "none" else (sum if reduction == "sum" else mean)(losses)
+    )
+    return made

@@ -19,18 +19,12 @@ from wengert.ops.classification import Reduced, reduced_loss
 from wengert.ops.comparison import greater, less, where
 from wengert.ops.elementary import exp, log, log1p, relu, sqrt, square
 from wengert.ops.families import composed
-from wengert.ops.kinds import ruled
+from wengert.ops.kinds import ruled, shape_of_operand
 from wengert.ops.norms import vector_norm
 from wengert.ops.reduction import sum
 from wengert_shapes import losses as rules
 
 Value = Any  # arrays and layers: the public functions say of which shape and element type
-
-
-def _reduction(reduction: str, *others: str) -> None:
-    allowed = ("mean", "sum", "none", *others)
-    if not isinstance(reduction, str) or reduction not in allowed:
-        raise ArgumentError(f"reduction is one of {', '.join(map(repr, allowed))}; got {shown(reduction)}")
 
 
 def _positive(what: str, number: float) -> None:
@@ -62,10 +56,8 @@ def mse_loss(
 
     Source: PyTorch, `torch.nn.functional.mse_loss`.
     """
-    _reduction(reduction)
     x, target = _alike(x, target)
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(square(subtract(x, target)), reduction)
-    return loss
+    return reduced_loss(square(subtract(x, target)), reduction)
 
 
 @composed
@@ -82,10 +74,8 @@ def l1_loss(
 
     Source: PyTorch, `torch.nn.functional.l1_loss`.
     """
-    _reduction(reduction)
     x, target = _alike(x, target)
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(abs(subtract(x, target)), reduction)
-    return loss
+    return reduced_loss(abs(subtract(x, target)), reduction)
 
 
 @composed
@@ -108,11 +98,9 @@ def huber_loss(
 
     Source: P. Huber, "Robust Estimation of a Location Parameter", 1964; PyTorch, `torch.nn.functional.huber_loss`.
     """
-    _reduction(reduction)
     _positive("delta", delta)
     x, target = _alike(x, target)
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(_huber(subtract(x, target), delta), reduction)
-    return loss
+    return reduced_loss(_huber(subtract(x, target), delta), reduction)
 
 
 def _huber(d: Value, delta: float) -> Value:
@@ -140,11 +128,9 @@ def smooth_l1_loss(
 
     Source: R. Girshick, "Fast R-CNN", 2015; PyTorch, `torch.nn.functional.smooth_l1_loss`.
     """
-    _reduction(reduction)
     _positive("beta", beta)
     x, target = _alike(x, target)
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(_huber(subtract(x, target), beta) / beta, reduction)
-    return loss
+    return reduced_loss(_huber(subtract(x, target), beta) / beta, reduction)
 
 
 @composed
@@ -169,15 +155,13 @@ def binary_cross_entropy_with_logits(
 
     Source: PyTorch, `torch.nn.functional.binary_cross_entropy_with_logits`.
     """
-    _reduction(reduction)
     logits, target = _alike(logits, target)
     # two terms that are never negative: nothing cancels, whichever of them counts
     hit: Value = multiply(target, softplus(negative(logits)))
     if pos_weight is not None:
         hit = multiply(hit, pos_weight)
     each = hit + multiply(subtract(1.0, target), softplus(logits))
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each if weight is None else each * weight, reduction)
-    return loss
+    return reduced_loss(each if weight is None else each * weight, reduction)
 
 
 _LEAST_LOG = -100.0  # of a probability of 0
@@ -203,12 +187,10 @@ def binary_cross_entropy(
 
     Source: PyTorch, `torch.nn.functional.binary_cross_entropy`.
     """
-    _reduction(reduction)
     p, target = _alike(p, target)
     hit: Value = multiply(target, clip(log(p), _LEAST_LOG))
     each = -hit - multiply(subtract(1.0, target), clip(log1p(negative(p)), _LEAST_LOG))
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each if weight is None else each * weight, reduction)
-    return loss
+    return reduced_loss(each if weight is None else each * weight, reduction)
 
 
 @composed
@@ -233,7 +215,6 @@ def kl_div(
 
     Source: S. Kullback, R. Leibler, "On Information and Sufficiency", 1951; PyTorch, `torch.nn.functional.kl_div`.
     """
-    _reduction(reduction, "batchmean")
     logs, target = _alike(logs, target)
     each: Value
     if log_target:
@@ -243,17 +224,13 @@ def kl_div(
         each = subtract(
             where(some, multiply(target, log(where(some, target, 1.0))), 0.0), multiply(target, logs)
         )
-    of: Value = reduced_loss(each, "sum" if reduction == "batchmean" else reduction)
-    loss: ArrayLayer[Any, T, Dv] = of / _rows(each) if reduction == "batchmean" else of
-    return loss
-
-
-def _rows(each: Value) -> int:
-    """The size of the first axis."""
-    shape: tuple[int, ...] = each.shape
+    if reduction != "batchmean":
+        return reduced_loss(each, reduction)
+    shape = shape_of_operand(each)
     if not shape or shape[0] == 0:
         raise ShapeError(f"the mean of no row: the batch of shape {shape} is empty")
-    return shape[0]
+    total: ArrayLayer[Any, T, Dv] = reduced_loss(each, "sum")
+    return total / shape[0]
 
 
 @composed
@@ -275,10 +252,8 @@ def hinge_loss(
 
     Source: V. Vapnik, "The Nature of Statistical Learning Theory", 1995; Optax, `optax.losses.hinge_loss`.
     """
-    _reduction(reduction)
     x, target = _alike(x, target)
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(relu(subtract(margin, multiply(x, target))), reduction)
-    return loss
+    return reduced_loss(relu(subtract(margin, multiply(x, target))), reduction)
 
 
 @composed
@@ -301,16 +276,14 @@ def hinge_embedding_loss(
 
     Source: PyTorch, `torch.nn.functional.hinge_embedding_loss`.
     """
-    _reduction(reduction)
     x, target = _alike(x, target)
     each: Value = where(greater(target, 0.0), x, relu(subtract(margin, x)))
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each, reduction)
-    return loss
+    return reduced_loss(each, reduction)
 
 
-def _cosine(a: Value, b: Value, axis: int, eps: float) -> Value:
+def _cosine(a: Value, b: Value, axis: int, eps: float) -> ArrayLayer[Any, T, Dv]:
     """The cosine of angles between vectors; a vector shorter than eps counts as that long."""
-    lengths = [sqrt(clip(sum(square(x), axis=axis), eps * eps)) for x in (a, b)]
+    lengths: list[Value] = [sqrt(clip(sum(square(x), axis=axis), eps * eps)) for x in (a, b)]
     return divide(sum(multiply(a, b), axis=axis), multiply(*lengths))
 
 
@@ -336,8 +309,7 @@ def cosine_similarity(
     """
     _positive("eps", eps)
     a, b = _alike(a, b)
-    made: ArrayLayer[Any, T, Dv] = _cosine(a, b, axis, eps)
-    return made
+    return _cosine(a, b, axis, eps)
 
 
 @composed
@@ -361,15 +333,13 @@ def cosine_embedding_loss(
 
     Source: PyTorch, `torch.nn.functional.cosine_embedding_loss`.
     """
-    _reduction(reduction)
     (a, b), (target,) = _alike(a, b), _alike(target)
     shapes = [operand(x)[1].shape for x in (a, b, target)]
     if None not in shapes:
         ruled(rules.of_pairs, [shape for shape in shapes if shape is not None])
     near = _cosine(a, b, -1, 1e-8)
     each: Value = where(greater(target, 0.0), subtract(1.0, near), relu(subtract(near, margin)))
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each, reduction)
-    return loss
+    return reduced_loss(each, reduction)
 
 
 @composed
@@ -399,15 +369,13 @@ def triplet_margin_loss(
     Source: V. Balntas et al., "Learning local feature descriptors with triplets and shallow convolutional neural
     networks", 2016; PyTorch, `torch.nn.functional.triplet_margin_loss`.
     """
-    _reduction(reduction)
     _positive("p", p)
     anchor, positive, negative = _alike(anchor, positive, negative)
     far = _distance(anchor, negative, p, eps)
     if swap:
         far = minimum(far, _distance(positive, negative, p, eps))
     each: Value = relu(_distance(anchor, positive, p, eps) - far + margin)
-    loss: ArrayLayer[Any, T, Dv] = reduced_loss(each, reduction)
-    return loss
+    return reduced_loss(each, reduction)
 
 
 def _distance(a: Value, b: Value, p: float, eps: float) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from wengert.arrays import is_integer
-from wengert.arrays.flat import Vector, as_vector, from_vector
+from wengert.arrays.vectors import Vector, as_vector, from_vector
 from wengert.control import Executor, gather
 from wengert.errors import ArgumentError, NonFiniteError
 from wengert.graph.weights import Weight, data_of
@@ -72,9 +72,9 @@ def lbfgs(
         point: Any = dict(zip(weights, from_vector(vector, start), strict=True))
         asked: Any = gather(predict(scalar, at=point), gradients(scalar, weights, at=point))
         value, deltas = asked.run(executor)
-        return float(value), as_vector(deltas)
+        return float(value), as_vector(*deltas)
 
-    first = as_vector(start)
+    first = as_vector(*start)
     value, _ = at(first)
     if not abs(value) < float("inf"):
         raise NonFiniteError(

@@ -1,31 +1,54 @@
-"""Counts and ranks of predictions beside labels: what metrics are made of.
+"""Numbers as one vector of doubles, and what is counted of predictions beside labels.
 
-Knows: numpy; that arrays of a GPU come to the host for it.
-Refuses to know: which metric a number is for.
+Knows: numpy; shapes and dtypes of the arrays that a vector is of; that arrays of a GPU come to the host for it.
+Refuses to know: what a vector is for, and which metric a number is for.
 
-Not among the names of `wengert.arrays`: only metrics ask for them.
+Not among the names of `wengert.arrays`: only metrics, and who minimizes a function of one vector, ask for them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from wengert.arrays.namespace import Value
 from wengert.arrays.values import host_array
 
-__all__ = ["area", "counted", "floats", "hits", "labels_of", "moments"]
+__all__ = ["Vector", "area", "as_vector", "counted", "from_vector", "hits", "labels_of", "moments"]
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
-def floats(x: Any) -> Vector:  # Any: whatever numpy makes an array of
-    """Numbers in one line, as doubles."""
-    made: Vector = np.asarray(host_array(x), np.float64).reshape(-1)
+def as_vector(*values: Value) -> Vector:
+    """All numbers in one line.
+
+    >>> as_vector(1.0, np.ones((1, 2), np.float32)).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    made: Vector = np.concatenate([np.asarray(host_array(x), np.float64).reshape(-1) for x in values])
     return made
 
 
-def labels_of(x: Any) -> Any:  # Any: as above; integers in one line
+def from_vector(vector: Vector, like: Sequence[Value]) -> list[Value]:
+    """Values of the shapes and dtypes of `like`.
+
+    >>> from_vector(np.arange(3.0), [1.0, np.ones((1, 2), np.float32)])
+    [0.0, array([[1., 2.]], dtype=float32)]
+    """
+    made: list[Value] = []
+    start = 0
+    for x in like:
+        shape = np.shape(x)
+        size = int(np.prod(shape))
+        part = vector[start : start + size]
+        start += size
+        made.append(part.reshape(shape).astype(x.dtype) if isinstance(x, np.ndarray) else type(x)(part[0]))
+    return made
+
+
+def labels_of(x: Any) -> Any:  # Any: whatever numpy makes an array of; integers in one line
     """Classes in one line: integers as they are, of scores the place of the greatest in each row."""
     x = np.asarray(host_array(x))
     return x.argmax(axis=-1).reshape(-1) if x.dtype.kind == "f" else x.reshape(-1).astype(np.int64)
