@@ -130,15 +130,15 @@ class Call:
             return shape_in(t)
         return tuple(dim_at(self.ctx.api, *pair) for pair in zip(written.items, known.items, strict=True))
 
-    def pair(self, of: int | str, default: Shape) -> Shape:
-        """Two numbers, or one that stands for both."""
+    def several(self, of: int | str, default: Shape) -> Shape:
+        """A number for each axis, or one that stands for all of them."""
         t = self.type(of)
         if t is None or isinstance(get_proper_type(t), NoneType):
             return default
         sizes = self.dims(of)
-        if len(sizes) > 2:
+        if len(sizes) not in (1, len(default)):
             raise Unknown
-        return sizes if len(sizes) == 2 else (*sizes, *sizes)
+        return sizes * len(default) if len(sizes) == 1 else sizes
 
     def pairs(self, of: int | str) -> list[Shape]:
         """A tuple of tuples of two numbers."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
+from itertools import product
 from operator import mul
 from typing import Final, TypeAlias
 
@@ -32,7 +33,7 @@ from wengert_mypy.dimensions import Unknown, Writer, dim_of, shape_of
 from wengert_mypy.names import ARRAY_OPERAND, NDARRAY, NN, NUMPY_FLOATING, SHAPE
 from wengert_mypy.results import sharpened
 from wengert_mypy.symbolic import solved, takes_computed
-from wengert_shapes.algebra import ONE, number
+from wengert_shapes.algebra import ONE, floor_divide, number
 from wengert_shapes.rules import Misfit, Shape, Size, differ, known, size_text, text
 from wengert_shapes.windows import convolved, pooled, spread
 
@@ -155,16 +156,17 @@ def _pool(call: Call) -> Shape:
     return pooled(call.shape(0), *((n, n) for n in (size, stride, padding, ONE)))
 
 
-def _conv2d(call: Call) -> Shape:
-    inputs, outputs, kernel, stride, padding, *_ = sizes_of(call)
-    weight = (outputs, inputs, kernel, kernel)
-    return convolved(call.shape(0), weight, (stride, stride), (padding, padding), (ONE, ONE))
-
-
-def _conv_transpose2d(call: Call) -> Shape:
-    inputs, outputs, kernel, stride, padding, *_ = sizes_of(call)
-    weight, none = (inputs, outputs, kernel, kernel), (number(0), number(0))
-    return spread(call.shape(0), weight, (stride, stride), (padding, padding), none, (ONE, ONE))
+def _convolved(call: Call, count: int, transposed: bool = False) -> Shape:
+    first, second, kernel, stride, padding, dilation, groups, *_ = sizes_of(call)
+    parts = None if groups is None else groups.value
+    if parts is None:  # nothing is known of the channels that groups divide
+        first, second = (first, None) if transposed else (None, second)
+    slide, steps = ((stride,) * count, (padding,) * count), (dilation,) * count
+    sides = (kernel,) * count
+    if transposed:
+        beyond = (number(0),) * count
+        return spread(call.shape(0), (first, second, *sides), *slide, beyond, steps, parts or 1)
+    return convolved(call.shape(0), (second, first, *sides), *slide, steps, parts or 1)
 
 
 def _step(call: Call) -> Shape:
@@ -298,21 +300,37 @@ def _stated_attention(call: Call) -> list[Size]:
     return [width, heads]
 
 
-def _stated_conv2d(call: Call) -> list[Size]:
+def _stated_convolution(call: Call, transposed: bool = False) -> list[Size]:
+    """The sizes of a layer: of its kernel, how it slides, and in how many groups."""
     inputs, outputs, kernel = _stated(3)(call)
-    given = call.type("stride")
-    stride = ONE if given is None else dim_of(given)
-    padding = call.type("padding")
-    if padding is None:
-        return [inputs, outputs, kernel, stride, number(0)]
-    if not isinstance(word := get_proper_type(padding), Instance | LiteralType) or not _is_text(word):
-        return [inputs, outputs, kernel, stride, dim_of(padding)]
+    stride, dilation, groups = (
+        ONE if t is None else dim_of(t) for t in map(call.type, ("stride", "dilation", "groups"))
+    )
+    parts = None if groups is None else groups.value
+    for channels in (inputs, outputs):
+        n = None if channels is None else channels.value
+        if n is not None and parts is not None and (parts < 1 or n % parts):
+            raise Misfit(f"{parts} groups do not divide {n} channels")
+    if groups != ONE:
+        each = [
+            None if n is None or parts is None else floor_divide(n, number(parts)) for n in (inputs, outputs)
+        ]
+        inputs, outputs = (inputs, each[1]) if transposed else (each[0], outputs)
+    padding = _stated_padding(call.type("padding"), kernel, stride, dilation)
+    return [inputs, outputs, kernel, stride, padding, dilation, groups]
+
+
+def _stated_padding(t: Type | None, kernel: Size, stride: Size, dilation: Size) -> Size:
+    if t is None:
+        return number(0)
+    if not isinstance(word := get_proper_type(t), Instance | LiteralType) or not _is_text(word):
+        return dim_of(t)
     side = None if kernel is None else kernel.value
-    if side is None or stride is None:
-        return [inputs, outputs, kernel, stride, None]
+    if side is None or stride is None or dilation is None:
+        return None
     if side % 2 == 0 or stride != ONE:
         raise Misfit(f'padding "same" needs an odd kernel and a stride of 1, got {side} and {stride}')
-    return [inputs, outputs, kernel, stride, number(side // 2)]
+    return dilation * number(side // 2)
 
 
 def _is_text(t: Instance | LiteralType) -> bool:
@@ -334,6 +352,20 @@ def _made(plugin: Plugin, ctx: Context, name: str, sizes: Callable[[Call], list[
         return layer
     writer = Writer(plugin, ctx.api.named_generic_type)
     return Instance(layer.type, [*map(writer.dim_type, dims), *layer.args[len(dims) :]])
+
+
+def _put_together(plugin: Plugin, ctx: Context) -> Type:
+    """The type of a convolution made of weights: without dilation and groups where none are given."""
+    layer = get_proper_type(ctx.default_return_type)
+    if not isinstance(layer, Instance):
+        return layer
+    call, writer = Call(ctx), Writer(plugin, ctx.api.named_generic_type)
+    try:
+        given = dict(enumerate(map(call.type, ("dilation", "groups")), start=5))
+    except Unknown:
+        return layer
+    sizes = [writer.dim_type(ONE) if given.get(i, t) is None else t for i, t in enumerate(layer.args)]
+    return Instance(layer.type, sizes)
 
 
 def _called(name: str, rule: Rule) -> Answer:
@@ -392,13 +424,25 @@ def _is_floating(array: Instance) -> bool:
 
 
 # what mypy asks about each: a method of a layer, the function that makes one, or the class itself
+_CONVOLUTIONS: Final[Mapping[str, Answer]] = {
+    f"{NN}convolution.{name}{method}": answer
+    for count, transposed in product((1, 2, 3), (False, True))
+    for name, operation in (
+        (f"ConvTranspose{count}d", f"conv_transpose{count}d")
+        if transposed
+        else (f"Conv{count}d", f"conv{count}d"),
+    )
+    for method, answer in (
+        ("", _put_together),
+        (".__call__", _called(operation, partial(_convolved, count=count, transposed=transposed))),
+        (".make", _making(name, partial(_stated_convolution, transposed=transposed))),
+    )
+}
+
 NETWORKS: Final[Mapping[str, Answer]] = {
+    **_CONVOLUTIONS,
     f"{NN}attention.MultiHeadAttention.__call__": _called("MultiHeadAttention", _attention),
     f"{NN}attention.MultiHeadAttention.make": _making("MultiHeadAttention", _stated_attention),
-    f"{NN}convolution.Conv2d.__call__": _called("conv2d", _conv2d),
-    f"{NN}convolution.ConvTranspose2d.__call__": _called("conv_transpose2d", _conv_transpose2d),
-    f"{NN}convolution.ConvTranspose2d.make": _making("ConvTranspose2d", _stated_conv2d),
-    f"{NN}convolution.Conv2d.make": _making("Conv2d", _stated_conv2d),
     f"{NN}embedding.Embedding.__call__": _called("Embedding", _embedding),
     f"{NN}embedding.Embedding.make": _making("Embedding", _stated(2)),
     f"{NN}linear.Linear.__call__": _called("Linear", _linear),

@@ -7,9 +7,8 @@ Refuses to know: the rules, and how a call is read.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
-
-from mypy.types import NoneType, get_proper_type
 
 from wengert_mypy.calls import Call, Rule
 from wengert_shapes import rules, windows
@@ -17,52 +16,23 @@ from wengert_shapes.algebra import ONE, number
 from wengert_shapes.rules import Misfit, Shape
 
 _ONES: Final = (ONE, ONE)
-_ZEROS: Final = (number(0), number(0))
 
 
-def _conv2d(call: Call) -> Shape:
-    stride, padding, dilation = (
-        call.pair("stride", _ONES),
-        call.pair("padding", _ZEROS),
-        call.pair("dilation", _ONES),
-    )
-    groups = call.axis("groups", 1)
-    if groups != 1:
-        return windows.correlated(call.shape(0), call.shape(1), stride, padding, dilation, groups)
-    return windows.convolved(call.shape(0), call.shape(1), stride, padding, dilation)
+def _placed(call: Call, count: int) -> tuple[Shape, Shape, Shape]:
+    """Stride, padding and dilation along each of so many axes."""
+    ones, zeros = (ONE,) * count, (number(0),) * count
+    return call.several("stride", ones), call.several("padding", zeros), call.several("dilation", ones)
 
 
-def _of_axes(call: Call, of: str, count: int, default: int) -> Shape:
-    """One number for all axes, or one for each."""
-    if call.type(of) is None:
-        return (number(default),) * count
-    sizes = call.dims(of)
-    return sizes * count if len(sizes) == 1 else sizes
+def _convolved(call: Call, count: int) -> Shape:
+    return windows.convolved(call.shape(0), call.shape(1), *_placed(call, count), call.axis("groups", 1))
 
 
-def _correlated(count: int) -> Rule:
-    def rule(call: Call) -> Shape:
-        stride, padding, dilation = (
-            _of_axes(call, of, count, default)
-            for of, default in (("stride", 1), ("padding", 0), ("dilation", 1))
-        )
-        return windows.correlated(
-            call.shape(0), call.shape(1), stride, padding, dilation, call.axis("groups", 1)
-        )
-
-    return rule
-
-
-def _spread(count: int) -> Rule:
-    def rule(call: Call) -> Shape:
-        stride, padding, beyond, dilation = (
-            _of_axes(call, of, count, default)
-            for of, default in (("stride", 1), ("padding", 0), ("output_padding", 0), ("dilation", 1))
-        )
-        x, kernel = call.shape(0), call.shape(1)
-        return windows.spread(x, kernel, stride, padding, beyond, dilation, call.axis("groups", 1))
-
-    return rule
+def _spread(call: Call, count: int) -> Shape:
+    stride, padding, dilation = _placed(call, count)
+    beyond = call.several("output_padding", (number(0),) * count)
+    x, kernel = call.shape(0), call.shape(1)
+    return windows.spread(x, kernel, stride, padding, beyond, dilation, call.axis("groups", 1))
 
 
 def _resized(call: Call) -> Shape:
@@ -70,7 +40,7 @@ def _resized(call: Call) -> Shape:
 
 
 def _adapted(call: Call) -> Shape:
-    return windows.adapted(call.shape(0), call.pair("size", _ONES))
+    return windows.adapted(call.shape(0), call.several("size", _ONES))
 
 
 def _shuffled(call: Call) -> Shape:
@@ -83,11 +53,7 @@ def _unshuffled(call: Call) -> Shape:
 
 def _pool1d(call: Call) -> Shape:
     (size,) = call.dims("size")
-    stride = call.type("stride")
-    (step,) = (
-        (size,) if stride is None or isinstance(get_proper_type(stride), NoneType) else call.dims("stride")
-    )
-    (padding,) = _of_axes(call, "padding", 1, 0)
+    (step,), (padding,) = call.several("stride", (size,)), call.several("padding", (number(0),))
     x = call.shape(0)
     if len(x) != 3:
         raise Misfit(f"input of shape {rules.text(x)} is not (batch, channels, n)")
@@ -96,12 +62,9 @@ def _pool1d(call: Call) -> Shape:
 
 
 def _pool(call: Call) -> Shape:
-    size = call.pair("size", _ONES)
-    stride, padding, dilation = (
-        call.pair("stride", size),
-        call.pair("padding", _ZEROS),
-        call.pair("dilation", _ONES),
-    )
+    size = call.several("size", _ONES)
+    _, padding, dilation = _placed(call, 2)
+    stride = call.several("stride", size)
     return windows.pooled(call.shape(0), size, stride, padding, dilation)
 
 
@@ -110,12 +73,12 @@ def _pad(call: Call) -> Shape:
 
 
 SLIDING: Final[Mapping[str, Rule]] = {
-    "wengert.ops.convolution.conv2d": _conv2d,
-    "wengert.ops.spatial.conv1d": _correlated(1),
-    "wengert.ops.spatial.conv3d": _correlated(3),
-    "wengert.ops.spatial.conv_transpose1d": _spread(1),
-    "wengert.ops.spatial.conv_transpose2d": _spread(2),
-    "wengert.ops.spatial.conv_transpose3d": _spread(3),
+    "wengert.ops.convolution.conv2d": partial(_convolved, count=2),
+    "wengert.ops.spatial.conv1d": partial(_convolved, count=1),
+    "wengert.ops.spatial.conv3d": partial(_convolved, count=3),
+    "wengert.ops.spatial.conv_transpose1d": partial(_spread, count=1),
+    "wengert.ops.spatial.conv_transpose2d": partial(_spread, count=2),
+    "wengert.ops.spatial.conv_transpose3d": partial(_spread, count=3),
     "wengert.ops.resampling.interpolate": _resized,
     "wengert.ops.resampling.pixel_shuffle": _shuffled,
     "wengert.ops.resampling.pixel_unshuffle": _unshuffled,

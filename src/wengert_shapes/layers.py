@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from wengert_shapes import windows
-from wengert_shapes.algebra import ONE
 from wengert_shapes.overloads import INTEGERS, RAW, UNKNOWN, Site, named, overload, sliding
 
 _LEADING: Final = ("", "A", "AB", "ABC")  # names of the axes before the last
 _SETTINGS: Final = "seed: Seed = ..., name: str | None = None, dtype: Any = ..., **options: Any"
+_SETTINGS_ALONE: Final = (
+    "seed: Seed = ..., name: str | None = None, dtype: Any = ..., bias: bool = True, init: Any = None"
+)
 _LAYER: Final = "ArrayLayer[{}, T_, V_]"
 _OPERAND: Final = "ArrayOperand[{}, T_, V_]"
 
@@ -34,7 +36,6 @@ def sites() -> Iterator[Site]:
         ("nn.attention", "MultiHeadAttention", "WN"),
     ):
         yield Site(module, f"{layer}.make", _made(layer, sizes))
-    yield Site("nn.convolution", "Conv2d.make", _made_convolutions())
     yield Site("nn.linear", "Linear.__call__", list(_along("Linear", "IO", "I", "O")))
     yield Site("nn.normalization", "LayerNorm.__call__", list(_along("LayerNorm", "W", "W", "W")))
     yield Site(
@@ -55,7 +56,9 @@ def sites() -> Iterator[Site]:
     yield Site("nn.attention", "MultiHeadAttention.__call__", list(_attended()))
     yield Site("nn.sequential", "Sequential.__init__", _chains())
     yield Site("nn.sequential", "Sequential.__call__", list(_chained()))
-    yield Site("nn.convolution", "Conv2d.__call__", list(_convolved()))
+    for count, sides in enumerate(("W", "HW", "DHW"), start=1):
+        yield Site("nn.convolution", f"Conv{count}d.make", _made_convolutions(f"Conv{count}d"))
+        yield Site("nn.convolution", f"Conv{count}d.__call__", list(_convolved(f"Conv{count}d", sides)))
 
 
 def _static(text: str) -> str:
@@ -204,40 +207,50 @@ def _masks(shapes: Sequence[str], keys: str) -> str:
     )
 
 
-def _made_convolutions() -> list[str]:
+def _made_convolutions(layer: str) -> list[str]:
+    """`make` without groups; how many channels a group has is not computed here."""
     sizes = "settings: Plugin, i: Int[I_], o: Int[O_], k: Int[K_], /, *, stride: Int[S_] = 1, "
-    variables = "I_: IntVar, O_: IntVar, K_: IntVar, S_: IntVar"
-    made = "Conv2d[Int[I_], Int[O_], Int[K_], Int[S_], {}]"
-    same = f'{sizes}padding: Literal["same"], {_SETTINGS}'
+    variables = "I_: IntVar, O_: IntVar, K_: IntVar, S_: IntVar, L_: IntVar"
+    made = f"{layer}[Int[I_], Int[O_], Int[K_], Int[S_], {{}}, Int[L_], Literal[1]]"
+    same = f'{sizes}padding: Literal["same"], dilation: Int[L_] = 1, {_SETTINGS_ALONE}'
     numbers = "settings: Plugin, i: int, o: int, k: int, /, *, stride: int = 1"
     unknown = f'{numbers}, padding: int | Literal["same"] = 0, {_SETTINGS}'
     return [
         _static(
             overload(
                 "make",
-                f"{sizes}padding: Int[P_] = 0, {_SETTINGS}",
+                f"{sizes}padding: Int[P_] = 0, dilation: Int[L_] = 1, {_SETTINGS_ALONE}",
                 made.format("Int[P_]"),
                 f"{variables}, P_: IntVar",
             )
         ),
         # half of an odd kernel; `make` refuses an even one
-        _static(overload("make", same, made.format("Int[K_ // 2]"), variables)),
-        _static(overload("make", unknown, "Conv2d[Any, Any, Any, Any, Any]", "X_: Any")),
+        _static(overload("make", same, made.format("Int[K_ // 2 * L_]"), variables)),
+        _static(overload("make", unknown, f"{layer}[{', '.join(['Any'] * 7)}]", "X_: Any")),
     ]
 
 
-def _convolved() -> Iterator[str]:
-    batch, inputs, outputs, height, width, size, stride, padding = named("BIOHWKSP")
-    image, kernel = (batch, inputs, height, width), (outputs, inputs, size, size)
-    result = windows.convolved(image, kernel, (stride, stride), (padding, padding), (ONE, ONE))
-    owner = "self: Conv2d[I_, O_, Int[K_], Int[S_], Int[P_], T_, V_]"
+def _convolved(layer: str, axes: str) -> Iterator[str]:
+    batch, inputs, outputs, size, stride, padding, dilation = named("BIOKSPL")
+    every = named(axes)
+    count = len(every)
+    image, kernel = (batch, inputs, *every), (outputs, inputs, *(size,) * count)
+    result = windows.convolved(image, kernel, (stride,) * count, (padding,) * count, (dilation,) * count)
+    owner = f"self: {layer}[I_, O_, Int[K_], Int[S_], Int[P_], Int[L_], Literal[1], T_, V_]"
     names = "B_: int, I_: int, O_: int, T_: Any, V_: Any"
-    counted = ", ".join(f"{n}_: IntVar" for n in "HWKSP")
-    known = f"{owner}, x: {_OPERAND.format('tuple[B_, I_, Int[H_], Int[W_]]')}, /"
+    counted = ", ".join(f"{n}_: IntVar" for n in f"{axes}KSPL")
+    sides = ", ".join(f"Int[{n}_]" for n in axes)
+    known = f"{owner}, x: {_OPERAND.format(f'tuple[B_, I_, {sides}]')}, /"
     found = [_call(known, _LAYER.format(sliding(result)), f"{counted}, {names}")]
-    sides = f"self: Conv2d[I_, O_, Any, Any, Any, T_, V_], x: {_OPERAND.format('tuple[B_, I_, Y_, X_]')}, /"
-    found.append(_call(sides, _LAYER.format("tuple[B_, O_, Any, Any]"), f"Y_: int, X_: int, {names}"))
-    yield from _around(_any("Conv2d", "IOKSP"), found, "{0}")
+    others = [f"{n}_" for n in "XYZ"[:count]]
+    sides = f"self: {layer}[I_, O_, Any, Any, Any, Any, Literal[1], T_, V_], x: " + _OPERAND.format(
+        f"tuple[B_, I_, {', '.join(others)}]"
+    )
+    made = f"tuple[B_, O_, {', '.join(['Any'] * count)}]"
+    found.append(
+        _call(f"{sides}, /", _LAYER.format(made), f"{', '.join(f'{n}: int' for n in others)}, {names}")
+    )
+    yield from _around(_any(layer, "IOKSPLG"), found, "{0}")
 
 
 _STEP: Final = "Callable[[ArrayLayer[Any, T_, V_]], ArrayLayer[Any, T_, V_]]"

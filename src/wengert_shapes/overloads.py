@@ -62,8 +62,8 @@ def shape_text(shape: Shape) -> str:
 
 def sliding(shape: Shape) -> str:
     """The result of windows that slide; there is at least one."""
-    *kept, height, width = map(dim_text, shape)
-    return f"tuple[{', '.join([*kept, f'fitting({height}, 1)', f'fitting({width}, 1)'])}]"
+    batch, channels, *sides = map(dim_text, shape)
+    return f"tuple[{', '.join([batch, channels, *(f'fitting({side}, 1)' for side in sides)])}]"
 
 
 def variables_of(shapes: Iterable[Shape]) -> str:

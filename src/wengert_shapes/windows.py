@@ -11,47 +11,16 @@ from collections.abc import Sequence
 from wengert_shapes.algebra import ONE, floor_divide, number
 from wengert_shapes.rules import Misfit, Shape, Size, differ, known, size_text, text
 
-
-def convolved(x: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape) -> Shape:
-    """`conv2d`."""
-    _at_least(1, stride=stride, dilation=dilation)
-    _at_least(0, padding=padding)
-    _images(x)
-    if len(kernel) != 4:
-        raise Misfit(
-            f"kernel of shape {text(kernel)} is not (output channels, input channels, height, width)"
-        )
-    if differ(x[1], kernel[1]):
-        raise Misfit(
-            f"cannot convolve {text(x)} with {text(kernel)}: "
-            f"input has {size_text(x[1])} channels, kernel expects {size_text(kernel[1])}"
-        )
-    _at_least(1, size=kernel[2:])
-    return x[0], kernel[0], *_counts(x, kernel[2:], stride, padding, dilation)
+_SIDES = ("n", "height, width", "depth, height, width")
 
 
-_NAMES = {
-    3: "(batch, channels, n)",
-    4: "(batch, channels, height, width)",
-    5: "(batch, channels, depth, height, width)",
-}
-
-
-def _signals(x: Shape, kernel: Shape, count: int) -> None:
-    if len(x) != count + 2:
-        raise Misfit(f"input of shape {text(x)} is not {_NAMES[count + 2]}")
-    if len(kernel) != count + 2:
-        raise Misfit(f"kernel of shape {text(kernel)} has {len(kernel)} axes, not {count + 2}")
-    _at_least(1, size=kernel[2:])
-
-
-def correlated(
+def convolved(
     x: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape, groups: int = 1
 ) -> Shape:
-    """`conv1d` and `conv3d`, and `conv2d` in groups: each group of output channels sees a group of input channels."""
+    """`conv1d` to `conv3d`: each group of output channels sees a group of input channels."""
     _at_least(1, stride=stride, dilation=dilation, groups=(number(groups),))
     _at_least(0, padding=padding)
-    _signals(x, kernel, len(stride))
+    _signals(x, kernel, len(stride), "output channels, input channels")
     outputs = None if kernel[0] is None else kernel[0].value
     if outputs is not None and outputs % groups:
         raise Misfit(f"{groups} groups do not divide the {outputs} output channels of kernel {text(kernel)}")
@@ -63,6 +32,14 @@ def correlated(
         )
     places = zip(range(2, len(x)), kernel[2:], stride, padding, dilation, strict=True)
     return x[0], kernel[0], *(_count(x, *place) for place in places)
+
+
+def _signals(x: Shape, kernel: Shape, count: int, channels: str) -> None:
+    if len(x) != count + 2:
+        raise Misfit(f"input of shape {text(x)} is not (batch, channels, {_SIDES[count - 1]})")
+    if len(kernel) != count + 2:
+        raise Misfit(f"kernel of shape {text(kernel)} is not ({channels}, {_SIDES[count - 1]})")
+    _at_least(1, size=kernel[2:])
 
 
 def spread(
@@ -77,7 +54,7 @@ def spread(
     """Transposed convolutions."""
     _at_least(1, stride=stride, dilation=dilation, groups=(number(groups),))
     _at_least(0, padding=padding, output_padding=output_padding)
-    _signals(x, kernel, len(stride))
+    _signals(x, kernel, len(stride), "input channels, output channels")
     inputs = None if kernel[0] is None else kernel[0].value
     if differ(x[1], kernel[0]) or (inputs is not None and inputs % groups):
         raise Misfit(
@@ -146,7 +123,8 @@ def pooled(x: Shape, size: Shape, stride: Shape, padding: Shape, dilation: Shape
         if p is not None and k is not None and p > k // 2:
             raise Misfit(f"padding {text(padding)} is more than half of size {text(size)}")
     _images(x)
-    return *x[:2], *_counts(x, size, stride, padding, dilation)
+    places = zip((2, 3), size, stride, padding, dilation, strict=True)
+    return *x[:2], *(_count(x, *place) for place in places)
 
 
 def padded(x: Shape, widths: Sequence[Shape]) -> Shape:
@@ -180,11 +158,6 @@ def _at_least(least: int, **pairs: Shape) -> None:
 def _images(x: Shape) -> None:
     if len(x) != 4:
         raise Misfit(f"input of shape {text(x)} is not (batch, channels, height, width)")
-
-
-def _counts(x: Shape, size: Shape, stride: Shape, padding: Shape, dilation: Shape) -> Shape:
-    places = zip((2, 3), size, stride, padding, dilation, strict=True)
-    return tuple(_count(x, *place) for place in places)
 
 
 def _count(x: Shape, axis: int, k: Size, s: Size, p: Size, d: Size) -> Size:

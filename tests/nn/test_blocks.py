@@ -40,6 +40,26 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {  # Any: as ab
         lambda x, k, b: nn.ConvTranspose2d(k, b, 2, 1)(x),
         (drawn(1, 2, 2, 3), drawn(2, 3, 3, 3, seed=1), drawn(3, seed=2)),
     ),
+    "Conv1d": (
+        lambda x, k, b: nn.Conv1d(k, b, 2, 1, 2, 2)(x),
+        (drawn(2, 4, 7), drawn(6, 2, 3, seed=1), drawn(6, seed=2)),
+    ),
+    "Conv2d": (
+        lambda x, k, b: nn.Conv2d(k, b, 1, 1, 2, 3)(x),
+        (drawn(1, 3, 4, 5), drawn(3, 1, 3, 3, seed=1), drawn(3, seed=2)),
+    ),
+    "Conv3d": (
+        lambda x, k, b: nn.Conv3d(k, b, 1, 1, 1, 2)(x),
+        (drawn(1, 2, 2, 3, 2), drawn(2, 1, 2, 2, 2, seed=1), drawn(2, seed=2)),
+    ),
+    "ConvTranspose1d": (
+        lambda x, k, b: nn.ConvTranspose1d(k, b, 2, 1, 2, 2)(x),
+        (drawn(1, 4, 3), drawn(4, 3, 3, seed=1), drawn(6, seed=2)),
+    ),
+    "ConvTranspose3d": (
+        lambda x, k, b: nn.ConvTranspose3d(k, b, 2, 0)(x),
+        (drawn(1, 2, 2, 1, 2), drawn(2, 1, 2, 2, 2, seed=1), drawn(1, seed=2)),
+    ),
     "MLP": (
         lambda x, w, b, v: nn.MLP((nn.Linear(w, b), nn.Linear(v)), wg.tanh, nn.Dropout(0.0))(x),
         (drawn(2, 3), drawn(3, 4), drawn(4), drawn(4, 2)),
@@ -62,6 +82,11 @@ def test_values_and_derivatives_are_those_of_pytorch(name: str) -> None:
         "GroupNorm": lambda x, s, o: f.group_norm(x, 2, s, o),
         "InstanceNorm": lambda x, s, o: f.instance_norm(x, weight=s, bias=o),
         "ConvTranspose2d": lambda x, k, b: f.conv_transpose2d(x, k, b, 2, 1),
+        "Conv1d": lambda x, k, b: f.conv1d(x, k, b, 2, 1, 2, 2),
+        "Conv2d": lambda x, k, b: f.conv2d(x, k, b, 1, 1, 2, 3),
+        "Conv3d": lambda x, k, b: f.conv3d(x, k, b, 1, 1, 1, 2),
+        "ConvTranspose1d": lambda x, k, b: f.conv_transpose1d(x, k, b, 2, 1, 0, 2, 2),
+        "ConvTranspose3d": lambda x, k, b: f.conv_transpose3d(x, k, b, 2, 0),
         "MLP": lambda x, w, b, v: torch.tanh(x @ w + b) @ v,
     }
     call, operands = CALLS[name]
@@ -73,6 +98,28 @@ def test_values_and_derivatives_are_those_of_pytorch(name: str) -> None:
     deltas = deltas_at_layers(call, operands, g)
     for delta, their in zip(deltas, torch.autograd.grad(wanted, xs, torch.as_tensor(g)), strict=True):
         assert_allclose(delta, their.numpy(), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("layer", [nn.Conv1d, nn.Conv2d, nn.Conv3d])
+def test_same_padding_keeps_a_dilated_convolution_as_large_as_it_was(
+    layer: Any,
+) -> None:  # Any: of every rank
+    sides = (5, 4, 6)[: int(layer.__name__[-2])]
+    made = layer.make(settings, 4, 6, 3, padding="same", dilation=2, groups=2, seed=0)
+    assert made(np.ones((2, 4, *sides), np.float32)).shape == (2, 6, *sides)
+    assert made.kernel.shape[:2] == (6, 2)
+    with pytest.raises(ShapeError, match=rf"{layer.__name__}: 4 groups do not divide 6 channels"):
+        layer.make(settings, 4, 6, 3, groups=4, seed=0)
+
+
+@pytest.mark.parametrize("layer", [nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d])
+def test_a_transposed_convolution_in_groups_has_a_bias_for_each_channel(layer: Any) -> None:  # Any: as above
+    sides = (3,) * int(layer.__name__[-2])
+    made = layer.make(settings, 4, 6, 2, stride=2, groups=2, seed=0)
+    assert (made.kernel.shape[:2], made.bias.shape) == ((4, 3), (6,))
+    assert made(np.ones((1, 4, *sides), np.float32)).shape == (1, 6, *(6 for _ in sides))
+    with pytest.raises(ShapeError, match=rf"{layer.__name__}: expected a bias of shape \(6,\), got \(3,\)"):
+        layer(made.kernel, made.bias[:3], 2, 0, 1, 2)
 
 
 def test_a_residual_passes_on_the_seed_and_refuses_another_shape() -> None:
@@ -99,6 +146,7 @@ LAYERS: list[Callable[[Any], Any]] = [  # Any: initializers, and layers of every
     lambda init: nn.Linear.make(settings, 200, 100, seed=0, init=init).weight,
     lambda init: nn.Conv2d.make(settings, 20, 10, 3, seed=0, init=init).kernel,
     lambda init: nn.ConvTranspose2d.make(settings, 20, 10, 3, seed=0, init=init).kernel,
+    lambda init: nn.Conv1d.make(settings, 40, 20, 3, groups=2, seed=0, init=init).kernel,
     lambda init: nn.LSTMCell.make(settings, 200, 50, seed=0, init=init).inputs,
     lambda init: nn.GRUCell.make(settings, 200, 50, seed=0, init=init).inputs,
     lambda init: nn.Embedding.make(settings, 200, 100, seed=0, init=init).table,

@@ -156,7 +156,7 @@ def case_dropout() -> None:
 def case_convolution() -> None:  # T77
     images = wg.literal(data, 2, 3, 32, 32)
     layer = nn.Conv2d.make(settings, 3, 8, 5, seed=0)
-    assert_type(layer, nn.Conv2d[L3, L8, L5, Literal[1], Literal[0]])
+    assert_type(layer, nn.Conv2d[L3, L8, L5, Literal[1], Literal[0], Literal[1], Literal[1]])
     assert_type(layer(images), wg.ArrayLayer[tuple[L2, L8, Literal[28], Literal[28]]])
     half = nn.Conv2d.make(settings, 8, 8, 3, stride=2, padding=1, seed=0)
     assert_type(half(layer(images)), wg.ArrayLayer[tuple[L2, L8, Literal[14], Literal[14]]])
@@ -168,10 +168,37 @@ def case_convolution() -> None:  # T77
 
 def case_same_convolution(images: wg.ArrayLayer[tuple[B, L3, H, W]]) -> None:  # T78
     same = nn.Conv2d.make(settings, 3, 8, 5, padding="same", seed=0)
-    assert_type(same, nn.Conv2d[L3, L8, L5, Literal[1], L2])
+    assert_type(same, nn.Conv2d[L3, L8, L5, Literal[1], L2, Literal[1], Literal[1]])
     assert_type(same(images), wg.ArrayLayer[tuple[B, L8, H, W]])
     half = nn.Conv2d.make(settings, 3, 8, 2, stride=2, seed=0)
     assert_type(half(images), wg.ArrayLayer[tuple[B, L8, FloorDiv[H, L2], FloorDiv[W, L2]]])
+
+
+def case_convolutions_of_every_rank() -> None:
+    """Groups and dilation are sizes of the type too; `In` counts the channels of a group."""
+    signals, volumes = wg.literal(data, 2, 4, 9), wg.literal(data, 2, 4, 5, 5, 5)
+    one = nn.Conv1d.make(settings, 4, 8, 3, dilation=2, groups=2, seed=0)
+    assert_type(one, nn.Conv1d[L2, L8, L3, Literal[1], Literal[0], L2, L2])
+    assert_type(one.kernel, wg.ArrayWeight[tuple[L8, L2, L3]])
+    assert_type(one(signals), wg.ArrayLayer[tuple[L2, L8, L5]])
+    same = nn.Conv1d.make(settings, 4, 8, 3, dilation=2, padding="same", seed=0)
+    assert_type(same(signals), wg.ArrayLayer[tuple[L2, L8, Literal[9]]])
+    three = nn.Conv3d.make(settings, 4, 8, 3, stride=2, seed=0)
+    assert_type(three(volumes), wg.ArrayLayer[tuple[L2, L8, L2, L2, L2]])
+    up = nn.ConvTranspose1d.make(settings, 4, 6, 2, stride=2, groups=2, seed=0)
+    assert_type(up, nn.ConvTranspose1d[L4, L3, L2, L2, Literal[0], Literal[1], L2])
+    assert_type(up(signals), wg.ArrayLayer[tuple[L2, L6, Literal[18]]])
+    wide = nn.ConvTranspose3d.make(settings, 4, 6, 2, stride=2, seed=0)
+    assert_type(wide(volumes), wg.ArrayLayer[tuple[L2, L6, Literal[10], Literal[10], Literal[10]]])
+    assert_type(nn.Conv1d(one.kernel, None, 1, 0)(signals[:, :2]), wg.ArrayLayer[tuple[L2, L8, Literal[7]]])
+    any_of_them: list[nn.Conv1d] = [one, same]  # a layer's bare name is a type
+    any_of_them[0](signals)
+    one(volumes)  # E[shape]: ^conv1d: input of shape \(2, 4, 5, 5, 5\) is not \(batch, channels, n\)$
+    one(signals[:, :2])  # E[shape]: ^conv1d: .*input has 2 channels, kernel expects 4$
+    up(three(volumes))  # E[shape]: ^conv_transpose1d: input of shape \(2, 8, 2, 2, 2\) is not
+    nn.Conv3d.make(
+        settings, 4, 6, 3, groups=4, seed=0
+    )  # E[shape]: ^Conv3d: 4 groups do not divide 6 channels$
 
 
 def flat(x: wg.ArrayLayer[tuple[B, I, H, W]]) -> wg.ArrayLayer[tuple[B, Mul[I, Mul[H, W]]]]:

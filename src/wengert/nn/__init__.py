@@ -10,7 +10,14 @@ from wengert.models import buffers, freeze, map_weights, replace, tie, weights, 
 from wengert.nn import init
 from wengert.nn.attention import MultiHeadAttention
 from wengert.nn.blocks import MLP, AvgPool2d, Flatten, GlobalAvgPool, MaxPool2d, Residual
-from wengert.nn.convolution import Conv2d, ConvTranspose2d
+from wengert.nn.convolution import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
 from wengert.nn.dropout import Dropout
 from wengert.nn.embedding import Embedding
 from wengert.nn.groups import GroupNorm, InstanceNorm, RMSNorm
@@ -37,8 +44,12 @@ __all__ = [
     "RNN",
     "AvgPool2d",
     "BatchNorm",
+    "Conv1d",
     "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
     "ConvTranspose2d",
+    "ConvTranspose3d",
     "Dropout",
     "Embedding",
     "Flatten",

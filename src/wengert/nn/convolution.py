@@ -1,4 +1,4 @@
-"""`Conv2d` and `ConvTranspose2d`: convolutions of images with learnt kernels.
+"""Convolutions of signals, images and volumes with learnt kernels, and transposed ones.
 
 Knows: their weights and how they begin, and what "same" is.
 Refuses to know: how a convolution is computed.
@@ -8,64 +8,140 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, final
+from typing import Any, Final, Generic, Literal, final
+
+from typing_extensions import TypeVar
 
 from wengert.arrays import Dv, T
 from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import check_weight
-from wengert.nn.dims import In, Kernel, N, Out, Padding, Stride
+from wengert.nn.checks import check_weight, misfit
+from wengert.nn.dims import Dilation, Groups, In, Kernel, N, Out, Padding, Stride
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
-from wengert.ops import conv2d, conv_transpose2d, expand_dims
+from wengert.ops import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    expand_dims,
+)
 from wengert.plugins import Plugin
 from wengert.site import user_position
 
+Sizes = TypeVar("Sizes", bound=tuple[Any, ...], default=Any, covariant=True)
+Channels = TypeVar("Channels", bound=int, default=Any, covariant=True)
+_ONE: Final[Any] = 1  # Any: the size that a checker takes for what nobody states
 
-@final
+
 @dataclass(frozen=True, eq=False, init=False)
-class Conv2d(ModelNames, Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
-    """Square kernels over images of `In` channels, to `Out` channels.
+class _Convolution(ModelNames, Generic[Sizes, Channels, Stride, Padding, Dilation, Groups, T, Dv]):
+    """A kernel as wide as it is high, and a number for each channel that it makes."""
 
-    y[b, o] = Σ_c x[b, c] ⋆ kernel[o, c] + bias[o], as `conv2d` has it.
-    Shapes: (B, In, H, W) to (B, Out, (H + 2 Padding - Kernel) // Stride + 1, and W likewise). Raises ShapeError.
-    >>> import numpy as np
-    >>> from wengert.plugins import SGD
-    >>> layer = Conv2d.make(SGD(learning_rate=0.1), 3, 8, 5, padding="same", seed=0)
-    >>> layer(np.ones((2, 3, 32, 32), np.float32)).shape
-    (2, 8, 32, 32)
-
-    Source: LeCun et al. 1989; a cross-correlation, as everywhere in the field.
-    """
-
-    kernel: ArrayWeight[tuple[Out, In, Kernel, Kernel], T, Dv]
-    bias: ArrayWeight[
-        tuple[Out], T, Dv
-    ]  # None with `bias=False`; for a checker, the weight that `make` gives
+    kernel: ArrayWeight[Sizes, T, Dv]
+    # None with `bias=False`; for a checker, the weight that `make` gives
+    bias: ArrayWeight[tuple[Channels], T, Dv]
     stride: Stride
     padding: Padding
+    dilation: Dilation
+    groups: Groups
 
     def __init__(
         self,
-        kernel: ArrayOperand[tuple[Out, In, Kernel, Kernel], T, Dv],
-        bias: ArrayOperand[tuple[Out], T, Dv] | None,
+        kernel: ArrayOperand[Sizes, T, Dv],
+        bias: ArrayOperand[tuple[Channels], T, Dv] | None,
         stride: Stride,
         padding: Padding,
+        dilation: Dilation = _ONE,
+        groups: Groups = _ONE,
     ) -> None:
         # an expression in the place of a weight: see `wengert.nn.replace`
-        object.__setattr__(self, "kernel", kernel)
-        object.__setattr__(self, "bias", bias)
-        object.__setattr__(self, "stride", stride)
-        object.__setattr__(self, "padding", padding)
+        given = {"kernel": kernel, "bias": bias, "stride": stride, "padding": padding}
+        for name, value in {**given, "dilation": dilation, "groups": groups}.items():
+            object.__setattr__(self, name, value)
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        shape = self.kernel.shape
-        check_weight("Conv2d", "a kernel", shape, (*shape[:3], shape[2]))
+        layer, shape = type(self).__name__, self.kernel.shape
+        check_weight(layer, "a kernel", shape, (*shape[:2], *shape[2:3] * (len(shape) - 2)))
         if self.bias is not None:
-            check_weight("Conv2d", "a bias", self.bias.shape, shape[:1])
+            made = shape[1] * self.groups if _transposed(layer) else shape[0]
+            check_weight(layer, "a bias", self.bias.shape, (made,))
+
+    def _slides(self) -> dict[str, Any]:  # Any: numbers, as an operation takes them
+        of = ("stride", "padding", "dilation", "groups")
+        return {name: getattr(self, name) for name in of}
+
+    def _biased(self, y: ArrayLayer[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
+        axes = tuple(range(1, len(self.kernel.shape) - 1))
+        return y if self.bias is None else y + expand_dims(self.bias, axis=axes)
+
+
+def _transposed(layer: str) -> bool:
+    return "Transpose" in layer
+
+
+def _parts(
+    begin: Beginning[N],
+    layer: str,
+    sizes: tuple[int, int, int],
+    slide: tuple[int, int | Literal["same"], int, int],
+    bias: bool,
+    init: Init | None,
+) -> tuple[Any, Any, int, int, int, int]:  # Any: weights, whose sizes `make` states
+    """The weights of a new layer, and how it slides over what."""
+    inputs, outputs, side = (
+        begin.size(what, n) for what, n in zip(("inputs", "outputs", "kernel"), sizes, strict=True)
+    )
+    stride, dilation, groups = (
+        begin.size(what, n)
+        for what, n in (("stride", slide[0]), ("dilation", slide[2]), ("groups", slide[3]))
+    )
+    for channels in (inputs, outputs):
+        if channels % groups:
+            raise misfit(layer, f"{groups} groups do not divide {channels} channels")
+    sides = (side,) * int(layer[-2])
+    pair = (inputs, outputs // groups) if _transposed(layer) else (outputs, inputs // groups)
+    fans = inputs // groups * math.prod(sides), outputs // groups * math.prod(sides)
+    kernel = (
+        begin.normal("kernel", (*pair, *sides), math.sqrt(2.0 / fans[0]))
+        if init is None
+        else begin.drawn("kernel", (*pair, *sides), *fans, init)
+    )
+    padding = _same(layer, side, stride, dilation) if slide[1] == "same" else slide[1]
+    return kernel, begin.constant("bias", (0.0, outputs)) if bias else None, stride, padding, dilation, groups
+
+
+def _same(layer: str, kernel: int, stride: int, dilation: int) -> int:
+    if kernel % 2 == 0 or stride != 1:
+        raise ArgumentError(
+            f'{layer}: padding "same" needs an odd kernel and a stride of 1, got {kernel} and {stride}\n'
+            f"  at {user_position()}"
+        )
+    return dilation * (kernel // 2)
+
+
+@final
+class Conv1d(
+    _Convolution[tuple[Out, In, Kernel], Out, Stride, Padding, Dilation, Groups, T, Dv],
+    Generic[In, Out, Kernel, Stride, Padding, Dilation, Groups, T, Dv],
+):
+    """Kernels over signals, to `Out` channels; of the input a group of channels has `In`.
+
+    y[b, o] = Σ_c x[b, c] ⋆ kernel[o, c] + bias[o] over the channels of a group, as `conv1d` has it.
+    Shapes: (B, In Groups, N) to (B, Out, (N + 2 Padding - Dilation (Kernel - 1) - 1) // Stride + 1). Raises ShapeError.
+    >>> import numpy as np
+    >>> from wengert.plugins import SGD
+    >>> layer = Conv1d.make(SGD(learning_rate=0.1), 3, 8, 5, padding="same", seed=0)
+    >>> layer(np.ones((2, 3, 32), np.float32)).shape
+    (2, 8, 32)
+
+    Source: Waibel et al. 1989, "Phoneme recognition using time-delay neural networks".
+    """
 
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
@@ -78,73 +154,146 @@ class Conv2d(ModelNames, Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
         *,
         stride: int = 1,
         padding: int | Literal["same"] = 0,
+        dilation: int = 1,
+        groups: int = 1,
         seed: Seed,
         name: str | None = None,
         dtype: type[N] | None = None,
         bias: bool = True,
         init: Init | None = None,
-    ) -> Conv2d[Any, Any, Any, Any, Any, N]:
+    ) -> Conv1d[Any, Any, Any, Any, Any, Any, Any, N]:
         """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
 
-        A padding "same" keeps the size of the image: half of an odd kernel, at a stride of 1. Raises ArgumentError
-        for an even kernel or another stride there, and for a size below 1.
-        Source: He et al. 2015, "Delving Deep into Rectifiers", equation 10.
+        Padding and errors are those of `Conv2d.make`.
         """
-        begin = Beginning("Conv2d", settings, seed, name, dtype)
-        shape = begin.size("outputs", outputs), begin.size("inputs", inputs)
-        side = begin.size("kernel", kernel)
-        fan_in, fan_out = shape[1] * side * side, shape[0] * side * side
-        return Conv2d(
-            begin.drawn("kernel", (*shape, side, side), fan_in, fan_out, init)
-            if init is not None
-            else begin.normal("kernel", (*shape, side, side), math.sqrt(2.0 / fan_in)),
-            begin.constant("bias", (0.0, shape[0])) if bias else None,
-            begin.size("stride", stride),
-            _same(side, stride) if padding == "same" else padding,
-        )
+        begin = Beginning("Conv1d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return Conv1d(*_parts(begin, "Conv1d", (inputs, outputs, kernel), slide, bias, init))
 
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
-        y = conv2d(x, self.kernel, stride=self.stride, padding=self.padding)
-        return y if self.bias is None else y + expand_dims(self.bias, axis=(1, 2))
+        return self._biased(conv1d(x, self.kernel, **self._slides()))
 
 
 @final
-@dataclass(frozen=True, eq=False, init=False)
-class ConvTranspose2d(ModelNames, Generic[In, Out, Kernel, Stride, Padding, T, Dv]):
-    """Square kernels that each element of an image of `In` channels adds to a larger one of `Out` channels.
+class Conv2d(
+    _Convolution[tuple[Out, In, Kernel, Kernel], Out, Stride, Padding, Dilation, Groups, T, Dv],
+    Generic[In, Out, Kernel, Stride, Padding, Dilation, Groups, T, Dv],
+):
+    """Square kernels over images, to `Out` channels; of the input a group of channels has `In`.
 
-    y[b, o] = Σ_c `conv_transpose2d` of x[b, c] with kernel[c, o], + bias[o].
-    Shapes: (B, In, H, W) to (B, Out, (H - 1) Stride - 2 Padding + Kernel, and W likewise). Raises ShapeError.
+    y[b, o] = Σ_c x[b, c] ⋆ kernel[o, c] + bias[o] over the channels of a group, as `conv2d` has it.
+    Shapes: (B, In Groups, H, W) to (B, Out, (H + 2 Padding - Dilation (Kernel - 1) - 1) // Stride + 1,
+    and the others likewise). Raises ShapeError.
     >>> import numpy as np
     >>> from wengert.plugins import SGD
-    >>> layer = ConvTranspose2d.make(SGD(learning_rate=0.1), 8, 3, 4, stride=2, padding=1, seed=0)
-    >>> layer(np.ones((2, 8, 16, 16), np.float32)).shape
-    (2, 3, 32, 32)
+    >>> layer = Conv2d.make(SGD(learning_rate=0.1), 3, 8, 5, padding="same", seed=0)
+    >>> layer(np.ones((2, 3, 32, 32), np.float32)).shape
+    (2, 8, 32, 32)
 
-    Source: Zeiler et al. 2010, "Deconvolutional Networks"; PyTorch, `torch.nn.ConvTranspose2d`.
+    Source: LeCun et al. 1989; a cross-correlation, as everywhere in the field.
     """
 
-    kernel: ArrayWeight[tuple[In, Out, Kernel, Kernel], T, Dv]
-    bias: ArrayWeight[tuple[Out], T, Dv]  # as that of `Conv2d`
-    stride: Stride
-    padding: Padding
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Plugin,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int | Literal["same"] = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+        init: Init | None = None,
+    ) -> Conv2d[Any, Any, Any, Any, Any, Any, Any, N]:
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
 
-    def __init__(
-        self,
-        kernel: ArrayOperand[tuple[In, Out, Kernel, Kernel], T, Dv],
-        bias: ArrayOperand[tuple[Out], T, Dv] | None,
-        stride: Stride,
-        padding: Padding,
-    ) -> None:
-        # an expression in the place of a weight: see `wengert.nn.replace`
-        object.__setattr__(self, "kernel", kernel)
-        object.__setattr__(self, "bias", bias)
-        object.__setattr__(self, "stride", stride)
-        object.__setattr__(self, "padding", padding)
-        shape = kernel.shape
-        check_weight("ConvTranspose2d", "a kernel", shape, (*shape[:3], shape[2]))
-        if bias is not None:
-            check_weight("ConvTranspose2d", "a bias", bias.shape, shape[1:2])
+        A padding "same" keeps the size of the image: half of an odd kernel, at a stride of 1. Raises ArgumentError
+        for an even kernel or another stride there, and for a size below 1; ShapeError for groups that do not divide
+        the channels.
+        Source: He et al. 2015, "Delving Deep into Rectifiers", equation 10.
+        """
+        begin = Beginning("Conv2d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return Conv2d(*_parts(begin, "Conv2d", (inputs, outputs, kernel), slide, bias, init))
+
+    def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
+        return self._biased(conv2d(x, self.kernel, **self._slides()))
+
+
+@final
+class Conv3d(
+    _Convolution[tuple[Out, In, Kernel, Kernel, Kernel], Out, Stride, Padding, Dilation, Groups, T, Dv],
+    Generic[In, Out, Kernel, Stride, Padding, Dilation, Groups, T, Dv],
+):
+    """Kernels as deep as they are wide over volumes, to `Out` channels; of the input a group of channels has `In`.
+
+    y[b, o] = Σ_c x[b, c] ⋆ kernel[o, c] + bias[o] over the channels of a group, as `conv3d` has it.
+    Shapes: (B, In Groups, D, H, W) to (B, Out, (D + 2 Padding - Dilation (Kernel - 1) - 1) // Stride + 1,
+    and the others likewise). Raises ShapeError.
+    >>> import numpy as np
+    >>> from wengert.plugins import SGD
+    >>> layer = Conv3d.make(SGD(learning_rate=0.1), 1, 4, 3, stride=2, seed=0)
+    >>> layer(np.ones((1, 1, 9, 9, 9), np.float32)).shape
+    (1, 4, 4, 4, 4)
+
+    Source: Ji et al. 2010, "3D convolutional neural networks for human action recognition".
+    """
+
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Plugin,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int | Literal["same"] = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+        init: Init | None = None,
+    ) -> Conv3d[Any, Any, Any, Any, Any, Any, Any, N]:
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
+
+        Padding and errors are those of `Conv2d.make`.
+        """
+        begin = Beginning("Conv3d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return Conv3d(*_parts(begin, "Conv3d", (inputs, outputs, kernel), slide, bias, init))
+
+    def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
+        return self._biased(conv3d(x, self.kernel, **self._slides()))
+
+
+@final
+class ConvTranspose1d(
+    _Convolution[tuple[In, Out, Kernel], Any, Stride, Padding, Dilation, Groups, T, Dv],
+    Generic[In, Out, Kernel, Stride, Padding, Dilation, Groups, T, Dv],
+):
+    """Kernels that each element of a signal of `In` channels adds to a larger one.
+
+    y[b, o] = Σ_c `conv_transpose1d` of x[b, c] with kernel[c, o], + bias[o]; a group has `Out` channels.
+    Shapes: (B, In, N) to (B, Out Groups, (N - 1) Stride - 2 Padding + Dilation (Kernel - 1) + 1). Raises ShapeError.
+    >>> import numpy as np
+    >>> from wengert.plugins import SGD
+    >>> layer = ConvTranspose1d.make(SGD(learning_rate=0.1), 8, 3, 4, stride=2, padding=1, seed=0)
+    >>> layer(np.ones((2, 8, 16), np.float32)).shape
+    (2, 3, 32)
+
+    Source: Zeiler et al. 2010, "Deconvolutional Networks"; PyTorch, `torch.nn.ConvTranspose1d`.
+    """
 
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
@@ -157,38 +306,127 @@ class ConvTranspose2d(ModelNames, Generic[In, Out, Kernel, Stride, Padding, T, D
         *,
         stride: int = 1,
         padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
         seed: Seed,
         name: str | None = None,
         dtype: type[N] | None = None,
         bias: bool = True,
         init: Init | None = None,
-    ) -> ConvTranspose2d[Any, Any, Any, Any, Any, N]:
+    ) -> ConvTranspose1d[Any, Any, Any, Any, Any, Any, Any, N]:
         """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
 
-        Raises ArgumentError for a size below 1.
+        Raises ArgumentError for a size below 1; ShapeError for groups that do not divide the channels.
         """
-        begin = Beginning("ConvTranspose2d", settings, seed, name, dtype)
-        shape = begin.size("inputs", inputs), begin.size("outputs", outputs)
-        side = begin.size("kernel", kernel)
-        fans = shape[0] * side * side, shape[1] * side * side
-        return ConvTranspose2d(
-            begin.drawn("kernel", (*shape, side, side), *fans, init)
-            if init is not None
-            else begin.normal("kernel", (*shape, side, side), math.sqrt(2.0 / fans[0])),
-            begin.constant("bias", (0.0, shape[1])) if bias else None,
-            begin.size("stride", stride),
-            padding,
+        begin = Beginning("ConvTranspose1d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return ConvTranspose1d(
+            *_parts(begin, "ConvTranspose1d", (inputs, outputs, kernel), slide, bias, init)
         )
 
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
-        y = conv_transpose2d(x, self.kernel, stride=self.stride, padding=self.padding)
-        return y if self.bias is None else y + expand_dims(self.bias, axis=(1, 2))
+        return self._biased(conv_transpose1d(x, self.kernel, **self._slides()))
 
 
-def _same(kernel: int, stride: int) -> int:
-    if kernel % 2 == 0 or stride != 1:
-        raise ArgumentError(
-            f'Conv2d: padding "same" needs an odd kernel and a stride of 1, got {kernel} and {stride}\n'
-            f"  at {user_position()}"
+@final
+class ConvTranspose2d(
+    _Convolution[tuple[In, Out, Kernel, Kernel], Any, Stride, Padding, Dilation, Groups, T, Dv],
+    Generic[In, Out, Kernel, Stride, Padding, Dilation, Groups, T, Dv],
+):
+    """Square kernels that each element of an image of `In` channels adds to a larger one.
+
+    y[b, o] = Σ_c `conv_transpose2d` of x[b, c] with kernel[c, o], + bias[o]; a group has `Out` channels.
+    Shapes: (B, In, H, W) to (B, Out Groups, (H - 1) Stride - 2 Padding + Dilation (Kernel - 1) + 1,
+    and the others likewise). Raises ShapeError.
+    >>> import numpy as np
+    >>> from wengert.plugins import SGD
+    >>> layer = ConvTranspose2d.make(SGD(learning_rate=0.1), 8, 3, 4, stride=2, padding=1, seed=0)
+    >>> layer(np.ones((2, 8, 16, 16), np.float32)).shape
+    (2, 3, 32, 32)
+
+    Source: Zeiler et al. 2010, "Deconvolutional Networks"; PyTorch, `torch.nn.ConvTranspose2d`.
+    """
+
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Plugin,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+        init: Init | None = None,
+    ) -> ConvTranspose2d[Any, Any, Any, Any, Any, Any, Any, N]:
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
+
+        Raises ArgumentError for a size below 1; ShapeError for groups that do not divide the channels.
+        """
+        begin = Beginning("ConvTranspose2d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return ConvTranspose2d(
+            *_parts(begin, "ConvTranspose2d", (inputs, outputs, kernel), slide, bias, init)
         )
-    return kernel // 2
+
+    def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
+        return self._biased(conv_transpose2d(x, self.kernel, **self._slides()))
+
+
+@final
+class ConvTranspose3d(
+    _Convolution[tuple[In, Out, Kernel, Kernel, Kernel], Any, Stride, Padding, Dilation, Groups, T, Dv],
+    Generic[In, Out, Kernel, Stride, Padding, Dilation, Groups, T, Dv],
+):
+    """Kernels that each element of a volume of `In` channels adds to a larger one.
+
+    y[b, o] = Σ_c `conv_transpose3d` of x[b, c] with kernel[c, o], + bias[o]; a group has `Out` channels.
+    Shapes: (B, In, D, H, W) to (B, Out Groups, (D - 1) Stride - 2 Padding + Dilation (Kernel - 1) + 1,
+    and the others likewise). Raises ShapeError.
+    >>> import numpy as np
+    >>> from wengert.plugins import SGD
+    >>> layer = ConvTranspose3d.make(SGD(learning_rate=0.1), 8, 3, 4, stride=2, padding=1, seed=0)
+    >>> layer(np.ones((1, 8, 4, 4, 4), np.float32)).shape
+    (1, 3, 8, 8, 8)
+
+    Source: Zeiler et al. 2010, "Deconvolutional Networks"; PyTorch, `torch.nn.ConvTranspose3d`.
+    """
+
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Plugin,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+        init: Init | None = None,
+    ) -> ConvTranspose3d[Any, Any, Any, Any, Any, Any, Any, N]:
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
+
+        Raises ArgumentError for a size below 1; ShapeError for groups that do not divide the channels.
+        """
+        begin = Beginning("ConvTranspose3d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return ConvTranspose3d(
+            *_parts(begin, "ConvTranspose3d", (inputs, outputs, kernel), slide, bias, init)
+        )
+
+    def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
+        return self._biased(conv_transpose3d(x, self.kernel, **self._slides()))

@@ -23,6 +23,8 @@ Heads = TypeVar("Heads", bound=int, default=Any, covariant=True)
 Kernel = TypeVar("Kernel", bound=int, default=Any, covariant=True)
 Stride = TypeVar("Stride", bound=int, default=Any, covariant=True)
 Padding = TypeVar("Padding", bound=int, default=Any, covariant=True)
+Dilation = TypeVar("Dilation", bound=int, default=Any, covariant=True)
+Groups = TypeVar("Groups", bound=int, default=Any, covariant=True)
 Layers = TypeVar("Layers", default=Any)
 # how many cells stand above each other, and in how many directions
 Depth = TypeVar("Depth", bound=int, default=Any, covariant=True)

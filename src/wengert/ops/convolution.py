@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
-from wengert.arrays import Dv, T, is_integer
-from wengert.errors import ArgumentError, ShapeError
+from wengert.arrays import Dv, T
+from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
-from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.contraction import einsum
 from wengert.ops.families import composed
@@ -31,17 +30,15 @@ from wengert.ops.windows import (
     Pair,
     Value,
     around,
-    check_at_least,
+    groups_of,
     merged,
-    pair_of,
+    slides,
     unseen,
 )
 from wengert_shapes import windows
 
 
 def _infer_conv2d(kinds: Sequence[Kind], *, stride: Pair, padding: Pair, dilation: Pair) -> Kind:
-    check_at_least(1, stride=stride, dilation=dilation)
-    check_at_least(0, padding=padding)
     _, dtype, device = common(kinds)
     for k in kinds:
         if k.column is not Column.ARRAY:
@@ -176,7 +173,7 @@ CONV2D: Final = Operation(
 def _in_groups(x: Value, kernel: Value, stride: Pair, padding: Pair, dilation: Pair, groups: int) -> Value:
     """A convolution of each group of channels by itself: products of matrices, or of places where groups are thin."""
     shape, kernels = shape_of_operand(x), shape_of_operand(kernel)
-    made = ruled(windows.correlated, [shape, kernels, stride, padding, dilation], groups)
+    made = ruled(windows.convolved, [shape, kernels, stride, padding, dilation], groups)
     out, each, height, width = kernels
     if each >= _THIN:
         pairs = zip(split(x, groups, axis=1), split(kernel, groups), strict=True)
@@ -227,14 +224,10 @@ def conv2d(
 
     Source: Y. LeCun et al., "Gradient-based learning applied to document recognition", 1998, section II.
     """
-    places = (("stride", pair_of(stride)), ("padding", pair_of(padding)), ("dilation", pair_of(dilation)))
-    if not is_integer(groups) or int(groups) < 1:
-        raise ArgumentError(f"groups is a positive int; got {shown(groups)}")
-    if groups != 1:
-        given: dict[str, Any] = dict(places)  # Any: checked next
-        check_at_least(1, stride=given["stride"], dilation=given["dilation"])
-        check_at_least(0, padding=given["padding"])
-        made: ArrayLayer[Any, T, Dv] = _in_groups(x, kernel, groups=int(groups), **given)
-        return made
-    layer: ArrayLayer[Any, T, Dv] = apply(CONV2D, (x, kernel), places)
-    return layer
+    places, parts = slides(2, stride, padding, dilation), groups_of(groups)
+    made: ArrayLayer[Any, T, Dv] = (
+        _in_groups(x, kernel, groups=parts, **places)
+        if parts > 1
+        else apply(CONV2D, (x, kernel), tuple(places.items()))
+    )
+    return made

@@ -17,15 +17,16 @@ from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
+from wengert.ops.families import composed
 from wengert.ops.kinds import array_of, ruled
 from wengert.ops.windows import (
     IntOrPair,
     Pair,
     Value,
-    check_at_least,
     merged,
-    pair_of,
     seen,
+    several,
+    slides,
     taps_of,
     unseen,
 )
@@ -35,8 +36,6 @@ _MOST_TAPS: Final = 16  # places in a window: each is some lines of a program
 
 
 def _infer_pool(kinds: Sequence[Kind], *, size: Pair, stride: Pair, padding: Pair, dilation: Pair) -> Kind:
-    check_at_least(1, size=size, stride=stride, dilation=dilation)
-    check_at_least(0, padding=padding)
     shape, dtype, device = array_of(kinds)
     if shape is not None:
         shape = ruled(windows.pooled, [shape, size, stride, padding, dilation])
@@ -99,12 +98,14 @@ AVG_POOL2D: Final = Operation(
 )
 
 
-def _pooled(operation: Operation, x: Value, size: object, stride: object, *rest: object) -> Value:
-    given = (size, size if stride is None else stride, *rest)
-    names = ("size", "stride", "padding", "dilation")
-    return apply(operation, (x,), tuple(zip(names, map(pair_of, given), strict=True)))
+def _pooled(
+    operation: Operation, x: Value, size: object, stride: object, padding: object, dilation: object
+) -> Value:
+    places = slides(2, size if stride is None else stride, padding, dilation)
+    return apply(operation, (x,), tuple({**places, "size": several("size", size, 2, 1)}.items()))
 
 
+@composed
 def max_pool2d(
     x: ArrayExpression[Any, T, Dv],
     /,
@@ -130,6 +131,7 @@ def max_pool2d(
     return layer
 
 
+@composed
 def avg_pool2d(
     x: ArrayExpression[Any, T, Dv],
     /,

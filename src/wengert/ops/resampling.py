@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from wengert.arrays import HOST, Dv, T, integer_array, is_integer
+from wengert.arrays import HOST, Dv, T, integer_array
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.operand import operand, shown
@@ -20,23 +20,12 @@ from wengert.ops.kinds import ruled, shape_of_operand
 from wengert.ops.manipulation import expand_dims, permute_dims, reshape, squeeze
 from wengert.ops.pooling import avg_pool2d, max_pool2d
 from wengert.ops.reduction import max, mean
-from wengert.ops.windows import IntOrPair
+from wengert.ops.windows import IntOrPair, several
 from wengert_shapes import windows as rules
 
 Value = Any  # arrays and layers
 Mode = Literal["nearest", "linear", "bilinear", "trilinear"]
 _AXES = {"linear": 1, "bilinear": 2, "trilinear": 3}
-
-
-def _sizes(what: str, given: object, count: int) -> tuple[int, ...]:
-    found = (given,) * count if is_integer(given) else given
-    if (
-        not isinstance(found, (tuple, list))
-        or len(found) != count
-        or not all(is_integer(n) and int(n) > 0 for n in found)
-    ):
-        raise ArgumentError(f"{what} is a positive int, or {count} of them; got {shown(given)}")
-    return tuple(int(n) for n in found)
 
 
 @composed
@@ -55,7 +44,7 @@ def interpolate(
     `align_corners` the centres of the outermost elements do.
     Derivative: g times the same weights, added at the elements that were weighed.
     Shapes: (batch, channels, n, ...) to (batch, channels, *size). Raises ShapeError; ArgumentError for another mode,
-    one that does not fit the axes, and a size that is not positive.
+    and one that does not fit the axes.
     >>> import numpy as np
     >>> x = np.array([[[0.0, 4.0]]])
     >>> interpolate(x, 4).predict().run().tolist(), interpolate(x, 4, mode="linear").predict().run().tolist()
@@ -75,7 +64,7 @@ def interpolate(
             f"input of shape {shape} is not (batch, channels, n, ...) with elements to interpolate"
         )
     y: Value = x
-    for axis, (n, m) in enumerate(zip(shape[2:], _sizes("size", size, sides), strict=True), start=2):
+    for axis, (n, m) in enumerate(zip(shape[2:], several("size", size, sides, 1), strict=True), start=2):
         if n == m:
             continue
         if mode == "nearest":
@@ -105,7 +94,7 @@ def pixel_shuffle(x: ArrayExpression[Any, T, Dv], factor: int, /) -> ArrayLayer[
 
     Derivative: g, at the places from which elements came.
     Shapes: (batch, channels factor², height, width) to (batch, channels, height factor, width factor). Raises
-    ShapeError; ArgumentError for a factor that is not positive.
+    ShapeError.
     >>> import numpy as np
     >>> pixel_shuffle(np.arange(4.0).reshape(1, 4, 1, 1), 2).predict().run().tolist()
     [[[[0.0, 1.0], [2.0, 3.0]]]]
@@ -113,7 +102,7 @@ def pixel_shuffle(x: ArrayExpression[Any, T, Dv], factor: int, /) -> ArrayLayer[
     Source: W. Shi et al., "Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel Convolutional
     Neural Network", 2016.
     """
-    (r,) = _sizes("factor", factor, 1)
+    (r,) = several("factor", factor, 1, 1)
     batch, channels, height, width = ruled(rules.shuffled, [shape_of_operand(x)], r)
     cut: Value = reshape(x, (batch, channels, r, r, height // r, width // r))
     made: ArrayLayer[Any, T, Dv] = reshape(
@@ -128,14 +117,14 @@ def pixel_unshuffle(x: ArrayExpression[Any, T, Dv], factor: int, /) -> ArrayLaye
 
     Derivative: g, at the places from which elements came.
     Shapes: (batch, channels, height, width) to (batch, channels factor², height / factor, width / factor). Raises
-    ShapeError; ArgumentError for a factor that is not positive.
+    ShapeError.
     >>> import numpy as np
     >>> pixel_unshuffle(np.arange(4.0).reshape(1, 1, 2, 2), 2).shape
     (1, 4, 1, 1)
 
     Source: PyTorch, `torch.nn.functional.pixel_unshuffle`.
     """
-    (r,) = _sizes("factor", factor, 1)
+    (r,) = several("factor", factor, 1, 1)
     shape = shape_of_operand(x)
     made = ruled(rules.unshuffled, [shape], r)
     cut: Value = reshape(x, (*shape[:2], made[2], r, made[3], r))
@@ -146,7 +135,7 @@ def pixel_unshuffle(x: ArrayExpression[Any, T, Dv], factor: int, /) -> ArrayLaye
 def _adaptive(reduce: Callable[..., Value], x: Value, size: object) -> Value:
     """Each axis in parts that are as long as each other, or one longer, and that share an element where they must."""
     shape = shape_of_operand(x)
-    sizes = _sizes("size", size, 2)
+    sizes = several("size", size, 2, 1)
     ruled(rules.adapted, [shape, sizes])
     for axis, (n, m) in ((2, (shape[2], sizes[0])), (3, (shape[3], sizes[1]))):
         before = (slice(None),) * axis
@@ -161,8 +150,7 @@ def adaptive_avg_pool2d(x: ArrayExpression[Any, T, Dv], size: IntOrPair, /) -> A
 
     Part i of m of an axis of n begins at ⌊i n / m⌋ and ends before ⌈(i + 1) n / m⌉.
     Derivative: g over the number of elements of a part, to each of them.
-    Shapes: (batch, channels, height, width) to (batch, channels, *size). Raises ShapeError; ArgumentError for a size
-    that is not positive.
+    Shapes: (batch, channels, height, width) to (batch, channels, *size). Raises ShapeError.
     >>> import numpy as np
     >>> adaptive_avg_pool2d(np.arange(4.0).reshape(1, 1, 2, 2), 1).predict().run().tolist()
     [[[[1.5]]]]
@@ -178,8 +166,7 @@ def adaptive_max_pool2d(x: ArrayExpression[Any, T, Dv], size: IntOrPair, /) -> A
     """The greatest elements of parts of an image, as many as `size` says; the parts are those of `adaptive_avg_pool2d`.
 
     Derivative: g, to the greatest element of a part; of equal ones in parts.
-    Shapes: (batch, channels, height, width) to (batch, channels, *size). Raises ShapeError; ArgumentError for a size
-    that is not positive.
+    Shapes: (batch, channels, height, width) to (batch, channels, *size). Raises ShapeError.
     >>> import numpy as np
     >>> adaptive_max_pool2d(np.arange(4.0).reshape(1, 1, 2, 2), (1, 2)).predict().run().tolist()
     [[[[2.0, 3.0]]]]
@@ -191,16 +178,13 @@ def adaptive_max_pool2d(x: ArrayExpression[Any, T, Dv], size: IntOrPair, /) -> A
 
 
 def _pooled(pool: Callable[..., Value], x: Value, size: object, stride: object, padding: object) -> Value:
-    given = [
-        (what, n) for what, n in (("size", size), ("stride", stride), ("padding", padding)) if n is not None
-    ]
-    for what, n in given:
-        if not is_integer(n):
-            raise ArgumentError(f"{what} is an int; got {shown(n)}")
+    (width,), (step,) = (
+        several(what, n, 1, 1) for what, n in (("size", size), ("stride", size if stride is None else stride))
+    )
+    (beyond,) = several("padding", padding, 1, 0)
     if len(shape_of_operand(x)) != 3:
         raise ShapeError(f"input of shape {shape_of_operand(x)} is not (batch, channels, n)")
-    step = size if stride is None else stride
-    made = pool(expand_dims(x, axis=2), (1, size), stride=(1, step), padding=(0, padding))
+    made = pool(expand_dims(x, axis=2), (1, width), stride=(1, step), padding=(0, beyond))
     return squeeze(made, axis=2)
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from wengert.arrays import Dv, T, is_integer
-from wengert.errors import ArgumentError, ShapeError
+from wengert.arrays import Dv, T
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
-from wengert.graph.operand import shown
 from wengert.ops.backward import unwindows
 from wengert.ops.convolution import conv2d
 from wengert.ops.families import composed
@@ -22,23 +20,11 @@ from wengert.ops.kinds import ruled, shape_of_operand
 from wengert.ops.linear import matmul
 from wengert.ops.manipulation import expand_dims, moveaxis, permute_dims, reshape, squeeze
 from wengert.ops.padding import pad
-from wengert.ops.windows import IntOrPair
+from wengert.ops.windows import IntOrPair, groups_of, several, slides
 from wengert_shapes import windows as rules
 
 Value = Any  # arrays and layers
 IntOrTriple = int | tuple[int, int, int]
-
-
-def _several(what: str, x: object, count: int, least: int) -> tuple[int, ...]:
-    """One number for each axis."""
-    found = (x,) * count if is_integer(x) else x
-    if not isinstance(found, (tuple, list)) or len(found) != count or not all(map(is_integer, found)):
-        several = "an int" if count == 1 else f"an int or {count} ints"
-        raise ArgumentError(f"{what} is {several}; got {shown(x)}")
-    numbers = tuple(int(n) for n in found)
-    if min(numbers) < least:
-        raise ShapeError(f"{what} {numbers}: each has to be at least {least}")
-    return numbers
 
 
 @composed
@@ -64,13 +50,12 @@ def conv1d(
 
     Source: PyTorch, `torch.nn.functional.conv1d`.
     """
-    (s,), (p,), (d,) = (
-        _several(name, n, 1, least)
-        for name, n, least in (("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1))
-    )
-    ruled(rules.correlated, [shape_of_operand(x), shape_of_operand(kernel), (s,), (p,), (d,)], int(groups))
+    places, parts = slides(1, stride, padding, dilation), groups_of(groups)
+    shapes = [shape_of_operand(x), shape_of_operand(kernel)]
+    ruled(rules.convolved, [*shapes, places["stride"], places["padding"], places["dilation"]], parts)
     images: Value = (expand_dims(x, axis=2), expand_dims(kernel, axis=2))
-    y: Value = conv2d(*images, stride=(1, s), padding=(0, p), dilation=(1, d), groups=groups)
+    flat = {what: (least, n) for (what, (n,)), least in zip(places.items(), (1, 0, 1), strict=True)}
+    y: Value = conv2d(*images, groups=parts, **flat)
     made: ArrayLayer[Any, T, Dv] = squeeze(y, axis=2)
     return made
 
@@ -97,14 +82,12 @@ def conv3d(
 
     Source: PyTorch, `torch.nn.functional.conv3d`.
     """
-    (s, *ss), (p, *ps), (d, *ds) = (
-        _several(name, n, 3, least)
-        for name, n, least in (("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1))
-    )
+    places, parts = slides(3, stride, padding, dilation), groups_of(groups)
     shape, kernels = shape_of_operand(x), shape_of_operand(kernel)
-    batch, out, depth, *sides = ruled(
-        rules.correlated, [shape, kernels, (s, *ss), (p, *ps), (d, *ds)], int(groups)
-    )
+    every = [places["stride"], places["padding"], places["dilation"]]
+    batch, out, depth, *sides = ruled(rules.convolved, [shape, kernels, *every], parts)
+    s, p, d = (numbers[0] for numbers in every)
+    flat = {what: numbers[1:] for what, numbers in places.items()}
     layers: Value = pad(x, ((0, 0), (0, 0), (p, p), (0, 0), (0, 0)))
     total: Value = None
     for u in range(kernels[2]):
@@ -112,14 +95,7 @@ def conv3d(
         seen: Value = moveaxis(getitem(layers, (slice(None), slice(None), at)), 2, 1)
         images: Value = reshape(seen, (batch * depth, shape[1], *shape[3:]))
         slice_: Value = getitem(kernel, (slice(None), slice(None), u))
-        part: Value = conv2d(
-            images,
-            slice_,
-            stride=(ss[0], ss[1]),
-            padding=(ps[0], ps[1]),
-            dilation=(ds[0], ds[1]),
-            groups=groups,
-        )
+        part: Value = conv2d(images, slice_, groups=parts, **flat)
         total = part if total is None else total + part
     made: ArrayLayer[Any, T, Dv] = moveaxis(reshape(total, (batch, depth, out, *sides)), 1, 2)
     return made
@@ -134,23 +110,16 @@ def _spread(
     output_padding: object,
     dilation: object,
     groups: int,
-) -> Value:
+) -> ArrayLayer[Any, T, Dv]:
     """A transposed convolution over `count` axes: what each element makes of a kernel, added where it goes."""
-    s, p, o, d = (
-        _several(name, n, count, least)
-        for name, n, least in (
-            ("stride", stride, 1),
-            ("padding", padding, 0),
-            ("output_padding", output_padding, 0),
-            ("dilation", dilation, 1),
-        )
-    )
+    places, parts = slides(count, stride, padding, dilation), groups_of(groups)
+    s, p, d = places["stride"], places["padding"], places["dilation"]
+    o = several("output_padding", output_padding, count, 0)
     shape, kernels = shape_of_operand(x), shape_of_operand(kernel)
-    made = ruled(rules.spread, [shape, kernels, s, p, o, d], int(groups))
-    if groups > 1:
-        pairs = zip(split(x, groups, axis=1), split(kernel, groups), strict=True)
-        parts = [_spread(a, b, count, s, p, o, d, 1) for a, b in pairs]
-        return concat(parts, axis=1)
+    made = ruled(rules.spread, [shape, kernels, s, p, o, d], parts)
+    if parts > 1:
+        pairs = zip(split(x, parts, axis=1), split(kernel, parts), strict=True)
+        return concat([_spread(a, b, count, s, p, o, d, 1) for a, b in pairs], axis=1)
     batch, inputs, *sides = shape
     out, *sizes = kernels[1:]
     matrix = permute_dims(reshape(kernel, (inputs, out * math.prod(sizes))), (1, 0))
@@ -201,8 +170,7 @@ def conv_transpose1d(
 
     Source: PyTorch, `torch.nn.functional.conv_transpose1d`.
     """
-    made: ArrayLayer[Any, T, Dv] = _spread(x, kernel, 1, stride, padding, output_padding, dilation, groups)
-    return made
+    return _spread(x, kernel, 1, stride, padding, output_padding, dilation, groups)
 
 
 @composed
@@ -230,8 +198,7 @@ def conv_transpose2d(
 
     Source: V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep learning", 2016, section 4.
     """
-    made: ArrayLayer[Any, T, Dv] = _spread(x, kernel, 2, stride, padding, output_padding, dilation, groups)
-    return made
+    return _spread(x, kernel, 2, stride, padding, output_padding, dilation, groups)
 
 
 @composed
@@ -258,5 +225,4 @@ def conv_transpose3d(
 
     Source: PyTorch, `torch.nn.functional.conv_transpose3d`.
     """
-    made: ArrayLayer[Any, T, Dv] = _spread(x, kernel, 3, stride, padding, output_padding, dilation, groups)
-    return made
+    return _spread(x, kernel, 3, stride, padding, output_padding, dilation, groups)

@@ -21,22 +21,34 @@ Pair = tuple[int, int]
 IntOrPair = int | tuple[int, int]
 
 
-def pair_of(x: object) -> object:
-    """One number for both axes; what is neither a number nor a pair is refused by the shape rule."""
-    if is_integer(x):
-        return (int(x), int(x))
-    return tuple(x) if isinstance(x, list) else x
+def several(what: str, x: object, count: int, least: int) -> tuple[int, ...]:
+    """A number for each of so many axes; an int stands for all of them."""
+    found = (x,) * count if is_integer(x) else x
+    if not isinstance(found, (tuple, list)) or len(found) != count or not all(map(is_integer, found)):
+        form = ("an int", "an int or a pair of ints", f"an int or {count} ints")[min(count, 3) - 1]
+        raise ArgumentError(f"{what} is {form}; got {shown(x)}")
+    numbers = tuple(map(int, found))
+    if min(numbers) < least:
+        raise ShapeError(f"{what} {numbers}: each has to be at least {least}")
+    if max(numbers) > maxsize:
+        raise ShapeError(f"{what} {shown(numbers)}: no axis is that long")
+    return numbers
 
 
-def check_at_least(least: int, **pairs: Pair) -> None:
-    """Refuses what is no pair of integers that are large enough."""
-    for name, pair in pairs.items():
-        if not isinstance(pair, tuple) or len(pair) != 2 or not all(map(is_integer, pair)):
-            raise ArgumentError(f"{name} is an int or a pair of ints; got {shown(pair)}")
-        if min(pair) < least:
-            raise ShapeError(f"{name} {pair}: each has to be at least {least}")
-        if max(pair) > maxsize:
-            raise ShapeError(f"{name} {shown(pair)}: no axis is that long")
+def slides(count: int, stride: object, padding: object, dilation: object) -> dict[str, Value]:
+    """How a window slides over each of so many axes."""
+    return {
+        "dilation": several("dilation", dilation, count, 1),
+        "padding": several("padding", padding, count, 0),
+        "stride": several("stride", stride, count, 1),
+    }
+
+
+def groups_of(groups: object) -> int:
+    """The number of groups of channels."""
+    if not is_integer(groups) or int(groups) < 1:
+        raise ArgumentError(f"groups is a positive int; got {shown(groups)}")
+    return int(groups)
 
 
 def around(padding: Pair) -> tuple[Pair, ...]:

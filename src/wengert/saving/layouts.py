@@ -21,8 +21,12 @@ from wengert.nn import (
     LSTM,
     RNN,
     BatchNorm,
+    Conv1d,
     Conv2d,
+    Conv3d,
+    ConvTranspose1d,
     ConvTranspose2d,
+    ConvTranspose3d,
     Embedding,
     GroupNorm,
     GRUCell,
@@ -146,8 +150,7 @@ _KERNEL: Final = {"kernel": (Recipe(("weight",), _same),), "bias": (Recipe(("bia
 # The weights of a layer, by their places in it, and from which arrays of PyTorch's module each may be made.
 _PYTORCH: Final[dict[type, Mapping[str, tuple[Recipe, ...]]]] = {
     Linear: {"weight": (Recipe(("weight",), _transposed),), "bias": (Recipe(("bias",), _same),)},
-    Conv2d: _KERNEL,
-    ConvTranspose2d: _KERNEL,
+    **dict.fromkeys((Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d), _KERNEL),
     Embedding: {"table": (Recipe(("weight",), _same),)},
     LayerNorm: _SCALED,
     GroupNorm: _SCALED,
