@@ -10,6 +10,7 @@ from typing import ClassVar, Generic, TypeVar, assert_type
 
 import pytest
 
+from wengert import plugins
 from wengert.errors import PluginError, WengertError
 from wengert.plugins.factory import Factory
 from wengert.plugins.plugin import Plugin
@@ -264,3 +265,18 @@ def test_members_live_in_instances_only_and_instances_copy_and_pickle() -> None:
             twin.l2 = 3.0  # type: ignore[misc]  # frozen, for mypy too
     assert settings != copy.copy(settings)  # identity: an object counts its own commits
     assert len({settings, Settings(learning_rate=0.5)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("made", "keywords", "said"),
+    [
+        (plugins.Adam, {"lr": 0.1}, r"got unknown lr, which is learning_rate \(a keyword of LearningRate: "),
+        (plugins.SGD, {"lr": 0.1}, r"got unknown lr \(did you mean learning_rate\?\)"),
+        (plugins.Adam, {"betas": (0.9, 0.99)}, r"got unknown betas \(write beta1= and beta2=\)"),
+    ],
+)
+def test_other_libraries_keywords_are_understood(
+    made: Callable[..., object], keywords: dict[str, object], said: str
+) -> None:
+    with pytest.raises(PluginError, match=said):
+        made(**keywords)

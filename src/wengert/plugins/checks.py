@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Final
 
 from wengert.errors import PluginError
 from wengert.plugins.members import Member
 from wengert.plugins.parts import reordered
+
+# PyTorch's keywords: by another name here, or something else
+_RENAMED: Final[Mapping[str, str]] = {"lr": "learning_rate"}
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    "amsgrad": "inherit AMSGrad in place of Adam",
+    "betas": "write beta1= and beta2=",
+    "nesterov": "inherit Nesterov in place of Momentum",
+}
 
 
 def check_members(cls: type, root: type, declared: Iterable[Member]) -> None:
@@ -124,11 +133,20 @@ def check_call(
         if name in members:
             problems.append(f"got {name}, which is injected and never a keyword")
         else:
-            close = get_close_matches(name, known, n=1)
-            hint = f" (did you mean {close[0]}?)" if close else _of_another(cls, name)
-            problems.append(f"got unknown {name}{hint}")
+            problems.append(f"got unknown {name}{_hint(cls, name, known)}")
     if problems:
         raise PluginError(f"{cls.__name__} {' and '.join(problems)}; its keywords: {listed}")
+
+
+def _hint(cls: type, name: str, known: Iterable[str]) -> str:
+    """What to write in place of a keyword, in parentheses, where that is known."""
+    if name in _ELSEWHERE:
+        return f" ({_ELSEWHERE[name]})"
+    here = _RENAMED.get(name, name)
+    close = get_close_matches(here, known, n=1)
+    if close:
+        return f" (did you mean {close[0]}?)"
+    return (f", which is {here}" if here != name else "") + _of_another(cls, here)
 
 
 def _of_another(cls: type, name: str) -> str:
