@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -129,7 +130,19 @@ class Nodes:
         for link in self._open():
             link.recover()
 
-    def save(self, folder: str, weights: object, *, step: int | None = None, seed: int | None = None) -> None:
+    def folder(self, path: str) -> CheckpointFolder:
+        """A folder for `checkpoint=` of `wengert.training.fit`: weights here and on every node, all of one step."""
+        return CheckpointFolder(self, path)
+
+    def save(
+        self,
+        folder: str,
+        weights: object,
+        *,
+        step: int | None = None,
+        seed: int | None = None,
+        note: str | None = None,
+    ) -> None:
         """Write a checkpoint of everything: a file for the driver's weights, one for each node, and a manifest.
 
         The manifest, which names the files, their digests and the last step decided, is replaced last: a reader finds
@@ -143,7 +156,7 @@ class Nodes:
         asked = [
             link.save_to(os.path.abspath(os.path.join(folder, names[name]))) for name, link in links.items()
         ]
-        save(os.path.join(folder, names[DRIVER]), weights, step=step, seed=seed)
+        save(os.path.join(folder, names[DRIVER]), weights, step=step, seed=seed, note=note)
         raise_all([x for x in (future.exception() for future in asked) if isinstance(x, Exception)])
         files = {
             name: {"file": file, "sha256": _digest(path), "step": self._version(name)}
@@ -166,8 +179,12 @@ class Nodes:
     def _version(self, name: str) -> int:
         return self._links[name].journal.version if name in self._links else self._steps.log.last
 
-    def load(self, folder: str, weights: object) -> Checkpoint:
+    def load(
+        self, folder: str, weights: object, *, check: Callable[[Checkpoint], object] | None = None
+    ) -> Checkpoint:
         """Give the driver's weights, and every node, what a checkpoint has; training goes on from there.
+
+        `check` is told what the driver's file says, and may refuse it by raising, before anything has changed.
 
         Raises CheckpointError for a folder without a manifest, for a file that is not the one that the manifest names,
         and for a node that has none.
@@ -193,7 +210,7 @@ class Nodes:
             raise CheckpointError(
                 f"{path} has nothing for {', '.join(map(repr, lacking))}\n  at {user_position()}"
             )
-        found = load(files[DRIVER][0], weights)
+        found = load(files[DRIVER][0], weights, check=check)
         for name, link in links.items():
             if name in files:
                 part, entry = files[name]
@@ -208,6 +225,28 @@ class Nodes:
         for link in self._links.values():
             link.close()
         self._links.clear()
+
+
+@dataclass(frozen=True)
+class CheckpointFolder:
+    """A checkpoint of a training with parts on nodes, for `wengert.training.fit`. Made by `cluster.folder`."""
+
+    nodes: Nodes
+    path: str
+
+    def begin(self) -> bool:
+        """True if the folder has a checkpoint, whole. Raises CheckpointError for a file of this name."""
+        if os.path.exists(self.path) and not os.path.isdir(self.path):
+            raise CheckpointError(f"{self.path} is a file; name a folder\n  at {user_position()}")
+        return os.path.exists(os.path.join(self.path, MANIFEST))
+
+    def save(self, weights: object, *, step: int, seed: int, note: str) -> None:
+        """Write it: see `Nodes.save`."""
+        self.nodes.save(self.path, weights, step=step, seed=seed, note=note)
+
+    def load(self, weights: object, *, check: Callable[[Checkpoint], object]) -> None:
+        """Read it: see `Nodes.load`."""
+        self.nodes.load(self.path, weights, check=check)
 
 
 def _digest(path: str) -> str:

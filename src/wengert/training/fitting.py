@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from wengert.control import Executor
 from wengert.saving.naming import weights_by_name
 from wengert.training.given import B, Data, LossOf, Metric, in_shards, whole
-from wengert.training.keeping import Keeper, Path
+from wengert.training.keeping import CheckpointStore, Keeper, Path, store_at
 from wengert.training.looping import Fitting
 from wengert.training.records import Event, History, Watch
 from wengert.training.running import Ending, run
@@ -34,7 +34,7 @@ def fit(
     accumulate: int = 1,
     callbacks: Iterable[Callable[[Event], object]] = (),
     weights: object = None,
-    checkpoint: Path | None = None,
+    checkpoint: Path | CheckpointStore | None = None,
     every: int | None = None,
     resume: bool = False,
     best: Path | None = None,
@@ -61,6 +61,7 @@ def fit(
     weights: what `saving.save` takes, such as a model; all that the loss has. For `checkpoint`, from which
         `resume=True` goes on: written after the first step, each `every` steps and each epoch; and for `best`, the
         file of the best epoch's weights. Killed at any moment and resumed it ends with the same weights, bit for bit.
+        With parts on nodes of a cluster: checkpoint=cluster.folder(path), which has their weights, too.
     shards: each batch is divided into so many parts, as by `wengert.shards`, a shorter last one into as many as it has
         examples. With `executor=cluster.Distributed(...)` workers compute them, and may come and go: the bits stay.
 
@@ -85,5 +86,5 @@ def fit(
     count = None if shards is None else whole("shards", shards, 1)
     divided = loss if count is None else in_shards(loss, count)
     loop = Fitting(divided, data, seed, batch_size, executor, validation, metrics, named, accumulated, count)
-    keeper = Keeper(named, seed, checkpoint, every, best, watch)
+    keeper = Keeper(named, seed, store_at(checkpoint), every, best, watch)
     return run(loop, ending, keeper, keeper.begin(resume), callbacks, tensorboard, show)

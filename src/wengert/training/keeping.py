@@ -1,14 +1,15 @@
 """The files of a training: the checkpoint from which it can go on, and the weights of the best epoch.
 
 Knows: when a file that is there is gone on with, and when it is refused.
-Refuses to know: how a file is written and read.
+Refuses to know: how a file is written and read, and nodes of a cluster.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import Protocol, TypeAlias, final, runtime_checkable
 
 from wengert.errors import ArgumentError, CheckpointError
 from wengert.graph.paths import path_of
@@ -22,6 +23,66 @@ from wengert.training.state import State, read
 Path: TypeAlias = str | os.PathLike[str]
 
 
+@runtime_checkable
+class CheckpointStore(Protocol):
+    """Where checkpoints of a training are written: a file, or what a cluster has for the weights of its nodes, too."""
+
+    @property
+    def path(self) -> str:
+        """Its name in errors."""
+        ...
+
+    def begin(self) -> bool:
+        """True if there is a checkpoint. Raises CheckpointError where none could be written."""
+        ...
+
+    def save(self, weights: object, *, step: int, seed: int, note: str) -> None:
+        """Write a checkpoint in place of the one before: see `wengert.saving.save`."""
+        ...
+
+    def load(self, weights: object, *, check: Callable[[Checkpoint], object]) -> object:
+        """Give all weights what it has: see `wengert.saving.load`."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class CheckpointFile:
+    """A file for a training whose weights are all in this process."""
+
+    path: str
+
+    def begin(self) -> bool:
+        """True if the file is there: see `CheckpointStore`."""
+        remove_partial(self.path)
+        folder = os.path.dirname(os.path.realpath(self.path))
+        if not os.path.isdir(folder):  # an hour later it would be too late
+            raise CheckpointError(
+                f"fit: {self.path} cannot be written: {folder} is no folder; make it first\n  at {user_position()}"
+            )
+        if os.path.isdir(self.path):
+            raise CheckpointError(
+                f"fit: {self.path} is a folder; name a file in it, as in "
+                f"{os.path.join(self.path, 'model.safetensors')!r}\n  at {user_position()}"
+            )
+        return os.path.exists(self.path)
+
+    def save(self, weights: object, *, step: int, seed: int, note: str) -> None:
+        """Write it: see `CheckpointStore`."""
+        save(self.path, weights, step=step, seed=seed, note=note)
+
+    def load(self, weights: object, *, check: Callable[[Checkpoint], object]) -> None:
+        """Read it: see `CheckpointStore`."""
+        load(self.path, weights, check=check)
+
+
+def store_at(given: Path | CheckpointStore | None) -> CheckpointStore | None:
+    """The store of a path, or the one that is given."""
+    if given is None or isinstance(given, CheckpointStore):
+        return given
+    return CheckpointFile(path_of("fit: checkpoint", given, CheckpointError))
+
+
 @final
 @dataclass(frozen=True)
 class Keeper:
@@ -29,7 +90,7 @@ class Keeper:
 
     weights: object
     seed: int
-    checkpoint: Path | None = None
+    checkpoint: CheckpointStore | None = None
     every: int | None = None
     best: Path | None = None
     watch: Watch = WATCH
@@ -37,6 +98,10 @@ class Keeper:
     def __post_init__(self) -> None:
         if self.weights is None and (self.checkpoint is not None or self.best is not None):
             raise _wrong("checkpoint= and best= are files of weights; give weights= too, as in weights=model")
+        if self.best is not None and not isinstance(self.checkpoint, CheckpointFile | None):
+            raise _wrong(
+                "best= is a file of the weights here, and checkpoint= is for a training that has others, too"
+            )
         if self.every is not None and self.checkpoint is None:
             raise _wrong("every= is how often a checkpoint is written; give checkpoint= too")
         if self.every is not None:
@@ -54,29 +119,17 @@ class Keeper:
             if resume:
                 raise _wrong("resume= is about a checkpoint; give checkpoint= too")
             return State()
-        path = path_of("fit: checkpoint", self.checkpoint, CheckpointError)
-        remove_partial(path)
-        folder = os.path.dirname(os.path.realpath(path))
-        if not os.path.isdir(folder):  # an hour later it would be too late
-            raise CheckpointError(
-                f"fit: {path} cannot be written: {folder} is no folder; make it first\n  at {user_position()}"
-            )
-        if os.path.isdir(path):
-            raise CheckpointError(
-                f"fit: {path} is a folder; name a file in it, as in {os.path.join(path, 'model.safetensors')!r}\n"
-                f"  at {user_position()}"
-            )
-        if not os.path.exists(path):
+        if not self.checkpoint.begin():
             return State()
         if not resume:
             raise CheckpointError(
-                f"fit: {path} is there already; write resume=True to go on from it, or delete it\n"
+                f"fit: {self.checkpoint.path} is there already; write resume=True to go on from it, or delete it\n"
                 f"  at {user_position()}"
             )
-        return self._resumed(path)
+        return self._resumed(self.checkpoint)
 
-    def _resumed(self, path: str) -> State:
-        states: list[State] = []
+    def _resumed(self, store: CheckpointStore) -> State:
+        path, states = store.path, list[State]()
 
         def check(found: Checkpoint) -> None:
             states.append(read(found.note, path))
@@ -86,13 +139,13 @@ class Keeper:
                     f"{self.seed}; with another seed it would be another training\n  at {user_position()}"
                 )
 
-        load(path, self.weights, check=check)
+        store.load(self.weights, check=check)
         return states[0]
 
     def keep(self, state: State) -> None:
         """Write the checkpoint."""
         if self.checkpoint is not None:
-            save(self.checkpoint, self.weights, step=state.step, seed=self.seed, note=state.text())
+            self.checkpoint.save(self.weights, step=state.step, seed=self.seed, note=state.text())
 
     def keep_best(self, state: State) -> None:
         """Write the best weights, if the last epoch is better than all before it."""
