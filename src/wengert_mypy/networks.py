@@ -473,10 +473,17 @@ NETWORKS: Final[Mapping[str, Answer]] = {
     f"{NN}recurrent.RNNCell.make": _making("RNNCell", _stated(2)),
     f"{NN}sequential.Sequential": composed,
     f"{NN}sequential.Sequential.__call__": followed,
-    f"{NN}transformer.TransformerEncoderLayer.__call__": _called("MultiHeadAttention", _encoded),
-    f"{NN}transformer.TransformerEncoderLayer.make": _making("MultiHeadAttention", _stated_width),
-    f"{NN}transformer.TransformerDecoderLayer.__call__": _called("MultiHeadAttention", _encoded),
-    f"{NN}transformer.TransformerDecoderLayer.make": _making("MultiHeadAttention", _stated_width),
+    f"{NN}attention.MultiHeadAttention.step": _called("MultiHeadAttention", _encoded),
+    f"{NN}attention.MultiHeadAttention.attended": _called("MultiHeadAttention", _encoded),
+    **{
+        f"{NN}transformer.Transformer{layer}.{method}": answer
+        for layer in ("EncoderLayer", "DecoderLayer", "Encoder", "Decoder")
+        for method, answer in (
+            ("__call__", _called("MultiHeadAttention", _encoded)),
+            ("step", _called("MultiHeadAttention", _encoded)),
+            ("make", _making("MultiHeadAttention", _stated_width)),
+        )
+    },
     f"{NN}tree.TreeLSTM.leaf": _called("TreeLSTM.leaf", _step),
     f"{NN}tree.TreeLSTM.make": _making("TreeLSTM", _stated(2)),
     f"{NN}tree.TreeLSTM.node": _called("TreeLSTM.node", _node),

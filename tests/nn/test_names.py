@@ -11,7 +11,7 @@ from wengert_mypy.names import NN
 from wengert_mypy.networks import NETWORKS
 
 # their signatures say all there is to know
-UNCHECKED = {"Dropout", "Residual", "Seeded", "Seeds", "buffers", "summary", "weights"} | {
+UNCHECKED = {"Dropout", "KeyValues", "Residual", "Seeded", "Seeds", "buffers", "summary", "weights"} | {
     *("causal_mask", "rotary", "sinusoidal_positions", "init"),  # functions, and the module of such
     *("freeze", "map_weights", "replace", "tie", "with_settings"),
 }

@@ -74,6 +74,81 @@ def test_a_position_sees_what_is_not_later() -> None:
     assert (layer(x).predict().run()[:, :3] != layer(other).predict().run()[:, :3]).any()
 
 
+STACK: Any = {"layers": 2, "seed": 0, "dtype": np.float64}  # Any: keywords
+
+
+@pytest.mark.parametrize("rotary", [False, True])
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_a_sequence_that_grows_is_that_which_is_read_at_once(norm_first: bool, rotary: bool) -> None:
+    of = {**STACK, "norm_first": norm_first, "rotary": rotary}
+    encoder = nn.TransformerEncoder.make(settings, 8, 2, 6, **of)
+    decoder = nn.TransformerDecoder.make(settings, 8, 2, 6, **of)
+    x, memory = drawn(3, 6, 8), drawn(3, 4, 8, seed=1)
+    some = wg.greater(wg.lift(np.arange(4.0)), 0.5)
+    mask = nn.causal_mask(6)
+    past: Any = None  # Any: layers, and the data that a run gives of them
+    read: Any = decoder.begin(memory)
+    found: list[list[Any]] = [[], []]
+    for begin, end in ((0, 1), (1, 2), (2, 5), (5, 6)):
+        part = x[:, begin:end]
+        y, past = encoder.step(part, past)
+        z, read = decoder.step(part, read, memory_mask=some)
+        found[0].append(y.predict().run())
+        found[1].append(z.predict().run())
+    for whole, parts in zip(
+        (encoder(x, mask=mask), decoder(x, memory, mask=mask, memory_mask=some)), found, strict=True
+    ):
+        assert_allclose(np.concatenate(parts, axis=1), whole.predict().run(), rtol=1e-9, atol=1e-12)
+    assert past[1].time == read[1][0].time == 6
+
+
+def test_a_past_is_data_between_two_runs() -> None:
+    stack, x = nn.TransformerEncoder.make(settings, 8, 2, 6, **STACK), drawn(3, 4, 8)
+    wanted = stack(x, mask=nn.causal_mask(4)).predict().run()
+    past: Any = None  # Any: data of each run
+    for at in range(4):
+        y, past = wg.predict(stack.step(x[:, at : at + 1], past)).run()
+        assert isinstance(past[0].keys, np.ndarray)
+        assert_allclose(y[:, 0], wanted[:, at], rtol=1e-9, atol=1e-12)
+
+
+def test_derivatives_of_steps_and_of_a_stack() -> None:
+    stack = nn.TransformerDecoder.make(settings, 4, 2, 3, **STACK, norm_first=True, rotary=True)
+
+    def in_steps(x: Any, memory: Any) -> Any:
+        y, past = stack.step(x[:, :1], stack.begin(memory))
+        return wg.concat([y, stack.step(x[:, 1:], past)[0]], axis=1)
+
+    operands = drawn(2, 3, 4), drawn(2, 2, 4, seed=1)
+    assert check_gradients(in_steps, *operands).worst < 1e-7
+    assert check_gradients(lambda x, m: stack(x, m, mask=nn.causal_mask(3)), *operands).worst < 1e-7
+
+
+def test_what_a_step_refuses() -> None:
+    stack: Any = nn.TransformerEncoder.make(settings, 8, 2, 6, **STACK)  # Any: wrong on purpose
+    _, past = stack.step(drawn(3, 1, 8))
+    cases: list[tuple[Any, type[Exception], str]] = [
+        (lambda: stack.step(drawn(2, 1, 8), past), ShapeError, r"keys of shape \(2, 2, 1, 4\) do not follow"),
+        (lambda: stack.step(drawn(3, 1, 8), past[:1]), ArgumentError, "each of 2 layers; got one of 1"),
+        (lambda: stack.step(drawn(3, 1, 8), 3), ArgumentError, "each of 2 layers; got 3"),
+        (lambda: stack.step(drawn(8)), ShapeError, r"expected \(..., time, width\), got \(8,\)"),
+        (
+            lambda: nn.causal_mask(3, begin=3),
+            ArgumentError,
+            "causal_mask: begin is an integer from 0 to 2; got 3",
+        ),
+        (
+            lambda: nn.TransformerEncoder.make(settings, 8, 2, 6, layers=0, seed=0),
+            ArgumentError,
+            "TransformerEncoder: layers is a positive integer; got 0",
+        ),
+    ]
+    for call, error, said in cases:
+        with pytest.raises(error, match=said) as caught:
+            call()
+        assert __file__ in str(caught.value)
+
+
 def test_a_seed_drops() -> None:
     layer, x = encoder(dropout=0.5), drawn(1, 5, 4)
     calm, one, again, two = (layer(x, seed=seed).predict().run() for seed in (None, 1, 1, 2))

@@ -162,6 +162,38 @@ def test_recurrent_networks_of_two_layers_in_both_directions(tmp_path: Path, kin
     same(tmp_path, module, layer, lambda: layer(x)[0], lambda: module(torch.tensor(x))[0])
 
 
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_stacks_of_transformers(tmp_path: Path, norm_first: bool) -> None:
+    how = {"dropout": 0.0, "batch_first": True, "norm_first": norm_first}
+    norms = [torch.nn.LayerNorm(8) if norm_first else None for _ in range(2)]
+    encoder = torch.nn.TransformerEncoderLayer(8, 2, 16, **how)
+    decoder = torch.nn.TransformerDecoderLayer(8, 2, 16, **how)
+    modules = torch.nn.ModuleDict(
+        {
+            "encoder": torch.nn.TransformerEncoder(encoder, 2, norms[0], enable_nested_tensor=False),
+            "decoder": torch.nn.TransformerDecoder(decoder, 2, norms[1]),
+        }
+    )
+    for parameter in modules.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    made: Layer = {"layers": 2, "norm_first": norm_first}
+    model: Layer = {
+        "encoder": nn.TransformerEncoder.make(SETTINGS, 8, 2, 16, seed=1, **made),
+        "decoder": nn.TransformerDecoder.make(SETTINGS, 8, 2, 16, seed=2, **made),
+    }
+    x, source = data(3, 4, 8), data(3, 5, 8)
+    hidden = torch.triu(torch.ones(4, 4, dtype=torch.bool), 1)
+
+    def theirs() -> Any:
+        memory = modules["encoder"](torch.tensor(source))
+        return modules["decoder"](torch.tensor(x), memory, tgt_mask=hidden)
+
+    def ours() -> Layer:
+        return model["decoder"](x, model["encoder"](source), mask=nn.causal_mask(4))
+
+    same(tmp_path, modules, model, ours, theirs)
+
+
 def test_norms_of_one_example(tmp_path: Path) -> None:
     module = torch.nn.Sequential(
         torch.nn.ConvTranspose2d(2, 4, 3), torch.nn.GroupNorm(2, 4), torch.nn.InstanceNorm2d(4, affine=True),

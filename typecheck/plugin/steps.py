@@ -71,6 +71,26 @@ def case_several_cells(count: int, both: bool) -> None:  # T77
     nn.RNN.make(settings, 3, 4, seed=0, activation="relu")  # E[arg-type]
 
 
+def case_transformers() -> None:  # T77
+    encoder = nn.TransformerEncoder.make(settings, 8, 2, 16, layers=2, seed=0)
+    assert_type(encoder, nn.TransformerEncoder[L8])
+    given = wg.literal(np.ones((5, 2, 8), np.float32), 5, 2, 8)
+    assert_type(encoder(given), wg.ArrayLayer[tuple[L5, L2, L8]])
+    y, past = encoder.step(given)
+    assert_type(y, wg.ArrayLayer[tuple[L5, L2, L8]])
+    assert_type(past, tuple[nn.KeyValues, ...])
+    encoder.step(y, past)
+    encoder.step(y, past[0])  # E[arg-type]
+    encoder(batched)  # E[shape]: expected last axis 8, got \(5, 2, 3\)$
+    encoder.step(batched)  # E[shape]: expected last axis 8, got \(5, 2, 3\)$
+    decoder = nn.TransformerDecoder.make(settings, 8, 2, 16, layers=2, seed=0)
+    assert_type(decoder(given, given), wg.ArrayLayer[tuple[L5, L2, L8]])
+    assert_type(decoder.step(given, decoder.begin(given))[0], wg.ArrayLayer[tuple[L5, L2, L8]])
+    decoder.step(given)  # E[call-arg]
+    decoder.step(given, past)  # E[arg-type]
+    nn.TransformerDecoder.make(settings, 8, 3, 16, layers=2, seed=0)  # E[shape]: 3 heads do not divide
+
+
 def case_rnn_cell() -> None:  # T77
     cell = nn.RNNCell.make(settings, 3, 4, seed=0)
     assert_type(cell(x, cell(x)), wg.ArrayLayer[tuple[L2, L4]])

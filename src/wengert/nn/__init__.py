@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wengert.models import buffers, freeze, map_weights, replace, tie, weights, with_settings
 from wengert.nn import init
-from wengert.nn.attention import MultiHeadAttention
+from wengert.nn.attention import KeyValues, MultiHeadAttention
 from wengert.nn.blocks import MLP, AvgPool2d, Flatten, GlobalAvgPool, MaxPool2d, Residual
 from wengert.nn.convolution import (
     Conv1d,
@@ -23,16 +23,16 @@ from wengert.nn.embedding import Embedding
 from wengert.nn.groups import GroupNorm, InstanceNorm, RMSNorm
 from wengert.nn.linear import Linear
 from wengert.nn.normalization import BatchNorm, LayerNorm
+from wengert.nn.positions import causal_mask, rotary, sinusoidal_positions
 from wengert.nn.recurrent import GRUCell, LSTMCell, RNNCell
 from wengert.nn.seeded import Seeded, Seeds
 from wengert.nn.sequential import Sequential
 from wengert.nn.summary import summary
 from wengert.nn.transformer import (
+    TransformerDecoder,
     TransformerDecoderLayer,
+    TransformerEncoder,
     TransformerEncoderLayer,
-    causal_mask,
-    rotary,
-    sinusoidal_positions,
 )
 from wengert.nn.tree import TreeLSTM
 from wengert.nn.unrolled import GRU, LSTM, RNN
@@ -57,6 +57,7 @@ __all__ = [
     "GlobalAvgPool",
     "GroupNorm",
     "InstanceNorm",
+    "KeyValues",
     "LSTMCell",
     "LayerNorm",
     "Linear",
@@ -68,7 +69,9 @@ __all__ = [
     "Seeded",
     "Seeds",
     "Sequential",
+    "TransformerDecoder",
     "TransformerDecoderLayer",
+    "TransformerEncoder",
     "TransformerEncoderLayer",
     "TreeLSTM",
     "buffers",

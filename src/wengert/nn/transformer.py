@@ -1,22 +1,22 @@
-"""Transformers: layers and stacks of an encoder and of a decoder, causal masks, and positions.
+"""Transformers: layers and stacks of an encoder and of a decoder, whole or step by step.
 
-Knows: what is added around attention and a net of two layers, and where norms and dropout stand.
+Knows: what is added around attention and a net of two layers, and where norms and dropout stand; that a step hands on
+the keys and values of what came before.
 Refuses to know: attention, and what is embedded and read out.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, final
 
-from wengert.arrays import FLOAT32, FLOAT64, HOST, Cpu, Dv, Float32, HostArray, S, T, is_integer
+from wengert.arrays import Dv, S, T
 from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
-from wengert.graph import ArrayExpression, ArrayLayer, Mask, lift
-from wengert.nn.attention import MultiHeadAttention
-from wengert.nn.checks import as_layer, misfit, shape_of
+from wengert.graph import ArrayExpression, ArrayLayer, Mask
+from wengert.nn.attention import KeyValues, MultiHeadAttention
+from wengert.nn.checks import as_layer
 from wengert.nn.dims import N, Width
 from wengert.nn.dropout import Dropout
 from wengert.nn.init import Init
@@ -24,25 +24,14 @@ from wengert.nn.linear import Linear
 from wengert.nn.making import Beginning, Seed
 from wengert.nn.normalization import LayerNorm
 from wengert.nn.seeded import Seeded, Seeds, derived
-from wengert.ops import concat, greater_equal, relu, split
+from wengert.ops import relu
 from wengert.plugins import Plugin
 from wengert.site import user_position
 
 Function: TypeAlias = Callable[[ArrayLayer[Any, T, Dv]], ArrayLayer[Any, T, Dv]]
-
-
-@dataclass(frozen=True, eq=False)
-class _Around(Generic[Width, T, Dv]):
-    """x + f(x) with a norm before f, or behind the sum."""
-
-    norm: LayerNorm[Width, T, Dv]
-    dropout: Dropout
-    first: bool
-
-    def __call__(self, x: Any, inner: Function[T, Dv], seed: Seeds | None) -> Any:  # Any: layers of one shape
-        if self.first:
-            return x + self.dropout(inner(self.norm(x)), seed=seed)
-        return self.norm(x + self.dropout(inner(x), seed=seed))
+Layer: TypeAlias = ArrayLayer[Any, T, Dv]
+# Of a layer of a decoder: what it has read so far, nothing yet at the begin, and the memory.
+Read: TypeAlias = tuple[KeyValues[T, Dv] | None, KeyValues[T, Dv]]
 
 
 @final
@@ -51,9 +40,10 @@ class TransformerEncoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
     """Attention of a sequence to itself, then a net of two layers at each position, each added to what it was given.
 
     With norm_first x + f(norm(x)) of both, else norm(x + f(x)), which is the original. With a seed it trains:
-    dropout is at the end of each f, and between the two layers of the net.
+    dropout is at the end of each f, and between the two layers of the net. `step` reads a sequence part by part.
     Shapes: (..., Time, Width), kept; the mask is that of `MultiHeadAttention`. Raises ShapeError.
     >>> import numpy as np
+    >>> from wengert.nn import causal_mask
     >>> from wengert.plugins import SGD
     >>> layer = TransformerEncoderLayer.make(SGD(learning_rate=0.1), 8, 2, 16, seed=0)
     >>> layer(np.ones((3, 5, 8), np.float32), mask=causal_mask(5)).shape
@@ -86,6 +76,7 @@ class TransformerEncoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
         dropout: float = 0.1,
         activation: Function[Any, Any] = relu,
         norm_first: bool = False,
+        rotary: bool = False,
         init: Init | None = None,
     ) -> TransformerEncoderLayer[Any, N]:
         """A layer whose parts begin as those of their own `make`; one generator serves all."""
@@ -95,7 +86,9 @@ class TransformerEncoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
             LayerNorm.make(settings, width, name=begin.name_of(part), dtype=dtype)
             for part in ("attention_norm", "net_norm")
         )
-        attention = MultiHeadAttention.make(settings, width, heads, name=begin.name_of("attention"), **of)
+        attention = MultiHeadAttention.make(
+            settings, width, heads, name=begin.name_of("attention"), rotary=rotary, **of
+        )
         inner = Linear.make(settings, width, hidden, name=begin.name_of("inner"), **of)
         outer = Linear.make(settings, hidden, width, name=begin.name_of("outer"), **of)
         return TransformerEncoderLayer(
@@ -110,15 +103,40 @@ class TransformerEncoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
         mask: Mask[Any, Dv] | None = None,
         seed: Seeds | None = None,
     ) -> ArrayLayer[S, T, Dv]:
-        def net(h: ArrayLayer[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
-            return self.outer(self.dropout(self.activation(self.inner(h)), seed=derived(seed, 1)))
-
-        around = _Around(self.attention_norm, self.dropout, self.norm_first)
-        h = around(as_layer(x), lambda h: self.attention(h, mask=mask), derived(seed, 0))
-        y: ArrayLayer[S, T, Dv] = _Around(self.net_norm, self.dropout, self.norm_first)(
-            h, net, derived(seed, 2)
+        h = as_layer(x)
+        h = self.after(
+            self.attention_norm,
+            h,
+            self.attention(self.before(self.attention_norm, h), mask=mask),
+            derived(seed, 0),
         )
+        y: ArrayLayer[S, T, Dv] = self.net(h, derived(seed, 1), derived(seed, 2))
         return y
+
+    def step(
+        self, x: ArrayExpression[S, T, Dv], past: KeyValues[T, Dv] | None = None, /
+    ) -> tuple[ArrayLayer[S, T, Dv], KeyValues[T, Dv]]:
+        """The result of a causal mask for the positions of `x` behind `past`, and the past of those that follow."""
+        h = as_layer(x)
+        read, now = self.attention.step(self.before(self.attention_norm, h), past)
+        y: ArrayLayer[S, T, Dv] = self.net(self.after(self.attention_norm, h, read, None), None, None)
+        return y, now
+
+    def before(self, norm: LayerNorm[Width, T, Dv], x: Layer[T, Dv]) -> Layer[T, Dv]:
+        """The operand of a part: normalized first, or as it is."""
+        return norm(x) if self.norm_first else x
+
+    def after(
+        self, norm: LayerNorm[Width, T, Dv], x: Layer[T, Dv], made: Layer[T, Dv], seed: Seeds | None
+    ) -> Layer[T, Dv]:
+        """The sum of `x` and what a part has made of it."""
+        y: Layer[T, Dv] = x + self.dropout(made, seed=seed)
+        return y if self.norm_first else norm(y)
+
+    def net(self, x: Layer[T, Dv], inner: Seeds | None, outer: Seeds | None) -> Layer[T, Dv]:
+        """The net of two layers, with norm and sum; the seeds are those of its two dropouts."""
+        h = self.activation(self.inner(self.before(self.net_norm, x)))
+        return self.after(self.net_norm, x, self.outer(self.dropout(h, seed=inner)), outer)
 
 
 @final
@@ -126,9 +144,10 @@ class TransformerEncoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
 class TransformerDecoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
     """Attention of a sequence to itself, then to a memory, then a net of two layers, each added to what it was given.
 
-    Norms and dropout are as in `TransformerEncoderLayer`.
+    Norms and dropout are as in `TransformerEncoderLayer`. `begin` and `step` read a sequence part by part.
     Shapes: (..., Time, Width), kept, and a memory (..., Source, Width). Raises ShapeError.
     >>> import numpy as np
+    >>> from wengert.nn import causal_mask
     >>> from wengert.plugins import SGD
     >>> layer = TransformerDecoderLayer.make(SGD(learning_rate=0.1), 8, 2, 16, seed=0)
     >>> layer(np.ones((3, 5, 8), np.float32), np.ones((3, 7, 8), np.float32), mask=causal_mask(5)).shape
@@ -153,29 +172,16 @@ class TransformerDecoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
         seed: Seed,
         name: str | None = None,
         dtype: type[N] | None = None,
-        dropout: float = 0.1,
-        activation: Function[Any, Any] = relu,
-        norm_first: bool = False,
         init: Init | None = None,
+        **how: Any,  # as `TransformerEncoderLayer.make` takes them: dropout, activation, norm_first, rotary
     ) -> TransformerDecoderLayer[Any, N]:
         """A layer whose parts begin as those of their own `make`; one generator serves all."""
         begin = Beginning("TransformerDecoderLayer", settings, seed, name, dtype)
+        of: Any = {"seed": begin.chance, "dtype": dtype, "init": init}  # Any: keywords of several types
         itself = TransformerEncoderLayer.make(
-            settings,
-            width,
-            heads,
-            hidden,
-            seed=begin.chance,
-            name=begin.name_of("itself"),
-            dtype=dtype,
-            dropout=dropout,
-            activation=activation,
-            norm_first=norm_first,
-            init=init,
+            settings, width, heads, hidden, name=begin.name_of("itself"), **of, **how
         )
-        memory = MultiHeadAttention.make(
-            settings, width, heads, seed=begin.chance, name=begin.name_of("memory"), dtype=dtype, init=init
-        )
+        memory = MultiHeadAttention.make(settings, width, heads, name=begin.name_of("memory"), **of)
         norm = LayerNorm.make(settings, width, name=begin.name_of("memory_norm"), dtype=dtype)
         return TransformerDecoderLayer(itself, memory, norm)
 
@@ -189,86 +195,211 @@ class TransformerDecoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
         memory_mask: Mask[Any, Dv] | None = None,
         seed: Seeds | None = None,
     ) -> ArrayLayer[S, T, Dv]:
-        of = self.itself
-
-        def net(h: ArrayLayer[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
-            return of.outer(of.dropout(of.activation(of.inner(h)), seed=derived(seed, 2)))
-
-        parts: tuple[tuple[LayerNorm[Width, T, Dv], Function[T, Dv]], ...] = (
-            (of.attention_norm, lambda h: of.attention(h, mask=mask)),
-            (self.memory_norm, lambda h: self.memory(h, memory, mask=memory_mask)),
-            (of.net_norm, net),
-        )
-        h: Any = as_layer(x)  # Any: the shape of x
-        for i, (norm, inner) in enumerate(parts):
-            h = _Around(norm, of.dropout, of.norm_first)(h, inner, derived(seed, (0, 1, 3)[i]))
-        y: ArrayLayer[S, T, Dv] = h
+        of, h = self.itself, as_layer(x)
+        read = of.attention(of.before(of.attention_norm, h), mask=mask)
+        h = of.after(of.attention_norm, h, read, derived(seed, 0))
+        found = self.memory(of.before(self.memory_norm, h), memory, mask=memory_mask)
+        h = of.after(self.memory_norm, h, found, derived(seed, 1))
+        y: ArrayLayer[S, T, Dv] = of.net(h, derived(seed, 2), derived(seed, 3))
         return y
 
+    def begin(self, memory: ArrayExpression[Any, T, Dv], /) -> Read[T, Dv]:
+        """The past of the first step: the keys and values of the memory, and nothing read yet."""
+        return None, self.memory.read(memory)
 
-def causal_mask(time: int, /) -> Mask[Any, Cpu]:
-    """True where a key is not later than a query: (time, time), for `MultiHeadAttention` and all that has one.
-
-    >>> causal_mask(3).predict().run().astype(int).tolist()
-    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
-    """
-    if not is_integer(time) or int(time) < 1:
-        raise ArgumentError(
-            f"causal_mask: time is a positive integer; got {time!r:.60}\n  at {user_position()}"
-        )
-    rows, columns = (HOST.astype(x, FLOAT32) for x in HOST.mesh((int(time), int(time))))
-    queries: Any = lift(rows)  # Any: the type of data of a computed shape
-    return greater_equal(queries, columns)
-
-
-def sinusoidal_positions(time: int, width: int, /) -> HostArray[tuple[int, int], Float32]:
-    """A vector for each position: sin and cos, in turn, of the position times `width` / 2 falling rates.
-
-    y[t, 2 i] = sin(t / 10000^(2 i / width)), y[t, 2 i + 1] = cos of the same. Data of (time, width), in float32.
-    >>> sinusoidal_positions(2, 4).round(3).tolist()[1]
-    [0.8410000205039978, 0.5400000214576721, 0.009999999776482582, 1.0]
-
-    Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.5.
-    """
-    for what, n, even in (("time", time, 1), ("width", width, 2)):
-        if not is_integer(n) or int(n) < 1 or int(n) % even:
-            kind = "a positive integer" if even == 1 else "an even positive integer"
-            raise ArgumentError(
-                f"sinusoidal_positions: {what} is {kind}; got {n!r:.60}\n  at {user_position()}"
-            )
-    angles = _angles(int(time), int(width) // 2, 10000.0)
-    found: HostArray[tuple[int, int], Float32] = HOST.astype(
-        HOST.reshape(HOST.stack([HOST.sin(angles), HOST.cos(angles)], axis=2), (int(time), int(width))),
-        FLOAT32,
-    )
-    return found
+    def step(
+        self,
+        x: ArrayExpression[S, T, Dv],
+        past: Read[T, Dv],
+        /,
+        *,
+        memory_mask: Mask[Any, Dv] | None = None,
+    ) -> tuple[ArrayLayer[S, T, Dv], Read[T, Dv]]:
+        """The result of a causal mask for the positions of `x` behind `past`, and the past of those that follow."""
+        of, h = self.itself, as_layer(x)
+        read, now = of.attention.step(of.before(of.attention_norm, h), past[0])
+        h = of.after(of.attention_norm, h, read, None)
+        found = self.memory.attended(of.before(self.memory_norm, h), past[1], mask=memory_mask)
+        y: ArrayLayer[S, T, Dv] = of.net(of.after(self.memory_norm, h, found, None), None, None)
+        return y, (now, past[1])
 
 
-def _angles(time: int, rates: int, base: float, begin: int = 0) -> Any:  # Any: an array of numpy
-    places, numbers = HOST.mesh((time, rates))
-    return (HOST.astype(places, FLOAT64) + float(begin)) * HOST.exp(
-        HOST.astype(numbers, FLOAT64) * (-math.log(base) / rates)
-    )
+@final
+@dataclass(frozen=True, eq=False)
+class TransformerEncoder(Seeded, ModelNames, Generic[Width, T, Dv]):
+    """`TransformerEncoderLayer`s one above the other, and a norm behind the last where norms come first.
 
-
-def rotary(x: ArrayExpression[S, T, Dv], /, *, begin: int = 0, base: float = 10000.0) -> ArrayLayer[S, T, Dv]:
-    """Queries or keys turned by angles that grow with their position, so that their products know distances only.
-
-    The features i and i + Width / 2 are turned together, by position / base^(2 i / Width); the first is `begin`.
-    Shapes: (..., Time, Width), kept, with an even Width. Raises ShapeError.
+    With a causal mask it is a language model's stack, which `step` reads part by part: each layer hands on its keys and
+    values, so that a sequence that grows is not read again.
+    Shapes: (..., Time, Width), kept. Raises ShapeError.
     >>> import numpy as np
-    >>> rotary(np.array([[1.0, 0.0], [1.0, 0.0]])).predict().run().round(3).tolist()
-    [[1.0, 0.0], [0.54, 0.841]]
+    >>> from wengert.nn import causal_mask
+    >>> from wengert.plugins import SGD
+    >>> stack = TransformerEncoder.make(SGD(learning_rate=0.1), 8, 2, 16, layers=2, seed=0)
+    >>> x = np.random.default_rng(0).normal(size=(3, 5, 8)).astype(np.float32)
+    >>> whole = stack(x, mask=causal_mask(5)).predict().run()
+    >>> first, past = stack.step(x[:, :4])
+    >>> last, past = stack.step(x[:, 4:], past)
+    >>> bool(np.allclose(last.predict().run(), whole[:, 4:], atol=1e-5))
+    True
 
-    Source: Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding".
+    Source: as its layers; the norm at the end is that of Radford et al. 2019, section 2.3.
     """
-    layer = as_layer(x)
-    shape = shape_of(layer)
-    if shape is None or len(shape) < 2 or shape[-1] % 2:
-        text = "a shape that only the run tells" if shape is None else shape
-        raise misfit("rotary", f"expected (..., time, width) with an even width, got {text}")
-    angles = _angles(shape[-2], shape[-1] // 2, base, begin)
-    sine, cosine = (HOST.astype(part, layer.dtype) for part in (HOST.sin(angles), HOST.cos(angles)))
-    left, right = split(layer, 2, axis=-1)
-    y: ArrayLayer[S, T, Dv] = concat([left * cosine - right * sine, right * cosine + left * sine], axis=-1)
-    return y
+
+    layers: tuple[TransformerEncoderLayer[Width, T, Dv], ...]
+    norm: LayerNorm[Width, T, Dv] | None
+
+    # Any, as the size: the mypy plugin puts the stated one there
+    @staticmethod
+    def make(
+        settings: Plugin,
+        width: int,
+        heads: int,
+        hidden: int,
+        /,
+        *,
+        layers: int,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        norm_first: bool = False,
+        **how: Any,  # as `TransformerEncoderLayer.make` takes them: dropout, activation, rotary, init
+    ) -> TransformerEncoder[Any, N]:
+        """A stack of new layers; one generator serves all."""
+        begin = Beginning("TransformerEncoder", settings, seed, name, dtype)
+        of = {"seed": begin.chance, "dtype": dtype, "norm_first": norm_first, **how}
+        found = tuple(
+            TransformerEncoderLayer.make(
+                settings, width, heads, hidden, name=begin.name_of(f"layers.{i}"), **of
+            )
+            for i in range(begin.size("layers", layers))
+        )
+        norm = (
+            LayerNorm.make(settings, width, name=begin.name_of("norm"), dtype=dtype) if norm_first else None
+        )
+        return TransformerEncoder(found, norm)
+
+    def __call__(
+        self,
+        x: ArrayExpression[S, T, Dv],
+        /,
+        *,
+        mask: Mask[Any, Dv] | None = None,
+        seed: Seeds | None = None,
+    ) -> ArrayLayer[S, T, Dv]:
+        h = as_layer(x)
+        for i, layer in enumerate(self.layers):
+            h = layer(h, mask=mask, seed=derived(seed, i))
+        return h if self.norm is None else self.norm(h)
+
+    def step(
+        self, x: ArrayExpression[S, T, Dv], past: tuple[KeyValues[T, Dv], ...] | None = None, /
+    ) -> tuple[ArrayLayer[S, T, Dv], tuple[KeyValues[T, Dv], ...]]:
+        """The result of a causal mask for the positions of `x` behind `past`, and the past of those that follow."""
+        h, now = as_layer(x), list[KeyValues[T, Dv]]()
+        for layer, read in zip(self.layers, _of_each("TransformerEncoder", self.layers, past), strict=True):
+            h, grown = layer.step(h, read)
+            now.append(grown)
+        return h if self.norm is None else self.norm(h), tuple(now)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TransformerDecoder(Seeded, ModelNames, Generic[Width, T, Dv]):
+    """`TransformerDecoderLayer`s one above the other, and a norm behind the last where norms come first.
+
+    `begin` reads the memory once for all steps, and `step` a sequence part by part.
+    Shapes: (..., Time, Width), kept, and a memory (..., Source, Width). Raises ShapeError.
+    >>> import numpy as np
+    >>> from wengert.plugins import SGD
+    >>> stack = TransformerDecoder.make(SGD(learning_rate=0.1), 8, 2, 16, layers=2, seed=0)
+    >>> x, memory = np.ones((3, 5, 8), np.float32), np.ones((3, 7, 8), np.float32)
+    >>> first, past = stack.step(x[:, :1], stack.begin(memory))
+    >>> second, past = stack.step(x[:, 1:2], past)
+    >>> stack(x, memory).shape, second.shape
+    ((3, 5, 8), (3, 1, 8))
+
+    Source: as its layers.
+    """
+
+    layers: tuple[TransformerDecoderLayer[Width, T, Dv], ...]
+    norm: LayerNorm[Width, T, Dv] | None
+
+    # Any, as the size: the mypy plugin puts the stated one there
+    @staticmethod
+    def make(
+        settings: Plugin,
+        width: int,
+        heads: int,
+        hidden: int,
+        /,
+        *,
+        layers: int,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        norm_first: bool = False,
+        **how: Any,  # as `TransformerEncoderLayer.make` takes them: dropout, activation, rotary, init
+    ) -> TransformerDecoder[Any, N]:
+        """A stack of new layers; one generator serves all."""
+        begin = Beginning("TransformerDecoder", settings, seed, name, dtype)
+        of = {"seed": begin.chance, "dtype": dtype, "norm_first": norm_first, **how}
+        found = tuple(
+            TransformerDecoderLayer.make(
+                settings, width, heads, hidden, name=begin.name_of(f"layers.{i}"), **of
+            )
+            for i in range(begin.size("layers", layers))
+        )
+        norm = (
+            LayerNorm.make(settings, width, name=begin.name_of("norm"), dtype=dtype) if norm_first else None
+        )
+        return TransformerDecoder(found, norm)
+
+    def __call__(  # type: ignore[override] # as of its layers
+        self,
+        x: ArrayExpression[S, T, Dv],
+        memory: ArrayExpression[Any, T, Dv],
+        /,
+        *,
+        mask: Mask[Any, Dv] | None = None,
+        memory_mask: Mask[Any, Dv] | None = None,
+        seed: Seeds | None = None,
+    ) -> ArrayLayer[S, T, Dv]:
+        h, source = as_layer(x), as_layer(memory)
+        for i, layer in enumerate(self.layers):
+            h = layer(h, source, mask=mask, memory_mask=memory_mask, seed=derived(seed, i))
+        return h if self.norm is None else self.norm(h)
+
+    def begin(self, memory: ArrayExpression[Any, T, Dv], /) -> tuple[Read[T, Dv], ...]:
+        """The past of the first step: the keys and values of the memory in each layer, and nothing read yet."""
+        source = as_layer(memory)
+        return tuple(layer.begin(source) for layer in self.layers)
+
+    def step(
+        self,
+        x: ArrayExpression[S, T, Dv],
+        past: tuple[Read[T, Dv], ...],
+        /,
+        *,
+        memory_mask: Mask[Any, Dv] | None = None,
+    ) -> tuple[ArrayLayer[S, T, Dv], tuple[Read[T, Dv], ...]]:
+        """The result of a causal mask for the positions of `x` behind `past`, and the past of those that follow."""
+        h, now = as_layer(x), list[Read[T, Dv]]()
+        for layer, read in zip(self.layers, _of_each("TransformerDecoder", self.layers, past), strict=True):
+            h, grown = layer.step(h, read, memory_mask=memory_mask)
+            now.append(grown)
+        return h if self.norm is None else self.norm(h), tuple(now)
+
+
+def _of_each(
+    who: str, layers: tuple[Any, ...], past: Any
+) -> tuple[Any, ...]:  # Any: layers, and pasts, of either kind
+    """The past of each layer."""
+    if past is None:
+        return (None,) * len(layers)
+    if not isinstance(past, tuple) or len(past) != len(layers):
+        got = f"one of {len(past)}" if isinstance(past, tuple) else f"{past!r:.60}"
+        raise ArgumentError(
+            f"{who}: the past has keys and values of each of {len(layers)} layers; got {got}\n  at {user_position()}"
+        )
+    return past

@@ -38,6 +38,8 @@ from wengert.nn import (
     RMSNorm,
     RNNCell,
     Sequential,
+    TransformerDecoderLayer,
+    TransformerEncoderLayer,
 )
 from wengert.saving.manifest import Broken, brief
 from wengert.site import user_position
@@ -178,6 +180,31 @@ _PYTORCH: Final[dict[type, Mapping[str, tuple[Recipe, ...]]]] = {
         hidden_bias=Recipe(("bias_hh",), _candidate),
     ),
     MultiHeadAttention: _attention(),
+}
+
+
+def _parts(**parts: tuple[str, type]) -> dict[str, tuple[Recipe, ...]]:
+    """The names of a layer of layers: by field the name of a module, and our layer for it."""
+    return {
+        f"{field}.{place}": tuple(
+            source._replace(names=tuple(f"{name}.{tensor}" for tensor in source.names)) for source in sources
+        )
+        for field, (name, layer) in parts.items()
+        for place, sources in _PYTORCH[layer].items()
+    }
+
+
+_PYTORCH[TransformerEncoderLayer] = _parts(
+    attention=("self_attn", MultiHeadAttention),
+    attention_norm=("norm1", LayerNorm),
+    inner=("linear1", Linear),
+    outer=("linear2", Linear),
+    net_norm=("norm2", LayerNorm),
+)
+_PYTORCH[TransformerDecoderLayer] = {
+    **{f"itself.{place}": found for place, found in _PYTORCH[TransformerEncoderLayer].items()},
+    **{f"itself.{place}": found for place, found in _parts(net_norm=("norm3", LayerNorm)).items()},
+    **_parts(memory=("multihead_attn", MultiHeadAttention), memory_norm=("norm2", LayerNorm)),
 }
 
 
