@@ -69,6 +69,7 @@ class Device:
 
 
 Device.__module__ = "cupy.cuda"
+OutOfMemoryError.__module__ = "cupy.cuda.memory"
 NUMBERS = count()
 PRESENT: list[Device] = []  # those that are entered
 

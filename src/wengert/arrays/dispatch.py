@@ -31,6 +31,7 @@ __all__ = [
     "is_host_array",
     "is_integer",
     "is_number",
+    "is_out_of_memory",
     "namespace_for",
     "namespace_of",
     "serve",
@@ -94,6 +95,11 @@ def _gpu() -> Namespace:
 def device_launches() -> Any:  # Any: a module, which is typed where cupy is known
     """The kernels of a device: `wengert.arrays.launches`."""
     return _over_cupy("launches")
+
+
+def is_out_of_memory(failure: BaseException) -> bool:
+    """True of cupy's error for a device without memory."""
+    return type(failure).__name__ == "OutOfMemoryError" and _is_cupy(type(failure))
 
 
 def _over_cupy(name: str) -> ModuleType:

@@ -11,39 +11,21 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, Final
+from weakref import finalize
 
 import cupy as cp
 import numpy as np
 
 from wengert.arrays import host, kernels, reductions, thin
-from wengert.arrays.changes import Change
+from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.cuda import OPTIONS, THREADS, cuda_type, standing_text
 from wengert.arrays.namespace import Namespace, Shape, Value
 from wengert.errors import DeviceError
 
 __all__ = [
-    *(
-        "Kernel",
-        "address",
-        "compiled",
-        "counterpart",
-        "empty",
-        "flat",
-        "integer",
-        "is_out_of_memory",
-    ),
-    *(
-        "mask",
-        "memory",
-        "on_device",
-        "replacement",
-        "stride",
-        "subtractions",
-        "sum_columns",
-        "sums_at",
-        "table",
-    ),
-    *("unfinite", "word"),
+    *("Kernel", "add_rows", "add_runs", "address", "compiled", "counterpart", "empty", "flat", "integer"),
+    *("joined", "mask", "memory", "new", "on_device", "replacement", "stacked", "stride"),
+    *("subtractions", "sum_columns", "sums_at", "table", "taken", "there", "unfinite", "word"),
 ]
 
 Kernel = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]  # Any: whatever the kernel takes
@@ -74,11 +56,6 @@ def _first_lines(failure: Exception) -> str:
     return "\n  ".join(str(failure).strip().splitlines()[:6])
 
 
-def is_out_of_memory(failure: Exception) -> bool:
-    """True of cupy's error for a device without memory."""
-    return type(failure).__name__ == "OutOfMemoryError"
-
-
 def memory() -> str:
     """The memory of the present device's pool, in words."""
     pool = cp.get_default_memory_pool()
@@ -88,6 +65,67 @@ def memory() -> str:
 def empty(shape: Shape, dtype: Value) -> Value:
     """A new array of the present device, from cupy's pool."""
     return cp.empty(shape, dtype)
+
+
+# -- tables of rows --------------------------------------------------------------------------------------------
+
+
+def new(shape: Shape, dtype: Value, device: Value, zeros: bool = False) -> Value:
+    """A new array on a device: with any content, or of zeros."""
+    with device:
+        return cp.zeros(shape, dtype) if zeros else cp.empty(shape, dtype)
+
+
+def stacked(values: Sequence[Value]) -> Value:
+    """Arrays of one shape as the rows of a table."""
+    with values[0].device:
+        return cp.concatenate([x.reshape(1, *x.shape) for x in values], 0)
+
+
+def joined(tables: Sequence[Value]) -> Value:
+    """The rows of all tables, in order."""
+    with tables[0].device:
+        return cp.concatenate(tables, 0)
+
+
+def taken(table: Value, at: Value) -> Value:
+    """The rows at places of the host, as a table of their own."""
+    with table.device:
+        return cp.take(table, there(at), 0)
+
+
+def add_rows(table: Value, at: Value, g: Value) -> None:
+    """Add `g` at rows of which no two are one."""
+    with table.device:
+        if isinstance(at, slice):
+            rows = table[at]
+            cp.add(rows, g, rows)
+        else:
+            _add(table, there(at), g, cp.arange(len(at), dtype=np.int64))
+
+
+def add_runs(table: Value, order: Value, starts: Value, targets: Value, g: Value) -> None:
+    """Add `g` at rows that repeat: its lines in an order in which those of each target follow each other."""
+    counts = np.diff(starts, append=len(order))
+    with table.device:
+        _add(table, cp.asarray(np.repeat(targets, counts)), g, there(order))
+
+
+def _add(table: Value, keys: Value, g: Value, order: Value) -> None:
+    carry_out(_added_in_order(table, keys, flat(g), order))
+
+
+def there(at: Value) -> Value:
+    """Places of the host on the present device, where they stay as long as the host has them: a schedule is kept."""
+    key = (id(at), cp.cuda.Device().id)
+    found = _THERE.get(key)
+    if found is None:
+        _THERE[key] = found = cp.asarray(np.ascontiguousarray(at, np.int64))
+        finalize(at, _THERE.pop, key, None)
+    return found
+
+
+_THERE: Final[dict[tuple[int, int], Value]] = {}  # by the identity of places, and the device
 
 
 def flat(x: Value) -> Value:
@@ -192,7 +230,15 @@ def sums_at(out: Value, keys: Value, g: Value) -> list[Change]:
         return []
     keys = cp.remainder(keys.astype(np.int64), out.shape[0])  # negative ones count from the end
     order = (keys * n + cp.arange(n)).argsort().astype(np.int64)  # equal ones in their order, by any sort
-    given = (out, flat(g), cp.take(keys, order), order, np.int64(n), np.int64(width))
+    return _added_in_order(out, cp.take(keys, order), flat(g), order)
+
+
+def _added_in_order(out: Value, keys: Value, g: Value, order: Value) -> list[Change]:
+    """The change that adds lines of `g`, in an order in which those of each key follow each other."""
+    n, width = len(keys), int(np.prod(out.shape[1:]))
+    if not n * width:
+        return []
+    given = (out, g, keys, order, np.int64(n), np.int64(width))
     return [(_standing("add_at", out.dtype), (-(-n * width // THREADS),), (THREADS,), given)]
 
 
@@ -214,6 +260,7 @@ _FUNCTIONS: Final[dict[Function, Function]] = {
     kernels.transposed: kernels.transposed,
     kernels.branch: kernels.branch,
     np.arange: cp.arange,
+    reductions.ones_of: cp.ones,
     **{getattr(operator, name): getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "pow")},
     **{
         getattr(operator, name): getattr(operator, name)

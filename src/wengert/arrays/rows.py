@@ -1,6 +1,7 @@
 """Tables of rows: an array whose first axis counts values of one kind, read and written by the places of rows.
 
-Knows: that neighbours are a view, that rows which repeat are sorted and summed in runs, that `add.at` is slow.
+Knows: that neighbours are a view, that rows which repeat are sorted and summed in runs, that `add.at` is slow; that the
+tables of a device are in its own hands, and places on the host.
 Refuses to know: what a row is.
 """
 
@@ -10,6 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from wengert.arrays.dispatch import device_launches, is_array
+from wengert.arrays.kernels import new_buffer
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.places import Places
 
@@ -20,6 +23,7 @@ __all__ = [
     "filled",
     "joined_rows",
     "new_rows",
+    "new_table",
     "ones",
     "repeated",
     "row_sums",
@@ -29,14 +33,21 @@ __all__ = [
 ]
 
 
-def new_rows(count: int, shape: Shape, dtype: Value) -> Value:
+def new_table(shape: Shape, dtype: Value, device: Value = "cpu") -> Value:
+    """An array with any content, on a device of cupy's or aligned for the host."""
+    return new_buffer(shape, dtype) if device == "cpu" else device_launches().new(shape, dtype, device)
+
+
+def new_rows(count: int, shape: Shape, dtype: Value, device: Value = "cpu") -> Value:
     """A table with any content."""
-    return np.empty((count, *shape), dtype)
+    whole = (count, *shape)
+    return np.empty(whole, dtype) if device == "cpu" else device_launches().new(whole, dtype, device)
 
 
-def filled(count: int, shape: Shape, dtype: Value) -> Value:
+def filled(count: int, shape: Shape, dtype: Value, device: Value = "cpu") -> Value:
     """A table of zeros."""
-    return np.zeros((count, *shape), dtype)
+    whole = (count, *shape)
+    return np.zeros(whole, dtype) if device == "cpu" else device_launches().new(whole, dtype, device, True)
 
 
 def ones(count: int, dtype: Value) -> Value:
@@ -62,6 +73,8 @@ def stacked(values: Sequence[Value], dtype: Value = None) -> Value:
     >>> stacked([1.0, 2.0], np.float32)
     array([1., 2.], dtype=float32)
     """
+    if _is_far(values[0]) if len(values) else False:
+        return device_launches().stacked(values)
     return np.array(values, dtype)
 
 
@@ -76,12 +89,14 @@ def constant(table: Value) -> bool:
 
 def taken(table: Value, at: Places) -> Value:
     """The rows at these places, as a table of their own."""
-    return table.take(at, 0)
+    return device_launches().taken(table, at) if _is_far(table) else table.take(at, 0)
 
 
 def joined_rows(tables: Sequence[Value]) -> Value:
     """The rows of all tables, in order."""
-    return tables[0] if len(tables) == 1 else np.concatenate(tables)
+    if len(tables) == 1:
+        return tables[0]
+    return device_launches().joined(tables) if _is_far(tables[0]) else np.concatenate(tables)
 
 
 def row_sums(table: Value) -> Value:
@@ -91,6 +106,8 @@ def row_sums(table: Value) -> Value:
 
 def repeated(table: Value, times: Places) -> Value:
     """Each row as often as `times` says."""
+    if _is_far(table):
+        return taken(table, np.repeat(np.arange(len(times)), times))
     return np.repeat(table, times, axis=0)
 
 
@@ -100,12 +117,19 @@ def run_sums(table: Value, starts: Places) -> Value:
     >>> run_sums(np.array([1.0, 2.0, 3.0]), np.array([0, 2])).tolist()
     [3.0, 3.0]
     """
+    if _is_far(table):
+        sums = filled(len(starts), table.shape[1:], table.dtype, table.device)
+        add_runs(sums, (np.arange(len(table)), starts, np.arange(len(starts))), table)
+        return sums
     return np.add.reduceat(table, starts, axis=0)
 
 
 def add_rows(table: Value, at: Places | slice, g: Value) -> None:
     """Add `g` at rows of which no two are one."""
-    table[at] += g
+    if _is_far(table):
+        device_launches().add_rows(table, at, g)
+    else:
+        table[at] += g
 
 
 def add_runs(table: Value, plan: tuple[Places, Places, Places], g: Value) -> None:
@@ -117,4 +141,12 @@ def add_runs(table: Value, plan: tuple[Places, Places, Places], g: Value) -> Non
     [2.0, 5.0]
     """
     order, starts, targets = plan
+    if _is_far(table):
+        device_launches().add_runs(table, order, starts, targets, g)
+        return
     table[targets] += np.add.reduceat(g.take(order, axis=0), starts, axis=0)
+
+
+def _is_far(table: Value) -> bool:
+    """True for arrays of a device."""
+    return not isinstance(table, np.ndarray) and is_array(table)

@@ -8,6 +8,7 @@ Refuses to know: operations, nodes, values.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
@@ -138,6 +139,16 @@ def kind(
     if found is None:
         found = _interned.setdefault(key, Kind(column, shape, dtype, device, role, family))
     return found
+
+
+def device_among(kinds: Iterable[Kind]) -> DeviceLike:
+    """The device of all arrays among some kinds; "cpu" if that is the host, None if there are several.
+
+    Indices of the host, and its numbers, go with those of any device.
+    """
+    arrays = [of for of in kinds if of.column is not Column.INDEX and (of.shape or of.device != "cpu")]
+    first = next((of.device for of in arrays), "cpu")
+    return first if all(of.device == first for of in arrays) else None
 
 
 def with_role(of: Kind, role: Role) -> Kind:

@@ -304,10 +304,14 @@ class LoweredGraph:
     """The equations of nodes that lead from `inputs` to `results`: forward once, and backward for what arrives."""
 
     def __init__(
-        self, nodes: Iterable[Node], inputs: Sequence[Expression], results: Sequence[Expression]
+        self,
+        nodes: Iterable[Node],
+        inputs: Sequence[Expression],
+        results: Sequence[Expression],
+        on_device: bool = False,
     ) -> None:
         self._operations = operations = capture(nodes, inputs, literals=False)
-        self._builder = builder = Builder()
+        self._builder = builder = Builder(on_device)
         given = [builder.input(aval_of_kind(x.kind)) for x in inputs]
         self._inputs = [operations.slots[x] for x in inputs]
         self._results = [operations.slots[x] for x in results]

@@ -172,9 +172,9 @@ class _Rewriting:
         x, axes = e.arguments[0], e.options.get("axis")
         if e.function in _PRODUCTS and len(e.arguments) == 2:
             y = e.arguments[1]
-            if _are_ones(y):
+            if self._are_ones(y):
                 axes = -1
-            elif _are_ones(x):
+            elif self._are_ones(x):
                 x, axes = y, 0
             else:
                 return None
@@ -192,6 +192,12 @@ class _Rewriting:
             x,
             {i % x.ndim for i in (axes if isinstance(axes, tuple) else (axes,))} if x.ndim else set(),
         )
+
+    def _are_ones(self, x: Argument) -> bool:
+        """True of a vector of ones: a constant, or one for any number of rows."""
+        if isinstance(x, Var):
+            return x in self._made and self._made[x].function is reductions.ones_of
+        return is_host_array(x) and x.ndim == 1 and bool((x == 1).all())
 
     # -- elements -------------------------------------------------------------------------------------------
 
@@ -282,10 +288,6 @@ def matrix(shape: Sizes) -> tuple[Size, Size]:
 
 def _in_order(x: Var) -> bool:
     return x.aval.form in ("array", "scalar") and x.aval.order == "compact"
-
-
-def _are_ones(x: Argument) -> bool:
-    return is_host_array(x) and x.ndim == 1 and bool((x == 1).all())
 
 
 def _axes_to(have: Sizes, wanted: Sizes) -> tuple[int, ...]:

@@ -17,9 +17,10 @@ from operator import add, itemgetter
 from time import perf_counter
 from typing import Any, Literal, Protocol
 
-from wengert.arrays import Value, is_array
+from wengert.arrays import Value, is_array, is_host_array, is_out_of_memory
 from wengert.arrays.places import Places
 from wengert.arrays.rows import add_rows, add_runs, filled, new_rows, repeated, run_sums, stacked, taken
+from wengert.errors import DeviceError
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import UNRESOLVED, Signature
@@ -33,6 +34,7 @@ from wengert.run.batching.ragged import JoinedExamples, family_of
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import LaunchStep, Place, Read, Schedule
+from wengert.run.compiled.device import without_memory
 from wengert.run.loops import total
 
 _launched = itemgetter(0)
@@ -300,7 +302,9 @@ class RegionRun:
             return None
         if self.tables[table] is None:
             self.tables[table] = (
-                [None] * of.rows if of.loose else new_rows(of.rows, of.kind.shape or (), of.kind.dtype)
+                [None] * of.rows
+                if of.loose
+                else new_rows(of.rows, of.kind.shape or (), of.kind.dtype, of.kind.device)
             )
         return self.tables[table][first : first + step.width]
 
@@ -310,6 +314,24 @@ class RegionRun:
             self.tables[table] = result
         else:
             self.tables[table][first : first + step.width] = result
+
+    def explain(self, failure: Exception) -> None:
+        """DeviceError for a device without memory, or without a compiler: nodes by themselves would need more."""
+        if isinstance(failure, DeviceError):
+            raise failure
+        if is_out_of_memory(failure):
+            of = {
+                at: self.bound.bindings[step.group]
+                for step in self.bound.schedule.steps
+                for at, _ in step.writes
+            }
+            arrays = [
+                (x, "a table" if (s := of[i].signature) is None else s.operation.name)
+                for i, x in enumerate(self.tables)
+                if i in of and is_array(x)
+            ]
+            devices = [x.device for x, _ in arrays if not is_host_array(x)]
+            raise without_memory(devices[0] if devices else "a device", "a batch", arrays) from failure
 
     def release(self) -> None:
         """Give the workspaces back, in which deltas lie that have been used when the run is over."""
@@ -408,8 +430,7 @@ class Backward:
             if table.loose:
                 made = [None] * table.rows
             elif table.trainable:
-                made = new_rows(table.rows, table.kind.shape or (), table.kind.dtype)
-                made[...] = 0
+                made = filled(table.rows, table.kind.shape or (), table.kind.dtype, table.kind.device)
             self.tables.append(made)
         self._reached: set[Place] = set()  # the writes that deltas have come to
         for place, delta in seeds:
@@ -419,7 +440,7 @@ class Backward:
         self._waiting: dict[Place, Value] = {}  # the deltas that are summed once all have come
         for at, waiting in run.bound.schedule.waiting.items():
             of = run.bound.schedule.tables[at[0]].kind
-            self._waiting[at] = filled(waiting.rows, of.shape or (), of.dtype)
+            self._waiting[at] = filled(waiting.rows, of.shape or (), of.dtype, of.device)
 
     def run(self, check: Callable[[], object]) -> dict[Expression, Value]:
         """The deltas of weights, and of what was given: a weight may be given as a row, too."""

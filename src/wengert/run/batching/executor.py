@@ -173,6 +173,7 @@ def sent_through(
             going = Backward(of.region, sent)
             leaving = going.run(check)
     except Exception as failure:
+        of.region.explain(failure)
         arrived: dict[Expression, Value] = {x: d for (_, x), (_, d) in zip(seeds, sent, strict=True)}
         return _sent_one_by_one(of, known, wanted, arrived, failure, failures)
     for x in wanted:
@@ -374,6 +375,7 @@ class Batching(Evaluation):
             with all_quiet():
                 region.forward(check)
         except Exception as failure:
+            region.explain(failure)
             self.schedules.report.alone(
                 "a batch", f"{_FAILED} {failure!r}"[:200], nodes[-1].site, nodes.record.size
             )
@@ -462,7 +464,7 @@ class Batched(Interpreter):
     A function for one example, such as a recursion over a tree, is written as it is; a loss of many examples, or
     a tuple of them, runs as one program. A function marked `@cell` is what batches best.
     Results equal those of `Sequential` up to rounding, and have the same bits in every run, the first one too, whatever
-    ran before. `report` says what ran together, and what did not. Arrays on a GPU run node by node. Training keeps
+    ran before. `report` says what ran together, and what did not. Arrays on a GPU stay there. Training keeps
     every value for the way back; a prediction only those that are still read.
     With several `threads`, launches that do not need each other, rules of users, binds and branches overlap; launches
     from when they have been timed to be faster so, with the bits of one thread as long as BLAS has one. Of branches of

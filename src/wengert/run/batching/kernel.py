@@ -13,17 +13,17 @@ import operator
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter, itemgetter
 from typing import Any, Final, cast
 
 from wengert.arrays import FLOAT64, Value
 from wengert.arrays.abstract import Aval, RowCount, sizes_for
-from wengert.arrays.kernels import new_buffer
+from wengert.arrays.rows import new_table
 from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
-from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, kind
+from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, device_among, kind
 from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
@@ -37,6 +37,7 @@ from wengert.program.emit import Kernel
 from wengert.program.memory import Allocation, can_be_placed
 from wengert.program.program import Argument, Eqn, Var, at_rows, mapped, vars_in
 from wengert.program.simplify import Pieces, assembled, for_any_rows
+from wengert.run.batching.device import DeviceKernel
 from wengert.run.loops import total
 
 _NUMBERS: Final = frozenset({Column.NUMBER, Column.DOUBLE, Column.FLOAT})
@@ -80,8 +81,9 @@ def batched(signature: Signature, shared: Sequence[bool], rows: int) -> BatchedG
     """The graph for so many rows; raises `NoBatchingRule` where something has no rule."""
     floats = {*_NUMBERS, Column.ARRAY}
     number = next((k.dtype for k in signature.kinds if k.column in floats and k.dtype), FLOAT64)
+    device = device_among(signature.kinds) or "cpu"
     parameters = tuple(
-        _parameter(k if one else _of_rows(k, number, rows))
+        _parameter(k if one else _of_rows(k, number, device, rows))
         for k, one in zip(signature.kinds, shared, strict=True)
     )
     written: list[tuple[int, Node]] = []
@@ -99,13 +101,14 @@ def batched(signature: Signature, shared: Sequence[bool], rows: int) -> BatchedG
     return BatchedGraph(parameters, nodes, results)
 
 
-def _of_rows(of: Kind, number: Any, rows: int) -> Kind:  # Any: the dtype that Python numbers take on
+def _of_rows(of: Kind, number: Any, device: Any, rows: int) -> Kind:  # Any: what numbers take on
     """The kind of an operand that each row has its own of."""
     if of.column is Column.OTHER or of.shape is None:
         raise NoBatchingRule(f"{of.text()} cannot be a row of an array")
     role = Role.LAYER if of.role is Role.WEIGHT else of.role
-    column = Column.ARRAY if of.column in _NUMBERS else of.column
-    return kind(column, (rows, *of.shape), of.dtype or number, of.device, role)
+    numbers = of.column in _NUMBERS
+    column, device = (Column.ARRAY, device) if numbers else (of.column, of.device)
+    return kind(column, (rows, *of.shape), of.dtype or number, device, role)
 
 
 def _parameter(of: Kind) -> Node:
@@ -169,6 +172,7 @@ def _check(signature: Signature, made: Expression, rows: int) -> None:
         )
 
 
+AnyKernel = Kernel | DeviceKernel
 Pattern = tuple[bool, ...]  # which results a delta arrives at
 
 
@@ -199,9 +203,11 @@ class Lowered:
 
     def __init__(self, signature: Signature, shared: Sequence[bool]) -> None:
         graph = batched(signature, shared, cast(int, RowCount()))  # sizes are symbols: no rule looks at one
-        if any(x.kind.device != "cpu" for x in graph.parameters):
-            raise NoProgram("its arrays are on a device")
-        self._graph = low = LoweredGraph(graph.nodes, graph.parameters, graph.results)
+        self.device = device_among(x.kind for x in (*graph.parameters, *graph.nodes))
+        if self.device is None:
+            raise NoProgram("its arrays are on several devices")
+        far = self.device != "cpu"
+        self._graph = low = LoweredGraph(graph.nodes, graph.parameters, graph.results, far)
         self._avals = [aval_of_kind(x.kind) for x in graph.results]
         self.inputs, self.results, self.eqns = low.inputs, low.results, for_any_rows(low.eqns)
         if not all(isinstance(x, Var) and x.shape for x in self.results):
@@ -243,9 +249,12 @@ class BatchedKernel:
         signature: Signature,
         shared: tuple[bool, ...],
         pattern: Pattern,
-        make: Callable[..., Kernel] = Kernel,
+        make: Callable[..., AnyKernel] = Kernel,
     ) -> None:
         self._lowered = lowered = Lowered(signature, shared)
+        self.device = lowered.device
+        if self.device != "cpu":
+            make = partial(DeviceKernel, self.device)
         self._shared = shared
         arriving, eqns, deltas = lowered.backward(pattern)
         self._forward = ForwardKernel(lowered, eqns, deltas, make)
@@ -274,12 +283,12 @@ class BatchedKernel:
                 operands[i] = operands[i].astype(dtype, copy=False)
         given = out or (None,) * len(self._forms)
         results = tuple(
-            new_buffer(sizes_for(shape, rows), dtype) if x is None else x
+            new_table(sizes_for(shape, rows), dtype, self.device) if x is None else x
             for x, (shape, dtype) in zip(given, self._forms, strict=True)
         )
         own = workspace is None
         if workspace is None:
-            workspace = Workspace(rows)
+            workspace = Workspace(rows, self.device)
         if not keep:
             kernel = self._forward.predict
             kernel.run(rows, *operands, *results, *workspace.frame(kernel, 0, rows))
@@ -316,22 +325,23 @@ class ForwardKernel:
         lowered: Lowered,
         backward: Sequence[Eqn],
         deltas: Sequence[Delta],
-        make: Callable[..., Kernel] = Kernel,
+        make: Callable[..., AnyKernel] = Kernel,
     ) -> None:
         self.lowered = lowered
         self.make = make
         self.made = {*lowered.inputs, *(e.result for e in lowered.eqns)}
         read = [*(x for e in backward for x in e.reads), *(x for delta in deltas for x in _vars_of(delta))]
         self.kept = [x for x in dict.fromkeys(read) if x in self.made]
-        keys: dict[Var, object] = {x: ("kept", i) for i, x in enumerate(self.kept)}
-        self.train = make(lowered.inputs, lowered.eqns, lowered.results, self.kept, keys)
         sides = dict.fromkeys(x for pair in _products(deltas) for x in pair)
+        placed = self.kept if lowered.device == "cpu" else [x for x in self.kept if x in sides]
+        keys: dict[Var, object] = {x: ("kept", i) for i, x in enumerate(placed)}
+        self.train = make(lowered.inputs, lowered.eqns, lowered.results, self.kept, keys)
         brought = [x for x in sides if x in self.made and x not in self.train.place]
         # keys of their own, as what such a value is a view of may have its key in `train`
         self.apart = {x: Allocation(x.shape, x.dtype, ("side", i)) for i, x in enumerate(brought)}
 
     @cached_property
-    def predict(self) -> Kernel:
+    def predict(self) -> AnyKernel:
         """The one that leaves nothing: written when asked for, as text takes half of the time that a launch takes."""
         return self.make(self.lowered.inputs, self.lowered.eqns, self.lowered.results, (), {})
 
@@ -434,8 +444,8 @@ class BackwardKernel:
         """One side of a product, in a place that the rows of all launches share."""
         if x in self._forward.made:
             return x
-        e = self._made.get(x)
-        if e is None or not (isinstance(e.function, Pieces) or can_be_placed(e)):
+        e, far = self._made.get(x), self._forward.lowered.device != "cpu"
+        if e is None or far or not (isinstance(e.function, Pieces) or can_be_placed(e)):
             x = self._copied(x, Aval(x.shape, x.dtype))
         self._keys.setdefault(x, key)
         return x
@@ -474,15 +484,16 @@ class Workspace:
     the next launch.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, device: Any = "cpu") -> None:  # Any: or one of cupy's
         self.capacity = capacity
+        self._device = device
         self.expected = capacity  # rows of this run
         self.used = 0
         self.shares: dict[object, Value] = {}  # of all rows, by what they are for
         self.lent: dict[object, Value] = {}  # the same, of a run with one launch, where it lies anyway
-        self._wholes: dict[Kernel, list[Value | None]] = {}  # what its buffers are parts of
+        self._wholes: dict[AnyKernel, list[Value | None]] = {}  # what its buffers are parts of
         self._widest = 0
-        self._frames: dict[tuple[Kernel, int, int], tuple[Value, ...]] = {}
+        self._frames: dict[tuple[AnyKernel, int, int], tuple[Value, ...]] = {}
         self.products: dict[
             tuple[int, object, object], list[tuple[int, int]]
         ] = {}  # rows that have been there
@@ -499,7 +510,7 @@ class Workspace:
         start, self.used = self.used, self.used + rows
         return start
 
-    def frame(self, function: Kernel, start: int, rows: int) -> tuple[Value, ...]:
+    def frame(self, function: AnyKernel, start: int, rows: int) -> tuple[Value, ...]:
         """The buffers of one launch, and the views of them."""
         key = (function, start, rows)
         found = self._frames.get(key)
@@ -527,14 +538,14 @@ class Workspace:
     def _whole(self, buffer: Allocation) -> Value | None:
         """Array of which a buffer is a part; None where each launch has its own."""
         if buffer.key is None:
-            return new_buffer(sizes_for(buffer.shape, self._widest), buffer.dtype)
+            return new_table(sizes_for(buffer.shape, self._widest), buffer.dtype, self._device)
         return None if _lines_a_row(buffer) is None else self._share(buffer)
 
     def _share(self, buffer: Allocation) -> Value:
         """Array for all rows of a buffer with a key."""
         found = self.shares.get(buffer.key)
         if found is None:
-            found = new_buffer(sizes_for(buffer.shape, self.capacity), buffer.dtype)
+            found = new_table(sizes_for(buffer.shape, self.capacity), buffer.dtype, self._device)
             self.shares[buffer.key] = found
         return found
 

@@ -14,7 +14,7 @@ from operator import add
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from wengert.arrays import FLOAT32, Value, host_array, is_array, namespace_of
-from wengert.errors import combine, raise_all
+from wengert.errors import DeviceError, combine, raise_all
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operation import Signature
@@ -95,6 +95,7 @@ class Rowwise:
         self.signature = signature
         self.shared = shared
         self.kinds = result_kinds(signature)
+        self.device = "cpu"  # of a workspace, which it does not use
         self.several = isinstance(signature, CellSignature) and not signature.template.single
 
     def forward(
@@ -175,6 +176,8 @@ class Launch:
         able = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(signature))
         try:
             self._made = BatchedKernel(signature, shared, able, make)
+        except DeviceError:  # no compiler, or no driver that fits: whoever wants less speed says so
+            raise
         except (NoBatchingRule, NoProgram) as refusal:
             self.reason = str(refusal)
         except Exception as failure:  # of a rule, on the symbols that a program is made with
@@ -224,7 +227,7 @@ class Launch:
             if rows <= workspace.capacity <= _MOST_SPARE * rows:
                 workspace.begin(rows)
                 return workspace
-        return Workspace(rows)
+        return Workspace(rows, self._made.device)
 
     def give_back(self, workspace: Workspace) -> None:
         """Nothing in the workspace is needed any more."""

@@ -30,7 +30,7 @@ from wengert.arrays.places import (
     spread_evenly,
 )
 from wengert.arrays.rows import constant, joined_rows, stacked, taken
-from wengert.graph.kinds import Column, Kind, Role, with_role
+from wengert.graph.kinds import Column, Kind, Role, device_among, with_role
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.template import PART, CellSignature
@@ -72,7 +72,7 @@ class GroupForm(NamedTuple):
 
 def stackable(of: Kind) -> bool:
     """True if values of this kind can be the rows of a table."""
-    return of.column in _STACKED and of.known and of.device == "cpu"
+    return of.column in _STACKED and of.known
 
 
 def form_of(signature: Signature) -> GroupForm:
@@ -110,6 +110,7 @@ def _form_of(signature: Signature) -> GroupForm:
     literals = [signature.kinds[i] for i in at[Role.LITERAL]]
     if (
         signature.mode in (EXTERNAL, UNRESOLVED)
+        or _device_of(signature) is None
         or not all(map(stackable, (*operands, *results)))
         or not all(k.column in (Column.NUMBER, Column.INDEX) or stackable(k) for k in literals)
     ):
@@ -117,12 +118,20 @@ def _form_of(signature: Signature) -> GroupForm:
     return GroupForm(source, rows, sends, weights, at[Role.LITERAL], results)
 
 
+def _device_of(signature: Signature) -> Any:  # Any: as a kind has it
+    """The device of all rows of a launch; None if there are several, as the delta of a number beside arrays there."""
+    kinds = (*signature.kinds, *result_kinds(signature))
+    found = device_among(kinds)
+    near = found != "cpu" and any(k.trainable and k.column in (Column.DOUBLE, Column.FLOAT) for k in kinds)
+    return None if near else found
+
+
 def why_alone(signature: Signature) -> str:
     """The reason why nodes of a signature run one by one, for the report."""
     if signature.mode == UNRESOLVED:
         return "its kinds are known in the run only"
-    if any(of.device != "cpu" for of in (*signature.kinds, signature.kind)):
-        return "its arrays are on a GPU, where rows have no tables yet"
+    if _device_of(signature) is None:
+        return "its operands are on several devices"
     return "a table of rows cannot hold its values"
 
 

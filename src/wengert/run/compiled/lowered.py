@@ -17,7 +17,7 @@ from wengert.arrays import HOST, Float32, Value, dtype_of, is_array, one_like, s
 from wengert.arrays.abstract import UNKNOWN, Aval, sizes_for
 from wengert.arrays.infer import aval_of, aval_on_device
 from wengert.arrays.kernels import put_into, subtract_into
-from wengert.graph.kinds import Column
+from wengert.graph.kinds import Column, device_among
 from wengert.graph.node import Expression, Node
 from wengert.graph.products import zero_of
 from wengert.graph.store import Ref
@@ -163,10 +163,8 @@ def lowered(nodes: Sequence[Node], weights: Sequence[Weight], back: bool = True)
 
 def device_of(nodes: Sequence[Node]) -> Any:  # Any: one of cupy's
     """The device of all arrays among nodes and operands; None if that is the host, or there are several."""
-    kinds = {of for node in nodes for of in (*node.signature.kinds, node.signature.kind)}
-    arrays = [of for of in kinds if of.column is not Column.INDEX and of.shape]
-    first = next((of.device for of in arrays if of.device != "cpu"), None)
-    return first if all(of.device == first for of in arrays) else None
+    found = device_among({of for node in nodes for of in (*node.signature.kinds, node.signature.kind)})
+    return None if found == "cpu" else found
 
 
 def finished(steps: Generator[None, None, LoweredLoss]) -> LoweredLoss:
