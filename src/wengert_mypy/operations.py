@@ -64,7 +64,7 @@ def _reshape(call: Call) -> Shape:
     return arrangement.reshaped(call.shape_or(0, (None,)), call.dims("shape"))
 
 
-def _axes(call: Call, of: str) -> tuple[int, ...]:
+def _axes(call: Call, of: int | str) -> tuple[int, ...]:
     axes = call.axes(of)
     if axes is None:
         raise Unknown
@@ -184,7 +184,7 @@ def _one_hot(call: Call) -> Shape:
 
 
 def _moveaxis(call: Call) -> Shape:
-    return arrangement.moved(call.shape(0), _axes(call, "source"), _axes(call, "destination"))
+    return arrangement.moved(call.shape(0), _axes(call, 1), _axes(call, 2))
 
 
 def _matrix_transpose(call: Call) -> Shape:
@@ -192,12 +192,12 @@ def _matrix_transpose(call: Call) -> Shape:
 
 
 def _repeat(call: Call) -> Shape:
-    (count,), axes = call.dims("repeats"), call.axes("axis")
+    (count,), axes = call.dims(1), call.axes("axis")
     return arrangement.repeated(call.shape(0), count, None if axes is None else axes[0])
 
 
 def _tile(call: Call) -> Shape:
-    return arrangement.tiled(call.shape(0), call.dims("repetitions"))
+    return arrangement.tiled(call.shape(0), call.dims(1))
 
 
 def _matrices(call: Call) -> Shape:
@@ -261,19 +261,19 @@ def _matrix_norm(call: Call) -> Shape:
 
 
 def _sized(call: Call) -> Shape:
-    return call.dims("shape")
+    return call.dims(0)
 
 
 def _eye(call: Call) -> Shape:
-    columns = call.type("n_cols")
+    columns = call.type(1)
     square = columns is None or isinstance(get_proper_type(columns), NoneType)
-    return (*call.dims("n_rows"), *call.dims("n_rows" if square else "n_cols"))
+    return (*call.dims(0), *call.dims(0 if square else 1))
 
 
 def _arange(call: Call) -> Shape:
     if call.type("stop") is not None or call.type("step") is not None:
         return (None,)
-    return call.dims("start")
+    return call.dims(0)
 
 
 def _linspace(call: Call) -> Shape:

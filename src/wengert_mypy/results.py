@@ -100,6 +100,8 @@ def _of_shape(made: Type, t: Type) -> Type:
         return result.copy_modified(items=[_of_shape(made, item) for item in result.items])
     if not isinstance(result, Instance) or not result.args:
         return t
+    if result.type.fullname == "builtins.tuple":  # of any length
+        return result.copy_modified(args=[_of_shape(made, item) for item in result.args])
     if not any(map(result.type.has_base, (ARRAY_OPERAND, MASK, INDICES))):
         return t
     return Instance(result.type, [made, *result.args[1:]])

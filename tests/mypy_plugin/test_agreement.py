@@ -227,18 +227,26 @@ def statically(lines: list[str]) -> dict[int, str]:
     return answers
 
 
+def name_of(line: str) -> str:
+    """The operation that a call begins with."""
+    return line[: line.index("(")]
+
+
 @pytest.mark.parametrize(("seed", "count"), [(20240, 300), pytest.param(1, 1000, marks=pytest.mark.nightly)])
 def test_static_and_run_time_shapes_agree_in_shape_and_words(tmp_path: Path, seed: int, count: int) -> None:
     draw = random.Random(seed)
     calls = [call(draw) for _ in range(count)]
     source = HEADER + "".join(f"reveal_type({line})\n" for line in calls)
     answers = statically(project(tmp_path / "p", {"calls.py": source}))
-    differing, known = [], 0
+    differing, known, blind = [], 0, {name_of(line) for line in calls}
     for number, line in enumerate(calls, start=3):
         if number in answers:
             known += 1
+            blind.discard(name_of(line))
             at_run = at_run_time(line)
             if not re.fullmatch(re.escape(answers[number]).replace(r"\?", r"\d+"), at_run):  # ? is any size
                 differing.append(f"{line}\n  mypy: {answers[number]}\n  run:  {at_run}")
     assert not differing, "\n".join(differing)
+    blind -= {"wg.argmax", "wg.take_along_axis"}  # Indices, and lists of unknown length
+    assert not blind, f"mypy never knows what these give: {sorted(blind)}"
     assert known > 0.8 * count, f"only {known} of {len(calls)} calls have a static answer"
