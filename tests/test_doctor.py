@@ -64,7 +64,8 @@ def test_a_project_with_the_plugin_off_is_wrong_and_a_folder_without_a_project_i
     assert done.stdout.endswith("1 of these is wrong\n")
     done = asked(empty)
     assert done.returncode == 0
-    assert "no mypy configuration here" in line(done.stdout, "mypy plugin")
+    said = line(done.stdout, "mypy plugin")
+    assert 'no mypy configuration here; write [tool.mypy] and plugins = ["wengert_mypy"]' in said
 
 
 @pytest.mark.slow

@@ -80,6 +80,7 @@ _NO_DRIVER: Final = "cudaErrorInsufficientDriver"  # also where there is no driv
 _OLDEST_PYTHON: Final = (3, 11)
 _OLDEST_CUPY: Final = "13.3"
 _CANARY: Final = "from wengert.testing import plugin_active\n\nreveal_type(plugin_active())\n"
+_SWITCH: Final = 'write [tool.mypy] and plugins = ["wengert_mypy"] in pyproject.toml'
 _CONFIGURATIONS: Final = ("mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg")
 
 
@@ -191,7 +192,7 @@ def _plugin(folder: Path) -> Finding:
         )
         return Finding(what, f"active by {configuration}{advice}")
     if configuration is None:
-        return Finding(what, "not active: no mypy configuration here")
+        return Finding(what, f"not active: no mypy configuration here; {_SWITCH}")
     return Finding(
         what,
         f"not active in {configuration}",

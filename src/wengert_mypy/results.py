@@ -101,7 +101,7 @@ def _of_shape(made: Type, t: Type) -> Type:
     if not isinstance(result, Instance) or not result.args:
         return t
     if result.type.fullname == "builtins.tuple":  # of any length
-        return result.copy_modified(args=[_of_shape(made, item) for item in result.args])
+        return Instance(result.type, [_of_shape(made, item) for item in result.args])
     if not any(map(result.type.has_base, (ARRAY_OPERAND, MASK, INDICES))):
         return t
     return Instance(result.type, [made, *result.args[1:]])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -9,8 +12,10 @@ import pytest
 
 import wengert as wg
 from wengert.elsewhere import Elsewhere, ModelNames, TensorNames, Write
-from wengert.nn import BatchNorm, Dropout, Linear
+from wengert.nn import BatchNorm, Dropout, Linear, Sequential
+from wengert.ops.absent import ELSEWHERE
 from wengert.plugins import SGD
+from wengert.training import evaluate, fit
 
 SETTINGS = SGD(learning_rate=0.1)
 LAYERS = [Linear.make(SETTINGS, 3, 2, seed=0), BatchNorm.make(SETTINGS, 3), Dropout(0.5)]
@@ -64,3 +69,50 @@ def test_a_layer_of_an_async_def_without_annotation_says_what_to_write() -> None
     ):
         layer.train()
     assert wg.train(layer).run() == 4.0
+
+
+PACKAGES = [(module, name) for module, names in ELSEWHERE.items() for name in names]
+
+
+@pytest.mark.parametrize(("module", "name"), PACKAGES)
+def test_a_package_says_what_to_write_in_place_of_a_name_of_another(module: str, name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"^module '{module}' has no attribute '{name}': .+") as caught:
+        getattr(import_module(module), name)
+    for advised in re.findall(r"wengert((?:\.\w+)+)", str(caught.value).partition(": ")[2]):
+        here: object = wg
+        for part in advised[1:].split("."):
+            here = getattr(here, part)
+
+
+def test_data_of_a_weight_are_set_by_assign() -> None:
+    number, array = SETTINGS.double_weight(1.0), SETTINGS.array_weight(np.ones(2, np.float32))
+    for weight, value in ((number, 2.0), (array, np.zeros(2, np.float32))):
+        with pytest.raises(
+            AttributeError, match=r"write wengert\.assign\(\{weight: value\}\)\.run\(\)\n  at "
+        ):
+            setattr(weight, "data", value)  # noqa: B010 -- checkers know that it is read-only
+    wg.assign({number: 2.0}).run()
+    assert (number.data, array.data.tolist()) == (2.0, [1.0, 1.0])
+
+
+def test_a_step_that_nobody_ran_is_no_number_to_print() -> None:
+    step = wg.square(SETTINGS.double_weight(1.0)).train()
+    with pytest.raises(TypeError, match=r"a Do has no number to be written as '\.3f'; write do\.run\(\)"):
+        f"{step:.3f}"
+    assert f"{step}" == repr(step)
+
+
+def test_a_list_of_layers_is_unpacked_and_a_name_is_the_function() -> None:
+    make: Any = Sequential
+    with pytest.raises(wg.errors.ArgumentError, match=r"write Sequential\(\*layers\)\n"):
+        make([wg.relu, wg.tanh])
+    with pytest.raises(wg.errors.ArgumentError, match=r"layer 1 is 'relu'; write wengert\.relu\n"):
+        make(wg.tanh, "relu")
+
+
+@pytest.mark.parametrize("measure", [evaluate, partial(fit, seed=0, epochs=1)])
+def test_a_loss_without_a_seed_is_refused_before_anything_is_computed(measure: Any) -> None:
+    with pytest.raises(
+        wg.errors.ArgumentError, match=r"a batch and of a seed, `def loss\(batch, seed\)`; got "
+    ):
+        measure(lambda batch: wg.mean(batch), [])

@@ -244,7 +244,8 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "differentiable that is not async": (
         lambda: wg.differentiable(plain),
-        "ArgumentError: @differentiable takes an `async def`; plain is none\n  at here",
+        "ArgumentError: @differentiable takes an `async def`, which plain is not; "
+        "a plain function of expressions needs no decorator\n  at here",
     ),
     "Do.fail with a text": (
         lambda: failing_with("text").run(),

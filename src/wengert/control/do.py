@@ -234,6 +234,11 @@ class Do(Generic[A_co]):
         def __iter__(self) -> Never:
             raise TypeError("iteration of a Do, which describes work that nobody has done; write do.run()")
 
+        def __format__(self, form: str) -> str:
+            if form:
+                raise TypeError(f"a Do has no number to be written as {form!r}; write do.run()")
+            return repr(self)
+
     def __repr__(self) -> str:
         return f"<Do: {type(self).__name__}>"
 

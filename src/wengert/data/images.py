@@ -163,8 +163,9 @@ class Images(Rows):
 def image_folder(path: Path, size: tuple[int, int]) -> tuple[Images, tuple[str, ...]]:
     """The pictures of a folder with a folder a class, each made as large as `size` (height, width); and the classes.
 
-    Classes and pictures are in the order of their names. PackageError without Pillow (the extra `images`); DataError
-    for a folder without pictures, and for a picture that cannot be read; OSError where there is no folder.
+    Pixels are float32 from 0 to 1, with channels last: `conv2d` takes `moveaxis(x, -1, 1)`. Classes and pictures are in
+    the order of their names. PackageError without Pillow (the extra `images`); DataError for a folder without pictures,
+    and for a picture that cannot be read; OSError where there is no folder.
 
     Source: `torchvision.datasets.ImageFolder`.
     """

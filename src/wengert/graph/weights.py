@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from os.path import basename
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Never, Protocol, Self, TypeVar
 
 from wengert.arrays import (
     FLOAT32,
@@ -185,6 +185,14 @@ def data_of(weight: Weight) -> Value:
     return as_readonly(weight.ref.data)
 
 
+def _refuse(weight: Weight, value: object) -> Never:
+    """The error of `weight.data = value`."""
+    raise AttributeError(
+        f"data of {weight!r} change in commits; write wengert.assign({{weight: value}}).run()\n"
+        f"  at {user_position()}"
+    )
+
+
 class DoubleWeight(DoubleOperand, Weight):
     """A trainable double."""
 
@@ -199,6 +207,9 @@ class DoubleWeight(DoubleOperand, Weight):
         """The present value."""
         data: float = self.ref.data
         return data
+
+    if not TYPE_CHECKING:
+        data = data.setter(_refuse)
 
 
 class FloatWeight(FloatOperand, Weight):
@@ -215,6 +226,9 @@ class FloatWeight(FloatOperand, Weight):
         """The present value."""
         data: Float32 = self.ref.data
         return data
+
+    if not TYPE_CHECKING:
+        data = data.setter(_refuse)
 
 
 class _Data:
@@ -233,6 +247,11 @@ class _Data:
 
     def __get__(self, weight: Any, cls: object) -> Any:  # Any: typed by the overloads
         return self if weight is None else exposed(weight.ref)
+
+    if not TYPE_CHECKING:  # checkers say that it is read-only
+
+        def __set__(self, weight: Weight, value: object) -> Never:
+            _refuse(weight, value)
 
 
 class _Exchanged(Weight):
@@ -320,6 +339,9 @@ class DataWeight(DataOperand[X, G], Weight, Generic[X, G]):
         """The present value."""
         data: X = self.ref.data
         return data
+
+    if not TYPE_CHECKING:
+        data = data.setter(_refuse)
 
 
 _MEMBERS: Final = ("zero_delta", "stepped", "to_array", "from_array")

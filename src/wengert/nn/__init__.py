@@ -6,6 +6,8 @@ Refuses to know: interpreters' insides. Layers are made of public operations and
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from wengert.models import buffers, freeze, map_weights, replace, tie, weights, with_settings
 from wengert.nn import init
 from wengert.nn.attention import KeyValues, MultiHeadAttention
@@ -36,6 +38,7 @@ from wengert.nn.transformer import (
 )
 from wengert.nn.tree import TreeLSTM
 from wengert.nn.unrolled import GRU, LSTM, RNN
+from wengert.ops import absent
 
 __all__ = [
     "GRU",
@@ -87,3 +90,9 @@ __all__ = [
     "weights",
     "with_settings",
 ]
+
+if not TYPE_CHECKING:  # or a checker would take every name for one that is there
+
+    def __getattr__(name: str) -> object:
+        """The error for a name that another library's package has, with what to write."""
+        raise absent.advice(__name__, name)

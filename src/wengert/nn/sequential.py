@@ -24,6 +24,13 @@ Step: TypeAlias = Callable[[ArrayLayer[Any, T, Dv]], ArrayLayer[Any, T, Dv]]
 Lookup: TypeAlias = Callable[[IntegerArray], ArrayLayer[Any, T, Dv]]
 
 
+def _advice(step: object) -> str:
+    """What to write in the place of something that is no layer."""
+    if isinstance(step, list | tuple):
+        return "; write Sequential(*layers)"
+    return f"; write wengert.{step}" if isinstance(step, str) and step.isidentifier() else ""
+
+
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class Sequential(Seeded, ModelNames, Generic[T, Dv, Layers]):
@@ -50,7 +57,7 @@ class Sequential(Seeded, ModelNames, Generic[T, Dv, Layers]):
         for i, step in enumerate((first, *others)):
             if not callable(step):
                 raise ArgumentError(
-                    f"Sequential: layers are called one after the other, and layer {i} is {step!r:.60}\n"
+                    f"Sequential: layers are called one after the other, and layer {i} is {step!r:.60}{_advice(step)}\n"
                     f"  at {user_position()}"
                 )
         object.__setattr__(self, "layers", (first, *others))  # the way of frozen dataclasses

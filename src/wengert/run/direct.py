@@ -86,7 +86,8 @@ def differentiable(function: Any) -> Any:  # Any: typed by the overloads
     """
     if not inspect.iscoroutinefunction(function):
         raise ArgumentError(
-            f"@differentiable takes an `async def`; {getattr(function, '__qualname__', function)} is none\n"
+            f"@differentiable takes an `async def`, which {getattr(function, '__qualname__', function)} is not; "
+            f"a plain function of expressions needs no decorator\n"
             f"  at {user_position()}"
         )
     stated: list[Stated | None] = []

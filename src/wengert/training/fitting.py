@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from wengert.control import Executor
 from wengert.saving.naming import weights_by_name
-from wengert.training.given import B, Data, LossOf, Metric, in_shards, whole
+from wengert.training.given import B, Data, LossOf, Metric, checked_loss, in_shards, whole
 from wengert.training.keeping import CheckpointStore, Keeper, Path, store_at
 from wengert.training.looping import Fitting
 from wengert.training.records import Event, History, Watch
@@ -79,7 +79,7 @@ def fit(
 
     Source: as in every textbook; that a step's chance comes of its number is what makes a resumed one exact.
     """
-    watch = Watch(monitor, mode)
+    watch, loss = Watch(monitor, mode), checked_loss("fit", loss)
     ending = Ending(epochs, steps, patience, min_delta, watch)
     named = None if weights is None else weights_by_name(weights)
     seed, accumulated = whole("seed", seed, 0), whole("accumulate", accumulate, 1)  # numpy integers too

@@ -7,6 +7,7 @@ Refuses to know: what is done with a batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from inspect import signature
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol, SupportsFloat, TypeAlias, TypeVar
 
@@ -52,6 +53,20 @@ class Given(NamedTuple):
     def results(self, data: Any) -> Any:  # Any: as above
         """The data of `also`, as a dictionary where that was one."""
         return data if self.names is None else dict(zip(self.names, data, strict=True))
+
+
+def checked_loss(who: str, loss: LossOf[B]) -> LossOf[B]:
+    """A loss, if it can be called with a batch and a seed."""
+    try:
+        signature(loss).bind(None, None)
+    except ValueError:  # a callable of C that does not say what it takes
+        return loss
+    except TypeError:
+        raise ArgumentError(
+            f"{who}: a loss is a function of a batch and of a seed, `def loss(batch, seed)`; got {shown(loss)}\n"
+            f"  at {user_position()}"
+        ) from None
+    return loss
 
 
 def with_results(given: Any) -> Given:  # Any: as above

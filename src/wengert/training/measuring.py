@@ -19,7 +19,17 @@ from wengert.metrics import Mean, Mergeable
 from wengert.run import predict
 from wengert.run.ask import Loss
 from wengert.site import user_position
-from wengert.training.given import B, Data, LossOf, Measured, Metric, examples_in, in_batches, with_results
+from wengert.training.given import (
+    B,
+    Data,
+    LossOf,
+    Measured,
+    Metric,
+    checked_loss,
+    examples_in,
+    in_batches,
+    with_results,
+)
 
 
 @final
@@ -56,7 +66,7 @@ def evaluate(
 
     Source: as in every textbook.
     """
-    measures = {} if metrics is None else metrics
+    measures, loss = {} if metrics is None else metrics, checked_loss("evaluate", loss)
     seen, total = 0, 0.0
     found: dict[str, Mergeable] = dict.fromkeys(measures, Mean())
     _, made = in_batches("evaluate", data, batch_size, seed=0, epoch=0, shuffle=False)

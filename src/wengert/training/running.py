@@ -7,6 +7,7 @@ Refuses to know: how a step is done, and what is in a file.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -105,6 +106,8 @@ def run(
         if tensorboard is not None:
             told.append(scopes.enter_context(tensorboard_curves(tensorboard, state.step)))
         if show:
+            if state.step:
+                print(f"resumed after step {state.step}", file=sys.stderr, flush=True)
             told.append(scopes.enter_context(progress(ending.epochs, ending.steps, loop.workers)))
         for callback in told:
             if isinstance(callback, Resumable):
