@@ -129,7 +129,7 @@ _OF_NN: Final[Mapping[str, str]] = {
     "ModuleDict": "a model may hold layers in a dict",
     "ModuleList": "a model may hold layers in a list",
     "NLLLoss": "write wengert.nll_loss",
-    "Transformer": "write TransformerEncoderLayer and TransformerDecoderLayer",
+    "Transformer": "write TransformerEncoder and TransformerDecoder",
     **{
         name: f"write wengert.{function}"
         for name, function in {
