@@ -76,6 +76,18 @@ def prediction(sizes: Sizes) -> Step:
     return lambda: float(net(next(batches)[0]).predict().run()[0, 0])
 
 
+def prediction_in_cells(sizes: Sizes) -> Step:
+    """The network is a cell: a call of it is one node."""
+    given = data.mlp(sizes)
+    net, batches = _dense(given, SGD(learning_rate=RATE)), cycle(given.batches)
+
+    @wg.cell
+    def called(x: Value) -> Value:
+        return net(x)
+
+    return lambda: float(called(next(batches)[0]).predict().run()[0, 0])
+
+
 def kept_prediction(sizes: Sizes) -> Step:
     """The expressions are built once, one a batch."""
     given = data.mlp(sizes)

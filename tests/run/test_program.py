@@ -67,3 +67,10 @@ def test_labels_of_every_type_and_shape(dtype: type, shape: tuple[int, ...]) -> 
 
     for how in ("mean", "sum", "none"):
         _bits(partial(loss, how))
+
+
+def test_a_vector_beside_a_matrix_of_one_row_gets_its_axis_without_a_change_of_bits() -> None:
+    one = _bits(lambda w, i: wg.sum(wg.square(w[:1] * 2.0 + w[3] * float(i))))
+    assert ", b1[k" in one.program.source
+    several = _bits(lambda w, i: wg.sum(wg.square(w[:2] * 2.0 + w[3] * float(i))))
+    assert ", b1[k" not in several.program.source  # numpy has to repeat it, whatever its axes

@@ -9,7 +9,7 @@ Refuses to know: graphs, plans, and who reuses what.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ __all__ = [
     "KERNELS",
     "VIEWS",
     "KernelTraits",
+    "axes_beside",
     "c_type",
     "constant_beside",
     "formula_of",
@@ -206,6 +207,18 @@ def constant_beside(x: Value, dtype: Value, into: Function) -> Value:
         with np.errstate(all="ignore"):
             return np.asarray(x, dtype)
     return np.asarray(x) if isinstance(x, np.generic) else x
+
+
+def axes_beside(axes: int, shape: Sequence[object], into: Function) -> tuple[None, ...]:
+    """The key that gives an operand of so many axes those that it lacks beside one of `shape`, where all are of size 1.
+
+    A ufunc takes 0.25 us for two small arrays of one shape and 0.65 us where it has to add an axis; the view takes 0.1.
+    >>> axes_beside(1, (1, 4), np.add), axes_beside(1, (2, 4), np.add)
+    ((None,), ())
+    """
+    lacking = len(shape) - axes
+    alike = lacking > 0 < axes and isinstance(into, np.ufunc) and all(n == 1 for n in shape[:lacking])
+    return (None,) * lacking if alike else ()
 
 
 def subtract_into(w: Value, d: Value, /) -> list[Change]:

@@ -56,7 +56,8 @@ def freeze(x: Value, /) -> Value:
     >>> freeze(frozen) is frozen, freeze(frozen[0]).base is frozen
     (True, True)
     """
-    if not isinstance(x, np.ndarray):
+    plain = type(x) is np.ndarray
+    if not plain and not isinstance(x, np.ndarray):
         return x  # a numpy scalar cannot be written to
     base: object = x.base
     if base is not None:
@@ -65,7 +66,7 @@ def freeze(x: Value, /) -> Value:
             base = base.base
         if type(base) is bytes:
             return x
-    if type(x) is not np.ndarray and not isinstance(x, np.memmap):
+    if not plain and not isinstance(x, np.memmap):
         raise NotDifferentiableError(
             f"{type(x).__module__}.{type(x).__name__} is not used as an array, because its operations mean "
             f"something else; write numpy.asarray(x), or x.filled(value) for a masked array"

@@ -81,11 +81,8 @@ class Linear(ModelNames, Generic[In, Out, T, Dv]):
         rows, columns = self.weight.shape
         layer = with_last_axis("Linear", x, rows)
         shape = shape_of(layer)
-        if shape is None or len(shape) < 3:
-            return self._affine(layer)
-        # one product of matrices, and one of its derivative, instead of one for each element of the batch
-        return reshape(self._affine(reshape(layer, (-1, rows))), (*shape[:-1], columns))
-
-    def _affine(self, x: ArrayLayer[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
-        y = x @ self.weight
+        if shape is not None and len(shape) > 2:
+            # one product of matrices, and one of its derivative, instead of one for each element of the batch
+            return reshape(self(reshape(layer, (-1, rows))), (*shape[:-1], columns))
+        y = layer @ self.weight
         return y if self.bias is None else y + self.bias

@@ -13,7 +13,7 @@ from typing import Any
 from wengert.arrays import Namespace
 from wengert.graph.operation import Rules
 from wengert.plugins.plugin import Plugin
-from wengert.run.careful import BROUGHT, Changed
+from wengert.run.careful import Changed, bring
 
 Function = Callable[..., Any]  # Any: operations and rules of every type
 
@@ -64,4 +64,4 @@ class Backend(Plugin):
     def _brought(self) -> None:
         rules = merged_rules(type(self))
         if rules or self.arrays is not None:
-            BROUGHT[self] = Changed(rules, self.arrays)
+            bring(self, Changed(rules, self.arrays))

@@ -13,7 +13,14 @@ from typing import NamedTuple
 
 from wengert.arrays import HOST, Value, is_array
 from wengert.arrays.abstract import RowCount
-from wengert.arrays.kernels import constant_beside, kernel_of, new_buffer, subtract_into, transposed
+from wengert.arrays.kernels import (
+    axes_beside,
+    constant_beside,
+    kernel_of,
+    new_buffer,
+    subtract_into,
+    transposed,
+)
 from wengert.program.derive import AtRows
 from wengert.program.fused import FusedGroup
 from wengert.program.memory import Allocation, Placement, placed
@@ -215,9 +222,9 @@ class ProgramText:
         x, function = e.result, e.function
         arguments, options = self._arguments(e)
         into = kernel_of(function).into
+        if into is not None and len(arguments) == 2 and not e.opaque:
+            arguments = [self._beside(a, b, into) for a, b in (e.arguments, e.arguments[::-1])]
         if x in self.names and into is not None:
-            if len(arguments) == 2:
-                arguments = [self._beside(a, b, into) for a, b in (e.arguments, e.arguments[::-1])]
             return self._called(into, arguments, [*options, f"out={self.names[x]}"])
         name = self.names[x] = f"v{len(self.names)}"
         return f"{name} = {self._sign(e, arguments) or self._called(function, arguments, options)}"
@@ -241,9 +248,12 @@ class ProgramText:
         return ""
 
     def _beside(self, x: Argument, other: Argument, into: Function) -> str:
-        """An argument of a call into a buffer, beside the other one."""
-        if isinstance(x, (Var, tuple)) or not isinstance(other, Var) or other.aval.form != "array":
+        """An argument of a call, beside the other one."""
+        if isinstance(x, tuple) or not isinstance(other, Var) or other.aval.form != "array":
             return self.value(x)
+        if isinstance(x, Var):
+            key = axes_beside(x.ndim, other.shape, into)
+            return f"{self.names[x]}[{self.constants.name(key)}]" if key else self.names[x]
         made = constant_beside(x, other.dtype, into)
         return self.value(x if made is x else self._numbers.setdefault((made.dtype, made.tobytes()), made))
 

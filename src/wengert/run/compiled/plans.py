@@ -309,7 +309,7 @@ class Plans:
             if bound is not None and _same(bound.targets, targets):
                 self._plans.use(structure.key, plan)
                 if not targets or all(root is not x for x in targets):  # or it would hold itself (S13)
-                    _keep(root, (self, mode, bound, structure))
+                    root._kept = self, mode, bound, structure
                 return bound
         return None
 
@@ -399,7 +399,7 @@ def _keep(root: Expression, what: object) -> None:
 
 
 def _same(a: Sequence[Expression], b: Sequence[Expression]) -> bool:
-    return len(a) == len(b) and all(map(is_, a, b))
+    return a is b or (len(a) == len(b) and all(map(is_, a, b)))  # nobody's are one tuple
 
 
 # -- paths back through segments and binds ----------------------------------------------------------------------

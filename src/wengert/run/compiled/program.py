@@ -101,9 +101,12 @@ class PlanProgram:
     def outputs(self, inputs: Sequence[Value]) -> tuple[Value, ...]:
         """The outputs of one that changes nothing. Raises Interrupted where it fails."""
         try:
-            return quietly(self.called, inputs)
+            frame = self.take()
+            found: tuple[Value, ...] = quietly(self.run, inputs, frame)
         except Exception as failure:
             raise Interrupted from failure
+        self.give(frame)
+        return found
 
     def called(self, inputs: Sequence[Value]) -> tuple[Value, ...]:
         """As `outputs`, for a caller that has set numpy's error state, and meets failures."""
