@@ -90,6 +90,30 @@ def _embedding(call: Call) -> Shape:
     return (*indices, sizes_of(call)[1])
 
 
+def _embedding_bag(call: Call) -> Shape:
+    width = sizes_of(call)[1]
+    if not absent(call.type("offsets")):
+        offsets = call.array("offsets")
+        return (offsets[0] if offsets else None, width)
+    indices = call.array(0)
+    if indices is None:
+        raise Unknown
+    if not indices:
+        raise Misfit("expected indices (..., n), or offsets in a vector of them; got one index")
+    if not absent(call.type("lengths")) and (lengths := call.array("lengths")) is not None:
+        same_shape("lengths", lengths, indices[:-1])
+    return (*indices[:-1], width)
+
+
+def _bilinear(call: Call) -> Shape:
+    inputs, others, outputs, *_ = sizes_of(call)
+    leading = last_axis(call.shape(0), inputs)
+    other = call.shape(1)
+    last_axis(other, others)
+    same_shape("the other operand", other, (*leading, others))
+    return (*leading, outputs)
+
+
 def _layer_norm(call: Call) -> Shape:
     shape, width = call.shape(0), sizes_of(call)[0]
     return (*last_axis(shape, width), width if shape[-1] is None else shape[-1])
@@ -445,6 +469,10 @@ NETWORKS: Final[Mapping[str, Answer]] = {
     f"{NN}attention.MultiHeadAttention.make": _making("MultiHeadAttention", _stated_attention),
     f"{NN}embedding.Embedding.__call__": _called("Embedding", _embedding),
     f"{NN}embedding.Embedding.make": _making("Embedding", _stated(2)),
+    f"{NN}embedding.EmbeddingBag.__call__": _called("EmbeddingBag", _embedding_bag),
+    f"{NN}embedding.EmbeddingBag.make": _making("EmbeddingBag", _stated(2)),
+    f"{NN}linear.Bilinear.__call__": _called("Bilinear", _bilinear),
+    f"{NN}linear.Bilinear.make": _making("Bilinear", _stated(3)),
     f"{NN}linear.Linear.__call__": _called("Linear", _linear),
     f"{NN}linear.Linear.make": _making("Linear", _stated(2)),
     f"{NN}normalization.BatchNorm.__call__": _called("BatchNorm", _batch_norm),

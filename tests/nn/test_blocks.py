@@ -29,6 +29,18 @@ def group_norm(x: Any, s: Any, o: Any) -> Any:  # Any: arrays and layers
     return nn.GroupNorm(s, o, 2)(x)
 
 
+def bagged(mode: Any) -> Callable[..., Any]:  # Any: one of three words
+    """Bags of 2, 0 and 3 rows, in each form, one after the other."""
+    padded, flat = np.array([[1, 3, 0], [0, 0, 0], [2, 2, 1]]), np.array([1, 3, 2, 2, 1])
+
+    def called(table: Any) -> Any:
+        bag = nn.EmbeddingBag(table, mode)
+        forms = bag(padded, lengths=[2, 0, 3]), bag(flat, offsets=[0, 2, 2]), bag(padded[::2])
+        return wg.concat(list(forms), axis=0)
+
+    return called
+
+
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {  # Any: as above
     "RMSNorm": (lambda x, s: nn.RMSNorm(s, eps=1e-5)(x), (drawn(2, 3), drawn(3, seed=1))),
     "GroupNorm": (group_norm, (drawn(2, 4, 2, 3), drawn(4, seed=1), drawn(4, seed=2))),
@@ -60,6 +72,11 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {  # Any: as ab
         lambda x, k, b: nn.ConvTranspose3d(k, b, 2, 0)(x),
         (drawn(1, 2, 2, 1, 2), drawn(2, 1, 2, 2, 2, seed=1), drawn(1, seed=2)),
     ),
+    "Bilinear": (
+        lambda x, y, w, b: nn.Bilinear(w, b)(x, y),
+        (drawn(2, 2, 3), drawn(2, 2, 4, seed=1), drawn(5, 3, 4, seed=2), drawn(5, seed=3)),
+    ),
+    **{f"EmbeddingBag, {mode}": (bagged(mode), (drawn(4, 2),)) for mode in ("sum", "mean", "max")},
     "MLP": (
         lambda x, w, b, v: nn.MLP((nn.Linear(w, b), nn.Linear(v)), wg.tanh, nn.Dropout(0.0))(x),
         (drawn(2, 3), drawn(3, 4), drawn(4), drawn(4, 2)),
@@ -77,7 +94,18 @@ def test_derivatives(name: str) -> None:
 def test_values_and_derivatives_are_those_of_pytorch(name: str) -> None:
     torch: Any = pytest.importorskip("torch", reason="PyTorch is with the benchmarks, not with the tests")
     f = torch.nn.functional
+    padded, flat = torch.tensor([[1, 3, 0], [2, 2, 1]]), torch.tensor([1, 3, 2, 2, 1])
+
+    def bags(mode: str) -> Callable[..., Any]:  # Any: tensors
+        def called(table: Any) -> Any:
+            given = f.embedding_bag(flat, table, torch.tensor([0, 2, 2]), mode=mode)
+            return torch.cat([given, given, f.embedding_bag(padded, table, mode=mode)])
+
+        return called
+
     theirs: dict[str, Callable[..., Any]] = {  # Any: tensors
+        "Bilinear": f.bilinear,
+        **{f"EmbeddingBag, {mode}": bags(mode) for mode in ("sum", "mean", "max")},
         "RMSNorm": lambda x, s: f.rms_norm(x, (3,), s, 1e-5),
         "GroupNorm": lambda x, s, o: f.group_norm(x, 2, s, o),
         "InstanceNorm": lambda x, s, o: f.instance_norm(x, weight=s, bias=o),
@@ -150,6 +178,19 @@ LAYERS: list[Callable[[Any], Any]] = [  # Any: initializers, and layers of every
     lambda init: nn.LSTMCell.make(settings, 200, 50, seed=0, init=init).inputs,
     lambda init: nn.GRUCell.make(settings, 200, 50, seed=0, init=init).inputs,
     lambda init: nn.Embedding.make(settings, 200, 100, seed=0, init=init).table,
+    lambda init: nn.EmbeddingBag.make(settings, 200, 100, seed=0, init=init).table,
+    lambda init: nn.Bilinear.make(settings, 20, 10, 5, seed=0, init=init).weight,
+    lambda init: nn.RNNCell.make(settings, 200, 50, seed=0, init=init).inputs,
+    lambda init: nn.LSTM.make(settings, 50, 50, seed=0, layers=2, init=init).cells[1].hidden,
+    lambda init: nn.TreeLSTM.make(settings, 200, 50, seed=0, init=init).right,
+    lambda init: (
+        nn.TransformerEncoder.make(settings, 100, 2, 9, layers=1, seed=0, init=init).layers[0].outer.weight
+    ),
+    lambda init: (
+        nn.TransformerDecoder.make(settings, 100, 2, 9, layers=1, seed=0, init=init)
+        .layers[0]
+        .memory.key.weight
+    ),
     lambda init: nn.MultiHeadAttention.make(settings, 100, 2, seed=0, init=init).key.weight,
     lambda init: nn.MLP.make(settings, 200, 100, seed=0, init=init).layers[0].weight,
 ]
@@ -200,6 +241,29 @@ def test_arguments_that_are_refused() -> None:
         with pytest.raises(ArgumentError, match=said) as caught:
             call()
         assert __file__ in str(caught.value)
+    bag: Any = nn.EmbeddingBag.make(settings, 3, 2, seed=0)  # Any: what follows is wrong on purpose
+    bags: Any = nn.EmbeddingBag.make
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: bags(settings, 3, 2, seed=0, mode="min"), "mode is 'sum', 'mean', 'max'; got 'min'"),
+        (
+            lambda: bag([[0, 1]], lengths=[3]),
+            r"lengths are integers from 0 to 2, the number of indices in a bag",
+        ),
+        (lambda: bag([0, 1], offsets=[0, 3]), r"offsets are integers from 0 to 2, the number of indices"),
+        (lambda: bag([0, 1], offsets=[1]), "offsets are a vector that begins with 0 and does not fall"),
+        (lambda: bag([[0, 1]], lengths=[1], offsets=[0]), "lengths or offsets, not both"),
+    ]
+    for call, said in wrong:
+        with pytest.raises(ArgumentError, match=said) as caught:
+            call()
+        assert __file__ in str(caught.value)
+    pair: Any = nn.Bilinear.make(settings, 3, 4, 2, seed=0)  # Any: as above
+    with pytest.raises(
+        ShapeError, match=r"Bilinear: expected the other operand of shape \(5, 4\), got \(6, 4\)"
+    ):
+        pair(np.ones((5, 3), np.float32), np.ones((6, 4), np.float32))
+    with pytest.raises(ShapeError, match=r"EmbeddingBag: expected lengths of shape \(1,\), got \(2,\)"):
+        bag([[0, 1]], lengths=[1, 1])
     with pytest.raises(ShapeError, match="GroupNorm: 3 groups do not divide 4 channels"):
         nn.GroupNorm(drawn(4), drawn(4), 3)  # type: ignore[arg-type] # arrays in the place of weights
     instances: Callable[..., object] = nn.InstanceNorm.make(settings, 3)  # what follows is wrong on purpose

@@ -22,6 +22,25 @@ W = TypeVar("W", bound=int)
 doubles: npt.NDArray[np.float64] = np.ones((2, 3), np.float64)
 
 
+def case_bilinear() -> None:  # T77
+    layer = nn.Bilinear.make(settings, 3, 4, 5, seed=0)
+    assert_type(layer, nn.Bilinear[L3, L4, L5])
+    other = wg.literal(data, 2, 4)
+    assert_type(layer(x, other), wg.ArrayLayer[tuple[L2, L5]])
+    layer(x, x)  # E[shape]: ^Bilinear: expected last axis 4, got \(2, 3\)$
+    layer(named, other)  # E[shape]: expected the other operand of shape \(Batch, 4\), got \(2, 4\)$
+    layer(x)  # E[call-arg]
+
+
+def case_embedding_bag() -> None:  # T77
+    bag = nn.EmbeddingBag.make(settings, 8, 4, seed=0, mode="sum")
+    assert_type(bag, nn.EmbeddingBag[L8, L4])
+    assert_type(bag([1, 2, 3], offsets=[0, 2]), wg.ArrayLayer[tuple[L2, L4]])
+    bag([1, 2, 3], lengths=[1])  # E[shape]: ^EmbeddingBag: expected lengths of shape \(\), got \(1,\)$
+    bag(3)  # E[shape]: expected indices \(..., n\), or offsets in a vector of them; got one index$
+    nn.EmbeddingBag.make(settings, 8, 4, seed=0, mode="min")  # E[arg-type]
+
+
 def case_linear() -> None:  # T77
     layer = nn.Linear.make(settings, WIDTH, 4, seed=0, name="hidden")
     assert_type(layer, nn.Linear[L3, L4])
@@ -196,9 +215,7 @@ def case_convolutions_of_every_rank() -> None:
     one(volumes)  # E[shape]: ^conv1d: input of shape \(2, 4, 5, 5, 5\) is not \(batch, channels, n\)$
     one(signals[:, :2])  # E[shape]: ^conv1d: .*input has 2 channels, kernel expects 4$
     up(three(volumes))  # E[shape]: ^conv_transpose1d: input of shape \(2, 8, 2, 2, 2\) is not
-    nn.Conv3d.make(
-        settings, 4, 6, 3, groups=4, seed=0
-    )  # E[shape]: ^Conv3d: 4 groups do not divide 6 channels$
+    nn.Conv3d.make(settings, 4, 6, 3, groups=4, seed=0)  # E[shape]: 4 groups do not divide 6 channels$
 
 
 def flat(x: wg.ArrayLayer[tuple[B, I, H, W]]) -> wg.ArrayLayer[tuple[B, Mul[I, Mul[H, W]]]]:

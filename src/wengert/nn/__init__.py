@@ -21,9 +21,9 @@ from wengert.nn.convolution import (
     ConvTranspose3d,
 )
 from wengert.nn.dropout import Dropout
-from wengert.nn.embedding import Embedding
+from wengert.nn.embedding import Embedding, EmbeddingBag
 from wengert.nn.groups import GroupNorm, InstanceNorm, RMSNorm
-from wengert.nn.linear import Linear
+from wengert.nn.linear import Bilinear, Linear
 from wengert.nn.normalization import BatchNorm, LayerNorm
 from wengert.nn.positions import causal_mask, rotary, sinusoidal_positions
 from wengert.nn.recurrent import GRUCell, LSTMCell, RNNCell
@@ -47,6 +47,7 @@ __all__ = [
     "RNN",
     "AvgPool2d",
     "BatchNorm",
+    "Bilinear",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -55,6 +56,7 @@ __all__ = [
     "ConvTranspose3d",
     "Dropout",
     "Embedding",
+    "EmbeddingBag",
     "Flatten",
     "GRUCell",
     "GlobalAvgPool",

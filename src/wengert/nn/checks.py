@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.arrays import Dv, Shape, T
-from wengert.errors import ShapeError
+from wengert.arrays import HOST, Dv, Integers, Shape, T, integer_array, is_array
+from wengert.errors import ArgumentError, ShapeError, WengertError
 from wengert.graph import ArrayExpression, ArrayLayer, lift
 from wengert.site import user_position
 
@@ -57,3 +57,17 @@ def check_weight(layer: str, what: str, shape: Shape, wanted: Shape) -> None:
     """Refuse a layer put together from weights that do not belong together."""
     if shape != wanted:
         raise misfit(layer, f"expected {what} of shape {wanted}, got {shape}")
+
+
+def checked_integers(layer: str, what: str, given: Integers, most: int, counted: str) -> Any:  # Any: an array
+    """Data of integers from 0 to `most`, which is the number of what is `counted`."""
+    try:
+        found: Any = given if is_array(given) else integer_array(given)  # Any: an array of every type
+    except (TypeError, ValueError, WengertError):
+        found = None
+    if found is None or found.dtype.kind not in "iu" or not bool(HOST.all((found >= 0) & (found <= most))):
+        raise ArgumentError(
+            f"{layer}: {what} are integers from 0 to {most}, the number of {counted}; got {given!r:.60}\n"
+            f"  at {user_position()}"
+        )
+    return found

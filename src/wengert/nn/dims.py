@@ -15,6 +15,7 @@ from wengert.arrays import Float32, Floating
 # Any, as a default: not known to the checker, which agrees with every size. Covariant, so that a list of layers of
 # several sizes is a list of layers: data of weights are never assigned by type.
 In = TypeVar("In", bound=int, default=Any, covariant=True)
+Other = TypeVar("Other", bound=int, default=Any, covariant=True)
 Out = TypeVar("Out", bound=int, default=Any, covariant=True)
 Rows = TypeVar("Rows", bound=int, default=Any, covariant=True)
 Width = TypeVar("Width", bound=int, default=Any, covariant=True)

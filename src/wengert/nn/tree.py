@@ -16,6 +16,7 @@ from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import Hidden, In, N
+from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
 from wengert.nn.recurrent import Given, State
 from wengert.ops import matmul, sigmoid, split, tanh
@@ -86,18 +87,19 @@ class TreeLSTM(ModelNames, Generic[In, Hidden, T, Dv]):
         seed: Seed,
         name: str | None = None,
         dtype: type[N] | None = None,
+        init: Init | None = None,
     ) -> TreeLSTM[Any, Any, N]:
-        """New weights: Glorot's uniform distribution for each gate, the biases 1 for f and k and else 0.
+        """New weights: Glorot's uniform distribution for each gate, or `init`, the biases 1 for f and k and else 0.
 
         Raises ArgumentError for a size below 1. Source: as for `LSTMCell`.
         """
         begin = Beginning("TreeLSTM", settings, seed, name, dtype)
         rows, size = begin.size("inputs", inputs), begin.size("hidden", hidden)
         return TreeLSTM(
-            begin.glorot("inputs", (rows, 3 * size), rows, size),
+            begin.glorot("inputs", (rows, 3 * size), rows, size, init),
             begin.constant("bias", (0.0, 3 * size)),
-            begin.glorot("left", (size, 5 * size), size, size),
-            begin.glorot("right", (size, 5 * size), size, size),
+            begin.glorot("left", (size, 5 * size), size, size, init),
+            begin.glorot("right", (size, 5 * size), size, size, init),
             begin.constant("node_bias", (0.0, size), (1.0, 2 * size), (0.0, 2 * size)),
         )
 

@@ -11,11 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, final
 
-from wengert.arrays import HOST, Dv, Integers, Shape, T, integer_array, is_array, namespace_for
+from wengert.arrays import HOST, Dv, Integers, Shape, T, namespace_for
 from wengert.elsewhere import ModelNames
-from wengert.errors import ArgumentError, WengertError
 from wengert.graph import ArrayExpression
-from wengert.nn.checks import as_layer, check_weight, misfit, shape_of, with_last_axis, with_shape
+from wengert.nn.checks import (
+    as_layer,
+    check_weight,
+    checked_integers,
+    misfit,
+    shape_of,
+    with_last_axis,
+    with_shape,
+)
 from wengert.nn.dims import Depth, Hidden, In, N, Ways
 from wengert.nn.dropout import Dropout
 from wengert.nn.init import Init
@@ -37,7 +44,6 @@ from wengert.nn.seeded import Seeds, derived
 from wengert.ops import concat, flip, greater, stack, tanh, unstack, where
 from wengert.plugins import Plugin
 from wengert.run import scan
-from wengert.site import user_position
 
 _KEPT: Final = Dropout(0.0)
 
@@ -350,15 +356,7 @@ def _begins(
 def _there(who: str, x: Layer[T, Dv], lengths: Integers) -> Layer[T, Dv]:
     """1 where a row of (Time, ..., Features) has not ended, else 0, as (Time, ..., 1)."""
     time, *batch, _ = x.shape
-    try:
-        ends: Any = lengths if is_array(lengths) else integer_array(lengths)  # Any: an array of every type
-    except (TypeError, ValueError, WengertError):
-        ends = None
-    if ends is None or ends.dtype.kind not in "iu" or not bool(HOST.all((ends >= 0) & (ends <= time))):
-        raise ArgumentError(
-            f"{who}: lengths are integers from 0 to {time}, the number of steps; got {lengths!r:.60}\n"
-            f"  at {user_position()}"
-        )
+    ends = checked_integers(who, "lengths", lengths, time, "steps")
     if ends.shape != tuple(batch):
         raise misfit(who, f"expected lengths of shape {tuple(batch)}, got {ends.shape}")
     steps = HOST.reshape(HOST.mesh((time,))[0], (time, *(1,) * (len(batch) + 1)))
