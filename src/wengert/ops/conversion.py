@@ -136,7 +136,7 @@ def astype(
     x: DoubleExpression | FloatExpression, dtype: type[Float64] | DType[Float64], /
 ) -> DoubleLayer: ...
 def astype(x: Any, dtype: Any, /) -> Any:  # Any: typed by the overloads
-    """x as float32 or float64: a double becomes a float, a float a double, an array, and `Indices`, one of these.
+    """x as float32 or float64, a number or an array; `Indices` become an array of numbers.
 
     Derivative: g in the element type of x; none for integers.
     Shapes: that of x; the dtype is numpy.float32 or numpy.float64. Raises DTypeError for any other.

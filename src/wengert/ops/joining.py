@@ -244,7 +244,7 @@ def split(
 
 @composed
 def unstack(x: ArrayExpression[Any, T, Dv], /, *, axis: int = 0) -> tuple[ArrayLayer[Any, T, Dv], ...]:
-    """The slices along an axis, which they do not have any more.
+    """The slices of an array along an axis, which is gone in each of them.
 
     Derivative: each g at its place along the axis.
     Shapes: the axis goes. Raises ShapeError for an axis out of range.

@@ -197,7 +197,7 @@ SQUEEZE: Final = Operation(
 
 
 def squeeze(x: ArrayExpression[Any, T, Dv], /, axis: int | tuple[int, ...]) -> ArrayLayer[Any, T, Dv]:
-    """Without the axes `axis`, which have size 1.
+    """x without the axes `axis`, which have size 1.
 
     Derivative: g with them.
     Shapes: the axes go. Raises ShapeError for an axis of another size.

@@ -25,7 +25,7 @@ from wengert_shapes.algebra import number
 def repeat(
     x: ArrayExpression[Any, T, Dv], repeats: int, /, *, axis: int | None = None
 ) -> ArrayLayer[Any, T, Dv]:
-    """Each slice along an axis `repeats` times in a row; without an axis each element of the array as one line.
+    """Each slice along an axis `repeats` times in a row; without an axis each element of the flattened array.
 
     Derivative: the sum of g over the copies.
     Shapes: the size of the axis is multiplied. Raises ShapeError for an axis out of range, ArgumentError for what is
@@ -53,7 +53,7 @@ def repeat(
 
 @composed
 def tile(x: ArrayExpression[Any, T, Dv], repetitions: int | tuple[int, ...], /) -> ArrayLayer[Any, T, Dv]:
-    """The whole array so many times along each axis; fewer numbers than axes are for the last ones.
+    """The array as a whole, repeated along each axis; fewer numbers than axes are for the last ones.
 
     Derivative: the sum of g over the copies.
     Shapes: each size is multiplied; there are as many axes as numbers at least. Raises ArgumentError for a negative
