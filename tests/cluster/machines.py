@@ -40,6 +40,7 @@ def started(folder: Path) -> Iterator[Any]:  # Any: Ray's, which has no types
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN_PATH": str(token),
             "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_object_manager_pull_timeout_ms": "1000",  # as docs/distributed.md says
             **dict.fromkeys(THREADS, "1"),
         }.items():
             patch.setenv(name, value)

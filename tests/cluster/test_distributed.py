@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.cluster.drawn import Recipe, left, recipes
 from tests.cluster.models import Model, W, batch_of, failing, trained
 from tests.often import examples
 from wengert.cluster import Distributed, Fault, Local, Message
@@ -45,6 +46,23 @@ def test_same_bits_whatever_happens(
     engine = Local(workers, lambda message: faults.get(message.number))
     executor = Distributed(engine, executor=Batched if batched else Sequential)
     assert trained(executor, STEPS, count, optimizer) == here(count, optimizer, batched)
+    assert engine.unanswered == 0
+
+
+@examples(200, 2000)
+@given(
+    recipe=recipes(),
+    workers=st.integers(1, 4),
+    faults=st.dictionaries(st.integers(0, 20), st.sampled_from(list(Fault)), max_size=4),
+    batched=st.booleans(),
+)
+def test_every_expression_has_the_bits_of_one_process(
+    recipe: Recipe, workers: int, faults: dict[int, Fault], batched: bool
+) -> None:
+    """D1 of drawn networks, losses, element types, optimizers, batches and shards."""
+    engine = Local(workers, lambda message: faults.get(message.number))
+    by = Batched if batched else Sequential
+    assert left(recipe, Distributed(engine, executor=by)) == left(recipe, by())
     assert engine.unanswered == 0
 
 

@@ -119,10 +119,10 @@ def compute(task: Task) -> Computed:
 
 
 def _computed(task: Task) -> Computed:
-    began = monotonic()
     structure = _once(_models.structures, task.structure.key, task.structure.value.read)
     data = task.data.read()
     weights = _once(_models.weights, task.shells.key, partial(_made, task.shells.value, data))
+    began = monotonic()  # what is read may be late for reasons of its own, such as a machine that has died
     try:
         for weight, x in zip(weights, data, strict=True):
             weight.ref = Cell(x)
