@@ -16,8 +16,8 @@ the versions by hand have to agree with plain numpy's after 200 steps; and befor
 `sst`, the losses of 18 steps; before `net-...`, networks as people train them beside PyTorch's fused optimizers, those
 of 4. `bookkeeping` has what batching costs besides computing, a node; `memory` reads the
 peak and the growth of a process, `memory-of-plans` the peak of the step that makes a plan;
-`standing-still` has the longest step on the way to a plan; `checking` times mypy with
-and without the plugin, and first checks that the plugin finds something.
+`standing-still` has the longest step on the way to a plan; `shards` the overhead of two workers; `checking` times mypy
+with and without the plugin, and first checks that the plugin finds something.
 
 Knows: the command line, and in which order things are said.
 Refuses to know: how anything is measured.
@@ -35,7 +35,17 @@ from fnmatch import fnmatch
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks import bookkeeping, checking, memory, memory_of_plans, plot, report, results, standing
+from benchmarks import (
+    bookkeeping,
+    checking,
+    distributed,
+    memory,
+    memory_of_plans,
+    plot,
+    report,
+    results,
+    standing,
+)
 from benchmarks.quiet import NeverQuiet
 from benchmarks.registry import WORKLOADS
 from benchmarks.report import Found, Limit, Line
@@ -51,7 +61,16 @@ MOST_MS = 50  # that importing Wengert may take on top of numpy
 
 def known() -> list[str]:
     """The names of everything that can be measured."""
-    return [*WORKLOADS, bookkeeping.NAME, MEMORY, memory_of_plans.NAME, standing.NAME, IMPORT, CHECKING]
+    return [
+        *WORKLOADS,
+        bookkeeping.NAME,
+        MEMORY,
+        memory_of_plans.NAME,
+        standing.NAME,
+        distributed.NAME,
+        IMPORT,
+        CHECKING,
+    ]
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
@@ -155,6 +174,8 @@ def one(
         return memory_of_plans.asked(options.quick)
     if name == standing.NAME:
         return standing.asked(options.quick)
+    if name == distributed.NAME:
+        return distributed.asked(options.quick)
     if name == IMPORT:
         return timed_imports(1 if options.quick else max(options.rounds, 5))
     if name == CHECKING:

@@ -4,7 +4,8 @@
     python -m benchmarks.distributed --sizes 0.3 --steps 5  # a look
 
 A step is a loss of eight examples in two shards, of a square matrix of so many megabytes; the network is so light that
-what is measured is everything but the arithmetic. Needs the extra `cluster`.
+what is measured is everything but the arithmetic. `python -m benchmarks shards` has the overhead of a step whose shards
+take 100 ms each. Needs the extra `cluster`.
 
 Knows: a network of any size, and what is timed.
 Refuses to know: who carries messages.
@@ -16,19 +17,25 @@ import argparse
 from collections.abc import Sequence
 from math import isqrt
 from statistics import median
-from time import perf_counter, process_time
-from typing import Any, NamedTuple
+from time import perf_counter, process_time, sleep
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 import wengert as wg
-from wengert.cluster import Cluster, Distributed, Engine
+from benchmarks.report import Limit
+from benchmarks.timing import Spread
+from benchmarks.workload import OURS
+from wengert.cluster import Cluster, Distributed, Engine, Local
 from wengert.control import Executor
 from wengert.plugins import SGD
 from wengert.run.shards import shards_of
 from wengert.saving import portable
 
 EXAMPLES = 8
+NAME: Final = "shards"
+WORK: Final = 0.1  # seconds of one shard
+MOST: Final = 1.15
 
 
 class Phases(NamedTuple):
@@ -60,6 +67,9 @@ class Network:
         return wg.shards(loss, examples, 2)
 
 
+LIGHT: Final = Network(0.3)
+
+
 def timed(network: Network, executor: Executor | None, steps: int) -> tuple[float, float]:
     """The medians of wall time and of this process's time of a step, in milliseconds, after one that is not counted."""
     walls, own = list[float](), list[float]()
@@ -87,6 +97,42 @@ def phases(engine: Engine, megabytes: float, steps: int) -> Phases:
         engine.put([network.w.data])
         put.append(1e3 * (perf_counter() - begun))
     return Phases(here, there, driver, median(apart), median(put))
+
+
+def waiting(part: Examples, seed: tuple[int, ...] | None) -> wg.ArrayLayer[tuple[()]]:
+    """A loss that takes 100 ms and no processor, so that workers do not take each other's."""
+
+    @wg.differentiable
+    async def late(x: wg.ArrayLayer[tuple[()]]) -> wg.ArrayLayer[tuple[()]]:
+        await x
+        sleep(WORK)
+        return x
+
+    return late(wg.mean(wg.square(wg.lift(part) @ LIGHT.w - 1.0)))
+
+
+def overhead(executor: Executor | None, shards: int) -> float:
+    """Seconds of a step whose shards are computed at once, over those of the work of one shard."""
+    begun = perf_counter()
+    examples: Examples = np.ones((EXAMPLES, LIGHT.n), np.float32)
+    wg.shards(waiting, examples, shards).train().run(executor)
+    return (perf_counter() - begun) / WORK
+
+
+def asked(quick: bool) -> list[Limit]:
+    """What two workers take for two shards of 100 ms each, over 100 ms; quickly: that there are such steps."""
+    if quick:
+        overhead(Distributed(Local(2)), 2)
+        print(f"ran: {NAME}", flush=True)
+        return []
+    with Cluster(workers=2) as cluster:
+        executor = Distributed(cluster)
+        for _ in range(5):
+            overhead(executor, 2)
+        values = [overhead(executor, 2) for _ in range(30)]
+    found = Limit(NAME, f"{OURS}, a step of two shards of 100 ms", "times 100 ms", Spread.of(values), MOST)
+    print(found.text(), flush=True)
+    return [found]
 
 
 def main(arguments: Sequence[str] | None = None, engine: Engine | None = None) -> None:

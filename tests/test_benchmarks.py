@@ -16,6 +16,7 @@ from benchmarks import (
     agreement,
     bookkeeping,
     checking,
+    distributed,
     memory,
     memory_of_plans,
     models,
@@ -73,6 +74,7 @@ def test_every_step_runs(tmp_path: Path) -> None:
     assert not memory.STATUS.exists() or all(
         f"ran: {memory_of_plans.NAME}: {name}\n" in ran.stdout for name in memory_of_plans.NETWORKS
     )
+    assert f"ran: {distributed.NAME}\n" in ran.stdout
     assert all(f"ran: {standing.NAME}: {name}\n" in ran.stdout for name in standing.CHAINS)
     assert "checking: a wrong size in the model is found: matmul: cannot multiply" in ran.stdout
     assert f"ran: checking: {checking.WITH}" in ran.stdout

@@ -18,8 +18,9 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.cluster import Local, Nodes
+from wengert.cluster import Distributed, Fault, Local, Nodes
 from wengert.plugins import SGD
+from wengert.run import Batched
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
@@ -262,9 +263,22 @@ def test_a_mixture_of_experts_is_the_same_when_one_dies(tmp_path: Path) -> None:
     assert disturbed == undisturbed and not any(name.startswith(("a", "b")) for name in engine._places)
 
 
+def test_a_sweep_has_every_trial_though_workers_die(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = example("sweep")
+    monkeypatch.setattr(module, "RATES", (0.01,))
+    died = Local(2, lambda message: Fault.DIED_AFTER if message.number == 1 else None)
+    found = module.table(died)
+    assert found == module.table(Local(1)) and len(found) == 2 and died.deaths() == ["worker-1"]
+
+
+def test_trees_are_batched_on_each_worker_with_the_bits_of_one_process() -> None:
+    module = example("trees_by_workers")
+    assert module.compared(module.drawn(33), lambda: Distributed(Local(2), executor=Batched))
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="tests start Ray on Linux alone")
-@pytest.mark.parametrize("name", ["distributed", "experts"])
+@pytest.mark.parametrize("name", ["distributed", "experts", "trees_by_workers"])
 def test_other_processes_compute_the_same_bits(name: str) -> None:
     """As a script, so that Ray leaves nothing in this process."""
     done = subprocess.run(
