@@ -13,19 +13,23 @@ from typing import Any, Final, Literal
 import numpy as np
 
 __all__ = [
-    *("UNKNOWN", "Aval", "Form", "OpenIndices", "Order", "RowCount", "Size", "Sizes"),
+    *("UNKNOWN", "Aval", "Form", "OpenIndices", "Order", "RowCount", "RowTotals", "Size", "Sizes"),
     *("broadcast_sizes", "indexed_sizes", "is_open", "sizes_for"),
 ]
 
-Form = Literal["array", "scalar", "number", "other"]  # with axes, of shape (), Python's, anything else
+Form = Literal[  # with axes, of shape (), Python's, a plan of sums of rows, anything else
+    "array", "scalar", "number", "plan", "other"
+]
 Order = Literal["compact", "gaps", "other"]  # in C order, in C order but for gaps, any other layout
+
+RowTotals = int | tuple[int, ...]  # the number of rows, or several by number
 
 _TYPICAL: Final = 101  # rows, for rules that choose by size: they are told that there are many
 
 
 @dataclass(frozen=True, slots=True)
 class RowCount:
-    """`times` the number of rows: a size that only the run knows.
+    """`times` the number of rows: a size that only the run knows; of several numbers of rows that `of`.
 
     Sums, products and exact quotients are sizes again; anything else raises `TypeError`. It has no `__index__`, so
     that no rule can fix a number of rows without an error. Where a rule compares sizes there are 101 rows.
@@ -38,17 +42,22 @@ class RowCount:
     """
 
     times: int = 1
+    of: int | None = None
+
+    def at(self, rows: RowTotals) -> int:
+        """The size for so many rows."""
+        return self.times * (rows if isinstance(rows, int) else rows[self.of or 0])
 
     def __mul__(self, other: object) -> RowCount | int:
         if type(other) is int:
-            return RowCount(self.times * other) if other else 0
+            return RowCount(self.times * other, self.of) if other else 0
         return NotImplemented
 
     __rmul__ = __mul__
 
     def __add__(self, other: object) -> RowCount:
-        if isinstance(other, RowCount):
-            return RowCount(self.times + other.times)
+        if isinstance(other, RowCount) and other.of == self.of:
+            return RowCount(self.times + other.times, self.of)
         if other == 0:
             return self
         raise TypeError(f"{self} + {other} is no multiple of the number of rows")
@@ -57,7 +66,7 @@ class RowCount:
 
     def __floordiv__(self, other: object) -> RowCount:
         if type(other) is int and other and self.times % other == 0:
-            return RowCount(self.times // other)
+            return RowCount(self.times // other, self.of)
         raise TypeError(f"{self} // {other} depends on the number of rows")
 
     def __mod__(self, other: object) -> int:
@@ -78,7 +87,8 @@ class RowCount:
         return bool(_typical(self) <= _typical(other))
 
     def __repr__(self) -> str:
-        return "n" if self.times == 1 else f"{self.times}n"
+        name = "n" if self.of is None else f"n{self.of}"
+        return name if self.times == 1 else f"{self.times}{name}"
 
 
 def _typical(x: Any) -> Any:  # Any: a number that is compared
@@ -112,13 +122,13 @@ class Aval:
 UNKNOWN: Final = Aval((), None, "other", "other")
 
 
-def sizes_for(shape: Sizes, rows: int) -> tuple[int, ...]:
+def sizes_for(shape: Sizes, rows: RowTotals) -> tuple[int, ...]:
     """The shape for so many rows.
 
-    >>> sizes_for((RowCount(2), 3), 5)
-    (10, 3)
+    >>> sizes_for((RowCount(2), 3), 5), sizes_for((RowCount(of=1), 3), (5, 7))
+    ((10, 3), (7, 3))
     """
-    return tuple([n if isinstance(n, int) else n.times * rows for n in shape])
+    return tuple([n if isinstance(n, int) else n.at(rows) for n in shape])
 
 
 def is_open(shape: Sequence[object]) -> bool:

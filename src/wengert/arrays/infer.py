@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import add
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +33,7 @@ from wengert.arrays.chance import dropout_mask, dropout_masks
 from wengert.arrays.dispatch import is_array
 from wengert.arrays.namespace import ScalarNamespace
 from wengert.arrays.scatter import places, starts, within
+from wengert.arrays.segments import sum_rows
 from wengert.arrays.types import INTEGER
 
 Function = Callable[..., Any]  # Any: functions of numpy and of numbers
@@ -242,6 +244,11 @@ def _segment_max(f: Function, x: Aval, ids: Aval, count: int, /) -> Aval:
     return Aval((*rows, count, *x.shape[len(rows) + 1 :]), x.dtype, "array", "compact")
 
 
+@infers(sum_rows)
+def _sum_rows(f: Function, plan: Aval, x: Aval, sums: Size, /) -> Aval:
+    return Aval((sums, *x.shape[1:]), x.dtype)
+
+
 @infers(host.top_k)
 def _top_k(f: Function, x: Aval, k: int, axis: int, /) -> Aval:
     at = axis % len(x.shape)
@@ -338,10 +345,10 @@ def _astype(f: Function, x: Aval, dtype: Any) -> Aval:
 
 
 def _total(sizes: Sequence[Size]) -> Size:
-    rows = [n.times for n in sizes if isinstance(n, RowCount)]
+    rows = [n for n in sizes if isinstance(n, RowCount)]
     if rows and len(rows) < len(sizes):
         raise TypeError(f"{sizes} do not add up to a multiple of the number of rows")
-    return RowCount(sum(rows)) if rows else sum(n for n in sizes if isinstance(n, int))
+    return reduce(add, rows) if rows else sum(n for n in sizes if isinstance(n, int))
 
 
 @infers(kernels.joined, host.concat)

@@ -20,6 +20,7 @@ from wengert.arrays.erf import erf_in_c
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array as new_buffer
 from wengert.arrays.scatter import places
+from wengert.arrays.segments import sum_rows
 
 __all__ = [
     "BY_PROCESSOR",
@@ -148,7 +149,7 @@ _OPERATORS: Final[Mapping[Function, Function]] = {
 _NEW: Final[tuple[Function, ...]] = (
     *(np.where, host.add_at, ones_at, picked, places, host.take, host.take_along_axis),
     *(host.inv, host.cholesky, host.det, host.det_sign, host.logabsdet, host.solve),
-    *(host.segment_max, host.sparse_product),
+    *(host.segment_max, host.sparse_product, sum_rows),
     *(host.argmax, host.top_k, host.all, host.any, host.argsort, host.searchsorted),
     *(host.zeros, host.ones, host.full, host.zeros_like, host.stack),
 )

@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.arrays.places import Places
 
-__all__ = ["RowSegments", "RowSums", "join_segments", "split_segments"]
+__all__ = ["RowSegments", "RowSums", "join_segments", "split_segments", "sum_rows"]
 
 _MOST_ROUNDS: Final = 64  # a sum of more rows than that goes by runs
 
@@ -30,6 +30,7 @@ class RowSegments:
     """
 
     def __init__(self, counts: tuple[int, ...]) -> None:
+        self.of = counts
         self.counts = np.array(counts, np.intp)
         self.total = sum(counts)
 
@@ -113,3 +114,8 @@ class RowSums:
         for members in self._rounds:
             sums[: len(members)] += table.take(members, 0)
         return sums.take(self._place, 0)
+
+
+def sum_rows(plan: RowSums, table: Any, sums: int, /) -> Any:  # Any: arrays
+    """As `plan.of(table)`, which are so many `sums`: a function that programs call."""
+    return plan.of(table)

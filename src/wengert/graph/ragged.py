@@ -1,26 +1,33 @@
 """One operation for examples of unlike sizes: their rows lie one after the other in one table.
 
 Knows: that a rule for such tables is written with operations on expressions, so that the derivative of what it makes
-is known already; that indices are known before, so that they can be moved to where the rows of their example begin.
+is known already; that how many rows there are only a batch knows, so that one graph serves all batches in which the
+same tables have equally many; that indices are known before, so that they can be moved to where the rows of their
+example begin.
 Refuses to know: any operation's rule, and who has examples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
-from itertools import chain
-from typing import Any, Final, TypeAlias
+from itertools import chain, count
+from typing import Any, Final, TypeAlias, cast
 
+from wengert.arrays import INTEGER
+from wengert.arrays.abstract import RowCount
 from wengert.arrays.places import places
 from wengert.arrays.segments import RowSegments, RowSums
+from wengert.graph.batch import Batch
 from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, Shape, kind
 from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operand import operand
-from wengert.graph.operation import Attributes, Operation, Signature
-from wengert.graph.template import PARAMETER
+from wengert.graph.operation import Attributes, Operation
+from wengert.graph.template import PARAMETER, CellSignature, Template
 
 _PARAMETER: Final = PARAMETER.signature((NUMBER,), ())
+Counts: TypeAlias = tuple[int, ...]  # the rows of each example
 
 
 class Layout(Enum):
@@ -32,65 +39,117 @@ class Layout(Enum):
 
 SHARED: Final = Layout.SHARED
 EXAMPLES: Final = Layout.EXAMPLES
-Along: TypeAlias = (
-    RowSegments | Layout
-)  # segments: the first axis is that of all examples, one after the other
+
+
+@dataclass(frozen=True, slots=True)
+class RowAxis:
+    """The first axis of a table with the rows of all examples, one after the other; tables of equal counts share it."""
+
+    number: int
+
+    @property
+    def total(self) -> int:
+        """The rows of all examples: a symbol, as only a batch knows them."""
+        return cast(int, RowCount(of=self.number))
+
+
+Along: TypeAlias = RowAxis | Layout
 Found: TypeAlias = "tuple[Any, Along]"  # Any: an expression
 
 
+@dataclass(slots=True)
+class BatchRows:
+    """The rows of one batch: `sizes` are the columns of what its examples state, `segments` those of each axis."""
+
+    examples: int
+    sizes: Sequence[Counts]
+    values: list[Any]  # Any: what parameters stand for, in their order
+    segments: list[RowSegments] = field(default_factory=list)
+
+
 class Examples:
-    """So many examples while one graph is made of theirs; `values` has what its parameters stand for."""
+    """One graph in the making; a `batch` says which of its axes have the same counts."""
 
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self.values: dict[Any, Any] = {}  # Any: parameters, and arrays
-        self._segments: dict[tuple[int, ...], RowSegments] = {}
-        self._made: dict[tuple[object, ...], Node] = {}
+    def __init__(self, batch: BatchRows) -> None:
+        self._batch = batch
+        self.parameters: list[Node] = []
+        self._values: list[Callable[[BatchRows], Any]] = []  # Any: those of parameters that are computed
+        self._counts: list[tuple[int, Callable[[BatchRows], Counts]]] = []  # of which axis, what it has
+        self._axes: dict[Hashable, RowAxis] = {}
+        self._made: dict[Hashable, Node] = {}
+        self.each = self.axis("examples", lambda batch: (1,) * batch.examples)  # a row for each example
 
-    def segments(self, counts: tuple[int, ...]) -> RowSegments:
-        """The segments with so many rows, one object for all tables that have them."""
-        found = self._segments.get(counts)
+    def axis(self, key: Hashable, counts: Callable[[BatchRows], Counts]) -> RowAxis:
+        """The axis of tables whose counts are found so, which is that of all others with the same counts."""
+        found = self._axes.get(key)
         if found is None:
-            found = self._segments[counts] = RowSegments(counts)
+            number = _numbered(self._batch, counts(self._batch))
+            self._counts.append((number, counts))
+            found = self._axes[key] = RowAxis(number)
         return found
 
-    def given(self, value: Any, of: Kind) -> Node:  # Any: an array
-        """A parameter for an array, of the role that a kind has."""
+    def sized(self, column: int) -> RowAxis:
+        """The axis of as many rows as a column of the sizes states."""
+        return self.axis(("sized", column), lambda batch: batch.sizes[column])
+
+    def given(self, of: Kind) -> Node:
+        """A parameter of a kind."""
         role = Role.CONSTANT if of.role is Role.LITERAL else of.role
-        own = kind(of.column, getattr(value, "shape", None), of.dtype, of.device, role)
+        own = kind(of.column, of.shape, of.dtype, of.device, role)
         made = new_node(CLASSES.get(own.column, Node), own, _PARAMETER, (), "", 0)
-        self.values[made] = value
+        self.parameters.append(made)
         return made
 
-    def made(self, key: tuple[object, ...], value: Callable[[], Any]) -> Node:  # Any: an array
+    def made(
+        self, key: Hashable, of: Kind, value: Callable[[BatchRows], Any]
+    ) -> Node:  # Any: an array, or a plan
         """A parameter for what is computed of indices and sizes, once for each key."""
         found = self._made.get(key)
         if found is None:
-            found = self._made[key] = self.given(*_with_kind(value()))
+            found = self._made[key] = self.given(of)
+            self._values.append(value)
         return found
 
+    def place(self, x: Expression) -> int:
+        """The number of a parameter; TypeError for what is computed by the graph."""
+        for place, parameter in enumerate(self.parameters):
+            if parameter is x:
+                return place
+        raise TypeError("indices that the graph computes cannot be moved")
 
-def _with_kind(value: Any) -> tuple[Any, Kind]:  # Any: an array, or a plan
-    if isinstance(value, RowSums):
-        return value, kind(Column.OTHER, None, RowSums)
-    column = Column.INDEX if value.dtype.kind == "i" else Column.ARRAY
-    return value, kind(column, value.shape, value.dtype)
+    def fill(self, batch: BatchRows) -> bool:
+        """Find the segments and the computed values of another batch; False where other axes have the same counts."""
+        batch.segments.clear()
+        if any(_numbered(batch, counts(batch)) != number for number, counts in self._counts):
+            return False
+        for value in self._values:
+            batch.values.append(value(batch))
+        return True
+
+
+def _numbered(batch: BatchRows, counts: Counts) -> int:
+    """The number of the axis of a batch with such counts."""
+    for number, of in enumerate(batch.segments):
+        if of.of == counts:
+            return number
+    batch.segments.append(RowSegments(counts))
+    return len(batch.segments) - 1
 
 
 class Ragged:
-    """The case of one operation: the signatures that it has in the examples, and where the rows of operands lie.
+    """The case of one operation: its kinds in the first example, and where the rows of its operands lie.
 
     A rule takes this, the operands and the attributes, and gives an expression with its layout; `NotImplemented`
     where it has none for such operands.
     """
 
-    __slots__ = ("_examples", "_signatures", "_site", "along", "kinds", "operation", "result")
+    __slots__ = ("_examples", "_site", "_sized", "along", "kinds", "operation", "result")
 
     def __init__(
-        self, examples: Examples, node: Node, signatures: Sequence[Signature], along: tuple[Along, ...]
+        self, examples: Examples, node: Node, along: tuple[Along, ...], sized: dict[str, int] | None = None
     ) -> None:
         self._examples = examples
-        self._signatures = signatures  # of each example
+        self._sized = sized or {}  # for attributes that are sizes the column of sizes of the batch
         self._site = node.code, node.offset
         self.operation = node.signature.operation
         self.kinds = node.signature.kinds  # of the first example
@@ -103,14 +162,14 @@ class Ragged:
         assert shape is not None, "cases are made of known kinds only"
         return shape
 
-    def segments(self) -> RowSegments | None:
-        """The segments of all operands that have some, if those are the same."""
-        found = {x for x in self.along if isinstance(x, RowSegments)}
+    def axis(self) -> RowAxis | None:
+        """The axis of all operands that have rows, if it is the same."""
+        found = {x for x in self.along if isinstance(x, RowAxis)}
         return found.pop() if len(found) == 1 else None
 
-    def sized(self, attribute: str) -> RowSegments:
-        """The segments of the sizes that an attribute states in each example."""
-        return self._examples.segments(tuple([dict(s.attributes)[attribute] for s in self._signatures]))
+    def sized(self, attribute: str) -> RowAxis:
+        """The axis of as many rows as an attribute states in each example."""
+        return self._examples.sized(self._sized[attribute])
 
     def again(self, *operands: Any, **attributes: Any) -> Any:  # Any: operands and attributes of every type
         """Apply the operation to other operands."""
@@ -125,42 +184,150 @@ class Ragged:
         values = tuple([x for x, _ in given])
         return new_node(signature.cls, signature.kind, signature, values, *self._site)
 
-    def moved(self, x: Expression, along: Along, into: RowSegments) -> Node:
-        """Indices, which lie along examples or segments, as indices into a table with segments of its own."""
-        of = along.ids if isinstance(along, RowSegments) else self.examples.ids
-        values = self._examples.values
-        return self._examples.made(("moved", x, id(into)), lambda: into.moved(values[x], of))
+    def moved(self, x: Expression, along: Along, into: RowAxis) -> Node:
+        """Indices, which lie along examples or rows, as indices into a table with rows of its own."""
+        place, of = self._examples.place(x), along if isinstance(along, RowAxis) else self.examples
 
-    def places(self, index: int, of: RowSegments) -> Node:
+        def value(batch: BatchRows) -> Any:  # Any: an array
+            return batch.segments[into.number].moved(batch.values[place], batch.segments[of.number].ids)
+
+        return self._examples.made(("moved", place, into), _integers(*(x.kind.shape or ())), value)
+
+    def places(self, index: int, of: RowAxis) -> Node:
         """The number of the row that stands at a place in each example; negative ones count from the end."""
-        starts = of.starts if index >= 0 else of.starts + of.counts
-        return self._examples.made(("places", index, id(of)), lambda: starts + index)
 
-    def part(self, key: slice, of: RowSegments) -> tuple[Node, RowSegments]:
-        """The numbers of the rows in a slice of each example, and their segments."""
-        ranges = [range(n)[key] for n in of.counts.tolist()]
-        into = self._examples.segments(tuple(map(len, ranges)))
-        pieces = [[start + i for i in each] for start, each in zip(of.starts.tolist(), ranges, strict=True)]
-        key_of = (key.start, key.stop, key.step)
-        return self._examples.made(("part", key_of, id(of)), lambda: places(chain(*pieces))), into
+        def value(batch: BatchRows) -> Any:  # Any: an array
+            rows = batch.segments[of.number]
+            return (rows.starts if index >= 0 else rows.starts + rows.counts) + index
 
-    def plan(self, numbers: Expression, of: RowSegments) -> Node:
-        """The plan of sums of rows that have these numbers, which are of rows of a table with segments."""
-        values = self._examples.values
-        return self._examples.made(("plan", numbers, id(of)), lambda: RowSums(values[numbers], of.total))
+        return self._examples.made(("places", index, of), _integers(self.examples.total), value)
 
-    def ids(self, segments: RowSegments) -> Node:
-        """The example of each row."""
-        return self._examples.made(("ids", id(segments)), lambda: segments.ids)
+    def part(self, key: slice, of: RowAxis) -> tuple[Node, RowAxis]:
+        """The numbers of the rows in a slice of each example, and their axis."""
+        key_of = "part", (key.start, key.stop, key.step), of
 
-    def shares(self, segments: RowSegments, dtype: Any, rank: int) -> Node:  # Any: numpy's dtype
-        """1 over the number of rows of each example, with so many axes."""
+        def ranges(batch: BatchRows) -> list[range]:
+            return [range(n)[key] for n in batch.segments[of.number].of]
+
+        def numbers(batch: BatchRows) -> Any:  # Any: an array
+            starts = batch.segments[of.number].starts.tolist()
+            pieces = [[start + i for i in each] for start, each in zip(starts, ranges(batch), strict=True)]
+            return places(chain(*pieces))
+
+        into = self._examples.axis(key_of, lambda batch: tuple(map(len, ranges(batch))))
+        return self._examples.made(key_of, _integers(into.total), numbers), into
+
+    def plan(self, numbers: Expression, of: RowAxis) -> Node:
+        """The plan of sums of rows that have these numbers, which are of rows of a table."""
+        place = self._examples.place(numbers)
         return self._examples.made(
-            ("shares", id(segments), dtype, rank),
-            lambda: segments.shares(dtype).reshape(-1, *(1,) * (rank - 1)),
+            ("plan", place, of),
+            kind(Column.OTHER, None, RowSums),
+            lambda batch: RowSums(batch.values[place], batch.segments[of.number].total),
+        )
+
+    def ids(self, of: RowAxis) -> Node:
+        """The example of each row."""
+        return self._examples.made(
+            ("ids", of), _integers(of.total), lambda batch: batch.segments[of.number].ids
+        )
+
+    def shares(self, of: RowAxis, dtype: Any, rank: int) -> Node:  # Any: numpy's dtype
+        """1 over the number of rows of each example, with so many axes."""
+        rest = (1,) * (rank - 1)
+        return self._examples.made(
+            ("shares", of, dtype, rank),
+            kind(Column.ARRAY, (self.examples.total, *rest), dtype),
+            lambda batch: batch.segments[of.number].shares(dtype).reshape(-1, *rest),
         )
 
     @property
-    def examples(self) -> RowSegments:
-        """A segment of one row for each example."""
-        return self._examples.segments((1,) * self._examples.count)
+    def examples(self) -> RowAxis:
+        """The axis with a row for each example."""
+        return self._examples.each
+
+
+def _integers(*shape: int) -> Kind:
+    return kind(Column.INDEX, shape, INTEGER)
+
+
+# -- the graph of a trace -------------------------------------------------------------------------------
+
+WEIGHTS: Final = (Role.WEIGHT, Role.BUFFER)
+
+
+class NoFamily(Exception):
+    """The reason why examples of unlike sizes have no common table."""
+
+
+def stated_sizes(node: Node) -> list[tuple[str, Any]]:  # Any: a number
+    """The attributes of a node that state sizes."""
+    sizes = node.signature.operation.rules_for(node.signature.kinds).sizes
+    return [(name, value) for name, value in node.signature.attributes if name in sizes]
+
+
+def joined_graph(
+    signature: CellSignature, rows: Sequence[int], batch: BatchRows
+) -> tuple[Examples, list[Along], list[Found]]:
+    """The graph of a cell for all examples: its parameters, where the rows of operands lie, and its results.
+
+    `rows` are the operands that have some, whose counts are the first sizes of the batch. Raises `NoFamily` for an
+    operation without a rule for such rows, and for a result that depends on no example.
+    """
+    examples = Examples(batch)
+    operands = [
+        _given(examples, k, rows.index(i) if i in rows else None) for i, k in enumerate(signature.kinds)
+    ]
+    given = list(zip(examples.parameters, operands, strict=True))
+    results = _traced(examples, signature.template, given, len(rows))
+    if any(along is SHARED for _, along in results):
+        raise NoFamily("a result depends on no example")
+    return examples, operands, results
+
+
+def _given(examples: Examples, of: Kind, column: int | None) -> Along:
+    """Make the parameter of an operand, whose rows are in a `column` of the sizes of a batch, if it has any."""
+    if of.role in WEIGHTS:
+        examples.given(of)
+        return SHARED
+    along = EXAMPLES if column is None else examples.sized(column)
+    axis, inner = (
+        (along, (of.shape or ())[1:]) if isinstance(along, RowAxis) else (examples.each, of.shape or ())
+    )
+    examples.given(kind(of.column, (axis.total, *inner), of.dtype, of.device, of.role))
+    return along
+
+
+def _traced(examples: Examples, template: Template, given: Sequence[Found], column: int) -> list[Found]:
+    """The results of a trace, whose attributes state the sizes from a column on."""
+    table: dict[Any, Found] = dict(zip(template.inputs, given, strict=True))  # Any: expressions
+    for node in template.nodes:
+        operands = [
+            table[x] if i in node.signature.nodes else (x, SHARED) for i, x in enumerate(node.operands)
+        ]
+        names = [name for name, _ in stated_sizes(node)]
+        table[node] = _applied(examples, node, operands, dict(zip(names, count(column), strict=False)))
+        column += len(names)
+    return [table[x] for x in template.results]
+
+
+def _applied(examples: Examples, node: Node, given: Sequence[Found], sized: dict[str, int]) -> Found:
+    signature, values = node.signature, [x for x, _ in given]
+    rules, attributes = signature.operation.rules_for(signature.kinds), dict(signature.attributes)
+    along = tuple([layout for _, layout in given])
+    name, case = signature.operation.name, Ragged(examples, node, along, sized)
+    if any(isinstance(x, RowAxis) for x in along) or rules.sizes:
+        made = NotImplemented if rules.ragged is None else rules.ragged(case, *values, **attributes)
+        if made is NotImplemented:
+            raise NoFamily(f"{name} has no rule for such rows")
+        result: Found = made
+        return result
+    stacked = tuple([x is EXAMPLES for x in along])
+    if not any(stacked):
+        return case.again(*values, **attributes), SHARED
+    if rules.batch is None:
+        raise NoFamily(f"{name} has no batching rule")
+    made = rules.batch(Batch(signature, stacked, examples.each.total), *values, **attributes)
+    if made is NotImplemented:
+        raise NoFamily(f"{name} has no batching rule for such operands")
+    return made, EXAMPLES

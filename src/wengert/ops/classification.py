@@ -50,11 +50,11 @@ def _softmax_delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Valu
 
 def _along_lines_or_rows(c: Ragged, x: Value, *, axis: int) -> Value:
     """The rule for examples of unlike sizes; along the axis of rows these are a softmax of each example's own."""
-    of = c.segments()
+    of = c.axis()
     if of is None or axis % len(c.shape(0)):
         return by_lines(c, x, axis=axis)
     ids: Any = c.ids(of)  # Any: integers that are an operand
-    greatest = segment_max(stop_gradient(x), ids, num_segments=len(of.counts))
+    greatest = segment_max(stop_gradient(x), ids, num_segments=c.examples.total)
     shifted = subtract(x, gathered(c, greatest, ids, c.examples))
     parts = exp(shifted)
     totals = gathered(c, over_rows(c, parts, of, mean=False), ids, c.examples)
@@ -151,13 +151,13 @@ def _batched_loss(b: Batch, logits: Value, labels: Value, *, reduction: str) -> 
 
 
 def _ragged_loss(c: Ragged, logits: Value, labels: Value, *, reduction: str) -> Value:
-    segments = c.segments()
-    if segments is None or c.along[0] is not c.along[1]:
+    rows = c.axis()
+    if rows is None or c.along[0] != c.along[1]:
         return NotImplemented
     lines = c.again(logits, labels, reduction="none")
     if reduction == "none" or len(c.shape(1)) > 1:
-        return (lines, segments) if reduction == "none" else NotImplemented
-    return over_rows(c, lines, segments, reduction == "mean"), EXAMPLES
+        return (lines, rows) if reduction == "none" else NotImplemented
+    return over_rows(c, lines, rows, reduction == "mean"), EXAMPLES
 
 
 CROSS_ENTROPY: Final = Operation(

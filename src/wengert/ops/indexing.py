@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from wengert.arrays import Dv, T, indexed_shape, zeros_of
-from wengert.arrays.segments import RowSegments
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply, indexing
 from wengert.graph.batch import Batch
@@ -20,7 +19,7 @@ from wengert.graph.index import Part, index_of, indices, key_of
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
-from wengert.graph.ragged import EXAMPLES, SHARED, Ragged
+from wengert.graph.ragged import EXAMPLES, SHARED, Ragged, RowAxis
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, batched_getitem, batched_take, gathered, moved, shaped, summed
 from wengert.ops.kinds import array_of, axis_in, ruled, segments
@@ -62,7 +61,7 @@ def _rows(c: Value, g: Value, y: Value, x: Value, *arrays: Value, key: tuple[Par
 
 def _ragged_getitem(c: Ragged, x: Value, *arrays: Value, key: tuple[Part, ...]) -> Value:
     """The rule for examples of unlike sizes: one row, or a slice, of each; other parts of the key see lines."""
-    of = c.segments()
+    of = c.axis()
     if of is None or arrays or not key or key[0][0] not in ("int", "slice"):
         return NotImplemented
     whole = ("slice", None, None, None)
@@ -136,7 +135,7 @@ def _ragged_take(c: Ragged, x: Value, indices: Value, *, axis: int) -> Value:
         return NotImplemented
     if len(c.shape(1)) > 1:
         return NotImplemented
-    if isinstance(into, RowSegments):
+    if isinstance(into, RowAxis):
         return gathered(c, x, c.moved(indices, along, into), into), along
     return (c.again(x, indices, axis=0), along) if into is SHARED else NotImplemented
 
@@ -277,7 +276,7 @@ def _batched_segments(b: Batch, x: Value, ids: Value, *, num_segments: int) -> V
 def _ragged_segments(c: Ragged, x: Value, ids: Value, *, num_segments: int) -> Value:
     """The rule of `segment_sum` for examples of unlike sizes: each has segments of its own."""
     into = c.sized("num_segments")
-    if not isinstance(c.along[0], RowSegments) or c.along[0] is not c.along[1]:
+    if not isinstance(c.along[0], RowAxis) or c.along[0] != c.along[1]:
         return NotImplemented
     return summed(c, x, c.moved(ids, c.along[1], into), into), into
 

@@ -65,10 +65,10 @@ def _batched(b: Batch, *xs: Value, axis: int) -> Value:
 
 
 def _ragged(c: Ragged, *xs: Value, axis: int) -> Value:
-    segments = c.segments()
-    if segments is None or axis % len(c.shape(0)) == 0 or SHARED in c.along or EXAMPLES in c.along:
+    rows = c.axis()
+    if rows is None or axis % len(c.shape(0)) == 0 or SHARED in c.along or EXAMPLES in c.along:
         return NotImplemented
-    return c.again(*xs, axis=axis), segments
+    return c.again(*xs, axis=axis), rows
 
 
 CONCAT: Final = Operation(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, cast
 
 from wengert.arrays import FLOAT64, MASK, Axis, is_integer, shape_of
 from wengert.arrays.abstract import RowCount
@@ -70,21 +70,27 @@ def common_device(kinds: Sequence[Kind]) -> Any:  # Any: "cpu" or cupy's device
     return next(iter(devices.values()), "cpu")
 
 
-_ROWS: Final = atom(Atom("rows", "n"))  # a number of rows that only the run knows
+@lru_cache(maxsize=64)
+def _rows(of: int | None) -> Dim:
+    """A number of rows that only the run knows."""
+    name = "n" if of is None else f"n{of}"
+    return atom(Atom(f"rows {name}", name, of))
 
 
 @lru_cache(maxsize=4096)
 def _dims(shape: Shape) -> tuple[Dim, ...]:
     """A shape as the rules of shapes take it."""
-    return tuple(number(n.times) * _ROWS if isinstance(n, RowCount) else number(int(n)) for n in shape)
+    return tuple(number(n.times) * _rows(n.of) if isinstance(n, RowCount) else number(int(n)) for n in shape)
 
 
 def _size(dim: Dim | None) -> Any:  # Any: an int, or a number of rows
     assert dim is not None, "every size is known"
     if dim.value is not None:
         return dim.value
-    ((_, times),) = dim.terms
-    return RowCount(times)
+    (((count, *others), times),) = dim.terms
+    if others or not isinstance(count, Atom):
+        raise TypeError(f"{dim} is no multiple of the number of rows")
+    return RowCount(times, cast("int | None", count.type))
 
 
 def ruled(rule: Callable[..., rules.Shape | None], shapes: Sequence[Shape], *arguments: object) -> Shape:

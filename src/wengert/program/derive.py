@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from wengert.arrays import HOST
-from wengert.arrays.abstract import UNKNOWN, Aval
+from wengert.arrays.abstract import UNKNOWN, Aval, RowTotals
+from wengert.arrays.segments import RowSums
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, Case, Rule, Signature
@@ -132,16 +133,16 @@ Bound = tuple[Rule, tuple[tuple[int, Rule], ...]]
 
 
 class AtRows:
-    """A rule of a signature whose kinds mention the number of rows: `rule(rows, *operands)`.
+    """A rule of a signature whose kinds mention numbers of rows: `rule(rows, *operands)`.
 
     `index` is the operand whose delta it gives, None for the value.
     """
 
     def __init__(self, signature: Signature, index: int | None) -> None:
         self._signature, self._index = signature, index
-        self._rules: dict[int, Rule] = {}
+        self._rules: dict[RowTotals, Rule] = {}
 
-    def __call__(self, rows: int, *operands: Any) -> Any:  # Any: as in Rule
+    def __call__(self, rows: RowTotals, *operands: Any) -> Any:  # Any: as in Rule
         rule = self._rules.get(rows)
         if rule is None:
             if len(self._rules) >= _MOST_RULES:
@@ -149,7 +150,7 @@ class AtRows:
             rule = self._rules[rows] = self._rule(rows)
         return rule(*operands)
 
-    def _rule(self, rows: int) -> Rule:
+    def _rule(self, rows: RowTotals) -> Rule:
         of = self._signature
         kinds = tuple(
             k if k.shape is None else kind(k.column, at_rows(k.shape, rows), k.dtype, k.device, k.role)
@@ -169,6 +170,8 @@ def aval_of_kind(of: Kind) -> Aval:
     """The abstract value of data of a kind."""
     if of.column in (Column.NUMBER, Column.DOUBLE):
         return Aval((), float, "number")
+    if of.dtype is RowSums:
+        return Aval((), RowSums, "plan")
     if of.column is Column.OTHER or of.shape is None:
         return UNKNOWN
     if of.column is Column.MASK and of.shape == ():

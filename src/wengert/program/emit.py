@@ -33,8 +33,9 @@ class Kernel:
     """Some equations as a function.
 
     `run(rows, inputs..., outputs..., frame...)` writes the outputs into what is given and returns the values of
-    `wanted`. A frame, the buffers and the views of them, is what `frame(start, rows, wholes...)` returns: a whole is an
-    array with room for all rows, of which the buffer is a part, or None where each frame has its own.
+    `wanted`; `rows` is a number, or several. A frame, the buffers and the views of them, is what
+    `frame(start, rows, wholes...)` returns: a whole is an array with room for all rows, of which the buffer is a part,
+    or None where each frame has its own.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class ProgramText:
         """The function that makes a frame."""
         buffers = self.frame[: len(self.placement.buffers)]
         cuts = map(self._cut, self.placement.buffers, buffers)
-        lines = ["stop = start + rows", *cuts, *self._first, f"return {_tuple(self.frame)}"]
+        lines = [*cuts, *self._first, f"return {_tuple(self.frame)}"]
         return function_text("frame", ["start", "rows", *buffers], lines)
 
     def body(self, after: str = "") -> list[str]:
@@ -170,7 +171,8 @@ class ProgramText:
         if isinstance(x, Var):
             return self.names[x]
         if isinstance(x, RowCount):
-            return "rows" if x.times == 1 else f"{x.times} * rows"
+            rows = "rows" if x.of is None else f"rows[{x.of}]"
+            return rows if x.times == 1 else f"{x.times} * {rows}"
         if isinstance(x, slice):
             return f"slice({self.value(x.start)}, {self.value(x.stop)}, {self.value(x.step)})"
         if isinstance(x, tuple):
@@ -187,9 +189,10 @@ class ProgramText:
         """The line that makes a buffer of its whole; none where the whole is the buffer."""
         size = buffer.shape[0]
         if isinstance(size, RowCount):
+            if buffer.key is None:
+                return f"{name} = {name}[:{self.value(size)}]"
             by = "" if size.times == 1 else f"{size.times} * "
-            part = f"{by}start:{by}stop" if buffer.key is not None else f":{by}rows"
-            return f"{name} = {name}[{part}]"
+            return f"{name} = {name}[{by}start:{by}(start + rows)]"
         if buffer.key is None:
             return ""
         shape, dtype = self.value(buffer.shape), self.constants.name(buffer.dtype)  # it outlives the launch

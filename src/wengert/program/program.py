@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Final, Literal, NamedTuple
 
-from wengert.arrays.abstract import UNKNOWN, Aval, RowCount, Sizes
+from wengert.arrays.abstract import UNKNOWN, Aval, RowCount, RowTotals, Sizes
 from wengert.arrays.changes import carry_out
 from wengert.arrays.kernels import EFFECTS
 
@@ -205,13 +205,13 @@ def mapped(function: Callable[[Argument], Argument], x: Argument) -> Argument:
     return tuple(mapped(function, part) for part in x) if isinstance(x, (tuple, list)) else function(x)
 
 
-def at_rows(x: Argument, rows: int) -> Argument:
+def at_rows(x: Argument, rows: RowTotals) -> Argument:
     """`x` for so many rows.
 
     >>> at_rows((RowCount(2), 3, slice(0, RowCount())), 5)
     (10, 3, slice(0, 5, None))
     """
-    return mapped(lambda part: part.times * rows if isinstance(part, RowCount) else part, x)
+    return mapped(lambda part: part.at(rows) if isinstance(part, RowCount) else part, x)
 
 
 def check(p: Program) -> None:

@@ -6,8 +6,7 @@ Refuses to know: which operation asks.
 
 from __future__ import annotations
 
-from wengert.arrays.segments import RowSegments
-from wengert.graph.ragged import EXAMPLES, SHARED, Ragged
+from wengert.graph.ragged import EXAMPLES, SHARED, Ragged, RowAxis
 from wengert.ops.batching.indices import batched_add_at, batched_getitem, batched_take
 from wengert.ops.batching.ragged import by_elements, by_lines, gathered, over_rows, reducing, summed
 from wengert.ops.batching.shapes import (
@@ -31,7 +30,7 @@ __all__ = [
     "SHAPED",
     "SHARED",
     "Ragged",
-    "RowSegments",
+    "RowAxis",
     "aligned",
     "all_stacked",
     "along",

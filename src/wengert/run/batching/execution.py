@@ -30,7 +30,7 @@ from wengert.lazy import dense
 from wengert.run.batching.kernel import Workspace
 from wengert.run.batching.lanes import Lanes, Pass
 from wengert.run.batching.launch import ComputedRow, Each, Launch, launch_of, one_by_one, row_of
-from wengert.run.batching.ragged import JoinedExamples, family_of
+from wengert.run.batching.ragged import JoinedExamples
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import LaunchStep, Place, Read, Schedule
@@ -354,10 +354,8 @@ class RegionRun:
         for i, read in zip(binding.form.rows, step.reads, strict=True):
             operands[i] = [self.row(*place) for place in places_read(read)]
         weights = {i: self.values[weight] for i, weight in binding.weights}
-        family = family_of(members[0])
-        assert family is not None, "a group of unlike sizes is of a family"
-        joined = JoinedExamples(members, family.rows, operands, weights)
-        for at, result in zip(step.writes, joined.forward(), strict=True):
+        joined = JoinedExamples(members, operands, weights)
+        for at, result in zip(step.writes, joined.forward(self.keeps), strict=True):
             assert self._place(step, at) is not None, "rows of their own are no table of a launch"
             self.tables[at[0]][at[1] : at[1] + step.width] = result
         if self.keeps:

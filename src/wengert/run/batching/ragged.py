@@ -1,8 +1,9 @@
 """Launches of one cell for examples of unlike sizes: graphs of any number of nodes as one graph of many parts.
 
 Knows: that two traces are of one family if they differ in leading sizes only; that the rows of all examples lie one
-after the other in one table, as far as every operation of the trace has a rule for that; that a family is tried once
-before it is used, so that a launch does not fail for want of a rule.
+after the other in one table, as far as every operation of the trace has a rule for that; that a program for such tables
+serves all batches in which the same tables have equally many rows; that a family is tried once before it is used, so
+that a launch does not fail for want of a rule.
 Refuses to know: which nodes run together, and where their values lie.
 
 Source: mini-batches as one graph of many parts: M. Fey, J. Lenssen, "Fast graph representation learning with PyTorch
@@ -12,69 +13,107 @@ Geometric", 2019, section 2.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from wengert.arrays import Value, is_array
+from wengert.arrays.abstract import sizes_for
+from wengert.arrays.kernels import new_buffer
 from wengert.arrays.rows import filled, stacked
-from wengert.arrays.segments import RowSegments, join_segments, split_segments
-from wengert.errors import WengertError, combine, raise_all
-from wengert.graph.batch import Batch
-from wengert.graph.kinds import Column, Kind, Role, kind
-from wengert.graph.node import Expression, Node
+from wengert.arrays.segments import join_segments, split_segments
+from wengert.errors import WengertError
+from wengert.graph.kinds import Column, Kind, Role
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below_all
-from wengert.graph.ragged import EXAMPLES, SHARED, Along, Examples, Ragged
+from wengert.graph.ragged import (
+    SHARED,
+    WEIGHTS,
+    Along,
+    BatchRows,
+    NoFamily,
+    RowAxis,
+    joined_graph,
+    stated_sizes,
+)
 from wengert.graph.template import CellSignature, Template
 from wengert.lazy import dense
-from wengert.run.loops import Failure, Values, accumulate, backward, forward
+from wengert.program.build import NoProgram, bare
+from wengert.program.derive import LoweredGraph, aval_of_kind, leaving
+from wengert.program.emit import Kernel
+from wengert.program.program import Argument, Eqn, Var
+from wengert.program.simplify import assembled, for_any_rows, needed
 
-_WEIGHTS: Final = (Role.WEIGHT, Role.BUFFER)
 _FEW_BYTES: Final = 4096  # of literals that are compared by what is in them
+_MOST: Final = 16  # programs of a family
 
 
-class NoFamily(Exception):
-    """The reason why examples of unlike sizes have no common table."""
+class SizeFamily:
+    """All cells that differ in the leading sizes of some operands only, `rows`: one object, with their programs."""
+
+    __slots__ = ("__weakref__", "_programs", "ragged", "rows")
+
+    def __init__(self, rows: tuple[int, ...], first: JoinedProgram) -> None:
+        self.rows = rows
+        self.ragged = tuple([isinstance(x, RowAxis) for x in first.results])  # which results have rows
+        self._programs = [first]
+
+    def program(self, signature: CellSignature, batch: BatchRows) -> JoinedProgram:
+        """The program for a batch, which is prepared; one is made where other tables have equally many rows."""
+        for found in self._programs:
+            if found.begin(batch):
+                return found
+        made = JoinedProgram(signature, self.rows, batch)
+        del self._programs[_MOST - 1 :]
+        self._programs.append(made)
+        made.begin(batch)
+        return made
 
 
-class SizeFamily(NamedTuple):
-    """Equal for cells that differ in the leading sizes of their operands only. `rows`: the operands that have them."""
+class SizedCell(NamedTuple):
+    """A family, and the sizes of one cell of it: of its operands with rows, and those that its attributes state."""
 
-    key: tuple[Any, ...]  # Any: operations, attributes and literals of the trace
-    rows: tuple[int, ...]
-    ragged: tuple[bool, ...]  # whether each result has rows, too
+    family: SizeFamily
+    sizes: tuple[int, ...]
 
 
-# -- families ---------------------------------------------------------------------------------------
+# Any: operations, attributes and literals of the trace
+_FAMILIES: Final[WeakValueDictionary[tuple[Any, ...], SizeFamily]] = WeakValueDictionary()
+
+
+# -- families ------------------------------------------------------------------------------------------
 
 
 def family_of(signature: Signature) -> SizeFamily | None:
     """The family of a cell on operands of known kinds, found once; None where it has none."""
+    found = _sized(signature)
+    return None if found is None else found.family
+
+
+def _sized(signature: Signature) -> SizedCell | None:
     try:
-        found: SizeFamily | None = signature.family
+        found: SizedCell | None = signature.family
     except AttributeError:
         found = signature.family = _tried(signature)
     return found
 
 
-def _tried(signature: Signature) -> SizeFamily | None:
+def _tried(signature: Signature) -> SizedCell | None:
     if not isinstance(signature, CellSignature):
         return None
     try:
         rows = _rows_of(signature.kinds)
-        key = (*_shape_free(signature.kinds, rows), *_wiring(signature.template))
-        zeros = {
-            i: [filled(1, k.shape or (), k.dtype)[0]] * 2
-            for i, k in enumerate(signature.kinds)
-            if k.role not in _WEIGHTS
-        }
-        weights = {
-            i: filled(1, k.shape or (), k.dtype)[0] for i, k in enumerate(signature.kinds) if i not in zeros
-        }
-        joined = JoinedExamples([signature] * 2, rows, zeros, weights)
+        wiring, stated = _wiring(signature.template)
+        key = (signature.operation, *_shape_free(signature.kinds, rows), *wiring)
+        sizes = (*[_leading(signature.kinds[i]) for i in rows], *stated)
+        family = _FAMILIES.get(key)
+        if family is None:
+            batch = BatchRows(2, [(n, n) for n in sizes], [])
+            family = _FAMILIES.setdefault(key, SizeFamily(rows, JoinedProgram(signature, rows, batch)))
     except (NoFamily, WengertError, TypeError, IndexError):
         return None
-    ragged = tuple([isinstance(along, RowSegments) for _, along in joined.results])
-    return SizeFamily((signature.operation, *key), rows, ragged)
+    return SizedCell(family, sizes)
 
 
 def _leading(of: Kind) -> int:
@@ -83,7 +122,7 @@ def _leading(of: Kind) -> int:
 
 def _rows_of(kinds: Sequence[Kind]) -> tuple[int, ...]:
     """The operands whose first axis is one of rows: matrices, lists of indices, and vectors that are as long."""
-    given = [(i, k, len(k.shape or ())) for i, k in enumerate(kinds) if k.role not in _WEIGHTS]
+    given = [(i, k, len(k.shape or ())) for i, k in enumerate(kinds) if k.role not in WEIGHTS]
     for _, k, _rank in given:
         index = k.column is Column.INDEX and k.role is Role.LITERAL
         if k.device != "cpu" or not (index or (k.column is Column.ARRAY and k.known)):
@@ -100,26 +139,27 @@ def _shape_free(kinds: Sequence[Kind], rows: tuple[int, ...]) -> list[Any]:  # A
     return [(k.column, (k.shape or ())[1:], k.dtype, k.role) if i in rows else k for i, k in enumerate(kinds)]
 
 
-def _wiring(template: Template) -> list[Any]:  # Any: as in `SizeFamily`
-    """The trace as operations, attributes but for sizes, and the places of their operands."""
+def _wiring(template: Template) -> tuple[list[Any], list[int]]:  # Any: as in `_FAMILIES`
+    """The trace as operations, attributes but for sizes, and the places of their operands; and those sizes."""
     place: dict[Any, int] = {x: i for i, x in enumerate((*template.parameters, *template.nodes))}
     found: list[Any] = []
+    sizes: list[int] = []
     for node in template.nodes:
         signature = node.signature
         if signature.mode in (EXTERNAL, UNRESOLVED, CELL):
             raise NoFamily(f"{signature.operation.name} is no operation on rows")
-        sizes = signature.operation.rules_for(signature.kinds).sizes
-        attributes = tuple([(name, value) for name, value in signature.attributes if name not in sizes])
+        stated = stated_sizes(node)
+        attributes = tuple([pair for pair in signature.attributes if pair not in stated])
+        sizes += [value for _, value in stated]
         operands = [_place(x, place, i in signature.nodes) for i, x in enumerate(node.operands)]
         found.append((signature.operation, attributes, *operands))
     found.append(tuple([_place(x, place, True) for x in template.results]))
     hash(tuple(found))  # attributes that have none are of no family
-    return found
+    return found, sizes
 
 
-def _place(
-    x: Any, place: Mapping[Any, int], is_node: bool
-) -> tuple[str, Any]:  # Any: an operand, and what tells it
+# Any: an operand, and what tells it
+def _place(x: Any, place: Mapping[Any, int], is_node: bool) -> tuple[str, Any]:
     if is_node and x in place:
         return "place", place[x]
     if is_array(x) and x.nbytes <= _FEW_BYTES:
@@ -127,122 +167,134 @@ def _place(
     return ("number", x) if isinstance(x, float) else ("identity", id(x))
 
 
-# -- one graph for all examples -----------------------------------------------------------------------
+# -- one program for all examples ---------------------------------------------------------------------
+
+
+class JoinedProgram:
+    """The program of one cell for tables of examples: where the rows of `operands` and `results` lie."""
+
+    def __init__(self, signature: CellSignature, rows: tuple[int, ...], batch: BatchRows) -> None:
+        self._examples, self.operands, made = joined_graph(signature, rows, batch)
+        self.results = [along for _, along in made]
+        results = [x for x, _ in made]
+        parameters = self._examples.parameters
+        nodes, _ = below_all(results, dict.fromkeys(parameters))
+        nodes.sort(key=attrgetter("serial"))
+        self._graph = graph = LoweredGraph(nodes, parameters, results)
+        self._avals = [aval_of_kind(x.kind) for x in results]
+        self._eqns = for_any_rows(graph.eqns)
+        trains = tuple([x.kind.trainable and x.kind.column is not Column.MASK for x in results])
+        back = self._lowered(trains)
+        self._kept = [*back.reads]
+        self._train = Kernel(graph.inputs, self._eqns, (), [*graph.results, *self._kept], {})
+        self._backward = {trains: (back, back.kernel(self._kept))}
+
+    @cached_property
+    def _predict(self) -> Kernel:
+        return Kernel(self._graph.inputs, self._eqns, (), self._graph.results, {})
+
+    def _lowered(self, pattern: Sequence[bool]) -> _Backward:
+        """The equations from deltas of some results."""
+        arriving, builder, deltas = self._graph.backward(
+            {i: self._avals[i] for i, given in enumerate(pattern) if given}
+        )
+        sent = tuple([bare(leaving(builder, x)) for x in deltas[: len(self.operands)]])
+        return _Backward(arriving, for_any_rows(assembled(builder.eqns, sent)), sent)
+
+    def begin(self, batch: BatchRows) -> bool:
+        """Prepare a batch; False if other tables of it have equally many rows."""
+        return self._examples.fill(batch)
+
+    def forward(self, batch: BatchRows, keeps: bool) -> tuple[Sequence[Value], Sequence[Value]]:
+        """The tables of results, and what `backward` reads."""
+        found = _called(self._train if keeps else self._predict, batch, batch.values)
+        return found[: len(self.results)], found[len(self.results) :]
+
+    def backward(
+        self, batch: BatchRows, kept: Sequence[Value], deltas: Sequence[Value | None]
+    ) -> list[Any]:  # Any: deltas
+        """The deltas of operands; None where there is none."""
+        pattern = tuple([x is not None for x in deltas])
+        if pattern not in self._backward:
+            back = self._lowered(pattern)
+            self._backward[pattern] = back, back.kernel(self._kept)
+        back, kernel = self._backward[pattern]
+        found = _called(kernel, batch, [*kept, *(x for x in deltas if x is not None)])
+        values = dict(zip(back.wanted, found, strict=True))
+        return [values[x] if isinstance(x, Var) else x for x in back.sent]
+
+
+class _Backward:
+    """Equations from the deltas that arrive to those that are `sent` to operands."""
+
+    def __init__(self, arriving: Sequence[Var], eqns: Sequence[Eqn], sent: Sequence[Argument]) -> None:
+        self.sent = sent
+        self.wanted = [*dict.fromkeys(x for x in sent if isinstance(x, Var))]
+        self._arriving, self._eqns = arriving, needed(eqns, tuple(self.wanted))
+        made = {*arriving, *(e.result for e in self._eqns)}
+        read = (*(x for e in self._eqns for x in e.reads), *self.wanted)
+        self.reads = dict.fromkeys(x for x in read if x not in made)  # what forward has to keep
+
+    def kernel(self, kept: Sequence[Var]) -> Kernel:
+        """The function of what is kept, and of the deltas that arrive."""
+        if not self.reads.keys() <= {*kept}:
+            raise NoProgram("backward needs what forward does not keep")
+        return Kernel([*kept, *self._arriving], self._eqns, (), self.wanted, {})
+
+
+def _called(kernel: Kernel, batch: BatchRows, given: Sequence[Value]) -> tuple[Value, ...]:
+    """A run of a program in buffers of its own."""
+    rows = tuple([segments.total for segments in batch.segments])
+    buffers = [new_buffer(sizes_for(b.shape, rows), b.dtype) for b in kernel.buffers]
+    return kernel.run(rows, *given, *kernel.frame(0, rows, *buffers))
+
+
+# -- a launch -----------------------------------------------------------------------------------------
 
 
 class JoinedExamples:
-    """The graph of one cell for examples whose rows lie in common tables, and the values of its parameters."""
+    """One cell for examples whose rows lie in common tables: its values, and what they leave for backward."""
 
     def __init__(
         self,
         members: Sequence[CellSignature],
-        rows: tuple[int, ...],
         operands: Mapping[int, Sequence[Value]],
         weights: Mapping[int, Value],
     ) -> None:
-        self._members = members
-        self._examples = examples = Examples(len(members))
-        first = members[0]
-        self.parameters: list[Node] = []
-        self.layouts: list[Along] = []
-        for i, k in enumerate(first.kinds):
-            if i in weights:
-                self.parameters.append(examples.given(weights[i], k))
-                self.layouts.append(SHARED)
-            elif i in rows:
-                self.parameters.append(examples.given(join_segments(operands[i]), k))
-                self.layouts.append(examples.segments(tuple([len(x) for x in operands[i]])))
-            else:
-                self.parameters.append(examples.given(stacked(operands[i]), k))
-                self.layouts.append(EXAMPLES)
-        self.results = self._made(first.template)
-        if any(along is SHARED for _, along in self.results):
-            raise NoFamily("a result depends on no example")
-        known = dict.fromkeys((*self.parameters, *examples.values))
-        nodes, _ = below_all([x for x, _ in self.results], known)
-        self.nodes = sorted(nodes, key=lambda node: node.serial)
+        cells = [*map(_sized, members)]
+        family = family_of(members[0])
+        assert family is not None, "a group of unlike sizes is of a family"
+        columns = [*zip(*[cell.sizes for cell in cells if cell is not None], strict=True)]
+        tables = {i: join_segments(x) if i in family.rows else stacked(x) for i, x in operands.items()}
+        values = [x for _, x in sorted({**tables, **weights}.items())]
+        self._batch = BatchRows(len(members), columns, values)
+        self._program = family.program(members[0], self._batch)
 
-    def _made(self, template: Template) -> list[tuple[Any, Along]]:  # Any: an expression
-        table: dict[Any, tuple[Any, Along]] = dict(
-            zip(template.inputs, zip(self.parameters, self.layouts, strict=True), strict=True)
-        )
-        traces = list(dict.fromkeys([m.template for m in self._members]))
-        for at, node in enumerate(template.nodes):
-            places = node.signature.nodes
-            given = [table[x] if i in places else (x, SHARED) for i, x in enumerate(node.operands)]
-            table[node] = self._applied(at, node, given, traces)
-        return [table[x] for x in template.results]
-
-    def _applied(
-        self, at: int, node: Node, given: Sequence[tuple[Any, Along]], traces: Sequence[Template]
-    ) -> tuple[Any, Along]:
-        signature, values = node.signature, [x for x, _ in given]
-        rules, attributes = signature.operation.rules_for(signature.kinds), dict(signature.attributes)
-        along = tuple([layout for _, layout in given])
-        if any(isinstance(x, RowSegments) for x in along) or rules.sizes:
-            of = {trace: trace.nodes[at].signature for trace in traces} if rules.sizes else {}
-            signatures = [of[m.template] for m in self._members] if of else ()
-            case = Ragged(self._examples, node, signatures, along)
-            made = NotImplemented if rules.ragged is None else rules.ragged(case, *values, **attributes)
-            if made is NotImplemented:
-                raise NoFamily(f"{signature.operation.name} has no rule for such rows")
-            result: tuple[Any, Along] = made
-            return result
-        stacked = tuple([x is EXAMPLES for x in along])
-        if not any(stacked):
-            return Ragged(self._examples, node, (), along).again(*values, **attributes), SHARED
-        if rules.batch is None:
-            raise NoFamily(f"{signature.operation.name} has no batching rule")
-        made = rules.batch(Batch(signature, stacked, len(self._members)), *values, **attributes)
-        if made is NotImplemented:
-            raise NoFamily(f"{signature.operation.name} has no batching rule for such operands")
-        return made, EXAMPLES
-
-    # -- forward and backward -----------------------------------------------------------------------
-
-    def forward(self) -> list[Value]:
+    def forward(self, keeps: bool) -> list[Value]:
         """The results, each a table with a row for each example, or a list of what each has."""
-        self._values: Values = dict(self._examples.values)
-        failed: dict[Expression, Failure] = {}
-        if forward(self.nodes, self._values, failed) < len(self.nodes):
-            raise combine(next(iter(failed.values())))
-        return [
-            split_segments(self._values[x], along) if isinstance(along, RowSegments) else self._values[x]
-            for x, along in self.results
-        ]
+        self._results, self._kept = self._program.forward(self._batch, keeps)
+        return [self._parts(x, along) for x, along in zip(self._results, self._program.results, strict=True)]
+
+    def _parts(self, table: Value, along: Along) -> Value:
+        if isinstance(along, RowAxis):
+            return split_segments(table, self._batch.segments[along.number])
+        return table
 
     def backward(
         self, deltas: Sequence[Value | None]
     ) -> dict[int, Any]:  # Any: a delta, or those of examples
         """The deltas of operands: of a weight one, of all others a list, one for each example."""
-        sent: Values = {}
-        for (x, _), g in zip(self.results, deltas, strict=True):
-            if g is not None:
-                accumulate(sent, x, g)
-        failures: list[Exception] = []
-        backward(self.nodes, self._values, sent, failures)
-        raise_all(failures)
-        found: dict[int, Any] = {}
-        for i, (x, along) in enumerate(zip(self.parameters, self.layouts, strict=True)):
-            if x in sent:
-                delta = sent[x]
-                if along is not SHARED:
-                    table = dense(delta)
-                    delta = split_segments(table, along) if isinstance(along, RowSegments) else list(table)
-                found[i] = delta
-        return found
+        sent = self._program.backward(self._batch, self._kept, deltas)
+        return {
+            i: delta if along is SHARED else self._parts(dense(delta), along)
+            for i, (delta, along) in enumerate(zip(sent, self._program.operands, strict=True))
+            if delta is not None
+        }
 
     def arrived(self, number: int, deltas: Sequence[Value | None]) -> Value:
         """The deltas that have come to a result with rows, as one table; zeros where none has come."""
-        x, along = self.results[number]
-        assert isinstance(along, RowSegments)
-        shape, dtype = self._values[x].shape[1:], self._values[x].dtype
-        counts = along.counts.tolist()
-        return join_segments(
-            [filled(n, shape, dtype) if g is None else dense(g) for g, n in zip(deltas, counts, strict=True)]
-        )
-
-
-def ragged_kind(of: Kind) -> Kind:
-    """The kind of results that have rows: of any number."""
-    return kind(of.column, None, of.dtype, of.device, of.role)
+        along, table = self._program.results[number], self._results[number]
+        assert isinstance(along, RowAxis)
+        counts, form = self._batch.segments[along.number].of, (table.shape[1:], table.dtype)
+        pairs = zip(deltas, counts, strict=True)
+        return join_segments([filled(n, *form) if g is None else dense(g) for g, n in pairs])

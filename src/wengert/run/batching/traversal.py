@@ -30,12 +30,12 @@ from wengert.arrays.places import (
 )
 from wengert.arrays.rows import joined_rows, stacked, taken
 from wengert.errors import WengertError
-from wengert.graph.kinds import Kind, Role
+from wengert.graph.kinds import Kind, Role, kind
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import LITERAL, found_kind
 from wengert.graph.operation import UNRESOLVED, Signature
 from wengert.graph.template import PART, CellSignature
-from wengert.run.batching.ragged import family_of, ragged_kind
+from wengert.run.batching.ragged import family_of
 from wengert.run.batching.region import (
     BITS,
     MASK,
@@ -569,7 +569,10 @@ def _group_of(several: Sequence[tuple[Signature, GroupForm, list[GroupPart]]], r
         return _group(signature, form, first, ranks)
     family = family_of(signature)
     assert family is not None, "several names are of a family"
-    results = [ragged_kind(of) if rows else of for of, rows in zip(form.results, family.ragged, strict=True)]
+    results = [
+        kind(of.column, None, of.dtype, of.device, of.role) if rows else of  # rows of any number
+        for of, rows in zip(form.results, family.ragged, strict=True)
+    ]
     form = form._replace(source=RowSource.RAGGED, results=(*results,))
     group = _group(signature, form, [part for _, _, parts in several for part in parts], ranks)
     group.signatures = [s for s, _, parts in several for part in parts for _ in range(len(part.numbers))]
