@@ -1,19 +1,20 @@
-"""The one random thing that an operation computes: which elements a dropout keeps.
+"""Random numbers of a run: which elements a dropout keeps, and noise.
 
 Knows: numpy's generators, and that a mask is a pure function of shape, rate and seed, so that a run can be
 repeated and float32 and float64 lose the same elements.
-Refuses to know: what is masked, and where seeds come from.
+Refuses to know: what is masked or noisy, and where seeds come from.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from wengert.arrays.namespace import Shape, Value
 
-__all__ = ["dropout_mask", "dropout_masks"]
+__all__ = ["dropout_mask", "dropout_masks", "noise"]
 
 
 def dropout_mask(shape: Shape, dtype: Value, rate: float, seed: Value, /) -> Value:
@@ -42,3 +43,12 @@ def dropout_masks(shape: Shape, dtype: Value, rate: Value, seeds: Value, /) -> V
     for row, (each, seed) in enumerate(zip(rates, seeds, strict=True)):
         masks[row] = dropout_mask(shape, dtype, each, seed)
     return masks
+
+
+def noise(seeds: Sequence[int], shape: Shape, deviation: float, dtype: Value) -> Value:
+    """Normal numbers of mean 0 that some integers decide; a number of that dtype for the shape ().
+
+    >>> noise([0, 1], (2,), 1.0, "float32").tolist() == noise([0, 1], (2,), 1.0, "float32").tolist()
+    True
+    """
+    return np.multiply(np.random.default_rng(seeds).standard_normal(shape), deviation).astype(dtype)

@@ -9,7 +9,6 @@ Not among the names of `wengert.arrays`: numpy loads its generators when they ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.types import Floating
 
-__all__ = ["Generator", "generator", "noise", "normal", "orthogonal", "truncated", "uniform"]
+__all__ = ["Generator", "generator", "normal", "orthogonal", "truncated", "uniform"]
 
 Generator: TypeAlias = np.random.Generator
 
@@ -39,15 +38,6 @@ def uniform(chance: Generator, shape: Shape, limit: float, dtype: np.dtype[Float
 def normal(chance: Generator, shape: Shape, deviation: float, dtype: np.dtype[Floating]) -> Value:
     """Numbers of mean 0 and a standard deviation."""
     return (deviation * chance.standard_normal(shape)).astype(dtype)
-
-
-def noise(seeds: Sequence[int], shape: Shape, deviation: float, dtype: Value) -> Value:
-    """Normal numbers of mean 0 that some integers decide; a number of that dtype for the shape ().
-
-    >>> noise([0, 1], (2,), 1.0, "float32").tolist() == noise([0, 1], (2,), 1.0, "float32").tolist()
-    True
-    """
-    return np.multiply(np.random.default_rng(seeds).standard_normal(shape), deviation).astype(dtype)
 
 
 def truncated(chance: Generator, shape: Shape, deviation: float, dtype: np.dtype[Floating]) -> Value:

@@ -6,7 +6,8 @@ Refuses to know: operations' formulas.
 
 from __future__ import annotations
 
-from wengert.plugins import schedules
+from typing import TYPE_CHECKING
+
 from wengert.plugins.adadelta import Adadelta
 from wengert.plugins.adagrad import Adagrad
 from wengert.plugins.adam import Adam, Adamax, AMSGrad, NAdam, RAdam
@@ -32,6 +33,19 @@ from wengert.plugins.rmsprop import RMSprop
 from wengert.plugins.rules import Backend, merged_rules
 from wengert.plugins.schedule import LearningRateSchedule
 from wengert.plugins.signs import Lion, Rprop
+
+if TYPE_CHECKING:
+    from wengert.plugins import schedules
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import the schedules when they are first asked for: a twentieth of what importing Wengert takes."""
+        if name == "schedules":
+            import wengert.plugins.schedules as found
+
+            return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "LAMB",

@@ -139,7 +139,7 @@ def check_call(
 
 
 def _hint(cls: type, name: str, known: Iterable[str]) -> str:
-    """What to write in place of a keyword, in parentheses, where that is known."""
+    """Advice in parentheses for an unknown keyword; nothing where there is none."""
     if name in _ELSEWHERE:
         return f" ({_ELSEWHERE[name]})"
     here = _RENAMED.get(name, name)

@@ -11,7 +11,7 @@ import zlib
 from typing import ClassVar
 
 from wengert.arrays import Value, dtype_of, is_integer, shape_of
-from wengert.arrays.draws import noise
+from wengert.arrays.chance import noise
 from wengert.errors import PluginError
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
