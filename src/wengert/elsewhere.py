@@ -1,7 +1,8 @@
 """Attributes, keywords and calls that other libraries have, and what to write here in place of each.
 
-Knows: names of PyTorch and numpy, and that every checker has to refuse them with the advice: each is a descriptor that
-belongs to no expression and no layer, and the type that it asks for has the advice in its name.
+Knows: names of PyTorch, JAX and numpy, those of modules too, and that every checker has to refuse attributes with the
+advice: each is a descriptor that belongs to no expression and no layer, and the type that it asks for has the advice in
+its name.
 Refuses to know: what expressions and layers are.
 """
 
@@ -181,3 +182,78 @@ def one_by_one(name: str, what: str, given: tuple[object, ...]) -> ArgumentError
     """The refusal of numbers that are given one by one where a tuple of them is wanted."""
     numbers = ", ".join(map(repr, given))
     return ArgumentError(f"{name}: {what} is one tuple; write {name}(x, ({numbers}))\n  at {user_position()}")
+
+
+_SETTINGS: Final = "settings make weights: write wengert.plugins.SGD(learning_rate=0.1).array_weight(array)"
+PACKAGES: Final[Mapping[str, str]] = {  # what stands for whole modules, and for functions of programs
+    "Module": "a model is any class or function; keep layers in attributes, and define __call__",
+    "Parameter": _SETTINGS,
+    "Variable": _SETTINGS,
+    "compile": "nothing to write: a structure that comes back is compiled",
+    "cuda": "write arrays of cupy: the device is theirs",
+    "device": "write arrays of cupy: the device is theirs",
+    "float32": "element types are numpy's; write numpy.float32",
+    "float64": "element types are numpy's; write numpy.float64",
+    "from_numpy": "arrays of numpy are expressions; pass the array itself",
+    "functional": "its functions are wengert's, as in wengert.relu(x)",
+    "grad": "write wengert.gradients(loss, (w,)).run()",
+    "jit": "nothing to write: a structure that comes back is compiled",
+    "load": "write wengert.saving.load(path, model)",
+    "manual_seed": "nothing is global: give seed= to what draws at random",
+    "no_grad": "nothing to write: only train() and gradients() differentiate; layer.predict().run() computes",
+    "optim": "optimizers are wengert.plugins",
+    "rand": "write numpy.random.default_rng(seed)",
+    "randn": "write numpy.random.default_rng(seed)",
+    "save": "write wengert.saving.save(path, model)",
+    "tensor": "write numpy.array(x, numpy.float32); arrays are expressions",
+    "value_and_grad": "write wengert.gather(loss.predict(), wengert.gradients(loss, (w,))).run()",
+    "vmap": "write the model for a batch; wengert.jacobian has all derivatives at once",
+}
+TENSORS: Final[Mapping[str, str]] = {
+    "bmm": "write wengert.matmul",
+    "cat": "write wengert.concat",
+    "mm": "write wengert.matmul",
+    "permute": "write wengert.permute_dims",
+    "scatter": "write wengert.scatter_add",
+    "unsqueeze": "write wengert.expand_dims",
+    "view": "write wengert.reshape",
+}
+OF_NN: Final[Mapping[str, str]] = {
+    **PACKAGES,
+    "BCELoss": "write wengert.binary_cross_entropy",
+    "BCEWithLogitsLoss": "write wengert.binary_cross_entropy_with_logits",
+    "BatchNorm1d": "write BatchNorm, of any rank",
+    "BatchNorm2d": "write BatchNorm, of any rank",
+    "Conv": "write Conv2d",
+    "CrossEntropyLoss": "write wengert.cross_entropy",
+    "Dense": "write Linear.make(settings, inputs, outputs, seed=0)",
+    "Dropout2d": "write Dropout",
+    "Identity": "write lambda x: x",
+    "L1Loss": "write wengert.l1_loss",
+    "MSELoss": "write wengert.mse_loss",
+    "ModuleDict": "a model may hold layers in a dict",
+    "ModuleList": "a model may hold layers in a list",
+    "NLLLoss": "write wengert.nll_loss",
+    "Transformer": "write TransformerEncoder and TransformerDecoder",
+    **{
+        name: f"write wengert.{function}"
+        for name, function in {
+            "ELU": "elu",
+            "GELU": "gelu",
+            "LeakyReLU": "leaky_relu",
+            "LogSoftmax": "log_softmax",
+            "ReLU": "relu",
+            "SiLU": "silu",
+            "Sigmoid": "sigmoid",
+            "Softmax": "softmax",
+            "Softplus": "softplus",
+            "Tanh": "tanh",
+        }.items()
+    },
+}
+
+
+def unnamed(module: str, name: str, said: Mapping[str, str] = OF_NN) -> AttributeError:
+    """The error for a name that a module does not have, with what to write where another library has the name."""
+    advice = said.get(name)
+    return AttributeError(f"module '{module}' has no attribute '{name}'" + (f": {advice}" if advice else ""))

@@ -150,7 +150,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a layer that is none": (
         lambda: unchecked.Sequential(linear, "relu"),
-        "Sequential: layers are called one after the other, and layer 1 is 'relu'",
+        "Sequential: layers are called one after the other, and layer 1 is 'relu'; write wengert.relu",
     ),
     "linear of a scalar": (lambda: linear(np.array(1, np.float32)), "Linear: expected last axis 3, got ()"),
     "bias": (
@@ -300,3 +300,13 @@ def test_nodes_are_the_users_lines_also_of_signatures_that_are_known() -> None:
     x = np.ones((2, 3), np.float32)
     layers = [linear(x) for _ in range(2)]
     assert {layer.site.partition(":")[0] for layer in layers} == {__file__}
+
+
+def test_an_error_within_a_sequential_says_in_which_layer() -> None:
+    net = nn.Sequential(wg.relu, nn.Sequential(linear, nn.Linear.make(settings, 5, 2, seed=0)))
+    for seed in (None, 0):
+        with pytest.raises(wg.errors.ShapeError, match="expected last axis 5, got") as caught:
+            _ = net(x, seed=seed)
+        inner, outer = caught.value.__notes__
+        assert inner.startswith("in layer 1 of a Sequential, Linear(weight=")
+        assert outer.startswith("in layer 1 of a Sequential, Sequential(")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wengert.elsewhere import unnamed
 from wengert.models import buffers, freeze, map_weights, replace, tie, weights, with_settings
 from wengert.nn import init
 from wengert.nn.attention import KeyValues, MultiHeadAttention
@@ -38,7 +39,6 @@ from wengert.nn.transformer import (
 )
 from wengert.nn.tree import TreeLSTM
 from wengert.nn.unrolled import GRU, LSTM, RNN
-from wengert.ops import absent
 
 __all__ = [
     "GRU",
@@ -97,4 +97,4 @@ if not TYPE_CHECKING:  # or a checker would take every name for one that is ther
 
     def __getattr__(name: str) -> object:
         """The error for a name that another library's package has, with what to write."""
-        raise absent.advice(__name__, name)
+        raise unnamed(__name__, name)

@@ -15,7 +15,6 @@ from wengert.arrays import Dv, S, T, is_integer
 from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer
-from wengert.graph.operand import shown
 from wengert.nn.checks import as_layer, misfit, shape_of
 from wengert.nn.dims import In, Kernel, N, Out, Padding, Stride
 from wengert.nn.dropout import Dropout
@@ -69,7 +68,7 @@ class MLP(Seeded, ModelNames, Generic[In, Out, T, Dv]):
         if not sizes:
             raise ArgumentError(
                 "MLP: expected the numbers of inputs and of each layer's outputs, as in "
-                f"MLP.make(settings, 784, 128, 10, seed=0); got {shown(inputs)}\n  at {user_position()}"
+                f"MLP.make(settings, 784, 128, 10, seed=0); got {inputs!r:.60}\n  at {user_position()}"
             )
         layers = tuple(
             Linear.make(

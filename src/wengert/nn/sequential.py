@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, final
 
 from wengert.arrays import Dv, IntegerArray, T, is_array
 from wengert.elsewhere import ModelNames
-from wengert.errors import ArgumentError
+from wengert.errors import ArgumentError, WengertError
 from wengert.graph import ArrayExpression, ArrayLayer
 from wengert.nn.checks import as_layer
 from wengert.nn.dims import Layers
@@ -25,7 +25,7 @@ Lookup: TypeAlias = Callable[[IntegerArray], ArrayLayer[Any, T, Dv]]
 
 
 def _advice(step: object) -> str:
-    """What to write in the place of something that is no layer."""
+    """Advice for something that is no layer; empty where nothing is obvious."""
     if isinstance(step, list | tuple):
         return "; write Sequential(*layers)"
     return f"; write wengert.{step}" if isinstance(step, str) and step.isidentifier() else ""
@@ -69,11 +69,15 @@ class Sequential(Seeded, ModelNames, Generic[T, Dv, Layers]):
         if not (is_array(value) and value.dtype.kind in "iu"):
             value = as_layer(value)
         steps: Any = self.layers  # Any: a tuple, of layers that the parameter names
-        if seed is None:
-            for step in steps:
-                value = step(value)
-        else:
+        i = 0
+        try:
             for i, step in enumerate(steps):
-                value = step(value, seed=derived(seed, i)) if isinstance(step, Seeded) else step(value)
+                if seed is not None and isinstance(step, Seeded):
+                    value = step(value, seed=derived(seed, i))
+                else:
+                    value = step(value)
+        except WengertError as error:
+            error.add_note(f"in layer {i} of a Sequential, {steps[i]!r:.60}")
+            raise
         layer: ArrayLayer[Any, T, Dv] = value
         return layer

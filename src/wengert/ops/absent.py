@@ -1,7 +1,6 @@
 """Names that people look for in a library and that are not here, each with what to write instead.
 
-Knows: numpy's older names, what the array API standard has and this library has a reason to leave out, and names of
-PyTorch's and JAX's modules.
+Knows: numpy's older names, what the array API standard has and this library has a reason to leave out.
 Refuses to know: any operation.
 """
 
@@ -9,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+
+from wengert.elsewhere import PACKAGES, TENSORS, unnamed
 
 _COMPLEX: Final = "complex numbers are no expressions; keep real and imaginary parts as two arrays"
 _BITS: Final = "integers are data here, not expressions; compute them with numpy before they go in"
@@ -57,6 +58,8 @@ _RENAMED: Final[Mapping[str, str]] = {
     "vstack": "concat(..., axis=0)",
 }
 ABSENT: Final[Mapping[str, str]] = {
+    **TENSORS,
+    **PACKAGES,
     **{name: f"write wg.{instead}" for name, instead in _RENAMED.items()},
     **dict.fromkeys(("conj", "imag", "real", "fft"), _COMPLEX),
     **dict.fromkeys(
@@ -80,79 +83,8 @@ ABSENT: Final[Mapping[str, str]] = {
     "nextafter": "the next number has no derivative worth having; call numpy on data",
     "median": "write wg.take of wg.sort(x), at the middle",
 }
-_SETTINGS: Final = "settings make weights: write wengert.plugins.SGD(learning_rate=0.1).array_weight(array)"
-_PACKAGES: Final[Mapping[str, str]] = {  # what stands for whole modules, and for functions of programs
-    "Module": "a model is any class or function; keep layers in attributes, and define __call__",
-    "Parameter": _SETTINGS,
-    "Variable": _SETTINGS,
-    "compile": "nothing to write: a structure that comes back is compiled",
-    "cuda": "write arrays of cupy: the device is theirs",
-    "device": "write arrays of cupy: the device is theirs",
-    "float32": "element types are numpy's; write numpy.float32",
-    "float64": "element types are numpy's; write numpy.float64",
-    "from_numpy": "arrays of numpy are expressions; pass the array itself",
-    "functional": "its functions are wengert's, as in wengert.relu(x)",
-    "grad": "write wengert.gradients(loss, (w,)).run()",
-    "jit": "nothing to write: a structure that comes back is compiled",
-    "load": "write wengert.saving.load(path, model)",
-    "manual_seed": "nothing is global: give seed= to what draws at random",
-    "no_grad": "nothing to write: only train() and gradients() differentiate; layer.predict().run() computes",
-    "optim": "optimizers are wengert.plugins",
-    "rand": "write numpy.random.default_rng(seed)",
-    "randn": "write numpy.random.default_rng(seed)",
-    "save": "write wengert.saving.save(path, model)",
-    "tensor": "write numpy.array(x, numpy.float32); arrays are expressions",
-    "value_and_grad": "write wengert.gather(loss.predict(), wengert.gradients(loss, (w,))).run()",
-    "vmap": "write the model for a batch; wengert.jacobian has all derivatives at once",
-}
-_TORCH: Final[Mapping[str, str]] = {
-    "bmm": "matmul",
-    "cat": "concat",
-    "mm": "matmul",
-    "permute": "permute_dims",
-    "scatter": "scatter_add",
-    "unsqueeze": "expand_dims",
-    "view": "reshape",
-}
-_OF_NN: Final[Mapping[str, str]] = {
-    "BCELoss": "write wengert.binary_cross_entropy",
-    "BCEWithLogitsLoss": "write wengert.binary_cross_entropy_with_logits",
-    "BatchNorm1d": "write BatchNorm, of any rank",
-    "BatchNorm2d": "write BatchNorm, of any rank",
-    "Conv": "write Conv2d",
-    "CrossEntropyLoss": "write wengert.cross_entropy",
-    "Dense": "write Linear.make(settings, inputs, outputs, seed=0)",
-    "Dropout2d": "write Dropout",
-    "Identity": "write lambda x: x",
-    "L1Loss": "write wengert.l1_loss",
-    "MSELoss": "write wengert.mse_loss",
-    "ModuleDict": "a model may hold layers in a dict",
-    "ModuleList": "a model may hold layers in a list",
-    "NLLLoss": "write wengert.nll_loss",
-    "Transformer": "write TransformerEncoder and TransformerDecoder",
-    **{
-        name: f"write wengert.{function}"
-        for name, function in {
-            "ELU": "elu",
-            "GELU": "gelu",
-            "LeakyReLU": "leaky_relu",
-            "LogSoftmax": "log_softmax",
-            "ReLU": "relu",
-            "SiLU": "silu",
-            "Sigmoid": "sigmoid",
-            "Softmax": "softmax",
-            "Softplus": "softplus",
-            "Tanh": "tanh",
-        }.items()
-    },
-}
-ELSEWHERE: Final[Mapping[str, Mapping[str, str]]] = {
-    "wengert": {**{name: f"write wengert.{x}" for name, x in _TORCH.items()}, **_PACKAGES, **ABSENT},
-    "wengert.nn": {**_PACKAGES, **_OF_NN},
-}
 
 
 def advice(module: str, name: str) -> AttributeError:
-    """The error for a name that a module does not have."""
-    said = ELSEWHERE[module].get(name)
-    return AttributeError(f"module '{module}' has no attribute '{name}'" + (f": {said}" if said else ""))
+    """The error for a name that `wengert` does not have."""
+    return unnamed(module, name, ABSENT)

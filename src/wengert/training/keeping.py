@@ -25,7 +25,7 @@ Path: TypeAlias = str | os.PathLike[str]
 
 @runtime_checkable
 class CheckpointStore(Protocol):
-    """Where checkpoints of a training are written: a file, or what a cluster has for the weights of its nodes, too."""
+    """The place of a training's checkpoints: a file, or what a cluster has for the weights of its nodes, too."""
 
     @property
     def path(self) -> str:
