@@ -127,10 +127,9 @@ def admitted(
             if refused is not None:
                 refused(refusal)
             raise
-    of = dict(weights)
-    for weight, *_ in by_settings(of):
+    for weight, *_ in by_settings(weight for weight, _ in weights):
         try:
-            weight.optimizer.admit_all(loss, [*of.items()])
+            weight.optimizer.admit_all(loss, weights)
         except Exception as refusal:
             if refused is not None:
                 refused(refusal)

@@ -62,23 +62,20 @@ def kernels(do: Do[Any], dialect: DialectName = "c") -> list[KernelText]:  # Any
     found: dict[str, KernelText] = {}  # by the text of a kernel without a name of its own
     for question in questions(do):
         p = _program_of(question)
-        for text_of in [] if p is None else _of_c(p) if dialect == "c" else _of_cuda(p):
+        for text_of in [] if p is None else _texts(p, dialect):
             name = f"{'loop' if dialect == 'c' else 'kernel'}{len(found)}"
             found.setdefault(text_of("kernel"), KernelText(name, text_of(name)))
     return [*found.values()]
 
 
-def _of_c(p: Program) -> list[Callable[[str], str]]:
-    _, groups = fused(simplified(p))
-    return [partial(_loop, group) for group in groups]
+def _texts(p: Program, dialect: str) -> list[Callable[[str], str]]:
+    if dialect == "cuda":
+        return [kernel.text for kernel in for_device(p).kernels]
+    return [partial(_loop, group) for group in fused(simplified(p))[1]]
 
 
 def _loop(group: FusedGroup, name: str) -> str:
     return module_text([loop_text(group, name)])
-
-
-def _of_cuda(p: Program) -> list[Callable[[str], str]]:
-    return [kernel.text for kernel in for_device(p).kernels]
 
 
 def _program_of(question: Question[Any]) -> Program | None:  # Any: its answer

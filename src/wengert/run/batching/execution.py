@@ -17,7 +17,7 @@ from operator import add, itemgetter
 from time import perf_counter
 from typing import Any, Literal, Protocol
 
-from wengert.arrays import Value, is_array, is_host_array, is_out_of_memory
+from wengert.arrays import Value, is_array, is_out_of_memory
 from wengert.arrays.places import Places
 from wengert.arrays.rows import add_rows, add_runs, filled, new_rows, repeated, run_sums, stacked, taken
 from wengert.errors import DeviceError
@@ -320,18 +320,7 @@ class RegionRun:
         if isinstance(failure, DeviceError):
             raise failure
         if is_out_of_memory(failure):
-            of = {
-                at: self.bound.bindings[step.group]
-                for step in self.bound.schedule.steps
-                for at, _ in step.writes
-            }
-            arrays = [
-                (x, "a table" if (s := of[i].signature) is None else s.operation.name)
-                for i, x in enumerate(self.tables)
-                if i in of and is_array(x)
-            ]
-            devices = [x.device for x, _ in arrays if not is_host_array(x)]
-            raise without_memory(devices[0] if devices else "a device", "a batch", arrays) from failure
+            raise without_memory("a device", "a batch", [(x, "a table") for x in self.tables]) from failure
 
     def release(self) -> None:
         """Give the workspaces back, in which deltas lie that have been used when the run is over."""

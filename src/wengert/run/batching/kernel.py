@@ -37,7 +37,7 @@ from wengert.program.emit import Kernel
 from wengert.program.memory import Allocation, can_be_placed
 from wengert.program.program import Argument, Eqn, Var, at_rows, mapped, vars_in
 from wengert.program.simplify import Pieces, assembled, for_any_rows
-from wengert.run.batching.device import DeviceKernel
+from wengert.run.compiled.device import DeviceKernel
 from wengert.run.loops import total
 
 _NUMBERS: Final = frozenset({Column.NUMBER, Column.DOUBLE, Column.FLOAT})
