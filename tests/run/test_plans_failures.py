@@ -55,6 +55,9 @@ class Scene:
     def weights(self) -> tuple[Any, ...]:  # Any: weights of two columns
         return self.w, self.table, self.bias
 
+    def weights_data(self) -> list[Any]:  # Any: arrays
+        return [np.asarray(w.data) for w in self.weights]
+
     def state(self) -> list[Any]:  # Any: numbers of all kinds
         return [state_of(w) for w in self.weights]
 
@@ -76,6 +79,35 @@ class Scene:
         exec("\n".join(lines), scope)
         broken: Any = scope["program"]  # Any: a function of the text
         self.plan.program.run = broken
+
+
+@pytest.mark.parametrize("at", ["in the making of buffers", "in the first line", "after the last"])
+def test_buffers_of_a_step_that_fails_are_there_for_the_next(
+    at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the step is the interpreter's, which would say what fails if it failed there, too."""
+    scene, other = Scene("SGD"), Scene("SGD")
+    program = scene.plan.program
+    kept = [*program.free]
+    assert len(kept) == 1
+
+    def stop(*given: object) -> Any:
+        raise MemoryError("no memory for buffers")
+
+    with monkeypatch.context() as patch:
+        if at == "in the making of buffers":
+            patch.setattr(PlanProgram, "take", stop)
+        else:
+            scene.broken(0 if at == "in the first line" else scene.settles, stop)
+        scene.step(scene.executor)
+    program.run = scene.run
+    assert len(program.free) == 1
+    assert program.free[0] is kept[0]
+    other.step(other.executor)
+    for each in (scene, other):
+        each.step(each.executor)
+    assert scene.plan.usable
+    same(scene.weights_data(), other.weights_data(), 1e-14)
 
 
 def raising(kind: type[BaseException], times: int = 1) -> tuple[Once, list[int]]:

@@ -316,11 +316,15 @@ class Bound:
         if plan.homes:
             inputs = (*inputs, *[home.data(self.cells, data, snapshot) for home in plan.homes])
         program = plan.program = plan.program.latest()
-        buffers = program.take()
         try:
-            with all_quiet():
-                changing = program.run(inputs, buffers)
-                value = next(changing)
+            buffers = program.take()
+            try:
+                with all_quiet():
+                    changing = program.run(inputs, buffers)
+                    value = next(changing)
+            except BaseException:
+                program.give(buffers)
+                raise
         except DeviceError:  # no memory: the interpreter would need more
             raise
         except Exception as failure:
@@ -346,6 +350,8 @@ class Bound:
         seen = 1 + plan.also
         with all_quiet(), STORE.lock:
             if STORE.version != version:
+                changing.close()
+                program.give(buffers)
                 raise Interrupted
             try:
                 STORE.changing = True
