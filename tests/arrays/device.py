@@ -134,6 +134,12 @@ def _module(fake: Fake) -> Any:
             return x
         return x.inside if isinstance(x, Array) else x
 
+    def refuse(xs: Any) -> None:
+        """As cupy, whose functions take its arrays, and no other's."""
+        for x in xs:
+            if isinstance(x, np.ndarray):
+                raise TypeError(f"Unsupported type {type(x)}")
+
     def device_among(xs: Any) -> Any:
         for x in xs:
             if isinstance(x, Array):
@@ -151,6 +157,7 @@ def _module(fake: Fake) -> Any:
         def call(*given: Any, **options: Any) -> Any:
             if name not in FREE:
                 fake.launched(name)
+            refuse(given)
             out = options.pop("out", None)
             found = function(*map(bare, given), **{key: bare(x) for key, x in options.items()})
             if out is not None:
@@ -242,6 +249,7 @@ def _module(fake: Fake) -> Any:
         plain = name.strip("_").removeprefix("r" if name[2:] in REFLECTED else "")
 
         def method(self: Any, *given: Any) -> Any:
+            refuse(given)
             fake.launched("matmul" if plain == "matmul" else plain)
             found = getattr(self.inside, name)(*map(bare, given))
             if found is NotImplemented:

@@ -23,6 +23,7 @@ from wengert.arrays.kernels import FORMULAS, formula_of, minus_one_at, ones_at, 
 from wengert.arrays.namespace import Value
 
 __all__ = [
+    "ADDED_OPTIONS",
     "HEAD",
     "HELPERS",
     "OPTIONS",
@@ -37,6 +38,8 @@ __all__ = [
 Function = Callable[..., Any]  # Any: functions of numpy and of `host`, on every kind of value
 
 OPTIONS: Final = ("--std=c++17", "--fmad=false")  # a product and a sum are rounded apart, as on the host
+# which cupy adds to them, whatever they are: float32 below 1.2e-38 is 0, and functions need no word for a device
+ADDED_OPTIONS: Final = ("-ftz=true", "--device-as-default-execution-space")
 
 HEAD: Final = """\
 #ifndef INFINITY

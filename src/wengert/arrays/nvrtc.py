@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from wengert.arrays.compilers import CompilerError
-from wengert.arrays.cuda import OPTIONS
+from wengert.arrays.cuda import ADDED_OPTIONS, OPTIONS
 
 __all__ = ["Nvrtc", "found_nvrtc"]
 
@@ -38,7 +38,8 @@ class Nvrtc:
 
     def compiled(self, text: str, architecture: str = "compute_80") -> bytes:
         """PTX of a text for "compute_..", a device's code for "sm_.."; CompilerError with the lines that are wrong."""
-        program, options = ctypes.c_void_p(), [*OPTIONS, f"--gpu-architecture={architecture}"]
+        program = ctypes.c_void_p()
+        options = [*OPTIONS, *ADDED_OPTIONS, f"--gpu-architecture={architecture}"]  # as cupy has them
         given = (ctypes.c_char_p * len(options))(*(x.encode() for x in options))
         self._checked(
             self._library.nvrtcCreateProgram(

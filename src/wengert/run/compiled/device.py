@@ -218,9 +218,11 @@ class LaunchedProgram:
         return (lambda *given: []) if found is None else found
 
     def _constant(self, x: Argument) -> Argument:
-        """A constant, on the device if it is an array of the host's."""
-        if not is_host_array(x) or not x.ndim:
+        """A constant, on the device if it is an array of the host's: its functions refuse those."""
+        if not is_host_array(x):
             return x
+        if not x.ndim:
+            return x[()]
         found = self._constants.get(id(x))
         if found is None:
             with self.device:
