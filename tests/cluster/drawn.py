@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -34,7 +34,7 @@ class Recipe(NamedTuple):
     seeded: bool
     size: int
     shards: int
-    weigh: str
+    weigh: Literal["mean", "sum"]
 
 
 class Model:

@@ -245,7 +245,7 @@ def test_nothing_is_left_of_many_steps() -> None:
     before, executor, model = engine.held, Distributed(engine), Model("SGD")
     for step in range(300):
         wg.shards(model.loss, batch_of(step % 3), 2, seed=1).train().run(executor)
-    assert engine.unanswered == 0 and engine.held - before == 3  # two structures, and the shells
+    assert engine.unanswered == 0 and engine.held - before == 3  # two structures, and the specs
 
 
 def test_the_name_in_run_is_this_executor() -> None:

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from wengert.arrays import Value
 from wengert.cluster.engine import Engine, SharedRef
-from wengert.cluster.working import Computed, Kept, Task, compute, identity, shell_of
+from wengert.cluster.working import CachedRef, Computed, Task, compute, identity, spec_of
 from wengert.control import Context, Executor, Run, Steps
 from wengert.errors import ArgumentError, ClusterError, NodeLostError, raise_all
 from wengert.graph.binding import Refs
@@ -111,8 +111,8 @@ class Distributed(Sequential):
         self._engine, self._retries, self._executor = engine, retries, executor
         self._same_bits = cluster.same_bits if isinstance(cluster, HasEngine) else True
         self._name, self._numbers = uuid4().hex, count()
-        self._structures: OrderedDict[str, Kept] = OrderedDict()
-        self._shells: OrderedDict[tuple[int, ...], tuple[Sequence[Weight], Kept]] = OrderedDict()
+        self._structures: OrderedDict[str, CachedRef] = OrderedDict()
+        self._specs: OrderedDict[tuple[int, ...], tuple[Sequence[Weight], CachedRef]] = OrderedDict()
         self._slowest = 0.0
 
     @property
@@ -146,26 +146,26 @@ class Distributed(Sequential):
         back: bool,
     ) -> Iterable[Task]:
         places = {id(w): i for i, w in enumerate(weights)}
-        shells = self._shells_of(weights)
+        specs = self._specs_of(weights)
         for part in parts:
             structure = self._structures.pop(part.digest, None)
             if structure is None:
-                structure = Kept(part.digest, self._engine.put(part.structure))
+                structure = CachedRef(part.digest, self._engine.put(part.structure))
             self._structures[part.digest] = structure
             own = tuple(places[id(w)] for w in part.weights)
-            yield Task(structure, part.literals, own, shells, data, back, self._executor)
+            yield Task(structure, part.literals, own, specs, data, back, self._executor)
         while len(self._structures) > _KEPT:
             self._structures.popitem(last=False)
 
-    def _shells_of(self, weights: Sequence[Weight]) -> Kept:
-        """Shells of these weights, which are held, so that no other has the identity of one."""
+    def _specs_of(self, weights: Sequence[Weight]) -> CachedRef:
+        """Specs of these weights, which are held, so that no other has the identity of one."""
         key = tuple(map(id, weights))
-        if key not in self._shells:
-            put = self._engine.put([shell_of(w) for w in weights])
-            self._shells[key] = weights, Kept(f"{self._name} {next(self._numbers)}", put)
-            if len(self._shells) > _KEPT:
-                self._shells.popitem(last=False)
-        return self._shells[key][1]
+        if key not in self._specs:
+            put = self._engine.put([spec_of(w) for w in weights])
+            self._specs[key] = weights, CachedRef(f"{self._name} {next(self._numbers)}", put)
+            if len(self._specs) > _KEPT:
+                self._specs.popitem(last=False)
+        return self._specs[key][1]
 
     def _answered(self, sent: Sequence[_Sent], run: Run) -> None:
         """Send all shards, and wait until each has an answer."""

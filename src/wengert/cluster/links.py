@@ -48,7 +48,7 @@ _BEGINS: Final = 6  # times `patience` that a process may take to start
 
 
 @dataclass(eq=False)
-class Open:
+class RunMessages:
     """Messages of one of the driver's runs to a node so far, all of which another life of it would have to be asked."""
 
     bodies: list[bytes] = field(default_factory=list)
@@ -97,7 +97,7 @@ class NodeLink:
         self.lost: NodeLostError | None = None
         self.journal = Journal()
         self.kept: dict[int, bytes] = {}
-        self.open: dict[str, Open] = {}
+        self.open: dict[str, RunMessages] = {}
         self.placed = False
         self._engine, self._patience, self._note, self._path = engine, patience, note, path
         self._save_every = save_every
@@ -141,7 +141,7 @@ class NodeLink:
         found = self._answered(Request.WORK, body, 0, base)
         if keeps:
             with self._lock:
-                self.open.setdefault(run, Open()).bodies.append(body)
+                self.open.setdefault(run, RunMessages()).bodies.append(body)
         return found
 
     def vote(self, staging: Staging, step: int) -> Future[Any]:  # Any: as above
@@ -151,7 +151,7 @@ class NodeLink:
     def _voted(self, run: str, body: bytes, step: int) -> object:
         found = self._answered(Request.VOTE, body, step, self.journal.version)
         with self._lock:
-            self.open.setdefault(run, Open()).staging = body
+            self.open.setdefault(run, RunMessages()).staging = body
         return found
 
     def decided(self, run: str, step: int) -> None:

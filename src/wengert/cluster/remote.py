@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 from wengert.arrays import Value, is_array, is_host_array
 from wengert.cluster.links import NodeLink
 from wengert.cluster.part import Arriving, Described, PartBackward, PartForward
-from wengert.cluster.steps import RemoteCalls, RunOf, Steps, Version
+from wengert.cluster.steps import RemoteCalls, RemoteRun, Steps, Version
 from wengert.control import Context, Do, UnitContinuation, gather
 from wengert.control.do import Steps as Yields
 from wengert.control.machine import Branch, Instruction, Machine
@@ -175,7 +175,7 @@ class RemoteCall(Do[Tape[Any, Any]]):
         return Tape(first if self.single else tuple(data), backward)
 
     def _sent(
-        self, of: RunOf, data: Sequence[Value], wanted: Sequence[bool], version: Version, keeps: bool
+        self, of: RemoteRun, data: Sequence[Value], wanted: Sequence[bool], version: Version, keeps: bool
     ) -> tuple[int, Sequence[bool], Future[Any]]:
         known = iter(zip(data, wanted, strict=True))
         values: list[object] = []
@@ -193,7 +193,7 @@ class RemoteCall(Do[Tape[Any, Any]]):
 
     def _backward(
         self,
-        of: RunOf,
+        of: RemoteRun,
         call: int,
         version: Tape[Any, Any],
         arguments: Sequence[Tape[Any, Any]],
@@ -203,7 +203,7 @@ class RemoteCall(Do[Tape[Any, Any]]):
 
     def _sent_back(
         self,
-        of: RunOf,
+        of: RemoteRun,
         call: int,
         version: Tape[Any, Any],
         arguments: Sequence[Tape[Any, Any]],

@@ -204,17 +204,17 @@ class Steps:
             ref, now = weight.ref, Version(weight.data.link, weight.data.link.journal.version)
             STORE.alone(lambda: STORE.publish(STORE.version, [(ref, lambda data, in_place: (now, []))]))
 
-    def run(self, run: Run) -> RunOf:
+    def run(self, run: Run) -> RemoteRun:
         """Questions of one of the driver's runs to parts elsewhere, begun with the first."""
-        return run.local(self, partial(RunOf, self, run))
+        return run.local(self, partial(RemoteRun, self, run))
 
-    def wait(self, run: RunOf) -> None:
+    def wait(self, run: RemoteRun) -> None:
         """Wait until no other run is between its votes and their end."""
         if self._run != run.name:
             with self._voting:
                 pass
 
-    def close(self, run: RunOf) -> None:
+    def close(self, run: RemoteRun) -> None:
         """At the end of a run, however it ends: a step that has been decided is told, any other is dropped."""
         step = self._step if self._run == run.name else None
         shown: frozenset[str] = frozenset()
@@ -234,7 +234,7 @@ class Steps:
                 link.drop(run.name)
 
 
-class RunOf:
+class RemoteRun:
     """One run of the driver's, for the nodes that it asks."""
 
     def __init__(self, steps: Steps, run: Run) -> None:

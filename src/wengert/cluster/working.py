@@ -47,7 +47,7 @@ def identity() -> WorkerIdentity:
     )
 
 
-class Shell(NamedTuple):
+class WeightSpec(NamedTuple):
     """A weight without its data and its optimizer's state."""
 
     settings: Any  # Any: what a user put together
@@ -60,26 +60,26 @@ class Shell(NamedTuple):
         return made
 
 
-def shell_of(weight: Weight) -> Shell:
-    """The shell of one weight."""
+def spec_of(weight: Weight) -> WeightSpec:
+    """The spec of one weight."""
     make = "buffer" if isinstance(weight, Buffer) else _MAKERS.get(weight.kind.column, "array_weight")
-    return Shell(weight.settings, make, weight.name)
+    return WeightSpec(weight.settings, make, weight.name)
 
 
-class Kept(NamedTuple):
+class CachedRef(NamedTuple):
     """A value that is read once in each process: its key there, and where to read it."""
 
     key: str
-    value: SharedRef[Any]  # Any: structures, and shells of weights
+    value: SharedRef[Any]  # Any: structures, and specs of weights
 
 
 class Task(NamedTuple):
     """A shard: its structure, its literals, its weights by their places among all of the step, and their data."""
 
-    structure: Kept
+    structure: CachedRef
     literals: tuple[Value, ...]
     places: tuple[int, ...]
-    shells: Kept
+    specs: CachedRef
     data: SharedRef[Sequence[Value]]
     back: bool
     executor: Callable[[], Executor]
@@ -121,7 +121,7 @@ def compute(task: Task) -> Computed:
 def _computed(task: Task) -> Computed:
     structure = _once(_models.structures, task.structure.key, task.structure.value.read)
     data = task.data.read()
-    weights = _once(_models.weights, task.shells.key, partial(_made, task.shells.value, data))
+    weights = _once(_models.weights, task.specs.key, partial(_made, task.specs.value, data))
     began = monotonic()  # what is read may be late for reasons of its own, such as a machine that has died
     try:
         for weight, x in zip(weights, data, strict=True):
@@ -139,8 +139,8 @@ def _computed(task: Task) -> Computed:
             weight.ref = Cell(None)
 
 
-def _made(shells: SharedRef[Sequence[Shell]], data: Sequence[Value]) -> list[Weight]:
-    return [shell.weight(x) for shell, x in zip(shells.read(), data, strict=True)]
+def _made(specs: SharedRef[Sequence[WeightSpec]], data: Sequence[Value]) -> list[Weight]:
+    return [spec.weight(x) for spec, x in zip(specs.read(), data, strict=True)]
 
 
 def _asked(loss: Expression, back: bool, context: Context) -> Steps[Shard]:

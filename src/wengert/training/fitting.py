@@ -59,9 +59,8 @@ def fit(
     callbacks: told each `Step` and `Epoch`; one with a method `resumed` first the epochs before. show: a bar by rich in
         a terminal or a notebook; else a line an epoch, to stderr.
     weights: what `saving.save` takes, such as a model; all that the loss has. For `checkpoint`, from which
-        `resume=True` goes on: written after the first step, each `every` steps and each epoch; and for `best`, the
-        file of the best epoch's weights. Killed at any moment and resumed it ends with the same weights, bit for bit.
-        With parts on nodes of a cluster: checkpoint=cluster.folder(path), which has their weights, too.
+        `resume=True` goes on with the same bits, killed at any moment: written after the first step, each `every` steps
+        and each epoch, by `cluster.folder(path)` with the weights of nodes; and for `best`, the best epoch's weights.
     shards: each batch is divided into so many parts, as by `wengert.shards`, a shorter last one into as many as it has
         examples. With `executor=cluster.Distributed(...)` workers compute them, and may come and go: the bits stay.
 
