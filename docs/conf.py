@@ -14,8 +14,10 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
+from sphinx.util import inspect
 
 import wengert
+from wengert.elsewhere import ModelNames
 
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS))
@@ -32,7 +34,9 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinxcontrib.mermaid",
 ]
-exclude_patterns = ["pictures"]
+exclude_patterns = ["pictures", "static"]
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_theme = "furo"
 html_title = f"Wengert {release}"
 html_show_copyright = False
@@ -88,6 +92,17 @@ def document(app: Sphinx, what: str, name: str, obj: object, options: object, li
     lines[:] = restructured("\n".join(lines)).split("\n")
 
 
+def constructed(
+    app: Sphinx, what: str, name: str, obj: object, options: object, signature: str, result: str
+) -> tuple[str, str] | None:
+    """The fields of a layer as its signature: its `__new__`, which refuses sizes, takes whatever is given."""
+    if not (isinstance(obj, type) and issubclass(obj, ModelNames)):
+        return None
+    fields = inspect.signature(obj.__init__, bound_method=True)
+    shown = inspect.stringify_signature(fields, show_return_annotation=False, unqualified_typehints=True)
+    return shown, ""
+
+
 def one_signature_each(app: Sphinx, config: object) -> None:
     """Overloads are for checkers: a reader gets the signature of the function itself."""
     for module in pkgutil.walk_packages(wengert.__path__, "wengert."):
@@ -102,3 +117,4 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", one_signature_each)
     app.connect("source-read", read)
     app.connect("autodoc-process-docstring", document)
+    app.connect("autodoc-process-signature", constructed)

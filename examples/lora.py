@@ -106,8 +106,10 @@ def main() -> tuple[float, float, float]:
     second = trained(model, 0.8, 150)
     after = base.hidden.weight.data, base.head.weight.data
     same = all(map(np.array_equal, before, after))
-    print(f"{first:.2f} on its task; on another one {at_first:.2f}, with adapters trained {second:.2f}")
     print(f"the network is {'as it was' if same else 'another'}; {nn.summary(adapters).splitlines()[-1]}")
+    print(
+        f"right on its task: {first:.0%}; on another one {at_first:.0%}, with adapters trained {second:.0%}"
+    )
     return first, at_first, second
 
 

@@ -89,7 +89,10 @@ def main(epochs: int = 30) -> tuple[Model, list[float]]:
         perplexities.append(exp(float(np.mean(losses))))
         if epoch % 10 == 9:
             print(f"epoch {epoch + 1}: perplexity {perplexities[-1]:.2f} of {len(known)} words")
-    print(f"{len(nn.weights(net))} weights: {', '.join(nn.weights(net))}")
+    print(f"weights: {', '.join(nn.weights(net))}")
+    print(
+        f"of {len(known)} words {perplexities[-1]:.1f} are likely to come next; one table reads and writes them"
+    )
     return net, perplexities
 
 

@@ -53,12 +53,15 @@ def test_the_site_has_every_public_name_and_no_warning(tmp_path: Path) -> None:
     elsewhere = {"wengert.control.Do", "wengert.control.UnitContinuation"}  # on the page of `wengert`
     wanted = {name for module in MODULES for name in public(module)} - elsewhere
     assert len(wanted) > 300 and wanted - documented == set()
+    layers = (tmp_path / "site" / "reference" / "nn.html").read_text(encoding="utf-8")
+    assert ">given<" not in layers, "a layer has the signature of its fields"
 
 
 @pytest.mark.slow
 def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
     for name in ("conf.py", "docstrings.py"):
         shutil.copy(DOCS / name, tmp_path)
+    shutil.copytree(DOCS / "static", tmp_path / "static")
     (tmp_path / "page.md").write_text("# A page\n\n[nowhere](nowhere.md)\n")
     (tmp_path / "README.md").write_text("# Front\n")
     command = ["-D", "root_doc=page", "-D", "suppress_warnings=toc.not_included"]
