@@ -1,0 +1,138 @@
+"""Workers of Ray as the pool sees them, on a Ray that does what each test says, and a clock that it moves."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from wengert.cluster.rays import WorkerHandle, WorkerPool
+
+
+class RayError(Exception):
+    """An actor has died."""
+
+
+class Ref:
+    """An answer: not there, there, or a failure."""
+
+    def __init__(self) -> None:
+        self.there, self.failure = False, ""
+
+
+class Ray:
+    """Machines, and actors on them."""
+
+    exceptions = SimpleNamespace(RayError=RayError)
+
+    def __init__(self) -> None:
+        self.machines: dict[str, int] = {"a": 2}
+        self.begun: list[tuple[str, Ref]] = []
+        self.killed: list[Any] = []  # Any: actors
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def nodes(self) -> list[dict[str, object]]:
+        there = [{"NodeID": x, "Alive": True, "Resources": {"CPU": n}} for x, n in self.machines.items()]
+        return [*there, {"NodeID": "gone", "Alive": False, "Resources": {"CPU": 8}}]
+
+    def remote(self, cls: type) -> Any:  # Any: as Ray's classes
+        return SimpleNamespace(options=self._options)
+
+    def _options(self, *, num_cpus: int, scheduling_strategy: str) -> Any:  # Any: as above
+        ref = Ref()
+        actor = SimpleNamespace(call=SimpleNamespace(remote=lambda function, args: ref))
+        self.begun.append((scheduling_strategy, ref))
+        return SimpleNamespace(remote=lambda: actor)
+
+    def wait(self, refs: list[Ref], *, timeout: float) -> tuple[list[Ref], list[Ref]]:
+        return [x for x in refs if x.there], [x for x in refs if not x.there]
+
+    def get(self, ref: Ref) -> None:
+        if ref.failure:
+            raise RayError(ref.failure)
+
+    def kill(self, actor: Any) -> None:  # Any: as above
+        self.killed.append(actor)
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> Ray:
+    made = Ray()
+    strategies = SimpleNamespace(NodeAffinitySchedulingStrategy=lambda node_id, soft: node_id)
+    monkeypatch.setattr("wengert.cluster.rays._ray", lambda: made)
+    monkeypatch.setattr("wengert.cluster.rays.import_module", lambda name: strategies)
+    monkeypatch.setattr("wengert.cluster.rays.time", made)
+    return made
+
+
+def given(worker: WorkerHandle | None) -> Future[None]:
+    """A message to a worker."""
+    assert worker is not None
+    future = Future[None]()
+    worker.unanswered.add(future)
+    return future
+
+
+def test_nothing_is_sent_to_a_worker_before_it_has_begun(ray: Ray) -> None:
+    pool = WorkerPool()
+    assert pool.count() == 2 and pool.free() is None and len(pool.starting()) == 2
+    ray.begun[1][1].there = True
+    first = pool.free()
+    assert first is not None and len(pool.starting()) == 1
+    given(first)
+    assert pool.free() is first  # it takes two
+    given(first)
+    assert pool.free() is None
+    ray.begun[0][1].there = True
+    assert pool.free() not in (None, first)
+
+
+def test_a_worker_that_cannot_begin_is_begun_again_when_machines_are_looked_at_next(ray: Ray) -> None:
+    pool = WorkerPool()
+    pool.count()
+    ray.begun[0][1].there, ray.begun[0][1].failure = True, "killed"
+    assert pool.free() is None and pool.count() == 2 and len(ray.begun) == 2
+    ray.now = 1.0
+    assert pool.count() == 2 and len(ray.begun) == 3
+
+
+def test_a_worker_that_takes_too_long_to_begin_is_replaced(ray: Ray) -> None:
+    pool = WorkerPool()
+    pool.count()
+    ray.begun[0][1].there = True
+    assert pool.free() is not None
+    ray.now = 31.0
+    assert pool.count() == 2 and len(ray.begun) == 3 and len(ray.killed) == 1
+
+
+def test_workers_of_a_machine_go_with_it_and_come_with_another(ray: Ray) -> None:
+    pool = WorkerPool()
+    pool.count()
+    ray.machines = {"b": 1}
+    assert pool.count() == 2  # known a moment later
+    ray.now = 1.0
+    assert pool.count() == 1 and len(ray.killed) == 2 and ray.begun[-1][0] == "b"
+    ray.machines, ray.now = {}, 2.0
+    assert pool.count() == 0 and pool.free() is None
+
+
+def test_a_late_worker_gets_nothing_more_and_ends_when_nobody_waits_for_it(ray: Ray) -> None:
+    ray.machines = {"a": 1}
+    pool = WorkerPool()
+    pool.count()
+    ray.begun[0][1].there = True
+    late = pool.free()
+    future = given(late)
+    assert late is not None
+    pool.replace(late)
+    pool.replace(late)
+    assert len(ray.begun) == 2 and pool.free() is None and not ray.killed
+    ray.begun[1][1].there = True
+    assert pool.free() not in (None, late)
+    pool.answered(late, future)
+    assert ray.killed == [late.actor]
