@@ -67,7 +67,8 @@ class Product:
             raise ShapeError(f"a product of {(k, n)} and {(rows, m)} is no delta of shape {shape}")
 
     def dense(self) -> Value:
-        return namespace_of(self.left).matmul(self.left.T, self.right)
+        of = self.right if is_array(self.left) else self.left  # while it is traced one may be a constant
+        return namespace_of(of).matmul(self.left.T, self.right)
 
     def changes(self, buffer: Value, scale: float) -> list[Change]:
         return namespace_of(buffer).fused_update(buffer, self.left, self.right, scale)
@@ -353,6 +354,12 @@ def _check_replacements(first: Sequence[Term | None], rest: Value) -> None:
 def dense(delta: Value) -> Value:
     """The delta as a number or an array."""
     return delta.dense() if isinstance(delta, LazyDelta) else delta
+
+
+def without_products(delta: Value) -> Value:
+    """The delta with its products carried out, so that the matrices that they are of can go."""
+    lazy = isinstance(delta, LazyDelta) and isinstance(delta.first, Product)
+    return delta.dense() if lazy else delta
 
 
 def told(delta: Value) -> Value:

@@ -618,6 +618,30 @@ def a_cell_in_a_chain(w: Weights) -> Graph:
 
 
 @program
+def cells_that_compute_once_more(w: Weights) -> Graph:
+    weights = [w(3, 3) for _ in range(3)]
+    b = w(3)
+
+    @wg.cell(remat=True)
+    def inner(h: Layer) -> Layer:
+        return wg.sigmoid(h * b) * h
+
+    @wg.cell(remat=True)
+    def node(a: Layer, h: Layer) -> tuple[Layer, Layer]:
+        g = wg.tanh(h @ a)
+        return g * inner(h @ a), wg.mean(g)
+
+    def graph(s: Step) -> Sequence[Layer]:
+        h, means = s.array(4, 3), []
+        for a in weights:
+            h, m = node(a, h)
+            means.append(m)
+        return [h, means[0] * means[2]]
+
+    return graph
+
+
+@program
 def two_cells_in_a_tree(w: Weights) -> Graph:
     a, b, table = w(6, 3), w(3, 3), w(5, 3)
 

@@ -108,7 +108,8 @@ class Template:
     """`nodes` lead from `parameters` to `results`; `rebuild` makes of those what the function returned.
 
     `lifted` are the weights with a `forward` of their own that the function reads without being given them: what that
-    gives is an operand of every call, and the last of the parameters stand for it.
+    gives is an operand of every call, and the last of the parameters stand for it. With `remat` backward computes the
+    values within once more: of a call only its operands are kept.
     """
 
     parameters: tuple[Node, ...]
@@ -118,6 +119,7 @@ class Template:
     results: tuple[Expression, ...]
     rebuild: Rebuild
     single: bool
+    remat: bool = False
 
     @property
     def given(self) -> int:
@@ -189,7 +191,7 @@ def _no_rule(*operands: object) -> object:
 
 
 def traced(
-    function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild, name: str
+    function: Callable[..., object], kinds: Sequence[Kind], fill: Rebuild, name: str, remat: bool = False
 ) -> Template | None:
     """The template of `function` for operands of these kinds; `fill` makes the call's arguments of them.
 
@@ -232,7 +234,7 @@ def traced(
     if asked:
         return None
     inputs, single = (*parameters, *lifted), not is_product(made)
-    return Template(inputs, tuple(lifted.values()), tuple(weights), nodes, results, rebuild, single)
+    return Template(inputs, tuple(lifted.values()), tuple(weights), nodes, results, rebuild, single, remat)
 
 
 def _parameter(of: Kind, code: Any, offset: int) -> Node:  # Any: a code object

@@ -18,8 +18,8 @@ from wengert.arrays.segments import RowSums
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, Case, Rule, Signature
-from wengert.graph.template import PART, template_of
-from wengert.lazy import LazyDelta, Product, Replacement, Rows, Term
+from wengert.graph.template import PART, Parts, template_of
+from wengert.lazy import LazyDelta, Product, Replacement, Rows, Term, without_products
 from wengert.program.build import Builder, RecordingNamespace, Tracer, bare
 from wengert.program.program import Argument, Eqn, Function, SourceInfo, Var, at_rows, mentions_rows
 
@@ -109,7 +109,15 @@ def capture(
             table[x] if i in signature.nodes else made.input(x) if outside else x
             for i, x in enumerate(node.operands)
         )
-        if signature.mode == CELL:
+        if (
+            signature.mode == CELL and template_of(signature).remat
+        ):  # its rules open it, in each direction anew
+            table[node] = made.slot()
+            made.found += [table[node]] * template_of(
+                signature
+            ).single  # of several results the parts are found
+            made.ops.append(Op(signature, inputs, table[node], node))
+        elif signature.mode == CELL:
             template = template_of(signature)
             inside = list(inputs)
             for i in reversed(range(len(inputs))):  # way back: the delta of the first operand is sent first
@@ -217,6 +225,9 @@ class Lowering:
             if signature is None:
                 (self.values[op.out],) = inputs
                 continue
+            if signature.mode == CELL:
+                self.values[op.out] = self._within(signature, inputs)[1]
+                continue
             self.builder.source = SourceInfo(
                 "forward", signature.operation.name, op.node.code, op.node.offset
             )
@@ -229,6 +240,8 @@ class Lowering:
         for op in self.operations.ops[ops:]:
             if op.signature is None:
                 (self.values[op.out],) = self._inputs(op)
+            elif op.signature.mode == CELL:
+                self.values.setdefault(op.out, None)  # nobody reads it: it stands for its parts
 
     def backward(
         self,
@@ -263,11 +276,47 @@ class Lowering:
             if op.inputs[0] not in unwanted:
                 yield op.inputs[0], g
             return
+        if op.signature.mode == CELL:
+            yield from self._once_more(op, op.signature, g, unwanted)
+            return
         rules, arguments = self._rules_of(op.signature), [g, self.values[op.out], *self._inputs(op)]
         for at, (index, pull) in enumerate(op.signature.pulls):
             to = op.inputs[index]
             if to not in unwanted:
                 yield to, self._applied(rules and rules[1][at][1], pull, op.signature, index, arguments)
+
+    def _within(self, of: Signature, inputs: Sequence[Any]) -> tuple[Lowering, Any]:  # Any: as in `values`
+        """The equations of a call that computes once more, and its value: that of its result, or all of them."""
+        template = template_of(of)
+        inner = capture(template.nodes, template.inputs, literals=False)
+        given = dict(zip([slot for slot, _ in inner.inputs], inputs, strict=True))
+        low = Lowering(inner, self.builder, given)
+        low.forward()
+        self._rules |= low._rules
+        found = tuple(low.values[inner.slots[x]] for x in template.results)
+        return low, found[0] if template.single else found
+
+    def _once_more(
+        self, op: Op, of: Signature, g: Any, unwanted: Container[Slot]
+    ) -> Iterator[tuple[Slot, Any]]:  # Any: as in `backward`
+        """The deltas of a call's operands, from values that are computed again when `g` is there, and not before."""
+        template, arrived = template_of(of), g.arrived if isinstance(g, Parts) else {0: g}
+        begins = [x for x in arrived.values() if isinstance(x, Tracer)]
+        inputs = [
+            self.builder.stated(_after, x.var.aval, x, *begins)
+            if isinstance(x, Tracer) and x.var.aval.form == "array"
+            else x
+            for x in self._inputs(op)
+        ]
+        low, _ = self._within(of, inputs)
+        deltas: dict[Slot, Any] = {}  # Any: as above
+        for index, delta in arrived.items():
+            low.add(deltas, low.operations.slots[template.results[index]], delta)
+        low.backward(deltas)
+        for index, (slot, _) in enumerate(low.operations.inputs):
+            to = op.inputs[index]
+            if index in of.nodes and slot in deltas and to not in unwanted:
+                yield to, without_products(deltas[slot])
 
     def add(self, deltas: dict[Any, Any], to: object, delta: Any) -> None:  # Any: as in `backward`
         """Add to what has arrived."""
@@ -371,6 +420,11 @@ def reverse(
             else:
                 add(deltas, to, delta)
     return sent
+
+
+def _after(x: Any, *others: Any) -> Any:  # Any: data
+    """The first operand, once the others are there."""
+    return x
 
 
 def _add(a: Any, b: Any) -> Any:  # Any: deltas

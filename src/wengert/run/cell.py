@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import iscoroutinefunction
 from itertools import count
 from types import CodeType, FunctionType
-from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
 from weakref import WeakValueDictionary
 
 from wengert.arrays import ARRAY_CLASS, dtype_of, is_array, shape_of
@@ -59,8 +59,11 @@ class Templates:
     It holds the signatures: an operation that did would be in a cycle with them.
     """
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:  # Any: structures of expressions
+    def __init__(
+        self, function: Callable[..., Any], name: str, remat: bool
+    ) -> None:  # Any: structures of expressions
         self.function = function
+        self.remat = remat
         self.operation = Operation(name, None, function.__module__, listed=False)
         self._made: dict[object, CellSignature | None] = {}
 
@@ -82,7 +85,7 @@ class Templates:
                 f"something hashable that belongs to the cell; got {_unhashable(form)}: give numbers as "
                 f"numpy.array(x, dtype), and other things as tuples\n  at {user_position()}"
             ) from None
-        template = traced(self.function, kinds, filled, self.operation.name)
+        template = traced(self.function, kinds, filled, self.operation.name, self.remat)
         attributes = (("form", form),)
         if template is not None and not all(k.known for k in kinds):
             return _Open(_Later(self, template, form, filled), kinds, template, attributes)
@@ -193,7 +196,7 @@ def _key(signature: CellSignature) -> tuple[object, ...]:
         for node in template.nodes
     ]
     return (
-        (signature.kinds, signature.attributes, *map(id, template.lifted)),
+        (signature.kinds, signature.attributes, template.remat, *map(id, template.lifted)),
         tuple(rows),
         tuple([_operand(x, places) for x in template.results]),
         None if template.single else _nesting(template.rebuild(template.results)),
@@ -355,14 +358,16 @@ class Cell(Generic[P, R]):
     As an attribute of a class it is a cell for each object, which does not outlive that.
     """
 
-    def __init__(self, function: Callable[P, R], owner: object = None, called: str = "") -> None:
+    def __init__(
+        self, function: Callable[P, R], owner: object = None, called: str = "", remat: bool = False
+    ) -> None:
         functools.update_wrapper(self, function)
         _name_within(function)
         self._owner = None if owner is None else weakref.ref(owner)  # the first argument of each call
         self._methods: dict[int, Cell[..., R]] = {}  # by the identity of their owners
         named = function.func if isinstance(function, functools.partial) else function
         name = getattr(named, "__qualname__", "cell").removesuffix(_WITHIN)
-        self._templates = Templates(function, called or name)
+        self._templates = Templates(function, called or name, remat)
         self.at: Site | None = None  # where calls count as written, if not here
         self._forms: dict[Pattern, Form] = {}
         self._call = unmet  # of the form that the last call had
@@ -444,7 +449,8 @@ class Cell(Generic[P, R]):
                 weakref.finalize(owner, self._methods.pop, id(owner), None)
             except TypeError:  # nobody would say when it dies
                 return functools.partial(whole, owner)
-            found = self._methods[id(owner)] = Cell(self._templates.function, owner)
+            of = self._templates
+            found = self._methods[id(owner)] = Cell(of.function, owner, remat=of.remat)
         method = _Method(found)
         method.owner = owner
         return method
@@ -503,7 +509,11 @@ def _maker(signature: CellSignature) -> Make:
     return make
 
 
-def cell(function: Callable[P, R]) -> Callable[P, R]:
+@overload
+def cell(function: Callable[P, R], /, *, remat: bool = False) -> Callable[P, R]: ...
+@overload
+def cell(*, remat: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def cell(function: Any = None, /, *, remat: bool = False) -> Any:  # Any: typed by the overloads
     """A function of expressions that becomes one node a call.
 
     It is traced once for each combination of operand types; expressions and arrays, also in tuples and frozen
@@ -512,6 +522,9 @@ def cell(function: Callable[P, R]) -> Callable[P, R]:
     Weights that it reads without being given them are operands, too. It may return a tuple of expressions. A method
     is a cell for each object; where only the run tells the shapes of operands, a call is traced in the run again.
     A call in which layers have a `forward` of their own, by a plugin, is not one node but what the function gives.
+    With `remat` (`@cell(remat=True)`) a training keeps of a call its operands only, and computes what is within once
+    more when backward comes to it: a stack of such cells needs the memory of one, and a third more time. Values and
+    derivatives have the same bits; deltas of matrices are made at once, so a step of SGD may differ in the last one.
     Derivative: that of what it does.
     Raises ArgumentError for an `async def`, and where it returns no expression or waits for a value.
     >>> from wengert import DoubleLayer, lift
@@ -521,7 +534,14 @@ def cell(function: Callable[P, R]) -> Callable[P, R]:
     >>> a, b = step(lift(2.0), lift(3.0))
     >>> (a * b).predict().run()
     30.0
+
+    Source: as a node of its own, TensorFlow Fold's loom operations; `remat`: Chen et al. 2016, "Training Deep Nets with
+    Sublinear Memory Cost", and JAX, `jax.checkpoint`.
     """
+    if not isinstance(remat, bool):
+        raise ArgumentError(f"@cell: remat is True or False; got {shown(remat)}\n  at {user_position()}")
+    if function is None:
+        return functools.partial(cell, remat=remat)
     if not callable(function):
         raise ArgumentError(
             f"@cell takes a function of expressions; got {shown(function)}\n  at {user_position()}"
@@ -531,4 +551,4 @@ def cell(function: Callable[P, R]) -> Callable[P, R]:
             f"@cell: {function.__qualname__} is an async def, which waits for values, and a cell is traced before "
             f"any run; write @differentiable, and cells for what it does between waits\n  at {user_position()}"
         )
-    return cast(Callable[P, R], Cell(function))
+    return Cell(function, remat=remat)

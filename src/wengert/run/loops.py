@@ -32,6 +32,7 @@ from wengert.graph.operation import (
 from wengert.graph.order import PORTION
 from wengert.graph.template import Template, template_of
 from wengert.graph.weights import Weight
+from wengert.lazy import without_products
 from wengert.run.commit import commit
 
 Values = dict[Any, Value]  # Any: expressions, and `inside_of` a call
@@ -197,6 +198,29 @@ class Call:
         raise NotImplementedError
 
 
+class Recomputed(Call):
+    """A call of which the operands are kept: what is within is computed once more."""
+
+    __slots__ = ("arguments", "template")
+
+    def __init__(self, template: Template, arguments: tuple[Value, ...]) -> None:
+        self.template = template
+        self.arguments = arguments
+
+    def sent(self, g: Value) -> None:
+        return None
+
+    def opened(self) -> tuple[Template, Values]:
+        return self.template, computed_within(self.template, self.arguments)
+
+
+def computed_within(template: Template, arguments: tuple[Value, ...]) -> Values:
+    """The values of the nodes of a template, once more."""
+    inner: Values = dict(zip(template.inputs, arguments, strict=True))
+    forward(template.nodes, inner, {})
+    return inner
+
+
 def inside_of(node: Node) -> tuple[Node]:
     """Key among the values, for backward, of what a call left: a `Call`, or its template and the values within."""
     return (node,)
@@ -210,6 +234,9 @@ def entered(
     inside: Loops | None = None,
 ) -> Value:
     """The value of a call of a cell: that of its result, or a tuple of those of all results."""
+    if template.remat and (inside is None or inside.goes_back):
+        values[inside_of(node)] = Recomputed(template, arguments)
+        inside = PASSING if inside is None else inside.passing
     if inside is not None:
         called = inside.called(template, arguments)
         if called is not None:
@@ -255,7 +282,8 @@ def left(
     raise_all(failures)
     for index, x in enumerate(template.inputs):
         if x in deltas and index in node.signature.nodes:
-            yield node.operands[index], deltas[x]
+            d = deltas[x]
+            yield node.operands[index], without_products(d) if template.remat else d
 
 
 class Loops:
@@ -283,6 +311,11 @@ class Loops:
     def backward(self, nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:
         """Deltas of what is below them."""
         backward(nodes, values, deltas, failures)
+
+    @property
+    def passing(self) -> Loops:
+        """The loops for what cells do where nothing goes back."""
+        return PASSING
 
     @property
     def usual(self) -> Loops:

@@ -21,7 +21,7 @@ from wengert.later import later
 from wengert.run.commit import fails
 from wengert.run.compiled.cache import Cache, Item, clock, grown
 from wengert.run.compiled.segment import BackwardCase, described, form_of, operations
-from wengert.run.loops import Call, Ends, Failure, Loops, Values, backward, forward, passed
+from wengert.run.loops import Call, Ends, Failure, Loops, Values, backward, computed_within, forward, passed
 
 if TYPE_CHECKING:
     from wengert.run.compiled.program import PlanProgram
@@ -127,9 +127,7 @@ class CellRun(Call):
         return self.programs.sent(self, g)
 
     def opened(self) -> tuple[Template, Values]:
-        inner: Values = dict(zip(self.template.inputs, self.arguments, strict=True))
-        forward(self.template.nodes, inner, {})
-        return self.template, inner
+        return self.template, computed_within(self.template, self.arguments)
 
 
 class _Earning:
@@ -161,6 +159,10 @@ class CellLoops(Loops):
         self._earning: dict[int, _Earning] = {}  # by the identity of the template
         self._made: Cache[int, CellPrograms] = Cache()
         self._passing = CellLoops(worth, False) if goes_back else self
+
+    @property
+    def passing(self) -> Loops:
+        return self._passing
 
     def forward(
         self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None

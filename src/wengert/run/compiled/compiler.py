@@ -126,7 +126,9 @@ class _LoweredSegment:
         found: dict[Slot, Any] = {}  # Any: tracers
         for x, delta in deltas.items():
             slots = self.operations.slots[x]
-            if isinstance(delta, Parts):
+            if isinstance(delta, Parts) and not isinstance(slots, tuple):  # of a cell that computes once more
+                found[slots] = Parts({at: self.input(part) for at, part in delta.arrived.items()})
+            elif isinstance(delta, Parts):
                 for at, part in delta.arrived.items():
                     self.lowering.add(found, slots[at], self.input(part))
             else:
