@@ -359,6 +359,7 @@ def labels(labels: Value, classes: int, /) -> Value:
 
 
 def one_hot(at: Value, classes: int, dtype: Value, /) -> Value:
-    # A device does not report an index out of range, so a wrong label would leave a line of zeros.
-    at = labels(cp.asarray(at), classes)
+    # A device does not report an index out of range, so a wrong label would leave a line of zeros; those of the host
+    # are looked at there, where nobody waits for that.
+    at = cp.asarray(labels(at, classes))
     return cp.equal(at[..., None], cp.arange(classes)).astype(dtype)
