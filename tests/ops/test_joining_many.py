@@ -49,3 +49,23 @@ def test_what_is_wrong_with_one_of_many_is_said_of_all() -> None:
             ShapeError, match=rf"(?s){join.__name__}: .*axis 7|shapes \(3,\) and \(4,\) differ.*test_"
         ):
             join(arrays) if join is wg.stack else join(arrays, axis=7)
+
+
+@pytest.mark.parametrize("kind", ["double", "float"])
+def test_numbers_become_a_vector_and_get_numbers_back(kind: str) -> None:
+    settings = SGD(learning_rate=0.5)
+    make = settings.double_weight if kind == "double" else settings.float_weight
+    a, b = make(2.0), make(3.0)
+    made: Any = wg.stack([a * 2.0, b, 4.0, a])  # type: ignore[list-item] # a plain number among them, too
+    assert (made.shape, made.dtype) == ((4,), np.dtype(F64 if kind == "double" else np.float32))
+    assert made.predict().run().tolist() == [4.0, 3.0, 4.0, 2.0]
+    slopes = np.array([1.0, 10.0, 100.0, 1000.0], made.dtype)
+    for _ in range(12):  # by nodes, and by a plan
+        found = wg.gradients(wg.sum(made * slopes), (a, b)).run()
+        assert found == (1002.0, 10.0)
+        assert {type(delta) for delta in found} <= {float, np.float32}
+    wg.sum(made * slopes).train().run()
+    assert (float(a.data), float(b.data)) == (-499.0, -2.0)
+    mixed: Any = [a, np.ones(2, made.dtype)]
+    with pytest.raises(ShapeError, match=r"stack: shapes \(\) and \(2,\) differ"):
+        wg.stack(mixed)

@@ -50,6 +50,13 @@ def case_stack() -> None:  # T76
     assert_type(wg.stack([named, named], axis=-1), wg.ArrayLayer[tuple[Batch, L3, L2]])
 
 
+def case_stack_of_numbers(d: wg.DoubleLayer, f: wg.FloatLayer) -> None:  # T76
+    assert_type(wg.stack([d, d * 2.0]), wg.ArrayLayer[tuple[L2], np.float64])
+    assert_type(wg.stack([f, f, f]), wg.ArrayLayer[tuple[L3]])
+    wg.stack([d, x])  # E
+    wg.stack(d)  # E
+
+
 def case_stack_refused() -> None:  # T76
     wg.stack([x, named])  # E[shape]: ^stack: shapes \(2, 3\) and \(Batch, 3\) differ$
     wg.stack([x, row])  # E[shape]: ^stack: shapes \(2, 3\) and \(3,\) differ$

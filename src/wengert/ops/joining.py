@@ -10,18 +10,20 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import isqrt
-from typing import Any, Final
+from typing import Any, Final, overload
 
-from wengert.arrays import INTEGER, Dv, T, is_integer
+from wengert.arrays import HOST, INTEGER, Dv, Float32, Float64, T, is_integer, is_number
 from wengert.elsewhere import along_one_axis
 from wengert.errors import ArgumentError, ShapeError, WengertError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
-from wengert.graph.expressions import ArrayExpression, ArrayLayer
+from wengert.graph.expressions import ArrayExpression, ArrayLayer, DoubleExpression, FloatExpression
 from wengert.graph.kinds import Column, Kind, Shape, kind
+from wengert.graph.node import Expression
 from wengert.graph.operation import Case, Operation, Rules
 from wengert.graph.ragged import EXAMPLES, SHARED, Ragged
 from wengert.lazy import LazyDelta, Rows
+from wengert.ops.arithmetic import multiply
 from wengert.ops.batching import all_stacked, along, by_lines
 from wengert.ops.families import composed
 from wengert.ops.indexing import getitem
@@ -150,20 +152,40 @@ STACK: Final = Operation(
 )
 
 
+@overload
+def stack(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]: ...
+@overload
+def stack(xs: Sequence[DoubleExpression], /, *, axis: int = 0) -> ArrayLayer[tuple[int], Float64]: ...
+@overload
+def stack(xs: Sequence[FloatExpression], /, *, axis: int = 0) -> ArrayLayer[tuple[int], Float32]: ...
 @along_one_axis
-def stack(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> ArrayLayer[Any, T, Dv]:
-    """Arrays of one shape joined along a new axis.
+def stack(xs: Any, /, *, axis: int = 0) -> Any:  # Any: typed by the overloads
+    """Arrays of one shape joined along a new axis; numbers as a vector.
 
     Derivative: each operand gets its slice of g.
     Shapes: a new axis as long as the list. Raises ShapeError, DTypeError, DeviceError.
     >>> import numpy as np
     >>> stack([np.ones(3), np.ones(3)], axis=1).shape
     (3, 2)
+    >>> from wengert import lift
+    >>> stack([lift(2.0), lift(3.0)]).predict().run().tolist()
+    [2.0, 3.0]
 
     Source: Python array API standard, `stack`.
     """
-    layer: ArrayLayer[Any, T, Dv] = _joined(STACK, _several(xs, "stack"), axis)
-    return layer
+    given = _several(xs, "stack")
+    dtypes = [x.kind.dtype for x in given if isinstance(x, Expression) and x.kind.column in _NUMBERS]
+    if dtypes:
+        one = HOST.ones((), dtypes[0])
+        given = tuple(multiply(x, one) if _is_number(x) else x for x in given)
+    return _joined(STACK, given, axis)
+
+
+_NUMBERS: Final = (Column.DOUBLE, Column.FLOAT)
+
+
+def _is_number(x: object) -> bool:
+    return is_number(x) or (isinstance(x, Expression) and x.kind.column in _NUMBERS)
 
 
 Sections = int | tuple[int, ...]  # how many equal parts, or the indices at which to cut
