@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import math
+from collections.abc import Collection
+from concurrent.futures import Future
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -121,6 +123,24 @@ def test_late_answers_are_ignored_and_slow_shards_are_waited_for() -> None:
     engine = Local(1, lambda message: Fault.DELAYED if message.number < 2 else None, delay=12.0)
     assert trained(Distributed(engine, patience=10.0), STEPS, 2) == here(2, "Adam")
     assert engine.now >= 10.0 and engine.unanswered == 0
+
+
+class Together(Local):
+    """An engine that gives all answers of a time at once."""
+
+    def wait(
+        self, futures: Collection[Future[Any]], timeout: float
+    ) -> set[Future[Any]]:  # Any: as in `Local`
+        found = super().wait(futures, timeout)
+        while found and (more := super().wait([x for x in futures if x not in found], timeout)):
+            found |= more
+        return found
+
+
+def test_both_copies_of_a_shard_may_answer_at_once() -> None:
+    engine = Together(1, lambda message: Fault.DELAYED if message.number == 0 else None, delay=10.2)
+    assert trained(Distributed(engine, patience=10.0), STEPS, 1) == here(1, "Adam")
+    assert engine.now > 10.2 and engine.unanswered == 0
 
 
 def test_predictions_are_distributed_and_all_else_runs_here() -> None:

@@ -178,7 +178,8 @@ class Distributed(Sequential):
             run.check()
             futures = {future: x for x in waiting for future in x.futures}
             for future in engine.wait([*futures], self.patience / _LOOKS):
-                self._receive(futures[future], future)
+                if future in futures[future].futures:  # else another copy has answered at once with this one
+                    self._receive(futures[future], future)
             now = engine.now
             if engine.workers:
                 left_since = None
