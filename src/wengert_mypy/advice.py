@@ -9,9 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mypy.nodes import Context, StrExpr
-from mypy.plugin import CheckerPluginInterface, FunctionContext, MethodContext
-from mypy.types import Instance, LiteralType, TupleType, Type, UnionType
+from mypy.nodes import CallExpr, Context, MemberExpr, NameExpr, StrExpr
+from mypy.plugin import CheckerPluginInterface, FunctionContext, FunctionSigContext, MethodContext
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    LiteralType,
+    TupleType,
+    Type,
+    TypeOfAny,
+    UnionType,
+)
 
 from wengert_mypy.checker import formatted, opened
 from wengert_mypy.names import EXPRESSION, LAZY, WEIGHT
@@ -26,6 +36,10 @@ EQUALITIES: Final[Mapping[str, str]] = {
     "__eq__": "use `wengert.equal(a, b)`, or `is` for identity",
     "__ne__": "use `wengert.not_equal(a, b)`, or `is not` for identity",
 }
+REDUCTIONS: Final = (
+    "numpy._core.fromnumeric.",
+    "numpy.core.fromnumeric.",
+)  # where numpy's stubs have mean and others
 LAZY_FUNCTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "numpy.asarray": _ARRAY,
     "numpy.array": _ARRAY,
@@ -51,6 +65,26 @@ def checked_lazy(ctx: FunctionContext, what: str, advice: str, within: bool = Tr
         if within or (isinstance(found := opened(t), Instance) and found.type.has_base(EXPRESSION)):
             _refuse(ctx.api, t, ctx.context, what, advice)
     return ctx.default_return_type
+
+
+def of_numpy(ctx: FunctionSigContext) -> FunctionLike:
+    """The signature of a function of numpy: one error about an expression, and not one with all overloads."""
+    signature, call = ctx.default_signature, ctx.context
+    name = (
+        call.callee.name
+        if isinstance(call, CallExpr) and isinstance(call.callee, NameExpr | MemberExpr)
+        else "a function"
+    )
+    advice = f"use `wengert.{name}` if there is one, or `layer.predict().run()` for its value"
+    refused = [
+        _refuse(ctx.api, ctx.api.get_expression_type(x), call, f"numpy.{name}", advice)
+        for given in ctx.args[:1]
+        for x in given
+    ]
+    if not any(refused) or not isinstance(signature, CallableType):
+        return signature
+    unknown = AnyType(TypeOfAny.from_error)
+    return signature.copy_modified(arg_types=[unknown] * len(signature.arg_types), ret_type=unknown)
 
 
 def checked_equality(ctx: MethodContext, advice: str) -> Type:

@@ -53,10 +53,12 @@ from wengert_mypy import blocks
 from wengert_mypy.advice import (
     EQUALITIES,
     LAZY_FUNCTIONS,
+    REDUCTIONS,
     canary,
     checked_equality,
     checked_format,
     checked_lazy,
+    of_numpy,
 )
 from wengert_mypy.answers import ANSWERS, QUESTIONS, attribute, trained
 from wengert_mypy.arithmetic import ROOTS, real
@@ -166,6 +168,8 @@ class WengertPlugin(Plugin):
     def get_function_signature_hook(
         self, fullname: str
     ) -> Callable[[FunctionSigContext], FunctionLike] | None:
+        if fullname.startswith(REDUCTIONS):
+            return of_numpy
         if fullname.partition(".")[0] in _NO_EXPRESSIONS:
             return None
         if fullname == PARTIAL:

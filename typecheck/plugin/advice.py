@@ -23,6 +23,14 @@ def case_arrays_of_layers(loss: wg.DoubleLayer) -> None:  # T36
     np.asarray(w)  # E[lazy]: of "ArrayWeight", which is an expression: its value now is its `.data`;
 
 
+def case_functions_of_numpy(loss: wg.DoubleLayer) -> None:
+    np.mean(x)  # E[lazy]: ^numpy.mean of "ArrayLayer", which is an expression: it has no value
+    np.argmax(x, axis=1)  # E[lazy]: `wengert.argmax` if there is one, or `layer.predict
+    np.sum([loss, loss])  # E[lazy]: ^numpy.sum of "DoubleLayer"
+    np.max(w)  # E[lazy]: of "ArrayWeight", which is an expression: its value now is its `.data`;
+    assert_type(np.argmax(data), np.intp)
+
+
 def case_the_truth_of_layers(loss: wg.DoubleLayer, f: wg.FloatWeight) -> None:  # T36
     bool(loss)  # E[lazy]: ^the truth of "DoubleLayer", which is an expression: it has no value
     bool(x)  # E[lazy]: use `where\(greater\(layer, 0\), ...\)`, or `await` it and ask its value$
