@@ -46,6 +46,8 @@ def case_doubles() -> None:
     assert_type(double_layer * 3, wg.DoubleLayer)
     assert_type(3 / double_layer, wg.DoubleLayer)
     assert_type(2**double_layer, wg.DoubleLayer)
+    assert_type(double_layer % double_weight, wg.DoubleLayer)
+    assert_type(2 % double_layer, wg.DoubleLayer)
     assert_type(-double_weight, wg.DoubleLayer)
     assert_type(abs(double_layer), wg.DoubleLayer)
 
@@ -58,6 +60,10 @@ def case_floats() -> None:
     assert_type(float_layer**float_weight, wg.FloatLayer)
     assert_type(float_weight + number, wg.FloatLayer)
     assert_type(number - float_weight, wg.FloatLayer)
+    assert_type(float_layer % number, wg.FloatLayer)
+    assert_type(w32 % 2.0, F32)
+    assert_type(float32 % l32, F32)
+    w32 % l64  # E[dtype]: float32 and float64 do not mix
     assert_type(float_layer * 3, wg.FloatLayer)
     assert_type(-float_weight, wg.FloatLayer)
     assert_type(abs(float_layer), wg.FloatLayer)

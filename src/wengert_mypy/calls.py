@@ -209,9 +209,10 @@ class Call:
         """The parts of an index."""
         written = self.expression(of)
         parts = written.items if isinstance(written, TupleExpr) else [written]
-        return [part(self.ctx.api, x) for x in parts]
+        return [each for x in parts for each in selected(self.ctx.api, x)]
 
 
+_TRUTH_VALUES: Final = frozenset({"builtins.bool", "numpy.bool", "numpy.bool_"})
 _FILLED: Final = frozenset({"empty", "full", "ones", "zeros"})  # numpy's, of which the stubs say the rank
 
 
@@ -279,6 +280,27 @@ def _axis(t: Type) -> int:
     if value is None:
         raise Unknown
     return value
+
+
+def selected(api: CheckerPluginInterface, x: Expression) -> list[Part]:
+    """Selection by one part of an index; a mask chooses places of all axes that it covers, nobody knows how many."""
+    t = get_proper_type(api.get_expression_type(x)) if not isinstance(x, SliceExpr) else None
+    if not isinstance(t, Instance) or not _has_truth_values(t):
+        return [part(api, x)]
+    rank = rank_of_array(t) if t.type.has_base("numpy.ndarray") else None
+    if rank is None:
+        raise Unknown
+    return [Gather((None,))] * len(rank)
+
+
+def _has_truth_values(t: Instance) -> bool:
+    """True of an array of numpy's and a list whose elements are of type bool."""
+    if not t.args or not (t.type.has_base("numpy.ndarray") or t.type.has_base("builtins.list")):
+        return False
+    element = get_proper_type(t.args[-1])
+    if isinstance(element, Instance) and element.type.fullname == "numpy.dtype" and element.args:
+        element = get_proper_type(element.args[0])
+    return isinstance(element, Instance) and element.type.fullname in _TRUTH_VALUES
 
 
 def part(api: CheckerPluginInterface, x: Expression) -> Part:

@@ -45,7 +45,7 @@ UNDECIDED: Final = frozenset(
         *(
             f"__{side}{name}__"
             for side in ("", "r")
-            for name in ("add", "sub", "mul", "truediv", "pow", "matmul")
+            for name in ("add", "sub", "mul", "truediv", "pow", "mod", "matmul")
         ),
         *(
             f"__{name}__"

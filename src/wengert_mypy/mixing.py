@@ -51,6 +51,7 @@ _OPERATIONS: Final[Mapping[str, str]] = {
     "*": "multiply",
     "/": "divide",
     "**": "pow",
+    "%": "remainder",
     "@": "matmul",
 }
 

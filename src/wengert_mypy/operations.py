@@ -505,7 +505,14 @@ def _index_operator(call: Call) -> Shape:
     return _known(indexed(call.receiver(), call.key(0)))
 
 
-_ARITHMETIC: Final = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "pow"}
+_ARITHMETIC: Final = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "pow": "pow",
+    "mod": "remainder",
+}
 
 OPERATOR_RULES: Final[Mapping[str, tuple[str, Rule]]] = {
     **{f"__{short}__": (name, _operator) for short, name in _ARITHMETIC.items()},

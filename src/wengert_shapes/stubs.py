@@ -84,7 +84,7 @@ def _operators() -> Iterator[Site]:
     ]
     yield Site("graph.expressions", "ArrayOperand.__matmul__", operator)
     yield overloads.reflected("__rmatmul__")
-    for name in ("add", "sub", "mul", "truediv"):
+    for name in ("add", "sub", "mul", "truediv", "mod"):
         yield overloads.operator(f"__{name}__")
         yield overloads.reflected(f"__r{name}__")
     yield overloads.family("Broadcasting", "ArrayLayer[{}, T_, V_]")

@@ -428,13 +428,14 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "  operand 1: literal (2,) float32\n"
         "  at here",
     ),
-    "index array of truth values": (
-        lambda: w[np.array([True, False])],
-        "DTypeError: getitem: an index array has integers, not bool; write "
-        "layer[numpy.nonzero(mask)]\n"
-        "  operand 0: weight 'w' (2, 3) float32\n"
-        "  operand 1: literal (2,) bool\n"
-        "  at here",
+    "mask of another size": (
+        lambda: w[np.array([True, False, True])],
+        "ShapeError: getitem: a mask of shape (3,) for axes of shape (2,) of (2, 3)\n  at here",
+    ),
+    "computed mask as an index": (
+        lambda: w[wg.greater(w, 0.0)],
+        "DTypeError: getitem: how many elements a computed mask chooses only the run knows; write where(mask, x, 0.0), "
+        "or index with a mask that is data, an array of bool\n  at here",
     ),
     "bound that is a float": (
         lambda: w[0:1.5],

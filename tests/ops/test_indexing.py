@@ -10,7 +10,8 @@ import pytest
 
 import wengert as wg
 from wengert import extend
-from wengert.errors import WengertError
+from wengert.errors import ShapeError, WengertError
+from wengert.plugins import SGD
 
 X: Any = wg.lift(np.arange(6.0).reshape(3, 2))
 WORD = np.array(2)
@@ -57,3 +58,34 @@ def test_an_attribute_of_another_name_is_no_axis() -> None:
     scaled(X, WORD, times=1)
     with pytest.raises((WengertError, TypeError)):
         extend.indexing(scaled.operation, X, WORD, 1)
+
+
+MASKS: dict[str, Any] = {  # Any: keys
+    "of all axes": np.arange(24.0).reshape(2, 3, 4) % 5.0 > 2.0,
+    "of the first two": np.array([[True, False, True], [False, False, True]]),
+    "of the second": (slice(None), np.array([True, False, True])),
+    "of the last": (..., np.array([True, False, False, True])),
+    "behind a new axis and a number": (None, 1, np.array([True, True, False])),
+    "that chooses nothing": np.zeros((2, 3), np.bool),
+    "as a list": [False, True],
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_a_mask_of_data_chooses_and_sends_deltas_to_what_it_chose(name: str) -> None:
+    key, x = MASKS[name], np.arange(24.0).reshape(2, 3, 4)
+    weight = SGD(learning_rate=1.0).array_weight(x)
+    chosen = weight[key]
+    assert chosen.shape == x[key].shape
+    assert chosen.predict().run().tolist() == x[key].tolist()
+    (delta,) = wg.gradients(wg.sum(wg.square(chosen)), [weight]).run()
+    wanted = np.zeros_like(x)
+    wanted[key] = 2.0 * x[key]
+    assert np.asarray(delta).tolist() == wanted.tolist()
+
+
+def test_an_index_that_is_no_mask_of_its_axes_is_refused() -> None:
+    with pytest.raises(ShapeError, match=r"a mask of shape \(2, 2\) for axes of shape \(3, 2\) of \(3, 2\)"):
+        X[np.ones((2, 2), np.bool)]
+    with pytest.raises(ShapeError, match="a mask of no axis is no index"):
+        X[np.array(True)]

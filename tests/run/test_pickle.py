@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,6 +16,7 @@ import pytest
 
 import wengert as wg
 from wengert import Do, DoubleLayer, gather
+from wengert.graph.operation import Operation
 from wengert.plugins import SGD, Adam, LearningRate
 
 A = TypeVar("A")
@@ -126,6 +128,29 @@ def one(x: Any, y: Any) -> Any:
 @wg.cell
 def nested(x: Any, y: Any) -> Any:
     return Two(x * y, (Fields(x, one(x, y)), y + 1.0))
+
+
+INNER = {
+    found.name: found
+    for name in (
+        "sorting",
+        "indexing",
+        "linear",
+        "noise",
+        "segments",
+        "batching.ragged",
+        "batching.indices",
+        "batching.shapes",
+    )
+    for found in vars(import_module(f"wengert.ops.{name}")).values()
+    if isinstance(found, Operation) and not found.listed
+}
+
+
+def test_operations_that_rules_alone_call_are_found_by_name() -> None:
+    assert len(INNER) == 11
+    for name, operation in INNER.items():
+        assert pickle.loads(pickle.dumps(operation)) is operation, name
 
 
 def test_calls_of_cells_go_through_plain_pickle() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
+import numpy as np
 from given import L2, L3, L4, L5, Batch, data, named, row, unknown, w, x
 
 import wengert as wg
@@ -48,3 +49,15 @@ def case_a_causal_mask() -> None:  # T81, T82
     masked = wg.where(causal, scores, -1e9)
     assert_type(masked, wg.ArrayLayer[tuple[Batch, L5, L5]])
     wg.where(wg.greater(wg.literal(data, 4, 4), 0.0), scores, -1e9)  # E[shape]: ^where: .* 4 and 5 differ$
+
+
+def case_masks_that_are_data_as_indices() -> None:
+    """Nobody knows how many places a mask chooses; the other axes keep their sizes."""
+    rows, both = np.ones(2, np.bool), np.ones((2, 3), np.bool)
+    assert_type(x[rows], wg.ArrayLayer[tuple[Any, L3]])
+    assert_type(x[:, rows], wg.ArrayLayer[tuple[L2, Any]])
+    assert_type(x[both], wg.ArrayLayer[tuple[Any]])
+    assert_type(x[[True, False]], wg.ArrayLayer[Any])
+    assert_type(x % 2.0, wg.ArrayLayer[tuple[L2, L3]])
+    x[wg.greater(x, 0.0)]  # E[index]: Invalid index type "Mask
+    x[rows] @ x  # E[shape]: cannot multiply \(\?, 3\) by \(2, 3\)

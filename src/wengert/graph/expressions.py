@@ -30,6 +30,7 @@ from wengert.arrays import (
     GpuArray,
     Host,
     HostArray,
+    HostMask,
     S,
     T,
 )
@@ -54,6 +55,7 @@ from wengert.graph.operators import (
     MULTIPLY,
     NEGATIVE,
     POW,
+    REMAINDER,
     SUBTRACT,
     Adds,
     Contracts,
@@ -62,6 +64,7 @@ from wengert.graph.operators import (
     IsAdded,
     IsMultiplied,
     IsSubtracted,
+    LeavesRemainder,
     Multiplies,
     Negates,
     Raises,
@@ -267,10 +270,20 @@ class ScalarOperand(Trainable, Generic[N, X, L]):
         def __pow__(self, other: Differentiable[X, X] | X | float, /) -> L: ...
         def __pow__(self, other: Any, /) -> Any: ...
         @overload
+        def __mod__(self, other: AnyShape[N, Dv], /) -> ArrayLayer[Any, N, Dv]: ...
+        @overload
+        def __mod__(self, other: Differentiable[X, X] | X | float, /) -> L: ...
+        def __mod__(self, other: Any, /) -> Any: ...
+        @overload
         def __rpow__(self, other: AnyShape[N, Dv], /) -> ArrayLayer[Any, N, Dv]: ...
         @overload
         def __rpow__(self, other: Differentiable[X, X] | X | float, /) -> L: ...
         def __rpow__(self, other: Any, /) -> Any: ...
+        @overload
+        def __rmod__(self, other: AnyShape[N, Dv], /) -> ArrayLayer[Any, N, Dv]: ...
+        @overload
+        def __rmod__(self, other: Differentiable[X, X] | X | float, /) -> L: ...
+        def __rmod__(self, other: Any, /) -> Any: ...
 
     else:  # functions of `apply`, one frame a node
         __pos__, __neg__, __abs__ = of_one(LITERAL), of_one(NEGATIVE), of_one(ABS)
@@ -279,6 +292,7 @@ class ScalarOperand(Trainable, Generic[N, X, L]):
         __mul__, __rmul__ = methods(MULTIPLY)
         __truediv__, __rtruediv__ = methods(DIVIDE)
         __pow__, __rpow__ = methods(POW)
+        __mod__, __rmod__ = methods(REMAINDER)
 
 
 class DoubleOperand(ScalarOperand[Float64, float, "DoubleLayer"]):
@@ -422,7 +436,13 @@ class ArrayOperand(Trainable, Generic[S, T, Dv]):
         def __pow__(
             self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
         ) -> ArrayLayer[Any, T, Dv]: ...
+        def __mod__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
         def __rpow__(
+            self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
+        ) -> ArrayLayer[Any, T, Dv]: ...
+        def __rmod__(
             self, other: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /
         ) -> ArrayLayer[Any, T, Dv]: ...
         def __matmul__(self, other: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]: ...
@@ -435,6 +455,7 @@ class ArrayOperand(Trainable, Generic[S, T, Dv]):
         __mul__, __rmul__ = methods(MULTIPLY)
         __truediv__, __rtruediv__ = methods(DIVIDE)
         __pow__, __rpow__ = methods(POW)
+        __mod__, __rmod__ = methods(REMAINDER)
         __matmul__, __rmatmul__ = methods(MATMUL)
 
 
@@ -446,7 +467,7 @@ Place = TypeVar("Place", Cpu, Gpu, Cpu | Gpu, default=Cpu)  # type: ignore[misc,
 ArrayExpression: TypeAlias = (
     ArrayOperand[S, T, Place] | ArrayLiteral[T, Place] | Differentiable[Host[T], Host[T]]
 )
-IndexPart: TypeAlias = IndexExpression | slice | EllipsisType | None
+IndexPart: TypeAlias = IndexExpression | HostMask[Any] | slice | EllipsisType | None
 Index: TypeAlias = IndexPart | tuple[IndexPart, ...]
 
 
@@ -511,6 +532,11 @@ class DataOperand(Expression, Generic[P, E]):
         def __pow__(self: DataOperand[Raises[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
         def __pow__(self, other: Any, /) -> Any: ...
         @overload
+        def __mod__(self: DataOperand[LeavesRemainder[O, float], E], other: Operand[O], /) -> DoubleLayer: ...  # type: ignore[overload-overlap] # narrow first: the second takes what this one leaves
+        @overload
+        def __mod__(self: DataOperand[LeavesRemainder[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
+        def __mod__(self, other: Any, /) -> Any: ...
+        @overload
         def __matmul__(self: DataOperand[Contracts[O, float], E], other: Operand[O], /) -> DoubleLayer: ...  # type: ignore[overload-overlap] # narrow first: the second takes what this one leaves
         @overload
         def __matmul__(self: DataOperand[Contracts[O, Y], E], other: Operand[O], /) -> Layer[Y, E]: ...
@@ -526,6 +552,7 @@ class DataOperand(Expression, Generic[P, E]):
         __mul__, __rmul__ = methods(MULTIPLY)
         __truediv__, __rtruediv__ = methods(DIVIDE)
         __pow__, __rpow__ = methods(POW)
+        __mod__, __rmod__ = methods(REMAINDER)
         __matmul__, __rmatmul__ = methods(MATMUL)
 
     @property

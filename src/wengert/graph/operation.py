@@ -232,11 +232,19 @@ class Operation:
 
 
 OPERATIONS: Final[dict[str, Operation]] = {}
+_INNER: Final[dict[str, Operation]] = {}
+
+
+def inner(name: str, rules: Rules) -> Operation:
+    """An operation that no public function calls: rules of others do, and another process finds it by its name."""
+    made = _INNER[name] = Operation(name, rules, listed=False)
+    return made
 
 
 def _operation_named(key: str, *made_of: Any) -> Operation:  # Any: what `Operation` takes
     """The operation of this process; one that nobody has defined here is made from its pickled rules."""
-    return OPERATIONS[key] if key in OPERATIONS else Operation(*made_of)
+    found = OPERATIONS.get(key, _INNER.get(key))
+    return Operation(*made_of) if found is None else found
 
 
 def _types(attribute: tuple[str, Any]) -> object:  # Any: as in Attributes

@@ -1,6 +1,6 @@
 """Python's operators: the operations behind them, as names, and the evidence that a user's Data have one.
 
-Knows: which nine operations have an operator; that a type checker takes one of layers where the Data have its method.
+Knows: which ten operations have an operator; that a type checker takes one of layers where the Data have its method.
 Refuses to know: rules. `ops` gives the operations theirs, and a user those for Data of his own.
 """
 
@@ -17,6 +17,7 @@ SUBTRACT: Final = Operation("subtract", None)
 MULTIPLY: Final = Operation("multiply", None)
 DIVIDE: Final = Operation("divide", None)
 POW: Final = Operation("pow", None)
+REMAINDER: Final = Operation("remainder", None)
 MATMUL: Final = Operation("matmul", None)
 NEGATIVE: Final = Operation("negative", None)
 ABS: Final = Operation("abs", None)
@@ -54,6 +55,12 @@ class Raises(Protocol[B, R]):
     """Data with `a ** b`."""
 
     def __pow__(self, other: B, /) -> R: ...
+
+
+class LeavesRemainder(Protocol[B, R]):
+    """Data with `a % b`."""
+
+    def __mod__(self, other: B, /) -> R: ...
 
 
 class Contracts(Protocol[B, R]):

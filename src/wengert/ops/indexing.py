@@ -17,7 +17,7 @@ from wengert.graph.detached import IndexExpression
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
 from wengert.graph.index import Part, index_of, indices, key_of
 from wengert.graph.kinds import Column, Kind, Role, kind
-from wengert.graph.operation import Operation, Rules
+from wengert.graph.operation import Operation, Rules, inner
 from wengert.graph.operators import GETITEM
 from wengert.graph.ragged import EXAMPLES, SHARED, Ragged, RowAxis
 from wengert.lazy import LazyDelta, Rows
@@ -36,8 +36,7 @@ def _infer_getitem(kinds: Sequence[Kind], *, key: tuple[Part, ...]) -> Kind:
     )
     for k in kinds[1:]:
         if k.column is not Column.INDEX:
-            advice = "; write layer[numpy.nonzero(mask)]" if k.column is Column.MASK else ""
-            raise DTypeError(f"an index array has integers, not {k.dtype}{advice}")
+            raise DTypeError(f"an index array has integers, not {k.dtype}")
     if shape is None:
         return kind(column, None, dtype, device)
     try:
@@ -91,11 +90,13 @@ GETITEM.define(
 
 
 def getitem(x: ArrayExpression[Any, T, Dv], key: Index, /) -> ArrayLayer[Any, T, Dv]:
-    """x[key]: integers, slices, `...`, None and integer arrays, as numpy has them.
+    """x[key]: integers, slices, `...`, None, integer arrays and masks, as numpy has them.
 
+    A mask is an array of bool, data and not computed: it stands for the places where it is true.
     Derivative: g added at the key, equal indices adding up; at a weight it stays (key, g).
-    Shapes: an integer drops its axis, a slice keeps it, None adds one, arrays put their joint shape.
-    Raises ShapeError for an index out of range, DTypeError for an index array that is not of integers.
+    Shapes: an integer drops its axis, a slice keeps it, None adds one, arrays put their joint shape, a mask puts one
+    axis for those that it covers. Raises ShapeError for an index out of range and a mask of another shape; DTypeError
+    for an index array that is not of integers, and for a computed mask.
     >>> import numpy as np
     >>> getitem(np.arange(6.0).reshape(2, 3), (1, slice(0, 2))).predict().run().tolist()
     [3.0, 4.0]
@@ -253,7 +254,7 @@ def _row_segments(c: Value, ids: Value) -> Value:
 
 
 # Each row into segments of its own, where examples of a batch have different ids.
-SEGMENT_SUM_ROWS: Final = Operation(
+SEGMENT_SUM_ROWS: Final = inner(
     "segment_sum_rows",
     Rules(
         _infer_segment_rows,
@@ -263,7 +264,6 @@ SEGMENT_SUM_ROWS: Final = Operation(
         (lambda c, g, y, x, ids, *, num_segments: c.xp.getitem(g, _row_segments(c, ids)), None),
         pure=True,
     ),
-    listed=False,
 )
 
 

@@ -22,7 +22,7 @@ from wengert.graph.operand import external_like
 from wengert.plugins.parts import merged_part
 from wengert.site import user_position
 
-_SIDES: Final = ("add", "sub", "mul", "truediv", "pow", "matmul")
+_SIDES: Final = ("add", "sub", "mul", "truediv", "pow", "mod", "matmul")
 _OTHERS: Final = ("pos", "neg", "abs", "getitem", "lt", "le", "gt", "ge", "eq", "ne")
 _INSTEAD: Final = "override `forward`, whose tape every run and every operation reads"
 REFUSED: Final = {  # what has a second way to be asked, which would not obey: what to write instead
