@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wengert import errors, extend, linalg, ops, plugins, run
+from wengert import errors, extend, fft, linalg, ops, plugins, run
 from wengert.arrays import Array, Cpu, Gpu, IntegerArray
 from wengert.control import Do, UnitContinuation, gather
 from wengert.differentiable import DeepLearning, Differentiable, Tape
@@ -342,6 +342,7 @@ __all__ = [
     "expm1",
     "extend",
     "eye",
+    "fft",
     "flip",
     "float_evidence",
     "floor",

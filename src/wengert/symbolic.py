@@ -30,7 +30,7 @@ from wengert.errors import ShapeError
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any
-from wengert.ops import backward, segments, solving
+from wengert.ops import backward, fourier, segments, solving
 from wengert.ops.kinds import broadcast_batch
 
 _NUMBERS = (Column.DOUBLE, Column.FLOAT)
@@ -323,6 +323,9 @@ class Symbolic:
     def swap_last(self, x: Symbol, /) -> Value:
         rank = x.ndim
         return Symbol(ops.permute_dims(x.x, (*range(rank - 2), rank - 1, rank - 2)))
+
+    def fourier(self, x: Symbol, inverse: bool, /) -> Value:
+        return Symbol(fourier.fourier(x.x, inverse))
 
     def cumsum(self, x: Symbol, /, axis: int) -> Value:
         return Symbol(ops.cumulative_sum(x.x, axis=axis))

@@ -170,6 +170,7 @@ class _GeneralFunction:
 matmul: _GeneralFunction
 
 linalg: Any  # Any: a module, of which only `arrays.linear` takes functions
+fft: Any  # Any: a module, of which only `fourier` takes functions
 
 absolute: ufunc
 add: ufunc

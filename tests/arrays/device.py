@@ -312,6 +312,9 @@ def _module(fake: Fake) -> Any:
     module.asnumpy = asnumpy
     module.RawModule = RawModule
     module.ElementwiseKernel = lambda given, made, source, name: counted(name, getattr(HOST, name))
+    module.fft = ModuleType("cupy.fft")
+    for name in ("fft", "ifft"):
+        setattr(module.fft, name, counted(name, getattr(np.fft, name)))
     module.linalg = ModuleType("cupy.linalg")
     for name in ("inv", "solve", "det", "slogdet", "cholesky", "pinv", "eigh", "svd", "qr"):
         setattr(module.linalg, name, counted(name, getattr(np.linalg, name)))

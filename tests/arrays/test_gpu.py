@@ -86,6 +86,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "swap_last": (X,),
     **dict.fromkeys(["sum", "prod", "mean", "max", "min", "cumsum", "cumprod"], (X, 0)),
     **dict.fromkeys(["softmax", "log_softmax", "logsumexp", "expand_dims"], (X, 0)),
+    "fourier": (X[:2], True),
     "reshape": (X, (2, 6)),
     "permute_dims": (X, (1, 0)),
     "squeeze": (X[:1], 0),

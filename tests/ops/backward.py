@@ -13,6 +13,7 @@ from wengert.graph.kinds import Column, kind
 from wengert.ops import backward as b
 
 from . import draw as d
+from . import transformed
 from .example import Example
 
 NUMBERS = d.numbers(-3, 3)
@@ -110,6 +111,7 @@ def gate(draw: st.DrawFn) -> Example:
 BACKWARD: dict[str, st.SearchStrategy[Example]] = {
     "add_at": add_at(),
     "filled": filled(),
+    "fourier": transformed.pairs(),
     "gelu_gate": gate(),
     "item": item(),
     "nonzero_safe": guarded(),

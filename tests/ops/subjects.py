@@ -14,7 +14,18 @@ from hypothesis.extra import numpy as npst
 
 import wengert as wg
 
-from . import assorted, compared_losses, images, matrices, ordered, rearranged, resampled, scattered, summed
+from . import (
+    assorted,
+    compared_losses,
+    images,
+    matrices,
+    ordered,
+    rearranged,
+    resampled,
+    scattered,
+    summed,
+    transformed,
+)
 from . import draw as d
 from .example import Example as Example
 
@@ -510,6 +521,13 @@ SUBJECTS: dict[str, Subject] = {
     "where": Subject(where()),
     "zeros": Subject(ordered.made("zeros"), None),
     "zeros_like": unary("zeros_like", lambda xp, x: np.zeros_like(x), ANY, None),
+    **{
+        name: Subject(transformed.one_axis(name), "differences")
+        for name in ("fft", "hfft", "ifft", "ihfft", "irfft", "rfft")
+    },
+    **{name: Subject(transformed.axes(name), "differences") for name in ("fftn", "ifftn", "irfftn", "rfftn")},
+    **{name: Subject(transformed.shift(name)) for name in ("fftshift", "ifftshift")},
+    **{name: Subject(transformed.frequencies(name), None) for name in ("fftfreq", "rfftfreq")},
 }
 DIFFERENTIABLE = [name for name, subject in SUBJECTS.items() if subject.method]
 CONSTANT = [name for name, subject in SUBJECTS.items() if not subject.method]

@@ -49,6 +49,8 @@ MADE = {
     "ones",
     "full",
     "full_like",
+    "fftfreq",
+    "rfftfreq",
     "eye",
     "arange",
     "astype",  # it is the wanted element type that does not fit
@@ -258,6 +260,20 @@ SHAPES: dict[str, Case] = {
     "full_like": (lambda: wg.full_like(A, cast(Any, "x")), ArgumentError, ("finite number", "'x'")),
     "one_hot": (lambda: wg.one_hot(INDEX, -1), ArgumentError, ("0 or more", "-1")),
 }
+SHAPES |= {
+    **{
+        name: (lambda name=name: getattr(wg.fft, name)(A, axis=2), ShapeError, ("(2, 3)", "axis 2"))  # type: ignore[misc] # the default binds the name
+        for name in ("fft", "hfft", "ifft", "ihfft", "irfft", "rfft")
+    },
+    **{
+        name: (lambda name=name: getattr(wg.fft, name)(A, axes=(0, 2)), ShapeError, ("(2, 3)", "axis 2"))  # type: ignore[misc] # as above
+        for name in ("fftn", "fftshift", "ifftn", "ifftshift", "irfftn", "rfftn")
+    },
+    **{
+        name: (lambda name=name: getattr(wg.fft, name)(0), ArgumentError, ("at least one element", "got 0"))  # type: ignore[misc] # as above
+        for name in ("fftfreq", "rfftfreq")
+    },
+}
 DTYPES: dict[str, Case] = {
     "avg_pool2d": (lambda: wg.avg_pool2d(INDEX, 2), DTypeError, ("int64",)),
     "conv2d": (lambda: wg.conv2d(A, SINGLE), DTypeError, ("float64 and float32",)),
@@ -382,6 +398,28 @@ DTYPES: dict[str, Case] = {
             r"pixel_shuffle: factor is an int; got \(1, 2\)",
         ),
         (lambda: wg.nll_loss(A, INDEX + 2), ShapeError, "nll_loss: label 3 is none of the 3 classes"),
+        (lambda: wg.fft.fft(A, n=0), ArgumentError, "fft: a transform has at least one element; got 0"),
+        (
+            lambda: wg.fft.fft(A, norm=cast(Any, "x")),
+            ArgumentError,
+            "fft: norm is 'backward', 'ortho' or .* got 'x'",
+        ),
+        (
+            lambda: wg.fft.ifft((A, B)),
+            ShapeError,
+            r"ifft: real parts of shape \(2, 3\) and imaginary ones of \(2, 4\)",
+        ),
+        (
+            lambda: wg.fft.rfft(cast(Any, (A, A))),
+            ArgumentError,
+            "rfft: a real signal is one array; write fft",
+        ),
+        (
+            lambda: wg.fft.fftn(A, s=(1,), axes=(0, 1)),
+            ArgumentError,
+            r"fftn: sizes \(1,\) do not go with axes",
+        ),
+        (lambda: wg.fft.fft(cast(Any, (A, A, A))), ArgumentError, "fft: a complex signal is a pair of real"),
         (
             lambda: wg.cross_entropy(A, INDEX, label_smoothing=2.0),
             ArgumentError,

@@ -12,14 +12,14 @@ import sys
 
 import pytest
 
-from wengert import linalg, ops
+from wengert import fft, linalg, ops
 from wengert.ops.families import operation_of
 
 from .backward import BACKWARD
 from .subjects import SUBJECTS
 
 PUBLIC = {
-    name: getattr(module, name) for module in (linalg, ops) for name in module.__all__ if name.islower()
+    name: getattr(module, name) for module in (fft, linalg, ops) for name in module.__all__ if name.islower()
 }
 
 INTERNAL = {

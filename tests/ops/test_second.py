@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 
 import wengert as wg
 from tests.often import examples
+from wengert import fft
 from wengert.extend import Rules
 from wengert.ops.backward import SAFE_PRODUCT
 from wengert.plugins import SGD
@@ -41,6 +42,7 @@ ZERO: Final[dict[str, str]] = {
     **dict.fromkeys(["getitem", "take", "take_along_axis", "segment_sum", "nll_loss"], LINEAR),
     **dict.fromkeys(["interpolate", "pixel_shuffle", "pixel_unshuffle"], LINEAR),
     **dict.fromkeys(["adaptive_avg_pool2d", "avg_pool1d"], LINEAR),
+    **dict.fromkeys([name for name in fft.__all__ if name.islower() and "freq" not in name], LINEAR),
     **dict.fromkeys(["adaptive_max_pool2d", "max_pool1d"], PIECEWISE),
     **dict.fromkeys(["leaky_relu", "l1_loss", "hinge_loss", "hinge_embedding_loss"], PIECEWISE),
     **dict.fromkeys(["top_k", "sort", "segment_max", "segment_min", "copysign", "remainder"], PIECEWISE),

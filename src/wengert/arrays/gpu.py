@@ -140,6 +140,14 @@ def any(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
     return cp.any(x, axis=axis, keepdims=keepdims)
 
 
+def fourier(x: Value, inverse: bool, /) -> Value:
+    lines: Value = cp.ascontiguousarray(x.swapaxes(-1, -2))
+    pairs = lines.view(np.result_type(x.dtype, np.complex64))[..., 0]
+    found = cp.fft.ifft(pairs, norm="forward") if inverse else cp.fft.fft(pairs)
+    numbers: Value = cp.ascontiguousarray(found.astype(pairs.dtype, copy=False))
+    return cp.ascontiguousarray(numbers[..., None].view(x.dtype).swapaxes(-1, -2))
+
+
 def cumsum(x: Value, /, axis: int) -> Value:
     return cp.cumsum(x, axis)
 

@@ -265,7 +265,7 @@ def _sum_to(f: Function, g: Aval, shape: Sizes) -> Aval:
     return Aval(shape, g.dtype, "array" if shape else "scalar", g.order if g.shape == shape else "compact")
 
 
-@infers(host.cumsum, host.cumprod, host.flip, host.roll, host.softmax, host.log_softmax)
+@infers(host.fourier, host.cumsum, host.cumprod, host.flip, host.roll, host.softmax, host.log_softmax)
 def _same_shape(f: Function, x: Aval, *others: Any, **options: Any) -> Aval:
     return Aval(x.shape, x.dtype, "array", "other" if f is host.flip else _ordered((x,)))
 

@@ -62,7 +62,7 @@ def is_mask(x: Any) -> bool:  # Any: an operand
 def _places(
     x: object, parts: tuple[object, ...], i: int, mask: Any
 ) -> tuple[Any, ...]:  # Any: arrays of the mask's library
-    """Where part `i` of a key is true, an array of integers for each axis that it covers, whose sizes it has."""
+    """The places where part `i` of a key is true: an array of integers for each axis that it covers."""
     shape = operand(x)[1].shape
     if shape is None or not mask.shape:
         what = "a mask of no axis" if shape is not None else "a mask where only the run knows the shape"

@@ -162,6 +162,8 @@ class Operation:
         self.listed = listed
         if listed:
             OPERATIONS[self.key] = self
+        elif not module:
+            _UNLISTED.setdefault(name, self)
 
     @property
     def key(self) -> str:
@@ -232,18 +234,13 @@ class Operation:
 
 
 OPERATIONS: Final[dict[str, Operation]] = {}
-_INNER: Final[dict[str, Operation]] = {}
-
-
-def inner(name: str, rules: Rules) -> Operation:
-    """An operation that no public function calls: rules of others do, and another process finds it by its name."""
-    made = _INNER[name] = Operation(name, rules, listed=False)
-    return made
+# those that rules alone call; without what an executor makes of them for itself
+_UNLISTED: Final[WeakValueDictionary[str, Operation]] = WeakValueDictionary()
 
 
 def _operation_named(key: str, *made_of: Any) -> Operation:  # Any: what `Operation` takes
     """The operation of this process; one that nobody has defined here is made from its pickled rules."""
-    found = OPERATIONS.get(key, _INNER.get(key))
+    found = OPERATIONS.get(key) or _UNLISTED.get(key)
     return Operation(*made_of) if found is None else found
 
 

@@ -61,7 +61,7 @@ ABSENT: Final[Mapping[str, str]] = {
     **TENSORS,
     **PACKAGES,
     **{name: f"write wg.{instead}" for name, instead in _RENAMED.items()},
-    **dict.fromkeys(("conj", "imag", "real", "fft"), _COMPLEX),
+    **dict.fromkeys(("conj", "imag", "real"), _COMPLEX),
     **dict.fromkeys(
         (
             *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"),

@@ -24,6 +24,8 @@ from wengert.arrays import (
     S,
     T,
     dtype_from,
+    integer_array,
+    is_integer,
     is_number,
 )
 from wengert.errors import ArgumentError, DTypeError
@@ -208,6 +210,51 @@ def linspace(
     (line,) = HOST.mesh((count,))
     each = (last - first) / max(count - endpoint, 1)
     return literal(HOST.astype(first + line * each, _element_type(dtype, "linspace")))
+
+
+def _frequencies(who: str, numbers: list[int], n: int, d: float, dtype: object) -> Any:  # Any: of that dtype
+    distance = _number(d, who)
+    if not is_integer(n) or int(n) < 1 or distance == 0.0:
+        raise ArgumentError(
+            f"{who}: expected at least one element at a distance that is not 0; got {shown(n)} at {shown(d)}\n"
+            f"  at {user_position()}"
+        )
+    return literal(HOST.astype(integer_array(numbers) / (n * distance), _element_type(dtype, who)))
+
+
+@overload
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: type[U] | DType[U]) -> ArrayLayer[Any, U, Cpu]: ...
+@overload
+def fftfreq(n: int, /, *, d: float = 1.0) -> ArrayLayer[Any, Float32, Cpu]: ...
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = Float32) -> Any:  # Any: typed by the overloads
+    """The frequencies of `fft` of n elements at a distance d of each other: k / (n d), the negative ones last.
+
+    Derivative: none, it is a literal.
+    Shapes: (n,). Raises ArgumentError for an n below 1 and a d that is 0, DTypeError as `zeros`.
+    >>> fftfreq(4, d=0.5).predict().run().tolist()
+    [0.0, 0.5, -1.0, -0.5]
+
+    Source: Python array API standard, `fft.fftfreq`.
+    """
+    half = (n + 1) // 2 if is_integer(n) else 0
+    return _frequencies("fftfreq", [*range(half), *range(half - n, 0)] if half else [], n, d, dtype)
+
+
+@overload
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: type[U] | DType[U]) -> ArrayLayer[Any, U, Cpu]: ...
+@overload
+def rfftfreq(n: int, /, *, d: float = 1.0) -> ArrayLayer[Any, Float32, Cpu]: ...
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = Float32) -> Any:  # Any: typed by the overloads
+    """The frequencies of `rfft` of n elements at a distance d of each other: k / (n d) from 0 up.
+
+    Derivative: none, it is a literal.
+    Shapes: (⌊n / 2⌋ + 1,). Raises what `fftfreq` raises.
+    >>> rfftfreq(4, d=0.5).predict().run().tolist()
+    [0.0, 0.5, 1.0]
+
+    Source: Python array API standard, `fft.rfftfreq`.
+    """
+    return _frequencies("rfftfreq", [*range(n // 2 + 1)] if is_integer(n) else [], n, d, dtype)
 
 
 @elementwise(detached=True, pure=True)

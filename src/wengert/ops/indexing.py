@@ -17,7 +17,7 @@ from wengert.graph.detached import IndexExpression
 from wengert.graph.expressions import ArrayExpression, ArrayLayer, Index
 from wengert.graph.index import Part, index_of, indices, key_of
 from wengert.graph.kinds import Column, Kind, Role, kind
-from wengert.graph.operation import Operation, Rules, inner
+from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import GETITEM
 from wengert.graph.ragged import EXAMPLES, SHARED, Ragged, RowAxis
 from wengert.lazy import LazyDelta, Rows
@@ -254,7 +254,7 @@ def _row_segments(c: Value, ids: Value) -> Value:
 
 
 # Each row into segments of its own, where examples of a batch have different ids.
-SEGMENT_SUM_ROWS: Final = inner(
+SEGMENT_SUM_ROWS: Final = Operation(
     "segment_sum_rows",
     Rules(
         _infer_segment_rows,
@@ -264,6 +264,7 @@ SEGMENT_SUM_ROWS: Final = inner(
         (lambda c, g, y, x, ids, *, num_segments: c.xp.getitem(g, _row_segments(c, ids)), None),
         pure=True,
     ),
+    listed=False,
 )
 
 

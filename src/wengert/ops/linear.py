@@ -17,7 +17,7 @@ from wengert.graph.apply import apply, binary
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
-from wengert.graph.operation import Rules, inner
+from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import MATMUL
 from wengert.graph.ragged import SHARED, Ragged
 from wengert.lazy import LazyDelta, Product
@@ -80,7 +80,7 @@ def _infer_transposed(kinds: Sequence[Kind]) -> Kind:
 
 
 # a bᵀ of two matrices: what a shared matrix times a vector of each row is, for all rows.
-TRANSPOSED: Final = inner(
+TRANSPOSED: Final = Operation(
     "matmul_transposed",
     Rules(
         _infer_transposed,
@@ -92,6 +92,7 @@ TRANSPOSED: Final = inner(
         at_weight={1: lambda c, g, y, a, b: LazyDelta([Product(g, a)])},
         pure=True,
     ),
+    listed=False,
 )
 
 

@@ -16,7 +16,7 @@ from wengert.graph.apply import apply, binary
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
-from wengert.graph.operation import Operation, Rules, inner
+from wengert.graph.operation import Operation, Rules
 from wengert.graph.operators import MULTIPLY
 from wengert.ops.batching import repeated
 from wengert.ops.kinds import array_of
@@ -36,7 +36,7 @@ def _infer_rows(kinds: Sequence[Kind], *, shape: Shape, dtype: Any) -> Kind:  # 
     return kind(Column.ARRAY, (rows[0], *shape), dtype, kinds[1].device)
 
 
-DROPOUT_ROWS: Final = inner(  # a mask for each row, of its own seed
+DROPOUT_ROWS: Final = Operation(  # a mask for each row, of its own seed
     "dropout_rows",
     Rules(
         _infer_rows,
@@ -44,6 +44,7 @@ DROPOUT_ROWS: Final = inner(  # a mask for each row, of its own seed
         detached=True,
         pure=True,
     ),
+    listed=False,
 )
 
 

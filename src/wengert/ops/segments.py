@@ -20,7 +20,7 @@ from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.index import indices
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operand import operand, shown
-from wengert.graph.operation import Operation, Rules, inner
+from wengert.graph.operation import Operation, Rules
 from wengert.ops import kinds
 from wengert.ops.arithmetic import add, clip, divide, negative, subtract
 from wengert.ops.backward import add_at
@@ -55,7 +55,7 @@ def _greatest_of_rows(c: Value, g: Value, y: Value, x: Value, ids: Value, *, num
     return tied * xp.getitem(xp.divide(g, counts), key)
 
 
-SEGMENT_MAX_ROWS: Final = inner(  # each row into segments of its own
+SEGMENT_MAX_ROWS: Final = Operation(  # each row into segments of its own
     "segment_max_rows",
     Rules(
         _infer_rows,
@@ -63,6 +63,7 @@ SEGMENT_MAX_ROWS: Final = inner(  # each row into segments of its own
         (_greatest_of_rows, None),
         pure=True,
     ),
+    listed=False,
 )
 
 

@@ -19,7 +19,7 @@ from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.index import indices
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operand import shown
-from wengert.graph.operation import Operation, Rules, inner
+from wengert.graph.operation import Operation, Rules
 from wengert.ops import kinds
 from wengert.ops.arithmetic import negative
 from wengert.ops.backward import one_hot as hot
@@ -121,7 +121,7 @@ def _rows_searched(c: Value, line: Value, x: Value, *, side: str) -> Value:
     return xp.sum(xp.astype(before, INTEGER), axis=-1)
 
 
-SEARCHSORTED_ROWS: Final = inner(  # each row in a line of its own
+SEARCHSORTED_ROWS: Final = Operation(  # each row in a line of its own
     "searchsorted_rows",
     Rules(
         lambda operands, *, side: kind(Column.INDEX, operands[1].shape, INTEGER, operands[1].device),
@@ -129,6 +129,7 @@ SEARCHSORTED_ROWS: Final = inner(  # each row in a line of its own
         detached=True,
         pure=True,
     ),
+    listed=False,
 )
 
 

@@ -15,7 +15,7 @@ from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.index import Part, key_of
 from wengert.graph.kinds import Column, Kind, Shape, kind
-from wengert.graph.operation import Rules, inner
+from wengert.graph.operation import Operation, Rules
 from wengert.ops.batching.shapes import moved, shaped
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -42,7 +42,7 @@ def _row_key(c: Value, arrays: tuple[Value, ...], key: Key) -> tuple[Value, ...]
 
 
 # x[i][key of arrays[i]] for each row i: the joint axes of the arrays come right after the rows
-GETITEM_ROWS: Final = inner(
+GETITEM_ROWS: Final = Operation(
     "getitem_rows",
     Rules(
         _infer,
@@ -54,6 +54,7 @@ GETITEM_ROWS: Final = inner(
         ),
         pure=True,
     ),
+    listed=False,
 )
 
 

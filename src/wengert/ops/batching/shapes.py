@@ -16,7 +16,7 @@ from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.node import Expression
-from wengert.graph.operation import Rules, inner
+from wengert.graph.operation import Operation, Rules
 from wengert.ops.kinds import axes_in, reduced_shape
 
 Value = Any  # data of any column, or an expression: a rule is written once for all of them
@@ -36,7 +36,7 @@ def _repeat(c: Value, x: Value, *, shape: Shape) -> Value:
 
 
 # As `reshape`, `broadcast_to` and `permute_dims`, but for masks, indices and numbers too; made by rules, not listed.
-SHAPED: Final = inner(
+SHAPED: Final = Operation(
     "shaped",
     Rules(
         _shaped_kind,
@@ -44,12 +44,14 @@ SHAPED: Final = inner(
         (lambda c, g, y, x, *, shape: c.xp.reshape(g, c.shape(0)),),
         pure=True,
     ),
+    listed=False,
 )
-REPEATED: Final = inner(
+REPEATED: Final = Operation(
     "repeated",
     Rules(_shaped_kind, _repeat, (lambda c, g, y, x, *, shape: g,), broadcasts=True, pure=True),
+    listed=False,
 )
-PERMUTED: Final = inner(
+PERMUTED: Final = Operation(
     "permuted",
     Rules(
         lambda kinds, *, axes: _shaped_kind(kinds, shape=tuple((kinds[0].shape or ())[a] for a in axes)),
@@ -57,6 +59,7 @@ PERMUTED: Final = inner(
         (lambda c, g, y, x, *, axes: c.xp.permute_dims(g, tuple(map(axes.index, range(len(axes))))),),
         pure=True,
     ),
+    listed=False,
 )
 
 
