@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
@@ -22,14 +23,17 @@ from tests.program.test_fused import SETTINGS, drawn_program
 from tests.run.planned import eager
 from wengert import nn, run
 from wengert.arrays import all_quiet, cuda
+from wengert.arrays.abstract import Aval
 from wengert.arrays.chance import dropout_mask
 from wengert.arrays.changes import carry_out
 from wengert.arrays.compilers import CompilerError
 from wengert.arrays.cuda import STANDING, standing_text
 from wengert.arrays.nvrtc import found_nvrtc
+from wengert.arrays.reductions import add_reduce
 from wengert.errors import ArgumentError
 from wengert.plugins import AdamW, LearningRate
-from wengert.program.program import evaluate, now
+from wengert.program.build import Builder, bare
+from wengert.program.program import Program, evaluate, now
 from wengert.run.compiled.device import DeviceProgram
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -270,7 +274,7 @@ def with_noise(d: Drawn, chance: np.random.Generator) -> list[Any]:
     """The outputs where each value, also of the inputs, has other last bits."""
 
     def noise(x: Any) -> Any:
-        if not isinstance(x, np.ndarray | np.generic) or x.dtype != F64:
+        if not isinstance(x, np.ndarray | np.float64) or x.dtype != F64:
             return x
         return x * (1.0 + chance.uniform(-2.0, 2.0, x.shape) * 2.0**-52)
 
@@ -283,7 +287,7 @@ def with_noise(d: Drawn, chance: np.random.Generator) -> list[Any]:
 
 def test_noise_explains_the_root_of_a_difference_and_no_other_mistake() -> None:
     """A root of rounding noise is 1e-8 or 0, whoever computes it; what is wrong by more is a mistake."""
-    x: Any = SETTINGS.array_weight(np.full(4, 0.1))
+    x: Any = SETTINGS.array_weight(np.full(4, 0.1, np.float64))
     d = lowered(wg.sqrt(wg.abs((x + 0.2) - 0.3)))
     with all_quiet():
         expected = [np.asarray(y) for y in evaluate(d.program, d.given)]
@@ -312,6 +316,36 @@ def test_random_programs(fake: Fake) -> None:
 @pytest.mark.parametrize("block", range(1, 41))
 def test_2000_random_programs(block: int, fake: Fake) -> None:
     assert wrong_programs(fake, range(50 * block, 50 * block + 50)) == []
+
+
+FAR = 2**31 + 3  # elements between lines, which 32 bits do not count
+
+
+@pytest.fixture
+def spread_out(tmp_path: Path) -> Any:
+    """Three lines of five numbers, far apart in a file with holes between them."""
+    whole = np.memmap(tmp_path / "holes", np.float32, "w+", shape=(2 * FAR + 8,)).view(np.ndarray)
+    x = np.lib.stride_tricks.as_strided(whole, (3, 5), (4 * FAR, 4))
+    x[...] = np.arange(15.0).reshape(3, 5) / 8
+    return x
+
+
+@needs_gpp
+@pytest.mark.slow
+@pytest.mark.parametrize("along_lines", [False, True])
+def test_places_beyond_32_bits(along_lines: bool, fake: Fake, spread_out: Any) -> None:
+    builder = Builder(on_device=True)
+    x = builder.input(Aval((3, 5), F32, "array", "gaps"))
+    y = builder.call(operator.add, builder.call(operator.mul, x, 2.0), 1.0)
+    expected = spread_out * 2.0 + 1.0
+    if along_lines:
+        least = builder.call(add_reduce, y, axis=-1, keepdims=True)
+        y, expected = builder.call(operator.sub, y, least), expected - expected.sum(-1, keepdims=True)
+    program = DeviceProgram(fake.device(), Program([x.var], builder.eqns, [bare(y)]))
+    (kernel,) = program.schedule.kernels
+    assert "const long long s0_0" in kernel.source
+    (found,) = program.outputs([fake.array(spread_out, fake.device())])
+    np.testing.assert_allclose(fake.read(found), expected, rtol=1e-6)
 
 
 LENGTHS = (1, 2, 31, 32, 33, 100, 257, 1000)

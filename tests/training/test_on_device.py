@@ -71,8 +71,8 @@ def images(on: On) -> Any:
     kernel, bias, v = make(drawn(4, 1, 3, 3)), make(np.zeros((4, 1, 1))), make(drawn(4, 10))
 
     def loss(batch: Items[Any], seed: Any) -> Any:
-        x = on(np.stack([image[None] for image, _ in batch.items]))
-        h = wg.relu(wg.conv2d(wg.lift(x), kernel) + bias)
+        x: Any = wg.lift(on(np.stack([image[None] for image, _ in batch.items])))
+        h = wg.relu(wg.conv2d(x, kernel) + bias)
         return wg.cross_entropy(wg.mean(h, axis=(2, 3)) @ v, np.array([label for _, label in batch.items]))
 
     return loss
