@@ -308,12 +308,27 @@ def accepts(formal: Type, t: Type) -> bool:
         return any(accepts(item, t) for item in proper.items)
     if isinstance(proper, TypeVarType):
         return is_subtype(t, proper.upper_bound)
+    given = get_proper_type(t)
+    if isinstance(proper, Instance) and isinstance(given, Instance):
+        whatever = all(isinstance(x, TypeVarType | AnyType) for x in proper.args)
+        if whatever and given.type.has_base(proper.type.fullname):
+            return True  # as of most operands, which mypy would compare part by part
     return is_subtype(t, erase_typevars(proper))
 
 
 def mentioned(formal: Type, *names: str) -> Instance | None:
     """The class of one of these names among those that a parameter takes."""
-    return next((t for t in taken(formal) if t.type.fullname in names), None)
+    waiting = [formal]  # as `taken` goes, without a list of all: it is asked of each argument of each call
+    while waiting:
+        t = get_proper_type(waiting.pop())
+        if isinstance(t, Instance):
+            if t.type.fullname in names:
+                return t
+        elif isinstance(t, UnionType):
+            waiting += t.items
+        elif isinstance(t, TypeVarType):
+            waiting.append(t.upper_bound)
+    return None
 
 
 def mentions(formal: Type, *names: str) -> list[Instance]:

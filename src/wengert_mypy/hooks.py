@@ -336,7 +336,7 @@ class WengertPlugin(Plugin):
         if class_name.partition(".")[0] in _NO_EXPRESSIONS:
             return None
         info = self._class(class_name)
-        if info is not None and is_injected(info, name):
+        if info is not None and info.has_base(PLUGIN) and is_injected(info, name):
             return partial(injected, lookup=self._class)
         if name == "weight" and info is not None and (class_name == MAKER or info.has_base(MAKER)):
             return _made_of_data

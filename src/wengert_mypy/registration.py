@@ -112,6 +112,7 @@ class Signature:
         self._all_of = all_of
         self._lifts = lifts  # the function lifts by itself: its parameters name layers, not what is lifted
         self._own = own  # an operation of the library, which asks for no element type and no device
+        self._types: dict[int, Instance | None] = {}  # of arguments that have been asked for
 
     def adapted(self) -> CallableType:
         """With raw values where evidence is visible, and with Any where the reason of a refusal has been given."""
@@ -235,6 +236,11 @@ class Signature:
 
     def _type(self, i: int, given: list[Expression]) -> Instance | None:
         """The type of an argument for an expression; None where mypy's answer stands."""
+        if i not in self._types:
+            self._types[i] = self._inferred(i, given)
+        return self._types[i]
+
+    def _inferred(self, i: int, given: list[Expression]) -> Instance | None:
         signature = self._ctx.default_signature
         if len(given) != 1 or isinstance(given[0], _NUMBERS) or signature.arg_kinds[i].is_star():
             return None
