@@ -12,7 +12,9 @@ import wengert as wg
 from wengert import run
 from wengert.arrays.segments import RowSegments, RowSums
 from wengert.plugins import SGD
+from wengert.run.batching import cache
 from wengert.run.batching.ragged import family_of
+from wengert.run.batching.schedule import scheduled
 
 SETTINGS = SGD(learning_rate=0.1)
 SIZES = (3, 5, 4, 3, 7)
@@ -199,6 +201,29 @@ def test_cells_that_return_tuples_are_one_launch() -> None:
     lines = [line for line in batched.report.lines.values() if line.name.endswith("both")]
     assert sum(line.launches for line in lines) == 2  # one forward in each of the two runs
     assert {line.rows // line.launches for line in lines if line.launches} == {len(SIZES)}
+
+
+def test_shuffled_examples_have_the_schedule_of_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples that are kept, as an epoch has them: each reads no other, so that only the order of reads differs."""
+    w, batched, made = Weights(), run.Batched(), []
+
+    def counted(*given: Any) -> Any:  # Any: those of `scheduled`
+        made.append(given)
+        return scheduled(*given)
+
+    monkeypatch.setattr(cache, "scheduled", counted)
+    cell = wg.cell(lambda *given: losses(w, *given))
+    kept = [cell(*example) for example in examples()]
+    right = [x.predict().run(run.Sequential()) for x in kept]
+    for order in ((0, 1, 2, 3, 4), (3, 1, 4, 0, 2), (4, 3, 2, 1, 0)):
+        total = wg.stack([kept[i] for i in order]) * 2.0
+        found = total.predict().run(batched)
+        np.testing.assert_allclose(found, [2.0 * right[i] for i in order], rtol=1e-12)
+        right_total, (delta,) = 2.0 * sum(right), wg.gradients(wg.sum(total), (w.own,)).run(run.Sequential())
+        np.testing.assert_allclose(wg.sum(total).predict().run(batched), right_total, rtol=1e-12)
+        (ours,) = wg.gradients(wg.sum(total), (w.own,)).run(batched)
+        np.testing.assert_allclose(ours, delta, rtol=1e-12, atol=1e-12)
+    assert len(made) == 3  # of the column, of its sum, and of that with its way back
 
 
 def test_an_index_outside_of_its_example_is_an_error_and_no_row_of_another_one() -> None:

@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from typing import Any, Final, Protocol, runtime_checkable
 
 from wengert.arrays import Value, all_quiet, one_like
-from wengert.arrays.places import equal, glance
+from wengert.arrays.places import argsort, ascending, equal, flags, glance, span
 from wengert.arrays.rows import stacked
 from wengert.control import Run
 from wengert.graph.binding import Refs
@@ -24,6 +24,7 @@ from wengert.run.batching.grouping import grouped
 from wengert.run.batching.lanes import Lanes
 from wengert.run.batching.region import (
     BITS,
+    MASK,
     RegionGraph,
     RowSource,
     why_alone,
@@ -65,7 +66,9 @@ class ScheduleCache:
         """The nodes below `roots` that have no value yet; `before` is what `latest` was when the run began."""
         latest = max([node.serial for node in roots], default=0)
         self.latest = max(latest, self.latest)
-        return region_of(roots, known, 0 if len(roots) == 1 and latest <= before else before)
+        graph = region_of(roots, known, 0 if len(roots) == 1 and latest <= before else before)
+        number_as_read(graph)
+        return graph
 
     def bound(
         self, graph: RegionGraph, kept: Iterable[Expression], back: bool = True
@@ -117,6 +120,30 @@ class ScheduleCache:
             line.apart = max(line.apart, apart[key])
             if group.form.source is RowSource.ALONE and count > 1:
                 self.report.alone(signature.operation.name, why_alone(signature), group.site, count)
+
+
+def number_as_read(graph: RegionGraph) -> None:
+    """Number nodes that read no others in the order in which they are read, where all stay below their readers.
+
+    So examples of one cell each have the structure of those before, however they are shuffled.
+    """
+    sources, readers = graph.edges()
+    first = flags(graph.size, len(sources))  # of each node, the place where it is read first
+    first[sources[::-1]] = span(0, len(sources))[::-1]
+    new = span(0, graph.size)
+    moved = []
+    for group in graph.groups:
+        if not group.refs.size:
+            order = argsort(first[group.members])
+            new[group.members[order]] = group.members
+            moved.append((group, order))
+    if ascending(new) or not (new[sources] < readers).all():
+        return
+    for group, order in moved:
+        group.order = group.order[order]
+    for group in graph.groups:
+        group.refs = (new[group.refs >> BITS] << BITS) | (group.refs & MASK)
+    graph.renumber(new)
 
 
 class _Cached(Item):

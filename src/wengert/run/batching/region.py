@@ -253,6 +253,7 @@ class RegionGraph:
     met: list[Any]  # Any: these nodes
     complete: bool  # all nodes were met
     absorbed: Places | None = None  # of each node, whether it is inside a sum
+    numbers: Places | None = None  # of nodes by serial, where nodes have other numbers than serials say
 
     @property
     def size(self) -> int:
@@ -262,6 +263,12 @@ class RegionGraph:
     def node(self, number: int) -> Any:  # Any: as `met`
         """A node that was met."""
         return self.met[int(self.order[number])]
+
+    def renumber(self, new: Places) -> None:
+        """Take on other numbers, given by number; those in groups are left to the caller."""
+        self.numbers = new
+        self.ranks = new[self.ranks]
+        self.order = self.order[argsort(new)]
 
     def edges(self) -> tuple[Places, Places]:
         """Both ends of every operand that is the value of a node: that node, and its reader."""
@@ -291,7 +298,9 @@ class RegionGraph:
         if self.complete:
             return None
         number = int(self.serials.searchsorted(x.serial))
-        return number if number < self.size and self.serials[number] == x.serial else None
+        if number == self.size or self.serials[number] != x.serial:
+            return None
+        return number if self.numbers is None else self.numbers.item(number)
 
 
 # -- signatures that one group serves: a start state of zeros does not split a chain ----------------
