@@ -14,7 +14,7 @@ import numpy as np
 from wengert.arrays.namespace import Value
 from wengert.arrays.ownership import freeze
 
-__all__ = ["dtype_name", "stated_array", "stating"]
+__all__ = ["dtype_name", "integer_of", "stated_array", "stating"]
 
 _NUMBERS = "fiub"
 _FITS = {"f": "fiub", "i": "iub", "u": "iub", "b": "b"}  # of each kind of element, what may become it
@@ -53,11 +53,11 @@ def stating(dtype: str) -> Callable[[Value], Value]:
     (array(3, dtype=int32), None)
     """
     wanted = np.dtype(dtype)
-    fits, whole = _FITS[wanted.kind], wanted.kind != "f"
+    fits, integer = _FITS[wanted.kind], None if wanted.kind == "f" else integer_of(dtype)
 
     def stated(x: Value) -> Value:
-        if whole and type(x) is int:
-            return _integer(x, dtype)
+        if integer is not None and type(x) is int:
+            return integer(x)
         try:
             array = np.asarray(x)
         except (TypeError, ValueError):
@@ -69,10 +69,14 @@ def stating(dtype: str) -> Callable[[Value], Value]:
     return stated
 
 
-@functools.lru_cache(maxsize=4096)
-def _integer(x: int, dtype: str) -> Value:
-    """Equal integers are one array, so that they are one operand to whoever compares operands."""
+@functools.lru_cache(maxsize=64)
+def integer_of(dtype: str) -> Callable[[int], Value]:
+    """`stated_array` of Python's integers: equal ones are one array, so that they are one operand."""
     wanted = np.dtype(dtype)
-    if wanted.kind == "b" or not np.iinfo(wanted).min <= x <= np.iinfo(wanted).max:
-        return None
-    return freeze(np.array(x, wanted))
+    least, most = (1, 0) if wanted.kind == "b" else (np.iinfo(wanted).min, np.iinfo(wanted).max)
+
+    @functools.lru_cache(maxsize=4096)
+    def integer(x: int) -> Value:
+        return freeze(np.array(x, wanted)) if least <= x <= most else None
+
+    return integer

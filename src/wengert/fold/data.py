@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Protocol, SupportsFloat, TypeAlias, over
 from typing_extensions import TypeVar
 
 from wengert.arrays import Float32, Float64, IntegerArray, dtype_of, is_array, is_integer
-from wengert.arrays.stated import stating
+from wengert.arrays.stated import integer_of, stating
 from wengert.errors import (
     BlockIndexError,
     BlockKeyError,
@@ -56,7 +56,11 @@ def reader(of: TensorType, block: AnyBlock) -> Direct:
     signature = LITERAL.signature((array_kind(zero_array(of)),), ()) if floating else None
     code, offset = block.written
 
+    number = None if floating or shape else integer_of(of.dtype)
+
     def read(data: Value) -> Value:
+        if number is not None and type(data) is int and (found := number(data)) is not None:
+            return found
         array = state(data)
         if array is None:
             raise block.error(f"expected {of}; {shown(data)} is not of such numbers", DTypeError)

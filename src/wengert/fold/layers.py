@@ -201,16 +201,17 @@ class Embedding(Layer[IntegerArray]):
 
     def _row(self, x: Value) -> Value:
         """A row is one layer for all who read it: it is computed once a run, and found in a tenth of the time."""
+        found = None if isinstance(x, Indices) else self._rows.get(x.item())
+        return self._new_row(x) if found is None else found
+
+    def _new_row(self, x: Value) -> Value:
         if isinstance(x, Indices):
             return take(self._table, x)
         place, rows = int(x), self._shape[0]
         if not self._mod and not 0 <= place < rows:
             raise self.error(f"a table of {rows} rows has none at {place}", BlockValueError)
         place = abs(place) % rows
-        found = self._rows.get(place)
-        if found is None:
-            found = self._rows[place] = take(self._table, stated_array(place, "int64"))
-        return found
+        return self._rows.setdefault(place, take(self._table, stated_array(place, "int64")))
 
     @property
     def weights(self) -> Weight:

@@ -24,7 +24,7 @@ from weakref import WeakValueDictionary
 from wengert.arrays import ARRAY_CLASS, dtype_of, is_array, shape_of
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.kinds import Kind
-from wengert.graph.node import Expression, new_node
+from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import OWN, is_operand, lift_any, operand, shown
 from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
 from wengert.graph.products import Rebuild, fields_of, is_product, leaves_of, parts_of
@@ -496,7 +496,7 @@ def _maker(signature: CellSignature) -> Make:
     template, cls, of = signature.template, signature.cls, signature.kind
     read = (*map(lift_any, template.lifted), *template.captured)
     if template.single:
-        return lambda operands, code, offset: new_node(cls, of, signature, operands + read, code, offset)
+        return _make_of_one(cls, of, signature, read)
     parts = [
         PART.signature((of,), (("index", index), ("of", x.kind))) for index, x in enumerate(template.results)
     ]
@@ -505,6 +505,18 @@ def _maker(signature: CellSignature) -> Make:
         x = new_node(cls, of, signature, operands + read, code, offset)
         # to each a tuple of its own: `Reach` counts what refers to a node
         return template.rebuild([new_node(part.cls, part.kind, part, (x,), code, offset) for part in parts])
+
+    return make
+
+
+def _make_of_one(cls: type[Node], of: Kind, signature: Signature, read: Operands) -> Make:
+    new, serial = object.__new__, next_serial
+
+    def make(operands: Operands, code: CodeType | str, offset: int) -> Any:  # Any: as in `Make`
+        node = new(cls)  # `new_node` in place: one more call takes a tenth of the time of a call of a cell
+        node.kind, node.signature, node.operands = of, signature, operands + read
+        node.serial, node.code, node.offset = serial(), code, offset
+        return node
 
     return make
 

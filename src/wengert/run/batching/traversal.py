@@ -145,17 +145,12 @@ class _Traversal:
         """Number all below the roots; `kept` may give the code of an old node (`before`) that a newer one reads."""
         known, infos, nodes, codes, serials = self.known, self.infos, self.nodes, self.codes, self.serials
         columns: dict[Expression, int] = {}  # codes of cells whose results are columns
-        of_nodes: list[_Info | None] = []  # of each its signature's; None for a given value
         start = _Info(_NOTHING, tuple(range(len(roots))), -1, False, [])
-        summit: Any = _Summit((*roots,))  # Any: as in `nodes`
-        stack = [-1]
+        # Any: as in `nodes`; with the info of its signature, or None for a given value
+        stack: list[tuple[int, Any, _Info | None]] = [(-1, _Summit((*roots,)), start)]
         # One loop: a call an operand takes as long as all the rest. Depth first: neighbours are near in memory.
         while stack:
-            number = stack.pop()
-            if number >= 0:
-                node, info = nodes[number], of_nodes[number]
-            else:
-                node, info = summit, start
+            number, node, info = stack.pop()
             if info is None:
                 self.given.setdefault(self._kind_given(node), []).append(number)
                 continue
@@ -180,11 +175,10 @@ class _Traversal:
                             if limit and kept is not None and cell.serial <= limit:
                                 code = kept(cell)
                             if code is None:
-                                stack.append(new := len(nodes))
+                                stack.append((new := len(nodes), cell, of_cell))
                                 code = new << BITS
                                 nodes.append(cell)
                                 serials.append(cell.serial)
-                                of_nodes.append(of_cell)
                             columns[cell] = code
                     if code is not None:
                         refs.append(code | part)
@@ -198,10 +192,10 @@ class _Traversal:
                         code = new << BITS
                         nodes.append(x)
                         serials.append(x.serial)
-                        given = known is not None and x in known
-                        of_nodes.append(None if given else of)
-                        if given or of.rows:
-                            stack.append(new)
+                        if known is not None and x in known:
+                            stack.append((new, x, None))
+                        elif of.rows:
+                            stack.append((new, x, of))
                         else:  # it reads no node
                             of.numbers.append(new)
                             of.operands.append(x.operands)
