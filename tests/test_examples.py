@@ -278,7 +278,9 @@ def test_trees_are_batched_on_each_worker_with_the_bits_of_one_process() -> None
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="tests start Ray on Linux alone")
-@pytest.mark.parametrize("name", ["distributed", "experts", "trees_by_workers"])
+@pytest.mark.parametrize(
+    "name", ["distributed", "experts", pytest.param("trees_by_workers", marks=pytest.mark.nightly)]
+)
 def test_other_processes_compute_the_same_bits(name: str) -> None:
     """As a script, so that Ray leaves nothing in this process."""
     done = subprocess.run(

@@ -87,6 +87,7 @@ def test_a_machine_is_killed_and_one_joins(machines: Any) -> None:  # Any: as ab
         assert trained(executor, 40, 4, before=change) == trained(Sequential(), 40, 4)
 
 
+@pytest.mark.nightly  # Ray tries it for twenty seconds
 def test_a_wrong_token_is_refused_and_named(machines: Any, tmp_path: Path) -> None:  # Any: as above
     wrong = tmp_path / "wrong"
     wrong.write_text("0" * 64)

@@ -44,6 +44,13 @@ def test_in_a_process_of_its_own(name: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="as above")
+def test_a_wrong_token() -> None:
+    ran = rerun(HERE / "machines.py", "nightly", 600.0)
+    assert ran.returncode == 0 and "passed" in ran.stdout, ran.stdout[-8000:] + ran.stderr[-2000:]
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform != "linux", reason="as above")
 def test_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What each schedule took, and every traceback, stay in the folder of this test, also where it passes."""
     monkeypatch.setenv("WENGERT_CAMPAIGN", str(tmp_path / "steps.jsonl"))
