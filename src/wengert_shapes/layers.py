@@ -27,8 +27,8 @@ def sites() -> Iterator[Site]:
         ("nn.linear", "Linear", "IO"),
         ("nn.normalization", "LayerNorm", "W"),
         ("nn.normalization", "BatchNorm", "W"),
-        ("nn.groups", "RMSNorm", "W"),
-        ("nn.groups", "InstanceNorm", "W"),
+        ("nn.normalization", "RMSNorm", "W"),
+        ("nn.normalization", "InstanceNorm", "W"),
         ("nn.recurrent", "LSTMCell", "IH"),
         ("nn.recurrent", "GRUCell", "IH"),
         ("nn.recurrent", "RNNCell", "IH"),
@@ -41,9 +41,9 @@ def sites() -> Iterator[Site]:
     yield Site(
         "nn.normalization", "BatchNorm.__call__", list(_by_channel("BatchNorm", ", *, seed: Any = None"))
     )
-    yield Site("nn.groups", "RMSNorm.__call__", list(_along("RMSNorm", "W", "W", "W")))
-    yield Site("nn.groups", "InstanceNorm.__call__", list(_by_channel("InstanceNorm")))
-    yield Site("nn.groups", "GroupNorm.__call__", list(_by_channel("GroupNorm")))
+    yield Site("nn.normalization", "RMSNorm.__call__", list(_along("RMSNorm", "W", "W", "W")))
+    yield Site("nn.normalization", "InstanceNorm.__call__", list(_by_channel("InstanceNorm")))
+    yield Site("nn.normalization", "GroupNorm.__call__", list(_by_channel("GroupNorm")))
     yield Site("nn.recurrent", "GRUCell.__call__", list(_cell("GRUCell", "{0}", "{0}")))
     yield Site(
         "nn.recurrent", "LSTMCell.__call__", list(_cell("LSTMCell", "tuple[{0}, {0}]", "tuple[{0}, {0}]"))

@@ -23,9 +23,8 @@ from wengert.nn.convolution import (
 )
 from wengert.nn.dropout import Dropout
 from wengert.nn.embedding import Embedding, EmbeddingBag
-from wengert.nn.groups import GroupNorm, InstanceNorm, RMSNorm
 from wengert.nn.linear import Bilinear, Linear
-from wengert.nn.normalization import BatchNorm, LayerNorm
+from wengert.nn.normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 from wengert.nn.positions import causal_mask, rotary, sinusoidal_positions
 from wengert.nn.recurrent import GRUCell, LSTMCell, RNNCell
 from wengert.nn.seeded import Seeded, Seeds

@@ -14,6 +14,15 @@ from wengert.graph import ArrayExpression, ArrayLayer, lift
 from wengert.site import user_position
 
 
+def fill(layer: object, **fields: object) -> None:
+    """Set the fields of a frozen layer that is being made: its constructor takes expressions in the place of weights.
+
+    For a checker the fields are weights, which they are with `make`; see `wengert.nn.replace`.
+    """
+    for name, x in fields.items():
+        object.__setattr__(layer, name, x)
+
+
 def as_layer(x: ArrayExpression[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
     """Any array expression, a registered value among them, as a layer."""
     value: Any = x  # Any: `lift` is typed for what is built in

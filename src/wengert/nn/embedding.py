@@ -16,7 +16,7 @@ from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayLayer, ArrayWeight, IndexExpression
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import checked_integers, misfit
+from wengert.nn.checks import checked_integers, fill, misfit
 from wengert.nn.dims import N, Rows, Width
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
@@ -44,8 +44,7 @@ class Embedding(ModelNames, Generic[Rows, Width, T, Dv]):
     table: ArrayWeight[tuple[Rows, Width], T, Dv]
 
     def __init__(self, table: ArrayOperand[tuple[Rows, Width], T, Dv]) -> None:
-        # an expression in the place of a weight: see `wengert.nn.replace`
-        object.__setattr__(self, "table", table)
+        fill(self, table=table)
 
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
@@ -100,9 +99,7 @@ class EmbeddingBag(ModelNames, Generic[Rows, Width, T, Dv]):
     mode: Mode = "mean"
 
     def __init__(self, table: ArrayOperand[tuple[Rows, Width], T, Dv], mode: Mode = "mean") -> None:
-        # an expression in the place of a weight: see `wengert.nn.replace`
-        object.__setattr__(self, "table", table)
-        object.__setattr__(self, "mode", mode)
+        fill(self, table=table, mode=mode)
         if not isinstance(mode, str) or mode not in _MODES:
             raise ArgumentError(
                 f"EmbeddingBag: mode is {', '.join(map(repr, _MODES))}; got {mode!r:.60}\n  at {user_position()}"

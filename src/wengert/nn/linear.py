@@ -13,7 +13,7 @@ from wengert.arrays import Dv, T
 from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import check_weight, shape_of, with_last_axis, with_shape
+from wengert.nn.checks import check_weight, fill, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import In, N, Other, Out
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
@@ -45,9 +45,7 @@ class Linear(ModelNames, Generic[In, Out, T, Dv]):
     def __init__(
         self, weight: ArrayOperand[tuple[In, Out], T, Dv], bias: ArrayOperand[tuple[Out], T, Dv] | None = None
     ) -> None:
-        # an expression in the place of a weight: see `wengert.nn.replace`
-        object.__setattr__(self, "weight", weight)
-        object.__setattr__(self, "bias", bias)
+        fill(self, weight=weight, bias=bias)
         self.__post_init__()
 
     def __post_init__(self) -> None:
@@ -113,9 +111,7 @@ class Bilinear(ModelNames, Generic[In, Other, Out, T, Dv]):
         weight: ArrayOperand[tuple[Out, In, Other], T, Dv],
         bias: ArrayOperand[tuple[Out], T, Dv] | None = None,
     ) -> None:
-        # an expression in the place of a weight: see `wengert.nn.replace`
-        object.__setattr__(self, "weight", weight)
-        object.__setattr__(self, "bias", bias)
+        fill(self, weight=weight, bias=bias)
         if bias is not None:
             check_weight("Bilinear", "a bias", bias.shape, weight.shape[:1])
 

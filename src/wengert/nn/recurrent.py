@@ -16,7 +16,7 @@ from wengert.dims import Mul
 from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import check_weight, shape_of, with_last_axis, with_shape
+from wengert.nn.checks import check_weight, fill, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import Hidden, In, N
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
@@ -59,11 +59,7 @@ class RNNCell(ModelNames, Generic[In, Hidden, T, Dv]):
         bias: ArrayOperand[tuple[Hidden], T, Dv],
         activation: Function = tanh,
     ) -> None:
-        # an expression in the place of a weight: see `wengert.nn.replace`
-        object.__setattr__(self, "inputs", inputs)
-        object.__setattr__(self, "hidden", hidden)
-        object.__setattr__(self, "bias", bias)
-        object.__setattr__(self, "activation", activation)
+        fill(self, inputs=inputs, hidden=hidden, bias=bias, activation=activation)
         size = hidden.shape[0]
         check_weight("RNNCell", "hidden weights", hidden.shape, (size, size))
         check_weight("RNNCell", "input weights", inputs.shape, (inputs.shape[0], size))
@@ -151,10 +147,7 @@ class LSTMCell(ModelNames, Generic[In, Hidden, T, Dv]):
         hidden: ArrayOperand[tuple[Hidden, Mul[Literal[4], Hidden]], T, Dv],
         bias: ArrayOperand[tuple[Mul[Literal[4], Hidden]], T, Dv],
     ) -> None:
-        # an expression in the place of a weight: see `wengert.nn.replace`
-        object.__setattr__(self, "inputs", inputs)
-        object.__setattr__(self, "hidden", hidden)
-        object.__setattr__(self, "bias", bias)
+        fill(self, inputs=inputs, hidden=hidden, bias=bias)
         self.__post_init__()
 
     def __post_init__(self) -> None:
@@ -251,11 +244,7 @@ class GRUCell(ModelNames, Generic[In, Hidden, T, Dv]):
         bias: ArrayOperand[tuple[Mul[Literal[3], Hidden]], T, Dv],
         hidden_bias: ArrayOperand[tuple[Hidden], T, Dv],
     ) -> None:
-        # an expression in the place of a weight: see `wengert.nn.replace`
-        object.__setattr__(self, "inputs", inputs)
-        object.__setattr__(self, "hidden", hidden)
-        object.__setattr__(self, "bias", bias)
-        object.__setattr__(self, "hidden_bias", hidden_bias)
+        fill(self, inputs=inputs, hidden=hidden, bias=bias, hidden_bias=hidden_bias)
         self.__post_init__()
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from wengert.dims import Mul
 from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
-from wengert.nn.checks import check_weight, shape_of, with_last_axis, with_shape
+from wengert.nn.checks import check_weight, fill, shape_of, with_last_axis, with_shape
 from wengert.nn.dims import Hidden, In, N
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
@@ -60,12 +60,7 @@ class TreeLSTM(ModelNames, Generic[In, Hidden, T, Dv]):
         right: ArrayOperand[tuple[Hidden, Mul[Literal[5], Hidden]], T, Dv],
         node_bias: ArrayOperand[tuple[Mul[Literal[5], Hidden]], T, Dv],
     ) -> None:
-        # an expression in the place of a weight: see `wengert.nn.replace`
-        object.__setattr__(self, "inputs", inputs)
-        object.__setattr__(self, "bias", bias)
-        object.__setattr__(self, "left", left)
-        object.__setattr__(self, "right", right)
-        object.__setattr__(self, "node_bias", node_bias)
+        fill(self, inputs=inputs, bias=bias, left=left, right=right, node_bias=node_bias)
         self.__post_init__()
 
     def __post_init__(self) -> None:

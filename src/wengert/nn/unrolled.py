@@ -18,6 +18,7 @@ from wengert.nn.checks import (
     as_layer,
     check_weight,
     checked_integers,
+    fill,
     misfit,
     shape_of,
     with_last_axis,
@@ -58,9 +59,7 @@ class _Unrolled(ModelNames, Generic[In, Hidden, Depth, Ways, T, Dv]):
 
     def __init__(self, cells: Any, bidirectional: bool = False, dropout: Dropout = _KEPT) -> None:
         given = cells if isinstance(cells, tuple) else (cells,)
-        object.__setattr__(self, "cells", given)
-        object.__setattr__(self, "bidirectional", bidirectional)
-        object.__setattr__(self, "dropout", dropout)
+        fill(self, cells=given, bidirectional=bidirectional, dropout=dropout)
         who, ways = type(self).__name__, 1 + bool(bidirectional)
         if not given or len(given) % ways:
             raise misfit(who, f"expected cells for each layer, {ways} for each; got {len(given)}")
