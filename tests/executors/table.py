@@ -18,6 +18,7 @@ import numpy as np
 import wengert as wg
 from tests.executors import binds
 from tests.run.counting import unregistered
+from wengert import nn
 from wengert.extend import Column
 
 Array = np.ndarray[Any, np.dtype[Any]]  # Any: shapes and element types are what varies
@@ -613,6 +614,46 @@ def a_cell_in_a_chain(w: Weights) -> Graph:
         for _ in range(5):
             h = node(h, s.array(3))
         return h
+
+    return graph
+
+
+@program
+def recurrent_layers_of_rows_that_end(w: Weights) -> Graph:
+    lstm = nn.LSTM(tuple(nn.LSTMCell(w(n, 8), w(2, 8), w(8)) for n in (3, 3)), bidirectional=True)
+    gru = nn.GRU(nn.GRUCell(w(4, 6), w(2, 6), w(6), w(2)))
+
+    def graph(s: Step) -> Sequence[Layer]:
+        lengths = [3, 1 + s.number % 3]
+        y, (h, c) = lstm(s.array(3, 2, 3), lengths=lengths)
+        z, last = gru(y, lengths=lengths)
+        return [h, c, z, last]
+
+    return graph
+
+
+@program
+def bags_of_embeddings_and_pairs(w: Weights) -> Graph:
+    bags = [nn.EmbeddingBag(w(5, 3), mode) for mode in ("sum", "mean", "max")]
+    pair = nn.Bilinear(w(2, 3, 3), w(2))
+
+    def graph(s: Step) -> Sequence[Layer]:
+        padded, flat = s.labels(5, 2, 3), s.labels(5, 4)
+        found = [bag(padded, lengths=[3, 1]) + bag(flat, offsets=[0, 1]) for bag in bags]
+        return [pair(found[0], found[1]), found[2]]
+
+    return graph
+
+
+@program
+def steps_of_an_attention(w: Weights) -> Graph:
+    maps = [nn.Linear(w(4, 4), w(4)) for _ in range(4)]
+    attention = nn.MultiHeadAttention(maps[0], maps[1], maps[2], maps[3], 2, rotary=True)
+
+    def graph(s: Step) -> Sequence[Layer]:
+        first, past = attention.step(s.array(2, 2, 4))
+        second, past = attention.step(s.array(2, 1, 4), past)
+        return [first, second, past.keys]
 
     return graph
 
