@@ -383,7 +383,12 @@ SPELLED: Final[dict[str, Callable[..., Value]]] = {
     "row_stack": lambda parts: joined(parts, 2, 0), "transpose": transposed, "swapaxes": swapped,
     "deg2rad": lambda x: x * (np.pi / 180.0), "radians": lambda x: x * (np.pi / 180.0),
     "rad2deg": lambda x: x * (180.0 / np.pi), "degrees": lambda x: x * (180.0 / np.pi),
-    "append": lambda a, b, axis=None: wg.concat([a, b] if axis is not None else [ravel(a), ravel(b)], axis=axis or 0),
+    "append": lambda a, b, axis=None: appended(a, b, axis), "cross": lambda *pair, **axes: crossed(*pair, **axes),
+    "gradient": lambda x, axis=None: gradient(x, axis),
+    "partition": lambda x, kth: wg.take_along_axis(x, np.argpartition(data(x), kth), axis=-1),
+    "nan_to_num": lambda x: wg.where(wg.isfinite(x), x, np.nan_to_num(data(x))), "real_if_close": lambda x: x,
+    "conjugate": lambda x: x, "imag": lambda x: x * 0.0,
+    "linspace": lambda a, b, n: a + (b - a) * np.linspace(0.0, 1.0, n),
     "rint": wg.round, "fix": wg.trunc, "array": array, "ravel": lambda x, order="C": ravel(x),
     "atleast_1d": lambda x: at_least(1, x), "atleast_2d": lambda x: at_least(2, x),
     "atleast_3d": lambda x: wg.expand_dims(at_least(2, x), axis=2) if rank(x) < 3 else x,
@@ -394,13 +399,74 @@ SPELLED: Final[dict[str, Callable[..., Value]]] = {
     "std": spread(wg.std), "repeat": repeated, "tile": lambda A, reps: wg.tile(A, reps), "einsum": summed,
     "array_split": parts, "vsplit": parts, "hsplit": lambda x, where: parts(x, where, min(1, rank(x) - 1)),
     "dsplit": lambda x, where: parts(x, where, 2), "rot90": rotated, "fmax": wg.maximum, "fmin": wg.minimum,
-    "column_stack": lambda every: wg.concat([x if rank(x) > 1 else wg.expand_dims(x, axis=1) for x in every], axis=1),
+    "column_stack": lambda xs: wg.concat(
+        [wg.expand_dims(x, 1) if rank(x) < 2 else x for x in (wg.unstack(xs) if lazy(xs) else xs)], axis=1),
     "logaddexp2": lambda a, b: wg.logaddexp(a * np.log(2.0), b * np.log(2.0)) / np.log(2.0),
     "sinc": lambda x: wg.sin(x * np.pi) / (x * np.pi), "diag": lambda x, k=0: diag(x, k),
     "select": lambda conditions, choices, default=0: selected(conditions, choices, default),
     "pad": padded, "clip": lambda x, a_min, a_max: wg.clip(x, a_min, a_max),
-    "mean": lambda x, **options: wg.mean(array(x), **options), "kron": wg.linalg.kron,
+    "mean": lambda x, **options: wg.mean(array(x), **options),
+    "kron": lambda *both: wg.linalg.kron(*(at_least(max(map(rank, both)) or 1, x) for x in both)),
 }  # fmt: skip
+
+
+def crossed(
+    a: Value, b: Value, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Value:
+    of, to, back = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
+    first, second = wg.moveaxis(a, of, -1), wg.moveaxis(b, to, -1)
+    return wg.moveaxis(wg.linalg.cross(first, second), -1, back)
+
+
+def gradient(x: Value, axis: Value = None) -> Value:
+    """Central differences, and those of neighbours at both ends."""
+    if not isinstance(axis, int):
+        every = [gradient(x, at) for at in (range(rank(x)) if axis is None else axis)]
+        return every if len(every) > 1 else every[0]
+    y = wg.moveaxis(x, axis, 0)
+    inside = (y[2:] - y[:-2]) * 0.5
+    return wg.moveaxis(wg.concat([y[1:2] - y[:1], inside, y[-1:] - y[-2:-1]], axis=0), 0, axis)
+
+
+def appended(a: Value, b: Value, axis: int | None = None) -> Value:
+    parts = [leaf(array(x)) for x in (a, b)]
+    return wg.concat(parts if axis is not None else [ravel(x) for x in parts], axis=axis or 0)
+
+
+# -- Fourier transforms: a complex array is a pair of real ones, here and in the answers of numpy -------------------
+
+
+def numpy_pair(theirs: Callable[..., Value]) -> Callable[..., Value]:
+    def call(x: Value, *arguments: Value, **options: Value) -> Value:
+        y = theirs(x[0] + 1j * x[1] if isinstance(x, tuple) else x, *arguments, **options)
+        return (y.real, y.imag) if np.iscomplexobj(y) else y
+
+    return call
+
+
+def pair(of: Callable[..., Value], *names: str, **defaults: Value) -> Callable[..., Value]:
+    """A transform of this library, by numpy's positions; a pair is a plain tuple."""
+
+    def call(x: Value, *arguments: Value, **options: Value) -> Value:
+        given = {**defaults, **dict(zip(names, arguments, strict=False)), **options}
+        y = of(x, **{name: value for name, value in given.items() if value is not None})
+        return (y[0], y[1]) if isinstance(y, tuple) else y
+
+    return call
+
+
+FOURIER: Final[dict[str, Callable[..., Value]]] = {
+    **{name: pair(getattr(wg.fft, name), "n", "axis", "norm") for name in ("fft", "ifft", "rfft", "irfft")},
+    **{
+        name: pair(getattr(wg.fft, name), "s", "axes", "norm")
+        for name in ("fftn", "ifftn", "rfftn", "irfftn")
+    },
+    **{
+        f"{name}2": pair(getattr(wg.fft, f"{name}n"), "s", "axes", "norm", axes=(-2, -1))
+        for name in ("fft", "ifft", "rfft", "irfft")
+    },
+    **{name: pair(getattr(wg.fft, name), "axes") for name in ("fftshift", "ifftshift")},
+}
 
 
 def diag(x: Value, k: int) -> Value:
@@ -496,7 +562,9 @@ def installed() -> None:
     for name in ("dict", "list", "tuple", "isinstance"):
         setattr(builtin, name, getattr(builtins, name))
     linalg = Namespace("autograd.numpy.linalg", np.linalg, wg.linalg, dict(LINALG))
-    fft = Namespace("autograd.numpy.fft", np.fft, getattr(wg, "fft", None), {})
+    theirs = ModuleType("numpy.fft")
+    theirs.__dict__.update({name: numpy_pair(getattr(np.fft, name)) for name in FOURIER})
+    fft = Namespace("autograd.numpy.fft", theirs, wg.fft, dict(FOURIER))
     numpy.__dict__.update(linalg=linalg, fft=fft, random=np.random)
     top.numpy = numpy  # type: ignore[attr-defined] # as above
     every = {"": top, ".numpy": numpy, ".numpy.linalg": linalg, ".numpy.fft": fft, ".numpy.random": np.random}

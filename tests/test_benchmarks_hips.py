@@ -45,7 +45,20 @@ def test_a_value_that_is_not_numpys_is_found() -> None:
 
 
 def test_what_is_missing_is_no_mistake() -> None:
-    with pytest.raises(hips.MissingError, match="gradient"):
-        hips.check_grads(NUMPY.gradient)(np.array([0.3, 0.5, 0.7]))
+    with pytest.raises(hips.MissingError, match="angle"):
+        hips.check_grads(NUMPY.angle)(np.array([0.3, 0.5, 0.7]))
     with pytest.raises(hips.MissingError, match="complex"):
         hips.check_grads(NUMPY.sin)(1j)
+
+
+def test_a_spectrum_is_a_pair_here_and_in_what_numpy_answers() -> None:
+    x: np.ndarray[tuple[int, int], np.dtype[np.float64]] = np.array([[1.0, 2.0, -1.0], [0.5, 0.0, 3.0]])
+    here = hips.FOURIER["fft2"](wg.lift(x))
+    there = hips.numpy_pair(np.fft.fft2)(x)
+    for ours, theirs in zip(hips.data(here), there, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    hips.check_grads(
+        lambda pair: (
+            hips.FOURIER["irfft"](pair, 5) if hips.symbolic(pair) else hips.numpy_pair(np.fft.irfft)(pair, 5)
+        )
+    )((x, 2.0 * x))
