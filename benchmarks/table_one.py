@@ -4,7 +4,7 @@ Batching by hand takes one shape for the whole batch and computes node after nod
 it keeps. Ours is a recursion along one tree, built and scheduled in every step: "one shape" on batches such as
 those, and "any shapes", with Python's collector or, as `fit` does it, without.
 
-Knows: sizes, variants and bars.
+Knows: sizes, variants and bars; batches of 512 and 1024 trees are predicted only, within 10 GB in all.
 Refuses to know: how any library computes them, and how time is taken.
 """
 
@@ -29,6 +29,7 @@ TORCH = "torch, by hand"
 UNCOLLECTED_SHAPES = f"{SHAPES}, no collector"
 WAYS = {SHAPE: (True, REBUILT), SHAPES: (False, REBUILT), UNCOLLECTED_SHAPES: (False, UNCOLLECTED)}
 SMALL = Cell(8, Forest(10, 20, 4, pool=64, alike=True))
+LARGE = 512  # trees of a batch whose variants take 5 GB and a minute, or twice as much: one way, two rounds
 FAST = 0.2  # a rate at which losses show every mistake
 
 
@@ -43,6 +44,8 @@ def check(name: str, task: Cell, wrong: float = 1.0) -> str:
 def _workload(name: str, task: Cell) -> Workload:
     doing, batch = "training" if task.train else "predicting", task.forest.batch
     most = 1.2 if batch >= 32 else 1.0 if batch == 1 else None
+    large = batch >= LARGE
+    ways = {kind: way for kind, way in WAYS.items() if not large or kind == UNCOLLECTED_SHAPES}
     return Workload(
         name,
         f"cell of state {task.size}, {task.forest.leaves} leaves a tree, batch {batch}, {doing}",
@@ -50,13 +53,14 @@ def _workload(name: str, task: Cell) -> Workload:
         seconds_in_unit=MS,
         parts=batch,
         variants=(
-            *(Variant(kind, partial(dynamic, task, *way, Batched())) for kind, way in WAYS.items()),
+            *(Variant(kind, partial(dynamic, task, *way, Batched())) for kind, way in ways.items()),
             Variant(MANUAL, partial(manual, task)),
             Variant(TORCH, partial(by_torch, task), ("torch",)),
             Variant(BY_HAND, partial(by_hand, task)),
         ),
-        bars={} if most is None else {(kind, peer): most for kind in WAYS for peer in (BY_HAND, MANUAL)},
+        bars={} if most is None else {(kind, peer): most for kind in ways for peer in (BY_HAND, MANUAL)},
         warm=task.warm,
+        rounds=2 if large else None,
         check=partial(check, name, task),
     )
 
@@ -64,14 +68,18 @@ def _workload(name: str, task: Cell) -> Workload:
 def _table(size: int, batch: int, train: bool) -> Workload:
     name = f"table-1-{size}-{batch}" + ("" if train else "-predict")
     warm = 2 if size > 512 else 3  # a step of such a state makes of a rounding error a hundred
+    warm = 1 if batch >= LARGE else warm
     task = Cell(size, Forest(128, 128, batch, alike=True), train, warm=warm)
     return replace(_workload(name, task), small=_workload(name, replace(SMALL, train=train)))
 
 
 SIZES = {64: (1, 32, 256), 256: (1, 8, 32, 256), 1024: (1, 8, 32)}  # 256 trees of state 1024 take 12 s
-WORKLOADS = tuple(
-    _table(size, batch, train)
-    for train in (True, False)
-    for size, several in SIZES.items()
-    for batch in several
+WORKLOADS = (
+    *(
+        _table(size, batch, train)
+        for train in (True, False)
+        for size, several in SIZES.items()
+        for batch in several
+    ),
+    *(_table(1024, batch, train=False) for batch in (512, 1024)),
 )
