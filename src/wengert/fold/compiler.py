@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, count, islice, repeat
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, Self, TypeAlias, cast, final, overload
@@ -31,7 +31,19 @@ from wengert.fold.convert import OBJECT, VOID, zeros_of_type
 from wengert.fold.epochs import group_by_batches
 from wengert.fold.inference import known
 from wengert.fold.kept import Columns, Joined, KeptExpressions
-from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, building, built, in_example, made, plan, seeds
+from wengert.fold.plan import (
+    BlockPlan,
+    Example,
+    Kept,
+    Seeds,
+    building,
+    built,
+    in_example,
+    made,
+    plan,
+    say_example,
+    seeds,
+)
 from wengert.fold.types import (
     ResultType,
     SequenceType,
@@ -437,7 +449,7 @@ class Compiler(Generic[E, O]):
         """The columns of a batch; Any: examples of every type."""
         metrics: Kept = {name: [] for name in self._plan.metrics}
         places = [*enumerate(examples)]
-        rows = [self._row(x, Example(metrics, seeds(seed, i), place=(i, x)), kept) for i, x in places]
+        rows = [self._row(place, metrics, seed, kept) for place in places]
         if not rows:
             raise self._root.error("a batch has at least one example", BlockValueError)
         begun = 0 if kept is None else kept.begin()
@@ -472,29 +484,34 @@ class Compiler(Generic[E, O]):
         """
         return Pool(self._root, processes)
 
-    def _row(self, x: E | LoomInput, example: Example, kept: KeptExpressions | None) -> Columns:
-        if isinstance(x, LoomInput):
-            if self._writer is None:
-                self._writer = Writer(self._root)
-            return [(True, value) for value in self._writer.read(x, example)]
-        if kept is None or self._plan.waits is not None:
-            return self._built(x, example)
-        found = kept.find(x)
+    def _row(
+        self, place: tuple[int, Any], metrics: Kept, seed: Seeds | None, kept: KeptExpressions | None
+    ) -> Columns:
+        """The columns of an example, Any: of every type; its metrics are added to those of the batch."""
+        i, x = place
+        found = None if kept is None else kept.find(x)
         if found is None:
-            begun = kept.begin()
-            own = replace(example, kept={})
-            found = self._built(x, own), own.kept or {}
-            if not own.draws:
-                kept.keep(x, *found, begun)
-        columns, metrics = found
-        for name, values in metrics.items():
-            if example.kept is not None:
-                example.kept[name].extend(values)
+            example = Example({}, seeds(seed, i), place=place)
+            if isinstance(x, LoomInput):
+                if self._writer is None:
+                    self._writer = Writer(self._root)
+                found = [(True, value) for value in self._writer.read(x, example)], example.kept or {}
+            else:
+                begun = 0 if kept is None else kept.begin()
+                found = self._built(x, example), example.kept or {}
+                if kept is not None and self._plan.waits is None and not example.draws:
+                    kept.keep(x, *found, begun)
+        columns, own = found
+        for name, values in own.items():
+            metrics.setdefault(name, []).extend(values)
         return columns
 
     def _built(self, x: E, example: Example) -> Columns:
-        with in_example(example.place):
+        try:
             return columns_of(self._plan.root.output, made(self._plan, x, example))
+        except Exception as error:
+            say_example(error, example.place)
+            raise
 
     def _none(self, metric: str) -> Value:
         """No values of a metric."""

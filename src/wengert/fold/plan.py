@@ -62,9 +62,14 @@ def in_example(place: tuple[int, object] | None) -> Generator[None, None, None]:
     try:
         yield
     except Exception as error:
-        if place is not None:
-            error.add_note(f"in example {place[0]} of the batch, {shown(place[1])}")
+        say_example(error, place)
         raise
+
+
+def say_example(error: Exception, place: tuple[int, object] | None) -> None:
+    """Note in which example of a batch an error is."""
+    if place is not None:
+        error.add_note(f"in example {place[0]} of the batch, {shown(place[1])}")
 
 
 def seeds(seed: Seeds | None, *place: int) -> tuple[int, ...] | None:
@@ -385,8 +390,11 @@ def _check_given(root: Use, x: object) -> None:
 def made(plan: BlockPlan, x: Value, example: Example) -> Value:
     """The layers for an example; of a block that waits, layers whose run builds it."""
     if plan.waits is None:
-        with building(example):
+        token = _current.set(example)  # as `building`, which takes as long as ten nodes
+        try:
             return built(plan.root, x)
+        finally:
+            _current.reset(token)
     of = plan.root.output
     tensors = list(of.terminal_types())
     if not _fixed(of) or not tensors:
