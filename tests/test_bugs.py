@@ -53,7 +53,7 @@ def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_right_programs_pass_and_mistakes_are_found(caches: Path) -> None:
     verdicts = judged(all_in(FOLDER), caches)
-    assert len(verdicts) >= 303
+    assert len(verdicts) >= 304
     assert passed(verdicts), report(verdicts)
     assert {v.twin.name for v in verdicts if v.found[PLUGIN] is None} == NOT_FOUND
     plain = sum(v.found[PLAIN] is not None for v in verdicts)

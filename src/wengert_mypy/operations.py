@@ -127,7 +127,9 @@ def _take(call: Call) -> Shape:
 
 
 def _take_along_axis(call: Call) -> Shape:
-    return arrangement.along(call.shape(0), _known(call.array(1)), call.axis("axis", -1))
+    shape, indices = call.shape(0), call.array(1)
+    unknown = (None,) * len(shape)  # as many axes as the array, or the run refuses them
+    return arrangement.along(shape, unknown if indices is None else indices, call.axis("axis", -1))
 
 
 def _segment_sum(call: Call) -> Shape:
