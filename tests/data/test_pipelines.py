@@ -198,6 +198,14 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
         image.new("L", (6, 4), level).save(tmp_path / name / "a.png")
     found, classes = image_folder(tmp_path, (2, 3))
     assert found.images.shape == (2, 2, 3, 3) and found.images[0].min() == 1.0 and classes == ("cat", "dog")
+    drawn = np.random.default_rng(0).integers(0, 256, (2, 3, 4), np.uint8)
+    drawn[..., 3] = 255
+    image.fromarray(drawn).save(
+        tmp_path / "dog" / "B.PNG"
+    )  # pixels beside transparency, in a size that is kept
+    found, _ = image_folder(tmp_path, (2, 3))
+    assert found.labels.tolist() == [0, 1, 1]
+    assert np.allclose(found.images[1], drawn[..., :3] / 255.0)
     written(tmp_path / "dog", b"no picture", "b.png")
     with pytest.raises(DataError, match="it is no picture that can be read"):
         image_folder(tmp_path, (2, 3))
