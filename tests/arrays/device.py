@@ -81,6 +81,9 @@ class Fake:
         self.number = next(NUMBERS)
         self.launches: Counter[str] = Counter()
         self.reads = 0  # by the host
+        self.given: Counter[int] = Counter()  # launches of each device's stream, ever
+        self.waits: dict[tuple[int, int], int] = {}  # of one stream for so many launches of another
+        self.copies: list[tuple[int, int]] = []  # to a device from one whose stream has not waited for it
         self.bytes = self.peak = 0
         self.limit = math.inf
         self.compiled = Compiled(folder)
@@ -93,8 +96,9 @@ class Fake:
         return Device((PRESENT[-1].id if PRESENT else 0) if id is None else id, self.number)
 
     def launched(self, name: str) -> None:
-        """Count a launch."""
+        """Count a launch, on the stream of the present device."""
         self.launches[name] += 1
+        self.given[self.device().id] += 1
 
     @property
     def small(self) -> int:
@@ -135,10 +139,12 @@ def _module(fake: Fake) -> Any:
         return x.inside if isinstance(x, Array) else x
 
     def refuse(xs: Any) -> None:
-        """As cupy, whose functions take its arrays, and no other's."""
+        """As cupy, whose functions take its arrays, and no other's; and those of the present device only."""
         for x in xs:
             if isinstance(x, np.ndarray):
                 raise TypeError(f"Unsupported type {type(x)}")
+            if isinstance(x, Array) and x.device != fake.device():
+                raise ValueError(f"an array of {x.device} for a launch on {fake.device()}")
 
     def device_among(xs: Any) -> Any:
         for x in xs:
@@ -293,6 +299,10 @@ def _module(fake: Fake) -> Any:
     def asarray(x: Any, *given: Any) -> Any:
         if isinstance(x, Array) and x.device == fake.device():
             return x
+        if isinstance(x, Array):
+            here, there = fake.device().id, x.device.id
+            assert fake.waits.get((here, there)) == fake.given[there], "a copy of what may not be there yet"
+            fake.copies.append((here, there))
         return Array(np.array(bare(x), *given), fake.device())
 
     module.asarray = asarray
@@ -329,6 +339,23 @@ def _module(fake: Fake) -> Any:
     module.get_default_memory_pool = Pool
     cuda: Any = ModuleType("cupy.cuda")
     cuda.Device = lambda id=None: fake.device(id)
+
+    class Stream:
+        """The one stream of the present device."""
+
+        def __init__(self) -> None:
+            self.of = fake.device().id
+
+        def record(self) -> tuple[int, int]:
+            return self.of, fake.given[self.of]
+
+        def wait_event(self, event: tuple[int, int]) -> None:
+            of, launches = event
+            fake.waits[self.of, of] = launches
+            if (of, self.of) in fake.copies:
+                fake.copies.remove((of, self.of))
+
+    cuda.get_current_stream = Stream
     module.cuda = cuda
     return module
 

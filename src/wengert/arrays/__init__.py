@@ -63,6 +63,7 @@ from wengert.arrays.types import (
 from wengert.arrays.values import (
     are_finite,
     as_readonly,
+    copied,
     device_name,
     device_of,
     dtype_from,
@@ -131,6 +132,7 @@ __all__ = [
     "are_finite",
     "as_form",
     "as_readonly",
+    "copied",
     "device_launches",
     "device_name",
     "device_of",

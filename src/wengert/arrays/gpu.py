@@ -92,8 +92,22 @@ eigh, svd, qr = _matrices.eigh, _matrices.svd, _matrices.qr
 
 
 def from_host(x: Value, device: Cpu | Gpu, /) -> Value:
-    with device if isinstance(device, Gpu) else cp.cuda.Device():
-        return cp.asarray(x)
+    here = device if isinstance(device, Gpu) else cp.cuda.Device()
+    with here:
+        if not isinstance(x, cp.ndarray):
+            return cp.asarray(x)
+        _waits(here, x.device)  # what is to be copied may not have been computed
+        made = cp.asarray(x)
+        _waits(x.device, here)  # or its memory might be another's before it has been copied
+        return made
+
+
+def _waits(one: Gpu, other: Gpu) -> None:
+    """Have the stream of a device wait for what that of another has been given so far; the host does not wait."""
+    with other:
+        done = cp.cuda.get_current_stream().record()
+    with one:
+        cp.cuda.get_current_stream().wait_event(done)
 
 
 def relu(x: Value, /) -> Value:
@@ -261,11 +275,12 @@ def dropout_masks(shape: Shape, dtype: Value, rate: Value, seeds: Value, /) -> V
 
 
 def freeze(x: Value, /) -> Value:
-    return x.copy()  # private is all it can be: cupy has no read-only arrays
+    with x.device:  # on the present one a copy would be there
+        return x.copy()  # private is all it can be: cupy has no read-only arrays
 
 
 def as_readonly(x: Value, /) -> Value:
-    return x.copy()  # a copy, as nothing else keeps the original from being written to
+    return freeze(x)  # a copy, as nothing else keeps the original from being written to
 
 
 def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:

@@ -28,6 +28,7 @@ from wengert.arrays.types import FLOAT64, FLOATS, MASK, Cpu, Gpu
 __all__ = [
     "are_finite",
     "as_readonly",
+    "copied",
     "device_name",
     "device_of",
     "dtype_from",
@@ -142,7 +143,12 @@ def freeze(x: Value) -> Value:
 
 def own_copy(x: Value) -> Value:
     """A copy of an array for its holder to write to, where that is fastest."""
-    return host_own_copy(x) if is_host_array(x) else x.copy()
+    return host_own_copy(x) if is_host_array(x) else namespace_of(x).freeze(x)
+
+
+def copied(x: Value) -> Value:
+    """A copy of an array on its own device."""
+    return x.copy() if is_host_array(x) else namespace_of(x).freeze(x)
 
 
 def as_readonly(x: Value) -> Value:

@@ -75,14 +75,17 @@ class Case:
 
 def bound(rule: Rule, case: Case, options: dict[str, Any]) -> Rule:
     """The rule with its case and attributes filled in; a built-in function is a rule that needs neither."""
-    if isinstance(rule, BuiltinFunctionType):
-        return rule
-    found = partial(rule, case, **options)
-    return found if case.result.device == "cpu" else partial(_entered, case.result.device, found)
+    found = rule if isinstance(rule, BuiltinFunctionType) else partial(rule, case, **options)
+    return there(case, found)
+
+
+def there(case: Case, rule: Rule) -> Rule:
+    """The rule on the device of its result: where there are several, arrays are made on the present one."""
+    return rule if case.result.device == "cpu" else partial(_entered, case.result.device, rule)
 
 
 def _entered(device: Any, rule: Rule, *operands: Any) -> Any:  # Any: one of cupy's; data of every kind
-    with entered(device):  # where there are several, arrays are made on the present one
+    with entered(device):
         return rule(*operands)
 
 
@@ -97,7 +100,7 @@ def summed(rule: Rule, case: Case, index: int) -> Rule:
     if case.kinds[index].column is Column.DOUBLE:
         item, dtype = case.xp.item, case.kinds[index].dtype
         return lambda g, y, *operands: item(sum_to(rule(g, y, *operands), ()), dtype)
-    return lambda g, y, *operands: sum_to(rule(g, y, *operands), shape)
+    return there(case, lambda g, y, *operands: sum_to(rule(g, y, *operands), shape))
 
 
 @dataclass(frozen=True, slots=True)

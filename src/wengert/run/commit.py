@@ -21,6 +21,7 @@ from wengert.arrays import (
     Value,
     all_quiet,
     as_readonly,
+    device_of,
     dtype_of,
     entered,
     is_array,
@@ -230,10 +231,9 @@ def _scalar(
 def _lazily(step: LazyDelta, old: Value, in_place: bool) -> tuple[Value, list[Change]]:
     if in_place and is_host_array(old):
         return old, step.changes(old)
-    buffer = own_copy(
-        old
-    )  # on a GPU, too: cupy runs instructions of Python, and some of its functions may fail
-    step.subtract_from(buffer)
+    buffer = own_copy(old)  # on a GPU, too: cupy runs instructions of Python, and some functions may fail
+    with entered(device_of(old)):
+        step.subtract_from(buffer)
     return buffer, []
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
-from wengert.arrays import Value, is_array
+from wengert.arrays import Value, copied, is_array
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
 from wengert.control.do import questions
 from wengert.differentiable import Tape
@@ -201,4 +201,4 @@ def _deltas(evaluation: Evaluation, loss: Expression, context: Context) -> Steps
 
 def private(value: Value, of: Expression) -> Any:
     """Data for one asker, of a value that others still read."""
-    return handed_over(value.copy() if is_array(value) else value, of.kind, {})
+    return handed_over(copied(value) if is_array(value) else value, of.kind, {})

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from wengert.arrays import Namespace, Value, is_array
+from wengert.arrays import Namespace, Value, copied, is_array
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Remainder
 from wengert.control.machine import Bell
@@ -438,7 +438,7 @@ def _gradients(
             delta = at.get(target)
             delta = zero_of(value) if delta is None else told(delta)
             given_away = is_array(delta) and id(delta) in seen
-            found.append(delta.copy() if given_away else handed_over(delta, target.kind, evaluation.buffers))
+            found.append(copied(delta) if given_away else handed_over(delta, target.kind, evaluation.buffers))
             seen.add(id(found[-1]))
         return tuple(found)
 

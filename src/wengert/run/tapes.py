@@ -22,6 +22,7 @@ from wengert.arrays import (
     Value,
     all_quiet,
     as_readonly,
+    copied,
     dtype_of,
     freeze,
     host_array,
@@ -121,7 +122,7 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
         array = host_array(value)
         cell = next((buffers[id(x)] for x in owners(array) if id(x) in buffers), None)
         if cell is not None and (id(array) not in buffers or is_array(array.base)):
-            array = array.copy()  # of a part of a weight's data, or of an array that several weights live in
+            array = copied(array)  # of a part of a weight's data, or of an array that several weights live in
         elif cell is not None:
             cell.exposed = True
         return as_readonly(array)
@@ -138,7 +139,7 @@ def handed_over(value: Value, of: Kind, buffers: Container[int]) -> Value:
             return host_array(value)
         writeable = not is_host_array(value) or value.flags.writeable  # cupy has no such flag
         fresh = value.base is None and id(value) not in buffers and writeable
-        return value if fresh else value.copy()
+        return value if fresh else copied(value)
     if column is Column.FLOAT:
         return Float32(value)
     return float(value) if column is Column.DOUBLE else value

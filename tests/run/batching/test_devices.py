@@ -17,6 +17,7 @@ import wengert as wg
 from tests.arrays.cuda_host import has_compiler
 from tests.arrays.device import Fake, device_over
 from tests.run.batching.trees import TreeLSTM, trees
+from tests.run.planned import eager
 from wengert import fold as td
 from wengert.errors import DeviceError
 from wengert.plugins import SGD
@@ -101,6 +102,23 @@ def test_a_batch_of_trees_is_launched_level_by_level(fake: Fake, dtype: Any) -> 
     fake.reset()
     loss.train().run(Sequential(compiled=False))
     assert batched * 4 < fake.launches.total(), (batched, fake.launches.total())
+
+
+@pytest.mark.parametrize("how", ["batched", "plans", "node by node"])
+def test_a_second_device(how: str, fake: Fake) -> None:
+    """All launches are on the device of their arrays, which the caller has entered, and so is all that they make."""
+    device, near = fake.device(1), tree_model(None, np.float32)
+    executor = {"batched": Batched(), "plans": eager()[0], "node by node": Sequential(compiled=False)}[how]
+    with device:
+        far = tree_model(fake, np.float32)
+        for seed in (1, 1, 2):
+            examples = trees(seed, 5)
+            wanted = near.loss(examples).train().run(Sequential(compiled=False))
+            found = far.loss(examples).train().run(executor)
+            assert found.device == device
+            assert_allclose(fake.read(found), wanted, rtol=1e-5)
+        deltas = wg.gradients(far.loss(trees(3, 2)), far.weights).run(executor)
+        assert {str(x.device) for x in (*deltas, *(w.data for w in far.weights))} == {str(device)}
 
 
 def test_launches_do_not_grow_with_the_number_of_trees(fake: Fake) -> None:

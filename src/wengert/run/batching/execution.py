@@ -17,7 +17,7 @@ from operator import add, itemgetter
 from time import perf_counter
 from typing import Any, Literal, Protocol
 
-from wengert.arrays import Value, is_array, is_out_of_memory
+from wengert.arrays import Value, copied, is_array, is_out_of_memory
 from wengert.arrays.places import Places
 from wengert.arrays.rows import add_rows, add_runs, filled, new_rows, repeated, run_sums, stacked, taken
 from wengert.errors import DeviceError
@@ -331,7 +331,7 @@ class RegionRun:
     def value(self, place: Place) -> Value:
         """The value of a node, which no later run changes."""
         value = self.row(*place)
-        return value.copy() if is_array(value) else value
+        return copied(value) if is_array(value) else value
 
     # -- examples of unlike sizes ---------------------------------------------------------------------
 
@@ -595,4 +595,4 @@ class Backward:
 
 def _own(delta: Value) -> Value:
     """A copy of what lies where the next launch writes."""
-    return delta.copy() if is_array(delta) else delta
+    return copied(delta) if is_array(delta) else delta

@@ -219,10 +219,8 @@ class LaunchedProgram:
 
     def _constant(self, x: Argument) -> Argument:
         """A constant, on the device if it is an array of the host's: its functions refuse those."""
-        if not is_host_array(x):
-            return x
-        if not x.ndim:
-            return x[()]
+        if not is_host_array(x) or not x.ndim:
+            return x[()] if is_host_array(x) else x
         found = self._constants.get(id(x))
         if found is None:
             with self.device:

@@ -14,7 +14,7 @@ from operator import is_, itemgetter
 from threading import Lock
 from typing import Any, Final
 
-from wengert.arrays import Value, all_quiet, give_back, is_array
+from wengert.arrays import Value, all_quiet, copied, give_back, is_array
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.stacked import rows_of
 from wengert.control import Run
@@ -230,7 +230,7 @@ class Bound:
         read = _identities(data)
         for x, delta in zip(self.targets, deltas, strict=True):
             again = is_array(delta) and id(delta) in seen
-            found.append(delta.copy() if again else handed_over(delta, x.kind, read))
+            found.append(copied(delta) if again else handed_over(delta, x.kind, read))
             seen.add(id(found[-1]))
         return tuple(found)
 
@@ -289,7 +289,7 @@ class Bound:
         for x, of in zip(also, self.targets, strict=True):
             again = id(x) in seen and is_array(x)
             seen.add(id(x))
-            found.append(x.copy() if again else handed_over(x, of.kind, read))
+            found.append(copied(x) if again else handed_over(x, of.kind, read))
         return tuple(found)
 
     def _update(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
