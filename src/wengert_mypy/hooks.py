@@ -121,7 +121,7 @@ from wengert_mypy.partials import (
     taken,
 )
 from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
-from wengert_mypy.results import called, sharpened, split
+from wengert_mypy.results import PARTS, called, parts, sharpened, split
 from wengert_mypy.sequences import SEQUENCES
 from wengert_mypy.sizes import has_sizes, sized
 from wengert_mypy.symbolic import solved, takes_computed
@@ -300,6 +300,8 @@ class WengertPlugin(Plugin):
             return partial(QUESTIONS[fullname], self)
         if fullname == SPLIT:
             return partial(split, self)
+        if fullname in PARTS:
+            return partial(parts, self, name=fullname)
         if fullname in LAZY_FUNCTIONS:
             what, advice = LAZY_FUNCTIONS[fullname]
             return partial(checked_lazy, what=what, advice=advice, within=fullname != "builtins.bool")

@@ -1,23 +1,25 @@
 """The result of a call, with the shape that a rule gives it.
 
 Knows: that of several arrays in a tuple each has the shape, that what is no array stays as it is, and that shapes
-that do not fit are an error of the user's line; how many parts a call of `split` makes, if the program states it.
+that do not fit are an error of the user's line; how many parts a call of `split` makes, if the program states it; and
+what has results of unlike shapes.
 Refuses to know: which rule is asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Final
 
-from mypy.nodes import CallExpr, MemberExpr, NameExpr
+from mypy.nodes import ARG_POS, CallExpr, MemberExpr, NameExpr
 from mypy.plugin import Plugin
 from mypy.typeops import make_simplified_union
 from mypy.types import (
     AnyType,
     Instance,
+    LiteralType,
     TupleType,
     Type,
     TypeOfAny,
@@ -27,11 +29,11 @@ from mypy.types import (
 )
 
 from wengert_mypy.arguments import several
-from wengert_mypy.calls import Call, Context, Rule
+from wengert_mypy.calls import Call, Context, Rule, shape_as_written
 from wengert_mypy.checker import outright
 from wengert_mypy.dimensions import Unknown, Writer, dim_of, is_number
 from wengert_mypy.names import ARRAY_OPERAND, INDICES, MASK, SHAPE
-from wengert_shapes.arrangement import split_at, split_equally
+from wengert_shapes.arrangement import eigenvalues, singular_values, split_at, split_equally, square, vector
 from wengert_shapes.rules import Misfit, Shape
 
 _MOST: Final = 64  # parts with a type each, a longer tuple is one of any length; or items of unions together
@@ -146,3 +148,61 @@ def _whole(call: Call) -> tuple[Shape, int] | None:
         return call.shape(0), call.axis("axis", 0)
     except Unknown:
         return None
+
+
+def _qr(call: Call) -> list[Shape]:
+    shape = call.shape(0)
+    least = singular_values(shape)[-1]
+    return [(*shape[:-1], least), (*shape[:-2], least, shape[-1])]
+
+
+def _svd(call: Call) -> list[Shape]:
+    u, vh = _qr(call)
+    return [u, singular_values(call.shape(0)), vh]
+
+
+def _eigh(call: Call) -> list[Shape]:
+    return [eigenvalues(call.shape(0)), square(call.shape(0))]
+
+
+def _meshgrid(call: Call) -> list[Shape]:
+    """A grid of all the vectors; the first two change places unless `indexing` is "ij"."""
+    if any(kind != ARG_POS for kind in call.ctx.arg_kinds[0]):
+        raise Unknown
+    vectors = zip(call.ctx.args[0], call.ctx.arg_types[0], strict=True)
+    sizes = [vector(shape_as_written(call.ctx.api, x, t))[0] for x, t in vectors]
+    given = call.type("indexing")
+    how = None if given is None else get_proper_type(given)
+    how = how.last_known_value if isinstance(how, Instance) else how
+    if given is not None and not isinstance(how, LiteralType):
+        raise Unknown
+    if not isinstance(how, LiteralType) or how.value != "ij":
+        sizes[:2] = sizes[:2][::-1]
+    return [tuple(sizes)] * len(sizes)
+
+
+# functions of which each result has a shape of its own
+PARTS: Final[Mapping[str, Callable[[Call], list[Shape]]]] = {
+    "wengert.ops.factorization.eigh": _eigh,
+    "wengert.ops.factorization.qr": _qr,
+    "wengert.ops.factorization.svd": _svd,
+    "wengert.ops.repetition.meshgrid": _meshgrid,
+}
+
+
+def parts(plugin: Plugin, ctx: Context, name: str) -> Type:
+    """The results of such a function; a field of a named tuple keeps its declared type, an item has its shape."""
+    made = get_proper_type(ctx.default_return_type)
+    try:
+        shapes = PARTS[name](Call(ctx))
+    except Misfit as error:
+        ctx.api.fail(f"{name.rpartition('.')[2]}: {error}", ctx.context, code=SHAPE)
+        return made
+    except Unknown:
+        return made
+    if isinstance(made, TupleType):
+        items = zip(shapes, made.items, strict=True)
+        return made.copy_modified(items=[of_shape(plugin, ctx, shape, t) for shape, t in items])
+    if not isinstance(made, Instance) or len(made.args) != 1:
+        return made
+    return TupleType([of_shape(plugin, ctx, shape, made.args[0]) for shape in shapes], made)

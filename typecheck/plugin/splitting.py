@@ -92,3 +92,25 @@ def case_joined_again() -> None:  # T76, T78
     assert_type(wg.concat(wg.split(y, 2)), wg.ArrayLayer[tuple[L8, L3]])
     assert_type(wg.stack(wg.split(y, 4)), wg.ArrayLayer[tuple[L4, L2, L3]])
     assert_type(wg.split(y, 2)[0].shape[0], Literal[4])
+
+
+def case_results_of_unlike_shapes() -> None:
+    """Factors of a matrix, and a grid: unpacked or by index; what `Q` and the like name keeps its declared type."""
+    tall, square = wg.literal(data, 5, 3), wg.literal(data, Batch, 4, 4)
+    q, r = wg.linalg.qr(tall)
+    assert_type(q, wg.ArrayLayer[tuple[L5, L3], Any, Any])
+    assert_type(r, wg.ArrayLayer[tuple[L3, L3], Any, Any])
+    u, s, vh = wg.linalg.svd(wg.matrix_transpose(tall))
+    assert_type(u, wg.ArrayLayer[tuple[L3, L3], Any, Any])
+    assert_type(s, wg.ArrayLayer[tuple[L3], Any, Any])
+    assert_type(vh, wg.ArrayLayer[tuple[L3, L5], Any, Any])
+    values, vectors = wg.linalg.eigh(square)
+    assert_type(values, wg.ArrayLayer[tuple[Batch, L4], Any, Any])
+    assert_type(vectors, wg.ArrayLayer[tuple[Batch, L4, L4], Any, Any])
+    columns, rows = wg.meshgrid(wg.literal(data, 2), wg.literal(data, 3))
+    assert_type(columns, wg.ArrayLayer[tuple[L3, L2]])
+    first, _ = wg.meshgrid(wg.literal(data, 2), wg.literal(data, 3), indexing="ij")
+    assert_type(first, wg.ArrayLayer[tuple[L2, L3]])
+    wg.matmul(rows, columns)  # E[shape]: cannot multiply \(3, 2\) by \(3, 2\)
+    wg.linalg.eigh(tall)  # E[shape]: ^eigh: expected square matrices, got shape \(5, 3\)$
+    wg.meshgrid(tall)  # E[shape]: ^meshgrid: expected a vector, got shape \(5, 3\)$
