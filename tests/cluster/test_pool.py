@@ -9,17 +9,25 @@ from typing import Any
 import pytest
 
 from wengert.cluster.rays import WorkerHandle, WorkerPool
+from wengert.errors import ClusterError
 
 
 class RayError(Exception):
     """An actor has died."""
 
 
+class InitError(RayError):
+    """A process is there, and cannot read what its actor is."""
+
+    actor_init_failed = True
+
+
 class Ref:
     """An answer: not there, there, or a failure."""
 
     def __init__(self) -> None:
-        self.there, self.failure = False, ""
+        self.there = False
+        self.failure: RayError | None = None
 
 
 class Ray:
@@ -54,7 +62,7 @@ class Ray:
 
     def get(self, ref: Ref) -> None:
         if ref.failure:
-            raise RayError(ref.failure)
+            raise ref.failure
 
     def kill(self, actor: Any) -> None:  # Any: as above
         self.killed.append(actor)
@@ -95,10 +103,23 @@ def test_nothing_is_sent_to_a_worker_before_it_has_begun(ray: Ray) -> None:
 def test_a_worker_that_cannot_begin_is_begun_again_when_machines_are_looked_at_next(ray: Ray) -> None:
     pool = WorkerPool()
     pool.count()
-    ray.begun[0][1].there, ray.begun[0][1].failure = True, "killed"
+    ray.begun[0][1].there, ray.begun[0][1].failure = True, RayError("killed")
     assert pool.free() is None and pool.count() == 2 and len(ray.begun) == 2
     ray.now = 1.0
     assert pool.count() == 2 and len(ray.begun) == 3
+
+
+def test_a_machine_without_this_code_is_told(ray: Ray) -> None:
+    pool = WorkerPool()
+    pool.count()
+    ray.begun[0][1].there, ray.begun[0][1].failure = (
+        True,
+        InitError("The actor died\nNo module named 'wengert'"),
+    )
+    with pytest.raises(
+        ClusterError, match="could not begin: No module named 'wengert'; install the same code"
+    ):
+        pool.free()
 
 
 def test_a_worker_that_takes_too_long_to_begin_is_replaced(ray: Ray) -> None:

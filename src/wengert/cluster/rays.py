@@ -172,7 +172,7 @@ class WorkerPool:
         return [x.beginning for x in self._workers if x.beginning is not None]
 
     def free(self) -> WorkerHandle | None:
-        """The worker for another message; None where all have enough."""
+        """The worker for another message; None where all have enough. Raises ClusterError for one with other code."""
         with self._lock:
             self.count()
             ray = _ray()
@@ -182,8 +182,10 @@ class WorkerPool:
                 try:
                     ray.get(x.beginning)
                     x.beginning = None
-                except ray.exceptions.RayError:
+                except ray.exceptions.RayError as failure:
                     self._workers.remove(x)  # another one is begun when the machines are looked at next
+                    if _cannot_begin(failure):
+                        raise _other_code(_WORKER, failure) from None
             begun = [x for x in self._workers if x.beginning is None and len(x.unanswered) < _DEPTH]
             return min(begun, key=lambda x: len(x.unanswered), default=None)
 
@@ -201,6 +203,16 @@ class WorkerPool:
             worker.unanswered.discard(future)
             if worker.replaced and not worker.unanswered:
                 end(worker.actor)
+
+
+def _cannot_begin(failure: Any) -> bool:
+    """True if the process of an actor is there, and could not read what it is to do."""
+    return bool(getattr(failure, "actor_init_failed", False))
+
+
+def _other_code(to: str, failure: Exception) -> ClusterError:
+    said = str(failure).strip().rpartition("\n")[2][:300]
+    return ClusterError(f"{to} could not begin: {said}; install the same code on all machines")
 
 
 def end(actor: Any) -> None:
@@ -393,10 +405,10 @@ class Rays(Distributing):
             found = ray.get(sent.ref)
         except ray.exceptions.RayTaskError as failure:  # before the function was called
             cause = failure.cause if isinstance(failure.cause, Exception) else failure
-            said = str(cause).partition("\n")[0]
+            said = str(cause).partition("\n")[0][:300]
             future.set_exception(
                 ClusterError(
-                    f"a message to {sent.to} could not be read there: {said:.300}; install the same code everywhere"
+                    f"a message to {sent.to} could not be read there: {said}; install the same code on all machines"
                 )
             )
         except ray.exceptions.RayError as failure:
@@ -410,6 +422,9 @@ class Rays(Distributing):
             self._pool.answered(sent.worker, future)
 
     def _lost(self, future: Future[Any], sent: SentMessage, failure: Exception) -> None:
+        if _cannot_begin(failure):
+            future.set_exception(_other_code(sent.to, failure))
+            return
         self._deaths.append(sent.to)
         said = " ".join(str(failure).split())[:200]
         future.set_exception(NodeLostError(f"{sent.to} has died ({type(failure).__name__}): {said}"))
