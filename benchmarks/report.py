@@ -11,6 +11,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from benchmarks.timing import Spread, Times
 from benchmarks.workload import OURS, Workload
@@ -138,11 +139,19 @@ def machine() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),
+        "processor": _processor(),
         "system": platform.platform(),
         "cores": str(os.cpu_count()),
-        "load": f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown",  # of the last minute
+        "load": f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "0",  # of the last minute
         **{package: _version(package) for package in PACKAGES},
     }
+
+
+def _processor() -> str:
+    """The name of the processor, where the system tells one."""
+    listed = Path("/proc/cpuinfo")
+    named = listed.read_text().partition("model name")[2] if listed.exists() else ""
+    return named.partition("\n")[0].strip("\t :") or platform.processor() or platform.machine()
 
 
 def as_json(found: Sequence[Line | Limit], left_out: Mapping[str, str]) -> dict[str, object]:

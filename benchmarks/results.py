@@ -1,6 +1,7 @@
-"""The page of results: `python -m benchmarks.results figures.json docs/results.md`, or `--page` of the benchmarks.
+"""The page of results: `python -m benchmarks.results figures.json ... docs/results.md`, or `--page` of the benchmarks.
 
 A table of ratios, the picture of them beside the page, limits such as memory, and why the slower ones are slower.
+Of several files, such as those of two halves of the workloads, a later one has the last word.
 
 Knows: how figures become a page, and what profiles have shown of what is slower.
 Refuses to know: how anything was measured.
@@ -28,18 +29,22 @@ REASONS: Final[Mapping[str, str]] = {
         "half of a step are products of matrices, of which OpenBLAS multiplies the small ones of an image at 45 to "
         "87 GF/s; the rest looks at images once more for windows, padding and ReLU. oneDNN does all of it in one pass"
     ),
-    "net-conv": "products of matrices are 130 of 157 ms, at 65 to 78 GF/s; those of a large square reach 97",
+    "net-conv": (
+        "products of matrices are five sixths of a step, at two thirds to four fifths of the rate of a large square; "
+        "the rest lays images out for them, which oneDNN does without"
+    ),
     "net-lstm": (
-        "three products of all steps are 35 of 77 ms, at 92 GF/s; the 126 products from step to step another 25, at 82 "
-        "to 86; the rest are 3,000 calls of numpy for gates, which loops of C make fewer"
+        "three products of all steps are 16 of 36 ms, at 190 to 215 GF/s; the 127 products from step to step another "
+        "14, at 130: BLAS orders the whole matrix anew in each. Multiplied the other way round, with the matrix "
+        "transposed once, they took 0.75 to 0.85 of that in a trial, which no plan does yet"
     ),
     "net-transformer": (
         "six tenths of a step are products of matrices, as fast as PyTorch's; softmax, layer norm and GELU take "
         "several passes over their arrays"
     ),
     "net-predict-small": (
-        "building the expression takes 8.8 of 18.5 us, finding its plan 2.5, and computing 2.9; a kept expression "
-        "needs the last alone, with 3.5 us around it"
+        "building the expression takes 6.1 of 12.2 us, a fifth of that to find the user's line, and finding its plan "
+        "1.2; numpy computes for 1.8, and 2.4 are around it. A network called as a cell is one node, built in 1.3"
     ),
     "net-predict-large": "as the small one: most of the time builds the expression",
 }
@@ -58,9 +63,10 @@ def text(figures: Mapping[str, Any], picture: str) -> str:  # Any: as above
     lines, limits = figures["lines"], figures["limits"]
     parts = [
         "# Results",
-        "Written by `python -m benchmarks --page docs/results.md`; each figure is of that run. Ratios are times of "
-        "ours over those of the peer: below 1 ours is faster. One thread, CPU time, the median of interleaved rounds "
-        "with the least and the greatest; what the two compute has been compared before.",
+        "Written by the benchmarks themselves (`python -m benchmarks --page`, or `python -m benchmarks.results` of "
+        "what `--json` has kept). Ratios are times of ours over those of the peer: below 1 ours is faster. One thread, "
+        "CPU time, the median of interleaved rounds with the least and the greatest; what the two compute has been "
+        "compared before.",
         _machine(figures["machine"]),
         f"![Ratios of times by workload and peer]({picture})",
         _table(["workload", "", "ours", "peer's", "ratio", "bar"], map(_ratio, lines)),
@@ -72,10 +78,28 @@ def text(figures: Mapping[str, Any], picture: str) -> str:  # Any: as above
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def joined(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:  # Any: as `report.as_json` gives them
+    """The figures of several runs as those of one; what was measured twice is that of the later run.
+
+    >>> joined([{"lines": [], "limits": [], "left out": {"jax": "absent"}, "machine": {}}] * 2)
+    {'lines': [], 'limits': [], 'left out': {'jax': 'absent'}, 'machine': {}}
+    """
+    lines = {(x["workload"], x["variant"], x["peer"]): x for figures in several for x in figures["lines"]}
+    limits = {(x["workload"], x["what"]): x for figures in several for x in figures["limits"]}
+    left_out = {name: reason for figures in several for name, reason in figures["left out"].items()}
+    return {
+        "lines": [*lines.values()],
+        "limits": [*limits.values()],
+        "left out": left_out,
+        "machine": several[-1]["machine"],
+    }
+
+
 def _machine(of: Mapping[str, str]) -> str:
-    """The versions that figures depend on."""
+    """The processor and the versions that figures depend on."""
     packages = [f"{name} {of[name]}" for name in PACKAGES if of.get(name, "not installed") != "not installed"]
-    where = f"Python {of['python']}, {of['machine']}, {of['cores']} cores, load {of['load']} at the end"
+    shared = "on a shared machine of" if float(of["load"]) > int(of["cores"]) else "on"
+    where = f"Python {of['python']} {shared} {of['cores']} cores, {of['processor']}"
     return f"{where}; {', '.join(packages)}."
 
 
@@ -117,4 +141,5 @@ def _reasons(lines: Iterable[Figure]) -> list[str]:
 
 
 if __name__ == "__main__":
-    write(json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]))
+    *files, page = map(Path, sys.argv[1:])
+    write(joined([json.loads(file.read_text()) for file in files]), page)

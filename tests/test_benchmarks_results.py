@@ -40,6 +40,17 @@ def test_what_is_slower_has_a_reason_or_says_that_none_is_known() -> None:
     assert f"- `new-one`, 1.25 of torch: {results.UNKNOWN}." in why
 
 
+def test_of_several_files_the_later_has_the_last_word() -> None:
+    again = report.as_json([report.Line("net-cnn", "torch", "ms a step", FAST, SLOW, FAST, 1.0)], {})
+    joined = results.joined([figures(), again])
+    assert [(x["workload"], x["met"]) for x in joined["lines"]] == [
+        ("net-mlp", True),
+        ("net-cnn", True),
+        ("new-one", None),
+    ]
+    assert joined["left out"] == {"jax.jit": "not installed"}
+
+
 def test_the_picture_lies_beside_the_page(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="of the extra `benchmarks`")
     results.write(figures(), tmp_path / "results.md")
