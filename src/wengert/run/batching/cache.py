@@ -123,25 +123,28 @@ class ScheduleCache:
 
 
 def number_as_read(graph: RegionGraph) -> None:
-    """Number nodes that read no others in the order in which they are read, where all stay below their readers.
+    """Number nodes that read no others in the order in which they are read, where all are older than any that reads.
 
     So examples of one cell each have the structure of those before, however they are shuffled.
     """
-    sources, readers = graph.edges()
+    leaves = [group for group in graph.groups if not group.refs.size]
+    readers = [group for group in graph.groups if group.refs.size]
+    if not leaves or not readers or max(g.members[-1] for g in leaves) > min(g.members[0] for g in readers):
+        return
+    sources, _ = graph.edges()
     first = flags(graph.size, len(sources))  # of each node, the place where it is read first
     first[sources[::-1]] = span(0, len(sources))[::-1]
     new = span(0, graph.size)
     moved = []
-    for group in graph.groups:
-        if not group.refs.size:
-            order = argsort(first[group.members])
-            new[group.members[order]] = group.members
-            moved.append((group, order))
-    if ascending(new) or not (new[sources] < readers).all():
+    for group in leaves:
+        order = argsort(first[group.members])
+        new[group.members[order]] = group.members
+        moved.append(order)
+    if ascending(new):
         return
-    for group, order in moved:
+    for group, order in zip(leaves, moved, strict=True):
         group.order = group.order[order]
-    for group in graph.groups:
+    for group in readers:
         group.refs = (new[group.refs >> BITS] << BITS) | (group.refs & MASK)
     graph.renumber(new)
 
