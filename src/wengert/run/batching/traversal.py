@@ -422,12 +422,12 @@ class _Groups:
                 self.given[of] = [(places(numbers), [_value(met.nodes[number]) for number in numbers])]
         for signature, info in met.infos.items():
             if info.numbers and signature.operation is not LITERAL:
-                for part in met.parts(signature, info):
+                parts = self.parts[signature] = [*met.parts(signature, info)]
+                for part in parts if self.subgraphs else ():
                     apart = part.refs >= _APART << BITS
                     codes = part.refs[apart]
                     if len(codes):  # with the numbers that the last nodes of subgraphs have here
                         part.refs[apart] = (self.lasts[(codes >> BITS) - _APART] << BITS) | (codes & MASK)
-                    self.parts.setdefault(signature, []).append(part)
 
     def _take_subgraphs(self) -> None:
         for family in self.families.values():
