@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.util import find_spec
@@ -110,19 +110,22 @@ def _torch(name: str, sizes: Sizes) -> Step | None:
         return None
     torch = import_module("torch")
     torch.set_default_device("cuda")
-    with suppress(AttributeError):
-        step: Step = getattr(import_module("benchmarks.nets_torch"), name)(sizes)
-        return step
-    return None
+    return _made("benchmarks.nets_torch", name, sizes)
 
 
 def _jax(name: str, sizes: Sizes) -> Step | None:
     if find_spec("jax") is None:
         return None
-    with suppress(AttributeError):
-        step: Step = getattr(import_module("benchmarks.nets_jax"), name)(sizes)
-        return step
-    return None
+    return _made("benchmarks.nets_jax", name, sizes)
+
+
+def _made(module: str, name: str, sizes: Sizes) -> Step | None:
+    """The step of a network; None where the module has no such network."""
+    make = getattr(import_module(module), name, None)
+    if make is None:
+        return None
+    step: Step = make(sizes)
+    return step
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from wengert.arrays.dispatch import gpus
 
 pytestmark = pytest.mark.gpu
 STEPS = 1000
+MATRICES = ("inv", "solve", "det", "logabsdet", "cholesky", "pinv", "eigh", "svd", "qr")
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +40,15 @@ def read(cupy: Any, x: Any) -> Any:
 @pytest.mark.parametrize("name", CALLS)
 def test_every_function_beside_the_host(name: str, cupy: Any) -> None:
     space: Any = import_module("wengert.arrays.gpu")
-    for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-12)):
+    close = 100.0 if name in MATRICES else 1.0  # which are ill-conditioned by as much
+    for dtype, tolerance in ((np.float32, 1e-5 * close), (np.float64, 1e-12 * close)):
         given = mapped(
             lambda x, to=dtype: x.astype(to) if x.dtype.kind == "f" else x, np.ndarray, CALLS[name]
         )
         expected = getattr(HOST, name)(*given)
         found = read(cupy, getattr(space, name)(*mapped(cupy.asarray, np.ndarray, given)))
+        if name in ("eigh", "svd", "qr"):  # the sign of a vector is the library's
+            found, expected = np.abs(found), np.abs(expected)
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 

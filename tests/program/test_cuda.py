@@ -410,6 +410,9 @@ def test_sums_at_equal_indices_have_the_bits_of_the_host(dtype: Any, fake: Fake)
     for key in (random.integers(-9, 9, 200), np.zeros(200, np.int32)):
         found = gpu.add_at((9, 5), dtype, key, fake.on(g))
         assert_array_equal(fake.read(found), HOST.add_at((9, 5), dtype, key, g))
+    other = g.astype(F64 if dtype == F32 else F32)  # elements that are not of the type of the result
+    found = gpu.add_at((9, 5), dtype, key, fake.on(other))
+    assert_array_equal(fake.read(found), HOST.add_at((9, 5), dtype, key, other.astype(dtype)))
     two = (random.integers(0, 9, 200), random.integers(0, 5, 200))
     found = gpu.add_at((9, 5), dtype, two, fake.on(g[:, 0]))
     assert_array_equal(fake.read(found), HOST.add_at((9, 5), dtype, two, g[:, 0]))
