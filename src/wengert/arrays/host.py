@@ -142,10 +142,12 @@ def any(x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
 def fourier(x: Value, inverse: bool, /) -> Value:
     if x.dtype.kind == "c":
         raise TypeError("complex numbers are pairs of real ones here")
-    pairs = np.ascontiguousarray(np.swapaxes(x, -1, -2)).view(np.result_type(x.dtype, np.complex64))[..., 0]
-    found = np.fft.ifft(pairs, norm="forward") if inverse else np.fft.fft(pairs)
-    numbers = np.ascontiguousarray(found.astype(pairs.dtype, copy=False))[..., None].view(x.dtype)
-    return np.ascontiguousarray(np.swapaxes(numbers, -1, -2))
+    lines = np.empty((*x.shape[:-2], x.shape[-1]), np.result_type(x.dtype, np.complex64))
+    lines.real, lines.imag = x[..., 0, :], x[..., 1, :]
+    found = np.fft.ifft(lines, norm="forward") if inverse else np.fft.fft(lines)
+    made = np.empty(x.shape, x.dtype)
+    made[..., 0, :], made[..., 1, :] = found.real, found.imag
+    return made
 
 
 def cumsum(x: Value, /, axis: int) -> Value:
