@@ -359,7 +359,23 @@ def stated(call: Call, of: int | str) -> Shape:
         before = x
     array = call.type(0)
     rules.check_stated(dims, None if array is None else rank_of_array(array))
+    rules.check_stated(dims, _written(call, dims))
     return dims
+
+
+def _written(call: Call, dims: Shape) -> Shape | None:
+    """The numbers in the call of numpy that makes an array, where `dims` are numbers too: a name takes every size."""
+    try:
+        shape = call.shape(0)
+    except Unknown:
+        return None
+    if len(shape) != len(dims):
+        return None
+    numbers = [
+        n is not None and d is not None and None not in (n.value, d.value)
+        for n, d in zip(shape, dims, strict=True)
+    ]
+    return tuple(n if known else None for n, known in zip(shape, numbers, strict=True))
 
 
 def _literal(call: Call) -> Shape:

@@ -86,11 +86,12 @@ class TestD20Table:
         assert [w.data for w in weights] == [-1.0, -1.0, -1.0, -1.0]
 
     def test_d26_static_shapes_are_checked(self) -> None:
-        assert wg.literal(np.ones((2, 3)), 2, 3).shape == (2, 3)
+        pair = np.ones((2, 3))  # by its name, or mypy would see that the sizes are wrong
+        assert wg.literal(pair, 2, 3).shape == (2, 3)
         with pytest.raises(ShapeError, match=r"\(2, 3\).*\(3, 2\)"):
-            wg.literal(np.ones((2, 3)), 3, 2)
+            wg.literal(pair, 3, 2)
         with pytest.raises(ShapeError, match=r"\(2, 3\).*\(3, 2\)"):
-            SGD(learning_rate=1.0).array_weight(np.ones((2, 3)), 3, 2)
+            SGD(learning_rate=1.0).array_weight(pair, 3, 2)
 
     def test_d27_if_and_raise_are_pythons(self) -> None:
         @wg.differentiable

@@ -52,3 +52,6 @@ def case_ranks_that_numpy_knows(pair: np.ndarray[tuple[L2, L3], np.dtype[np.floa
     assert_type(wg.literal(pair, 2, 3), wg.ArrayLayer[tuple[L2, L3]])
     wg.literal(pair, 3, 2)  # E[shape]: ^literal: the array has shape \(2, 3\), the stated dim.* \(3, 2\)$
     settings.array_weight(np.zeros(3), 1, 3)  # E[shape]: shape \(\?,\), the stated dimensions are \(1, 3\)$
+    settings.array_weight(np.zeros((4, 3)), 5, 3)  # E[shape]: shape \(4, 3\), the stated .* \(5, 3\)$
+    wg.literal(np.ones((4, 3)), Batch, 2)  # E[shape]: ^literal: the array has shape \(\?, 3\)
+    assert_type(wg.literal(np.ones((4, 3), np.float32), Batch, 3), wg.ArrayLayer[tuple[Batch, L3]])
