@@ -22,6 +22,7 @@ from mypy.nodes import (
     StrExpr,
     TupleExpr,
     UnaryExpr,
+    Var,
 )
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import (
@@ -246,7 +247,14 @@ class Signature:
             return None
         if not self._lifts and mentioned(signature.arg_types[i], *_OPERANDS) is None:
             return None
-        t = get_proper_type(self._ctx.api.get_expression_type(given[0]))
+        x = given[0]
+        stated = x.node.type if isinstance(x, NameExpr) and isinstance(x.node, Var) else None
+        t = None if stated is None else get_proper_type(stated)
+        if isinstance(t, Instance) and t.type.has_base(EXPRESSION):
+            return (
+                t  # no condition makes another of it, and asking mypy takes as long as all that is done here
+            )
+        t = get_proper_type(self._ctx.api.get_expression_type(x))
         return t if isinstance(t, Instance) else None
 
     def _floats_for_integers(self, i: int, given: Expression) -> bool:
