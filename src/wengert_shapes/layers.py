@@ -49,6 +49,8 @@ def sites() -> Iterator[Site]:
         "nn.recurrent", "LSTMCell.__call__", list(_cell("LSTMCell", "tuple[{0}, {0}]", "tuple[{0}, {0}]"))
     )
     yield Site("nn.recurrent", "RNNCell.__call__", list(_cell("RNNCell", "{0}", "{0}")))
+    for layer in ("GRU", "LSTM", "RNN"):
+        yield Site("nn.unrolled", f"{layer}.make", _made_unrolled(layer))
     for layer in ("GRU", "RNN"):
         yield Site("nn.unrolled", f"{layer}.__call__", list(_unrolled(layer, "{0}")))
     yield Site("nn.unrolled", "LSTM.__call__", list(_unrolled("LSTM", "tuple[{0}, {0}]")))
@@ -84,6 +86,20 @@ def _made(layer: str, sizes: str) -> list[str]:
                 "X_: Any",
             )
         ),
+    ]
+
+
+def _made_unrolled(layer: str) -> list[str]:
+    """`make` of one cell from numbers; nothing is known of several."""
+    one = (
+        "seed: Seed = ..., name: str | None = None, dtype: Any = ..., init: Any = ..., activation: Any = ..."
+    )
+    known = f"{layer}[Int[I_], Int[H_], Literal[1], Literal[1]]"
+    start, variables = "settings: Plugin, i: Int[I_], h: Int[H_], /, *, ", "I_: IntVar, H_: IntVar"
+    unknown = f"settings: Plugin, i: int, h: int, /, *, {_SETTINGS}"
+    return [
+        _static(overload("make", f"{start}{one}", known, variables)),
+        _static(overload("make", unknown, "Any", "X_: Any")),
     ]
 
 
