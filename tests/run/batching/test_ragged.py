@@ -203,6 +203,27 @@ def test_cells_that_return_tuples_are_one_launch() -> None:
     assert {line.rows // line.launches for line in lines if line.launches} == {len(SIZES)}
 
 
+def test_one_family_serves_batches_whose_tables_are_alike_long_in_other_ways() -> None:
+    """Nodes and edges differ, are as many, or are one each: the axes that a program has are those of its batch."""
+    w, batched = Weights(), run.Batched()
+    cell = wg.cell(lambda x, start, end: wg.sum(rounds(w, x, start, end)))
+    chance = np.random.default_rng(3)
+    batches = [
+        ((3, 5), (4, 6)),
+        ((3, 3), (5, 5)),
+        ((1, 2), (1, 1)),
+        ((2, 7), (6, 1)),
+        ((3, 5), (4, 6), (2, 2)),
+    ]
+    for sizes in batches:
+        given = [(chance.normal(size=(n, 2)), *chance.integers(n, size=(2, m))) for n, m in sizes]
+        total = wg.sum(wg.stack([cell(*each) for each in given]))
+        slopes = wg.gradients(total, (w.first, w.own))
+        right, ours = ([total.predict().run(by), *slopes.run(by)] for by in (run.Sequential(), batched))
+        for a, b in zip(right, ours, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-12)
+
+
 def test_shuffled_examples_have_the_schedule_of_those_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Examples that are kept, as an epoch has them: each reads no other, so that only the order of reads differs."""
     w, batched, made = Weights(), run.Batched(), []
