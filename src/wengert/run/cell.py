@@ -535,7 +535,7 @@ def cell(function: Any = None, /, *, remat: bool = False) -> Any:  # Any: typed 
     is a cell for each object; where only the run tells the shapes of operands, a call is traced in the run again.
     A call in which layers have a `forward` of their own, by a plugin, is not one node but what the function gives.
     With `remat` (`@cell(remat=True)`) a training keeps of a call its operands only, and computes what is within once
-    more when backward comes to it: a stack of such cells needs the memory of one, and a third more time. Values and
+    more when backward comes to it: a stack of such cells needs the memory of one, and one more forward pass. Values and
     derivatives have the same bits; deltas of matrices are made at once, so a step of SGD may differ in the last one.
     Derivative: that of what it does.
     Raises ArgumentError for an `async def`, and where it returns no expression or waits for a value.
