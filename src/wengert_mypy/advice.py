@@ -23,7 +23,7 @@ from mypy.types import (
     UnionType,
 )
 
-from wengert_mypy.checker import formatted, opened
+from wengert_mypy.checker import changed, formatted, opened
 from wengert_mypy.names import EXPRESSION, LAZY, WEIGHT
 
 _ARRAY: Final = (
@@ -84,7 +84,7 @@ def of_numpy(ctx: FunctionSigContext) -> FunctionLike:
     if not any(refused) or not isinstance(signature, CallableType):
         return signature
     unknown = AnyType(TypeOfAny.from_error)
-    return signature.copy_modified(arg_types=[unknown] * len(signature.arg_types), ret_type=unknown)
+    return changed(signature, arg_types=[unknown] * len(signature.arg_types), ret_type=unknown)
 
 
 def checked_equality(ctx: MethodContext, advice: str) -> Type:

@@ -41,6 +41,7 @@ else:
     def __getattr__(name: str) -> object:
         """Import the schedules when they are first asked for: a twentieth of what importing Wengert takes."""
         if name == "schedules":
+            # when they are asked for, so that importing Wengert does not wait for them
             import wengert.plugins.schedules as found
 
             return found
