@@ -146,8 +146,17 @@ def test_every_ignore_names_its_code_and_its_reason() -> None:
 
 @pytest.mark.slow
 def test_import_needs_no_optional_package() -> None:
-    optional = ("cupy", "rich", "scipy", "mypy", "asyncio", "sklearn", "matplotlib", "tensorboardX")
-    optional += ("numpy.random",)  # numpy's own, which takes a quarter of the time that all the others do
+    optional = (
+        "cupy",
+        "rich",
+        "scipy",
+        "mypy",
+        "asyncio",
+        "sklearn",
+        "matplotlib",
+        "tensorboardX",
+        "numpy.random",
+    )
     code = f"import sys, wengert; print([m for m in {optional} if m in sys.modules])"
     result = run(sys.executable, "-c", code)
     assert result.stdout.strip() == "[]", result.stdout + result.stderr

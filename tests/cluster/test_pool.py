@@ -45,7 +45,9 @@ class Ray:
         return self.now
 
     def nodes(self) -> list[dict[str, object]]:
-        there = [{"NodeID": x, "Alive": True, "Resources": {"CPU": n}} for x, n in self.machines.items()]
+        there: list[dict[str, object]] = [
+            {"NodeID": x, "Alive": True, "Resources": {"CPU": n}} for x, n in self.machines.items()
+        ]
         return [*there, {"NodeID": "gone", "Alive": False, "Resources": {"CPU": 8}}]
 
     def remote(self, cls: type) -> Any:  # Any: as Ray's classes

@@ -47,7 +47,7 @@ class Driver:
 
     def fit(self, folder: str | None, resume: bool = False, **options: Any) -> str:  # Any: of `fit`
         checkpoint: Any = None if folder is None else self.nodes.folder(folder)  # Any: of `fit`
-        given = {"steps": WHOLE, "every": None if folder is None else 1, **options}
+        given: dict[str, Any] = {"steps": WHOLE, "every": None if folder is None else 1, **options}
         batches = [EXAMPLES[i : i + 4] for i in (0, 4, 8)]
         fit(
             self.loss,

@@ -111,7 +111,10 @@ def test_values_and_derivatives_are_those_of_pytorch(kind: str, lengths: list[in
     loss: Any = sum(wg.sum(part * factor) for part, factor in zip(found, factors, strict=True))
     weights = [weight for cell in ours.cells for weight in (cell.inputs, cell.hidden, cell.bias)]
     deltas = wg.gradients(loss, tuple(weights)).run()
-    sum((part * torch.tensor(factor)).sum() for part, factor in zip(wanted, factors, strict=True)).backward()
+    total: Any = sum(
+        (part * torch.tensor(factor)).sum() for part, factor in zip(wanted, factors, strict=True)
+    )
+    total.backward()
     right = [getattr(theirs, f"{part}_{name}").grad.numpy() for name in names
              for part in ("weight_ih", "weight_hh", "bias_ih")]  # fmt: skip
     for delta, their in zip(deltas, right, strict=True):

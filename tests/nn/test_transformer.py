@@ -80,9 +80,9 @@ STACK: Any = {"layers": 2, "seed": 0, "dtype": np.float64}  # Any: keywords
 @pytest.mark.parametrize("rotary", [False, True])
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_a_sequence_that_grows_is_that_which_is_read_at_once(norm_first: bool, rotary: bool) -> None:
-    of = {**STACK, "norm_first": norm_first, "rotary": rotary}
-    encoder = nn.TransformerEncoder.make(settings, 8, 2, 6, **of)
-    decoder = nn.TransformerDecoder.make(settings, 8, 2, 6, **of)
+    of: Any = {**STACK, "norm_first": norm_first, "rotary": rotary}
+    encoder: Any = nn.TransformerEncoder.make(settings, 8, 2, 6, **of)
+    decoder: Any = nn.TransformerDecoder.make(settings, 8, 2, 6, **of)
     x, memory = drawn(3, 6, 8), drawn(3, 4, 8, seed=1)
     some = wg.greater(wg.lift(np.arange(4.0)), 0.5)
     mask = nn.causal_mask(6)

@@ -551,7 +551,7 @@ def test_other_members_stay_a_parts_own() -> None:
         def __repr__(self) -> str:
             return f"length in {self.unit}"
 
-        def __mod__(self, other: float) -> float:
+        def __floordiv__(self, other: float) -> float:
             return other
 
         def squared(self) -> Any:
@@ -563,7 +563,7 @@ def test_other_members_stay_a_parts_own() -> None:
     class Settings(Describing, SGD): ...
 
     w: Any = Settings(learning_rate=0.1).double_weight(3.0)
-    assert (repr(w), w % 2.0, w.squared().predict().run()) == ("length in m", 2.0, 9.0)
+    assert (repr(w), w // 2.0, w.squared().predict().run()) == ("length in m", 2.0, 9.0)
     assert type(w).forward is wg.DoubleWeight.forward, "no forward of its own, so it costs nothing"
 
 

@@ -47,7 +47,7 @@ def test_what_is_no_cell_is_refused() -> None:
         return x
 
     with pytest.raises(ArgumentError, match="takes a function of expressions; got 3"):
-        wg.cell(3)  # type: ignore[arg-type] # that is the test
+        wg.cell(3)  # type: ignore[call-overload] # that is the test
     with pytest.raises(ArgumentError, match="a cell returns an expression or a tuple of them"):
         wg.cell(lambda x: "text")(wg.lift(2.0))
     with pytest.raises(ArgumentError, match="cannot wait for"):

@@ -165,7 +165,8 @@ class MultiHeadAttention(ModelNames, Generic[Width, Heads, T, Dv]):
         scores = matmul(q, permute_dims(read.keys, last_two)) / math.sqrt(width // self.heads)
         if mask is not None:
             scores = where(_fitting(mask, scores.shape), scores, _MASKED)
-        heads = matmul(softmax(scores), read.values)
+        shares: Any = softmax(scores)  # Any: a layer of the element type and device of x
+        heads: ArrayLayer[Any, T, Dv] = matmul(shares, read.values)
         side_by_side = permute_dims(heads, _heads_and_time(rank))
         return self.output(reshape(side_by_side, asked.shape))
 

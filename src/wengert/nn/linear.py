@@ -148,6 +148,9 @@ class Bilinear(ModelNames, Generic[In, Other, Out, T, Dv]):
         leading = left.shape[:-1]
         with_shape("Bilinear", "the other operand", right, (*leading, columns))
         pairs = reshape(left, (-1, rows)), reshape(right, (-1, columns))
-        made = reshape(einsum("bi,kij,bj->bk", pairs[0], self.weight, pairs[1]), (*leading, size))
-        found: ArrayLayer[Any, T, Dv] = made if self.bias is None else made + self.bias
-        return found
+        weight: Any = (
+            self.weight
+        )  # Any, and below: checkers take the default element type for that of `einsum`
+        products: Any = einsum("bi,kij,bj->bk", pairs[0], weight, pairs[1])
+        made: ArrayLayer[Any, T, Dv] = reshape(products, (*leading, size))
+        return made if self.bias is None else made + self.bias

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, final
+from typing import Any, Generic, TypeAlias, TypedDict, Unpack, final
 
 from wengert.arrays import Dv, S, T
 from wengert.elsewhere import ModelNames
@@ -32,6 +32,16 @@ Function: TypeAlias = Callable[[ArrayLayer[Any, T, Dv]], ArrayLayer[Any, T, Dv]]
 Layer: TypeAlias = ArrayLayer[Any, T, Dv]
 # Of a layer of a decoder: what it has read so far, nothing yet at the begin, and the memory.
 Read: TypeAlias = tuple[KeyValues[T, Dv] | None, KeyValues[T, Dv]]
+
+
+class TransformerOptions(TypedDict, total=False):
+    """Options that all layers of a transformer share, with the defaults of `TransformerEncoderLayer.make`."""
+
+    dropout: float
+    activation: Function[Any, Any]
+    norm_first: bool
+    rotary: bool
+    init: Init | None
 
 
 @final
@@ -172,16 +182,29 @@ class TransformerDecoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
         seed: Seed,
         name: str | None = None,
         dtype: type[N] | None = None,
-        init: Init | None = None,
-        **how: Any,  # as `TransformerEncoderLayer.make` takes them: dropout, activation, norm_first, rotary
+        **how: Unpack[TransformerOptions],
     ) -> TransformerDecoderLayer[Any, N]:
         """A layer whose parts begin as those of their own `make`; one generator serves all."""
         begin = Beginning("TransformerDecoderLayer", settings, seed, name, dtype)
-        of: Any = {"seed": begin.chance, "dtype": dtype, "init": init}  # Any: keywords of several types
         itself = TransformerEncoderLayer.make(
-            settings, width, heads, hidden, name=begin.name_of("itself"), **of, **how
+            settings,
+            width,
+            heads,
+            hidden,
+            seed=begin.chance,
+            name=begin.name_of("itself"),
+            dtype=dtype,
+            **how,
         )
-        memory = MultiHeadAttention.make(settings, width, heads, name=begin.name_of("memory"), **of)
+        memory = MultiHeadAttention.make(
+            settings,
+            width,
+            heads,
+            seed=begin.chance,
+            name=begin.name_of("memory"),
+            dtype=dtype,
+            init=how.get("init"),
+        )
         norm = LayerNorm.make(settings, width, name=begin.name_of("memory_norm"), dtype=dtype)
         return TransformerDecoderLayer(itself, memory, norm)
 
@@ -262,20 +285,27 @@ class TransformerEncoder(Seeded, ModelNames, Generic[Width, T, Dv]):
         seed: Seed,
         name: str | None = None,
         dtype: type[N] | None = None,
-        norm_first: bool = False,
-        **how: Any,  # as `TransformerEncoderLayer.make` takes them: dropout, activation, rotary, init
+        **how: Unpack[TransformerOptions],
     ) -> TransformerEncoder[Any, N]:
         """A stack of new layers; one generator serves all."""
         begin = Beginning("TransformerEncoder", settings, seed, name, dtype)
-        of = {"seed": begin.chance, "dtype": dtype, "norm_first": norm_first, **how}
         found = tuple(
             TransformerEncoderLayer.make(
-                settings, width, heads, hidden, name=begin.name_of(f"layers.{i}"), **of
+                settings,
+                width,
+                heads,
+                hidden,
+                seed=begin.chance,
+                name=begin.name_of(f"layers.{i}"),
+                dtype=dtype,
+                **how,
             )
             for i in range(begin.size("layers", layers))
         )
         norm = (
-            LayerNorm.make(settings, width, name=begin.name_of("norm"), dtype=dtype) if norm_first else None
+            LayerNorm.make(settings, width, name=begin.name_of("norm"), dtype=dtype)
+            if how.get("norm_first", False)
+            else None
         )
         return TransformerEncoder(found, norm)
 
@@ -338,20 +368,27 @@ class TransformerDecoder(Seeded, ModelNames, Generic[Width, T, Dv]):
         seed: Seed,
         name: str | None = None,
         dtype: type[N] | None = None,
-        norm_first: bool = False,
-        **how: Any,  # as `TransformerEncoderLayer.make` takes them: dropout, activation, rotary, init
+        **how: Unpack[TransformerOptions],
     ) -> TransformerDecoder[Any, N]:
         """A stack of new layers; one generator serves all."""
         begin = Beginning("TransformerDecoder", settings, seed, name, dtype)
-        of = {"seed": begin.chance, "dtype": dtype, "norm_first": norm_first, **how}
         found = tuple(
             TransformerDecoderLayer.make(
-                settings, width, heads, hidden, name=begin.name_of(f"layers.{i}"), **of
+                settings,
+                width,
+                heads,
+                hidden,
+                seed=begin.chance,
+                name=begin.name_of(f"layers.{i}"),
+                dtype=dtype,
+                **how,
             )
             for i in range(begin.size("layers", layers))
         )
         norm = (
-            LayerNorm.make(settings, width, name=begin.name_of("norm"), dtype=dtype) if norm_first else None
+            LayerNorm.make(settings, width, name=begin.name_of("norm"), dtype=dtype)
+            if how.get("norm_first", False)
+            else None
         )
         return TransformerDecoder(found, norm)
 

@@ -219,7 +219,7 @@ def _frequencies(who: str, numbers: list[int], n: int, d: float, dtype: object) 
             f"{who}: expected at least one element at a distance that is not 0; got {shown(n)} at {shown(d)}\n"
             f"  at {user_position()}"
         )
-    return literal(HOST.astype(integer_array(numbers) / (n * distance), _element_type(dtype, who)))
+    return literal(HOST.astype(integer_array(numbers) / (int(n) * distance), _element_type(dtype, who)))
 
 
 @overload
@@ -236,8 +236,9 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = Float32) -> Any:  # Any: 
 
     Source: Python array API standard, `fft.fftfreq`.
     """
-    half = (n + 1) // 2 if is_integer(n) else 0
-    return _frequencies("fftfreq", [*range(half), *range(half - n, 0)] if half else [], n, d, dtype)
+    count = int(n) if is_integer(n) else 0
+    half = (count + 1) // 2
+    return _frequencies("fftfreq", [*range(half), *range(half - count, 0)], n, d, dtype)
 
 
 @overload
@@ -254,7 +255,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = Float32) -> Any:  # Any:
 
     Source: Python array API standard, `fft.rfftfreq`.
     """
-    return _frequencies("rfftfreq", [*range(n // 2 + 1)] if is_integer(n) else [], n, d, dtype)
+    return _frequencies("rfftfreq", [*range(int(n) // 2 + 1)] if is_integer(n) else [], n, d, dtype)
 
 
 @elementwise(detached=True, pure=True)

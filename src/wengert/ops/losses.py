@@ -281,7 +281,7 @@ def hinge_embedding_loss(
     return reduced_loss(each, reduction)
 
 
-def _cosine(a: Value, b: Value, axis: int, eps: float) -> ArrayLayer[Any, T, Dv]:
+def _cosine(a: Value, b: Value, axis: int, eps: float) -> Value:
     """The cosine of angles between vectors; a vector shorter than eps counts as that long."""
     lengths: list[Value] = [sqrt(clip(sum(square(x), axis=axis), eps * eps)) for x in (a, b)]
     return divide(sum(multiply(a, b), axis=axis), multiply(*lengths))
@@ -309,7 +309,8 @@ def cosine_similarity(
     """
     _positive("eps", eps)
     a, b = _alike(a, b)
-    return _cosine(a, b, axis, eps)
+    layer: ArrayLayer[Any, T, Dv] = _cosine(a, b, axis, eps)
+    return layer
 
 
 @composed

@@ -110,7 +110,7 @@ def _spread(
     output_padding: object,
     dilation: object,
     groups: int,
-) -> ArrayLayer[Any, T, Dv]:
+) -> Any:  # Any: a layer of the element type and device of x
     """A transposed convolution over `count` axes: what each element makes of a kernel, added where it goes."""
     places, parts = slides(count, stride, padding, dilation), groups_of(groups)
     s, p, d = places["stride"], places["padding"], places["dilation"]
@@ -170,7 +170,8 @@ def conv_transpose1d(
 
     Source: PyTorch, `torch.nn.functional.conv_transpose1d`.
     """
-    return _spread(x, kernel, 1, stride, padding, output_padding, dilation, groups)
+    layer: ArrayLayer[Any, T, Dv] = _spread(x, kernel, 1, stride, padding, output_padding, dilation, groups)
+    return layer
 
 
 @composed
@@ -198,7 +199,8 @@ def conv_transpose2d(
 
     Source: V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep learning", 2016, section 4.
     """
-    return _spread(x, kernel, 2, stride, padding, output_padding, dilation, groups)
+    layer: ArrayLayer[Any, T, Dv] = _spread(x, kernel, 2, stride, padding, output_padding, dilation, groups)
+    return layer
 
 
 @composed
@@ -225,4 +227,5 @@ def conv_transpose3d(
 
     Source: PyTorch, `torch.nn.functional.conv_transpose3d`.
     """
-    return _spread(x, kernel, 3, stride, padding, output_padding, dilation, groups)
+    layer: ArrayLayer[Any, T, Dv] = _spread(x, kernel, 3, stride, padding, output_padding, dilation, groups)
+    return layer

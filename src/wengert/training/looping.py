@@ -181,7 +181,7 @@ class Fitting(Generic[B]):
         for weight, delta in zip(weights, found, strict=True):
             if isinstance(weight, Buffer) and not isinstance(delta, LazyDelta):
                 continue  # it is read, and not updated
-            part = delta if isinstance(weight, Buffer) else share * delta
+            part = delta if isinstance(delta, LazyDelta) else share * delta
             deltas[weight] = deltas[weight] + part if weight in deltas else part
         return read, given.results(results)
 

@@ -126,13 +126,13 @@ class _LoweredSegment:
         found: dict[Slot, Any] = {}  # Any: tracers
         for x, delta in deltas.items():
             slots = self.operations.slots[x]
-            if isinstance(delta, Parts) and not isinstance(slots, tuple):  # of a cell that computes once more
-                found[slots] = Parts({at: self.input(part) for at, part in delta.arrived.items()})
-            elif isinstance(delta, Parts):
+            if not isinstance(delta, Parts):
+                found[slots] = self.input(delta)
+            elif isinstance(slots, tuple):
                 for at, part in delta.arrived.items():
                     self.lowering.add(found, slots[at], self.input(part))
-            else:
-                found[slots] = self.input(delta)
+            else:  # of a cell that computes once more
+                found[slots] = Parts({at: self.input(part) for at, part in delta.arrived.items()})
         return found
 
     def leaving(
