@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from types import TracebackType
 from typing import Any, Final, TypeAlias
 
 from wengert.arrays import Value, copied, is_array
@@ -100,9 +99,7 @@ class Hold(AbstractContextManager["Hold"]):
             )
         return self.evaluation.receive(self.x, delta)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, failure: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, failure: object, trace: object, /) -> None:
         evaluation = self.evaluation
         assert isinstance(evaluation, RunsOwn), "as above"
         try:
@@ -154,8 +151,7 @@ def part_gradients(
     found: list[Any] = []
     for target in targets:
         value = yield from evaluation.evaluate(target, context)
-        delta = deltas.get(target)
-        found.append(private(zero_of(value) if delta is None else told(delta), target))
+        found.append(private(zero_of(value) if target not in deltas else told(deltas[target]), target))
     return tuple(found)
 
 

@@ -309,7 +309,7 @@ class Plans:
             if bound is not None and _same(bound.targets, targets):
                 self._plans.use(structure.key, plan)
                 if not targets or all(root is not x for x in targets):  # or it would hold itself (S13)
-                    root._kept = self, mode, bound, structure
+                    _keep(root, (self, mode, bound, structure))
                 return bound
         return None
 
