@@ -17,6 +17,7 @@ from tests.arrays.cuda_host import has_compiler
 from tests.arrays.device import Fake, OutOfMemoryError, device_over
 from tests.program.test_cuda import NETS
 from tests.run.planned import eager
+from wengert import nn
 from wengert.errors import ArgumentError, DeviceError, NonFiniteError
 from wengert.plugins import SGD, FailOnNonFinite
 from wengert.run import Batched, Sequential
@@ -41,6 +42,11 @@ class TestToDevice:
         assert moved.device == fake.device(1)
         assert_array_equal(wg.to_device(there, "cpu").predict().run(), [1.0, 2.0])
         assert wg.to_device(x, "cpu").predict().run().tolist() == [1.0, 2.0]
+
+    def test_a_mask_is_made_for_the_device_of_attention(self, fake: Fake) -> None:
+        there = nn.causal_mask(3, begin=1, device=fake.device(1))
+        assert there.device == fake.device(1)
+        assert_array_equal(fake.read(there.predict().run()), [[True, True, False], [True, True, True]])
 
     def test_the_delta_comes_back(self, fake: Fake) -> None:
         """One weight on the host, one on each of two devices; all three change."""

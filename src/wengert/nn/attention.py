@@ -184,7 +184,7 @@ class MultiHeadAttention(ModelNames, Generic[Width, Heads, T, Dv]):
             pairs = ((past.keys, now.keys), (past.values, now.values))
             now = KeyValues(*(concat([as_layer(old), new], axis=-2) for old, new in pairs))
         time = now.time - begin
-        mask: Any = None if time == 1 else causal_mask(now.time, begin=begin)  # Any: of the device of x
+        mask = None if time == 1 else causal_mask(now.time, begin=begin, device=now.keys.device)
         return self.attended(x, now, mask=mask, begin=begin), now
 
     def _turned(self, x: ArrayLayer[Any, T, Dv], begin: int) -> ArrayLayer[Any, T, Dv]:

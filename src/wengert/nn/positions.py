@@ -7,20 +7,24 @@ Refuses to know: attention, and what is embedded.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, overload
 
 from wengert.arrays import FLOAT32, FLOAT64, HOST, Cpu, Dv, Float32, HostArray, S, T, is_integer
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer, Mask, lift
 from wengert.nn.checks import as_layer, misfit, shape_of
-from wengert.ops import concat, greater_equal, split
+from wengert.ops import concat, greater_equal, split, to_device
 from wengert.site import user_position
 
 
-def causal_mask(time: int, /, *, begin: int = 0) -> Mask[Any, Cpu]:
+@overload
+def causal_mask(time: int, /, *, begin: int = 0) -> Mask[Any, Cpu]: ...
+@overload
+def causal_mask(time: int, /, *, begin: int = 0, device: Dv) -> Mask[Any, Dv]: ...
+def causal_mask(time: int, /, *, begin: int = 0, device: Any = "cpu") -> Mask[Any, Any]:  # Any: as above
     """True where a key is not later than a query: (time - begin, time), for `MultiHeadAttention` and all that has one.
 
-    The queries are those from the position `begin` on.
+    The queries are those from the position `begin` on; the mask is on the device that attention is on.
     >>> causal_mask(3).predict().run().astype(int).tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     >>> causal_mask(3, begin=2).predict().run().astype(int).tolist()
@@ -35,8 +39,8 @@ def causal_mask(time: int, /, *, begin: int = 0) -> Mask[Any, Cpu]:
             f"causal_mask: begin is an integer from 0 to {int(time) - 1}; got {begin!r:.60}\n  at {user_position()}"
         )
     rows, columns = (HOST.astype(x, FLOAT32) for x in HOST.mesh((int(time), int(time))))
-    queries: Any = lift(rows[int(begin) :])  # Any: the type of data of a computed shape
-    return greater_equal(queries, columns)
+    queries, keys = (to_device(lift(x), device) for x in (rows[int(begin) :], columns))
+    return greater_equal(queries, keys)
 
 
 def sinusoidal_positions(time: int, width: int, /) -> HostArray[tuple[int, int], Float32]:
