@@ -41,10 +41,9 @@ def check(name: str, task: Cell, wrong: float = 1.0) -> str:
     return check_losses(name, partial(by_hand, small), {**makers, MANUAL: partial(manual, false)})
 
 
-def _workload(name: str, task: Cell) -> Workload:
+def _workload(name: str, task: Cell, large: bool) -> Workload:
     doing, batch = "training" if task.train else "predicting", task.forest.batch
     most = 1.2 if batch >= 32 else 1.0 if batch == 1 else None
-    large = batch >= LARGE
     ways = {kind: way for kind, way in WAYS.items() if not large or kind == UNCOLLECTED_SHAPES}
     return Workload(
         name,
@@ -67,10 +66,13 @@ def _workload(name: str, task: Cell) -> Workload:
 
 def _table(size: int, batch: int, train: bool) -> Workload:
     name = f"table-1-{size}-{batch}" + ("" if train else "-predict")
-    warm = 2 if size > 512 else 3  # a step of such a state makes of a rounding error a hundred
-    warm = 1 if batch >= LARGE else warm
+    large = batch >= LARGE
+    warm = (
+        1 if large else 2 if size > 512 else 3
+    )  # a step of a large state makes of a rounding error a hundred
     task = Cell(size, Forest(128, 128, batch, alike=True), train, warm=warm)
-    return replace(_workload(name, task), small=_workload(name, replace(SMALL, train=train)))
+    small = _workload(name, replace(SMALL, train=train), large)
+    return replace(_workload(name, task, large), small=small)
 
 
 SIZES = {64: (1, 32, 256), 256: (1, 8, 32, 256), 1024: (1, 8, 32)}  # 256 trees of state 1024 take 12 s

@@ -63,7 +63,7 @@ def case_floats() -> None:
     assert_type(float_layer % number, wg.FloatLayer)
     assert_type(w32 % 2.0, F32)
     assert_type(float32 % l32, F32)
-    w32 % l64  # E[dtype]: float32 and float64 do not mix
+    w32 % l64  # E: dtypes float32 and float64 do not mix|operand types
     assert_type(float_layer * 3, wg.FloatLayer)
     assert_type(-float_weight, wg.FloatLayer)
     assert_type(abs(float_layer), wg.FloatLayer)

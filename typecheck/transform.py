@@ -78,7 +78,7 @@ def case_cell_keeps_the_signature(d: wg.DoubleLayer, f: wg.FloatLayer) -> None: 
     cell_of_two(f)  # E[arg-type]: has incompatible type "FloatLayer"
     cell_of_two(d, rate=2.0)  # E[call-arg]: Unexpected keyword argument "rate"
     cell_of_two()  # E[call-arg]: Missing positional argument
-    wg.cell(3)  # E[arg-type]: has incompatible type "int"
+    wg.cell(3)  # E[call-overload]: No overload variant of "cell" matches argument type "int"
 
 
 class Scaling:

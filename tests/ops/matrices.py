@@ -158,12 +158,12 @@ def qr(draw: st.DrawFn) -> Example:
         left = x[..., :, : min(m, n)]
         upper = transposed(xp, xp.linalg.cholesky(xp.matmul(transposed(xp, left), left)))
         q = xp.matmul(left, xp.linalg.inv(upper))
-        return xp.matmul(transposed(xp, q), x) + xp.matmul(transposed(xp, q), x) * 0.5
+        return xp.matmul(transposed(xp, q), x) + xp.matmul(transposed(xp, q), x) * 0.37
 
     def call(x: Any) -> Any:  # Any: expressions
         q, r = wg.linalg.qr(x)
         signs = wg.expand_dims(wg.sign(wg.diagonal(r)), -1)
-        return wg.multiply(wg.add(r, wg.multiply(wg.matmul(wg.matrix_transpose(q), x), 0.5)), signs)
+        return wg.multiply(wg.add(r, wg.multiply(wg.matmul(wg.matrix_transpose(q), x), 0.37)), signs)
 
     return Example(call, plain, (x,))
 

@@ -26,7 +26,7 @@ BATCHED = {
     "pointer",
     "tagger",
 }  # by `wengert.fold`, whose plans batch and have no plan of a run
-ELSEWHERE = {"distributed", "experts"}  # other processes compute them, by an executor of their own
+ELSEWHERE = {"distributed", "experts", "sweep"}  # other processes compute them, by an executor of their own
 # those that name `Batched` say by whom they are run
 EXAMPLES = sorted(
     path.stem

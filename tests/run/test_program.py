@@ -74,3 +74,7 @@ def test_a_vector_beside_a_matrix_of_one_row_gets_its_axis_without_a_change_of_b
     assert ", b1[k" in one.program.source
     several = _bits(lambda w, i: wg.sum(wg.square(w[:2] * 2.0 + w[3] * float(i))))
     assert ", b1[k" not in several.program.source  # numpy has to repeat it, whatever its axes
+
+
+def test_a_vector_beside_a_matrix_of_one_row_is_no_row_of_a_product() -> None:
+    _bits(lambda w, i: wg.sum((w[:1] @ w[3]) * float(i)))

@@ -72,8 +72,9 @@ def drawn_numbers(name: str, data: st.DataObject) -> Any:  # Any: expressions
     return getattr(wg, name)(*map(role, weights_of(OPTIMIZERS["SGD"](), numbers)))
 
 
-# rows are drawn freely: lines that are not sorted have no places, and few matrices are positive definite
-NARROW = {"searchsorted", "cholesky"}
+# rows are drawn freely: lines that are not sorted have no places, few matrices are positive definite, and of matrices
+# without full rank rounding decides which vectors are singular
+NARROW = {"searchsorted", "cholesky", "matrix_rank"}
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in NARROW])
