@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wengert import errors, extend, fft, linalg, ops, plugins, run
+from wengert import errors, fft, linalg, ops, run
 from wengert.arrays import Array, Cpu, Gpu, IntegerArray
 from wengert.control import Do, UnitContinuation, gather
 from wengert.differentiable import DeepLearning, Differentiable, Tape
@@ -488,8 +488,15 @@ __all__ = [
 
 cumsum = cumulative_sum  # the name in programs written for numpy
 
-if not TYPE_CHECKING:  # or a checker would take every name for one that is there
+if TYPE_CHECKING:
+    from wengert import extend, plugins
+else:  # or a checker would take every name for one that is there
 
     def __getattr__(name: str) -> object:
-        """The error for a name that numpy has and this library calls otherwise, with what to write."""
+        """A part that few programs have at once, or the error for a name that numpy has, with what to write."""
+        if name in ("extend", "plugins"):
+            # at the top it and the plugins that it needs would take a fifth of what importing Wengert takes
+            import wengert.extend
+
+            return getattr(wengert, name)
         raise ops.absent.advice(__name__, name)
