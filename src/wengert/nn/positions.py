@@ -39,7 +39,10 @@ def causal_mask(time: int, /, *, begin: int = 0, device: Any = "cpu") -> Mask[An
             f"causal_mask: begin is an integer from 0 to {int(time) - 1}; got {begin!r:.60}\n  at {user_position()}"
         )
     rows, columns = (HOST.astype(x, FLOAT32) for x in HOST.mesh((int(time), int(time))))
-    queries, keys = (to_device(lift(x), device) for x in (rows[int(begin) :], columns))
+    queries: Any = lift(rows[int(begin) :])  # Any: the type of data of a computed shape
+    keys: Any = lift(columns)
+    if device != "cpu":
+        queries, keys = to_device(queries, device), to_device(keys, device)
     return greater_equal(queries, keys)
 
 
