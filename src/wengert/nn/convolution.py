@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, final
+from typing import Any, ClassVar, Final, Generic, Literal, final
 
 from typing_extensions import TypeVar
 
@@ -40,8 +40,13 @@ _ONE: Final[Any] = 1  # Any: the size that a checker takes for what nobody state
 
 @dataclass(frozen=True, eq=False, init=False)
 class _Convolution(ModelNames, Generic[Sizes, Channels, Stride, Padding, Dilation, Groups, T, Dv]):
-    """A kernel as wide as it is high, and a number for each channel that it makes."""
+    """A kernel as wide as it is high, and a number for each channel that it makes.
 
+    `axes` are those that the kernel slides along; a `transposed` one has the channels of the input first.
+    """
+
+    axes: ClassVar[int]
+    transposed: ClassVar[bool] = False
     kernel: ArrayWeight[Sizes, T, Dv]
     # None with `bias=False`; for a checker, the weight that `make` gives
     bias: ArrayWeight[tuple[Channels], T, Dv]
@@ -69,7 +74,7 @@ class _Convolution(ModelNames, Generic[Sizes, Channels, Stride, Padding, Dilatio
         layer, shape = type(self).__name__, self.kernel.shape
         check_weight(layer, "a kernel", shape, (*shape[:2], *shape[2:3] * (len(shape) - 2)))
         if self.bias is not None:
-            made = shape[1] * self.groups if _transposed(layer) else shape[0]
+            made = shape[1] * self.groups if self.transposed else shape[0]
             check_weight(layer, "a bias", self.bias.shape, (made,))
 
     def _slides(self) -> dict[str, Any]:  # Any: numbers, as an operation takes them
@@ -77,17 +82,13 @@ class _Convolution(ModelNames, Generic[Sizes, Channels, Stride, Padding, Dilatio
         return {name: getattr(self, name) for name in of}
 
     def _biased(self, y: ArrayLayer[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
-        axes = tuple(range(1, len(self.kernel.shape) - 1))
+        axes = tuple(range(1, self.axes + 1))
         return y if self.bias is None else y + expand_dims(self.bias, axis=axes)
-
-
-def _transposed(layer: str) -> bool:
-    return "Transpose" in layer
 
 
 def _parts(
     begin: Beginning[N],
-    layer: str,
+    cls: type[_Convolution],
     sizes: tuple[int, int, int],
     slide: tuple[int, int | Literal["same"], int, int],
     bias: bool,
@@ -103,16 +104,16 @@ def _parts(
     )
     for channels in (inputs, outputs):
         if channels % groups:
-            raise misfit(layer, f"{groups} groups do not divide {channels} channels")
-    sides = (side,) * int(layer[-2])
-    pair = (inputs, outputs // groups) if _transposed(layer) else (outputs, inputs // groups)
+            raise misfit(cls.__name__, f"{groups} groups do not divide {channels} channels")
+    sides = (side,) * cls.axes
+    pair = (inputs, outputs // groups) if cls.transposed else (outputs, inputs // groups)
     fans = inputs // groups * math.prod(sides), outputs // groups * math.prod(sides)
     kernel = (
         begin.normal("kernel", (*pair, *sides), math.sqrt(2.0 / fans[0]))
         if init is None
         else begin.drawn("kernel", (*pair, *sides), *fans, init)
     )
-    padding = _same(layer, side, stride, dilation) if slide[1] == "same" else slide[1]
+    padding = _same(cls.__name__, side, stride, dilation) if slide[1] == "same" else slide[1]
     return kernel, begin.constant("bias", (0.0, outputs)) if bias else None, stride, padding, dilation, groups
 
 
@@ -143,6 +144,8 @@ class Conv1d(
     Source: Waibel et al. 1989, "Phoneme recognition using time-delay neural networks".
     """
 
+    axes = 1
+
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
@@ -168,7 +171,7 @@ class Conv1d(
         """
         begin = Beginning("Conv1d", settings, seed, name, dtype)
         slide = (stride, padding, dilation, groups)
-        return Conv1d(*_parts(begin, "Conv1d", (inputs, outputs, kernel), slide, bias, init))
+        return Conv1d(*_parts(begin, Conv1d, (inputs, outputs, kernel), slide, bias, init))
 
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
         return self._biased(conv1d(x, self.kernel, **self._slides()))
@@ -192,6 +195,8 @@ class Conv2d(
 
     Source: LeCun et al. 1989; a cross-correlation, as everywhere in the field.
     """
+
+    axes = 2
 
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
@@ -221,7 +226,7 @@ class Conv2d(
         """
         begin = Beginning("Conv2d", settings, seed, name, dtype)
         slide = (stride, padding, dilation, groups)
-        return Conv2d(*_parts(begin, "Conv2d", (inputs, outputs, kernel), slide, bias, init))
+        return Conv2d(*_parts(begin, Conv2d, (inputs, outputs, kernel), slide, bias, init))
 
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
         return self._biased(conv2d(x, self.kernel, **self._slides()))
@@ -245,6 +250,8 @@ class Conv3d(
 
     Source: Ji et al. 2010, "3D convolutional neural networks for human action recognition".
     """
+
+    axes = 3
 
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
@@ -271,7 +278,7 @@ class Conv3d(
         """
         begin = Beginning("Conv3d", settings, seed, name, dtype)
         slide = (stride, padding, dilation, groups)
-        return Conv3d(*_parts(begin, "Conv3d", (inputs, outputs, kernel), slide, bias, init))
+        return Conv3d(*_parts(begin, Conv3d, (inputs, outputs, kernel), slide, bias, init))
 
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
         return self._biased(conv3d(x, self.kernel, **self._slides()))
@@ -294,6 +301,9 @@ class ConvTranspose1d(
 
     Source: Zeiler et al. 2010, "Deconvolutional Networks"; PyTorch, `torch.nn.ConvTranspose1d`.
     """
+
+    axes = 1
+    transposed = True
 
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
@@ -320,9 +330,7 @@ class ConvTranspose1d(
         """
         begin = Beginning("ConvTranspose1d", settings, seed, name, dtype)
         slide = (stride, padding, dilation, groups)
-        return ConvTranspose1d(
-            *_parts(begin, "ConvTranspose1d", (inputs, outputs, kernel), slide, bias, init)
-        )
+        return ConvTranspose1d(*_parts(begin, ConvTranspose1d, (inputs, outputs, kernel), slide, bias, init))
 
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
         return self._biased(conv_transpose1d(x, self.kernel, **self._slides()))
@@ -346,6 +354,9 @@ class ConvTranspose2d(
 
     Source: Zeiler et al. 2010, "Deconvolutional Networks"; PyTorch, `torch.nn.ConvTranspose2d`.
     """
+
+    axes = 2
+    transposed = True
 
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
@@ -372,9 +383,7 @@ class ConvTranspose2d(
         """
         begin = Beginning("ConvTranspose2d", settings, seed, name, dtype)
         slide = (stride, padding, dilation, groups)
-        return ConvTranspose2d(
-            *_parts(begin, "ConvTranspose2d", (inputs, outputs, kernel), slide, bias, init)
-        )
+        return ConvTranspose2d(*_parts(begin, ConvTranspose2d, (inputs, outputs, kernel), slide, bias, init))
 
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
         return self._biased(conv_transpose2d(x, self.kernel, **self._slides()))
@@ -398,6 +407,9 @@ class ConvTranspose3d(
 
     Source: Zeiler et al. 2010, "Deconvolutional Networks"; PyTorch, `torch.nn.ConvTranspose3d`.
     """
+
+    axes = 3
+    transposed = True
 
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
@@ -424,9 +436,7 @@ class ConvTranspose3d(
         """
         begin = Beginning("ConvTranspose3d", settings, seed, name, dtype)
         slide = (stride, padding, dilation, groups)
-        return ConvTranspose3d(
-            *_parts(begin, "ConvTranspose3d", (inputs, outputs, kernel), slide, bias, init)
-        )
+        return ConvTranspose3d(*_parts(begin, ConvTranspose3d, (inputs, outputs, kernel), slide, bias, init))
 
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
         return self._biased(conv_transpose3d(x, self.kernel, **self._slides()))
