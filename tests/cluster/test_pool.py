@@ -129,8 +129,12 @@ def test_a_worker_that_takes_too_long_to_begin_is_replaced(ray: Ray) -> None:
     pool.count()
     ray.begun[0][1].there = True
     assert pool.free() is not None
-    ray.now = 31.0
+    ray.now = 6.0
     assert pool.count() == 2 and len(ray.begun) == 3 and len(ray.killed) == 1
+    ray.now = 15.0  # the second one has twice the time
+    assert pool.count() == 2 and len(ray.begun) == 3
+    ray.now = 17.0
+    assert pool.count() == 2 and len(ray.begun) == 4 and len(ray.killed) == 2
 
 
 def test_workers_of_a_machine_go_with_it_and_come_with_another(ray: Ray) -> None:

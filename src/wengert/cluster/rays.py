@@ -44,7 +44,10 @@ _THERE: Final = 5.0  # seconds in which whoever listens at an address takes a co
 _began_here: Final[list[bool]] = []  # whether ray has read the variables that are set here
 _WORKER: Final = "a worker"
 _DEPTH: Final = 2  # messages that a worker has at once: the next one is there when it is done
-_STARTS: Final = 30.0  # seconds that a process may take to start before another one is begun
+_STARTS: Final = (
+    5.0  # seconds that a process may take to start before another one is begun; twice as many each time
+)
+_MOST: Final = 60.0  # of those
 _FRESH: Final = 0.5  # seconds for which the number of machines is believed
 _ENVIRONMENT: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -131,14 +134,16 @@ class WorkerHandle:
 class WorkerPool:
     """As many workers on each machine as it has cores: one that has died, or is late, is replaced there.
 
-    Nothing is sent to one that has not begun: a machine that has just died counts as there, for as long as Ray has not
-    noticed, and what is begun on it never answers.
+    One that does not begin in time is replaced as well, and the next one has twice the time, so that a machine on which
+    processes start slowly gets there. Nothing is sent to one that has not begun: a machine that has just died counts as
+    there, for as long as Ray has not noticed, and what is begun on it never answers.
     """
 
     def __init__(self) -> None:
         self._workers: list[WorkerHandle] = []
         self._cores: dict[str, int] = {}
         self._counted = -_FRESH
+        self._starts = _STARTS
         self._actor = _ray().remote(ShardWorker)
         self._affinity = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
         self._lock = RLock()
@@ -151,10 +156,13 @@ class WorkerPool:
                 nodes = [node for node in _ray().nodes() if node["Alive"]]
                 self._cores = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}
                 self._counted = now
+                late = [x for x in self._workers if x.beginning is not None and now - x.since >= self._starts]
                 for x in [*self._workers]:
-                    if x.machine not in self._cores or (x.beginning is not None and now - x.since >= _STARTS):
+                    if x.machine not in self._cores or x in late:
                         self._workers.remove(x)
                         end(x.actor)
+                if late:
+                    self._starts = min(2.0 * self._starts, _MOST)
                 self._fill()
             return sum(self._cores.values())
 

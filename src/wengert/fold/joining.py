@@ -65,7 +65,7 @@ class Identity(Written[X, X]):
 
 
 class Void(Written[object, None]):
-    """Whatever enters, nothing leaves.
+    """A block that takes any value and gives None.
 
     >>> from wengert import fold as td
     >>> td.Void().eval("foo") is None

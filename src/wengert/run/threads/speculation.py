@@ -189,7 +189,7 @@ class Speculation:
         self._proceed(ready, works)
 
     def _line(self, ready: Sequence[Node]) -> list[Node]:
-        """These, and what needs nothing else: no other thread computes any of it. For the holder of the lock."""
+        """Nodes that are ready, and those that need nothing else, for one thread; the caller holds the lock."""
         line = [*ready]
         met: dict[Node, int] = {}
         for node in line:  # which grows
