@@ -107,7 +107,7 @@ def test_getting_started_prints_the_same(
         names: dict[str, object] = {"__name__": "getting_started"}
         with default(executor):
             for block in blocks:
-                exec(compile(block, "getting_started.md", "exec"), names)
+                exec(compile(block, "getting_started.md", "exec", dont_inherit=True), names)
         printed.append(capsys.readouterr().out)
     same_text(*printed)
     assert printed[0]
