@@ -1,6 +1,6 @@
 """Settings and numbers that a program states and the run refuses: the order of plugins, a rate, a range.
 
-Knows: which plugins of the library act before a rate, which of them make steps that nothing else scales, and the
+Knows: which plugins of the library act before a rate, which of them make steps of about 1, and the
 ranges of their numbers and of `dropout` and `clip`, in the words of the run time.
 Refuses to know: the ranges and orders that plugins of a user declare, and numbers that are computed.
 """
@@ -67,6 +67,7 @@ UNSCALED: Final = frozenset(
         "signs.Lion",
     )
 )
+CLIPS: Final = frozenset(name for name in FIRST if name.startswith(f"{PLUGINS}clip."))
 BELOW: Final[Mapping[str, float]] = {  # what a hyperparameter has to be less than; none may be less than 0
     "beta1": 1.0,
     "beta2": 1.0,
@@ -123,6 +124,11 @@ def settings_made(ctx: FunctionContext) -> Type:
     unscaled = next((t for t in made.type.mro if t.fullname in UNSCALED), None)
     if unscaled is not None and not made.type.has_base(RATED):
         noted(ctx.api, unrated(made.type.name, unscaled.name), ctx.context, SETTINGS)
+    if unscaled is not None:
+        right = made.type.mro[made.type.mro.index(unscaled) :]
+        clip = next((t for t in right if t.fullname in CLIPS), None)
+        if clip is not None:
+            noted(ctx.api, late(made.type.name, clip.name, unscaled.name), ctx.context, SETTINGS)
     ours = [t for t in made.type.mro if t.fullname.startswith(PLUGINS)]
     for name, given in zip(ctx.callee_arg_names, ctx.args, strict=True):
         n = number_at(given[0]) if given else None
@@ -141,6 +147,15 @@ def unrated(settings: str, plugin: str) -> str:
     return (
         f"{settings}: a step of {plugin} is about 1, and no learning rate scales it; "
         f"write `class Settings({plugin}, LearningRate)`"
+    )
+
+
+def late(settings: str, clip: str, plugin: str) -> str:
+    """Words of the warning of a clip that bounds steps."""
+    return (
+        f"{settings}: {clip} stands right of {plugin} and bounds its steps, which are about 1 "
+        f"whatever the derivatives are; to bound derivatives write it on the left, "
+        f"`class Settings({clip}, {plugin}, LearningRate)`"
     )
 
 

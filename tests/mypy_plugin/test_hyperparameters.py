@@ -14,7 +14,7 @@ from tests.mypy_plugin.checking import project
 from wengert import plugins
 from wengert.errors import PluginError
 from wengert.plugins import LearningRate, Plugin
-from wengert_mypy.hyperparameters import BELOW, FIRST, POSITIVE, RATES, UNSCALED, unrated
+from wengert_mypy.hyperparameters import BELOW, CLIPS, FIRST, POSITIVE, RATES, UNSCALED, late, unrated
 
 READY: Sequence[type[Plugin]] = [
     x for x in vars(plugins).values() if isinstance(x, type) and issubclass(x, Plugin) and x is not Plugin
@@ -53,13 +53,33 @@ def test_settings_without_a_rate_warn(name: str) -> None:
         type("S", (plugin, LearningRate), {})(learning_rate=0.1)
 
 
+@pytest.mark.parametrize("name", sorted(named(UNSCALED)))
+@pytest.mark.parametrize("clip", sorted(named(CLIPS)))
+def test_a_clip_of_steps_warns_and_one_of_derivatives_does_not(name: str, clip: str) -> None:
+    bases: tuple[type[Plugin], ...] = (getattr(plugins, name), getattr(plugins, clip), LearningRate)
+    numbers = dict.fromkeys(("learning_rate", *vars(bases[1])["__annotations__"].keys() & BELOW.keys()), 0.5)
+    with pytest.warns(UserWarning, match=re.escape(late("S", clip, name))) as found:
+        type("S", bases, {})(**numbers)
+    assert found[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        type("S", (bases[1], bases[0], LearningRate), {})(**numbers)
+
+
 @pytest.mark.slow
 def test_mypy_notes_settings_without_a_rate(tmp_path: Path) -> None:
     text = """
-    from wengert.plugins import Adam, LearningRate
+    from wengert.plugins import Adam, AdamW, ClipByNorm, LearningRate
     class Settings(Adam, LearningRate): ...
     Settings(learning_rate=0.1)
     Adam()
+    class Late(AdamW, ClipByNorm, LearningRate): ...
+    Late(learning_rate=0.1, weight_decay=0.1, max_norm_of_weight=1.0)
+    class Right(ClipByNorm, AdamW, LearningRate): ...
+    Right(learning_rate=0.1, weight_decay=0.1, max_norm_of_weight=1.0)
     """
     said = project(tmp_path / "unrated", {"main.py": re.sub(r"^ +", "", text, flags=re.M)})
-    assert said == [f"main.py:5: note: {unrated('Adam', 'Adam')}"]
+    assert said == [
+        f"main.py:5: note: {unrated('Adam', 'Adam')}",
+        f"main.py:7: note: {late('Late', 'ClipByNorm', 'Adam')}",
+    ]

@@ -18,7 +18,7 @@ from wengert.lazy import LazyDelta, Rows, dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
-from wengert.plugins.rate import warn_unrated
+from wengert.plugins.rate import warn_of_unit_steps
 from wengert.plugins.schedule import RATES
 
 
@@ -74,4 +74,4 @@ class Adagrad(Plugin):
 
     def __post_init__(self) -> None:
         check_number(self, "eps")
-        warn_unrated(self, "Adagrad")
+        warn_of_unit_steps(self, Adagrad)

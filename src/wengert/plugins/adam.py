@@ -17,7 +17,7 @@ from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
-from wengert.plugins.rate import warn_unrated
+from wengert.plugins.rate import warn_of_unit_steps
 from wengert.plugins.schedule import RATES
 
 
@@ -80,7 +80,7 @@ class Adam(Plugin):
         check_number(self, "beta1", below=1.0)
         check_number(self, "beta2", below=1.0)
         check_number(self, "eps")
-        warn_unrated(self, "Adam")
+        warn_of_unit_steps(self, Adam)
 
 
 class AMSGradOptimizer(Moments["AMSGrad"], pure=True):
@@ -120,7 +120,7 @@ class AMSGrad(Plugin):
         check_number(self, "beta1", below=1.0)
         check_number(self, "beta2", below=1.0)
         check_number(self, "eps")
-        warn_unrated(self, "AMSGrad")
+        warn_of_unit_steps(self, AMSGrad)
 
 
 class AdamaxOptimizer(Optimizer["Adamax"], pure=True):
@@ -161,7 +161,7 @@ class Adamax(Plugin):
         check_number(self, "beta1", below=1.0)
         check_number(self, "beta2", below=1.0)
         check_number(self, "eps")
-        warn_unrated(self, "Adamax")
+        warn_of_unit_steps(self, Adamax)
 
 
 class NAdamOptimizer(Moments["NAdam"], pure=True):
@@ -206,7 +206,7 @@ class NAdam(Plugin):
         check_number(self, "beta2", below=1.0)
         check_number(self, "eps")
         check_number(self, "momentum_decay")
-        warn_unrated(self, "NAdam")
+        warn_of_unit_steps(self, NAdam)
 
 
 class RAdamOptimizer(Moments["RAdam"], pure=True):
@@ -251,4 +251,4 @@ class RAdam(Plugin):
         check_number(self, "beta2", below=1.0)
         check_number(self, "beta2", least=0.6, open_below=True, below=1.0)
         check_number(self, "eps")
-        warn_unrated(self, "RAdam")
+        warn_of_unit_steps(self, RAdam)

@@ -18,6 +18,7 @@ from wengert.lazy import dense, scaled
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
+from wengert.plugins.rate import Clip
 from wengert.plugins.schedule import RATES
 
 
@@ -74,7 +75,7 @@ def _norm(x: Value) -> float:
     return largest * math.sqrt(float(xp.sum(xp.square(x / largest))))
 
 
-class ClipByGlobalNorm(Plugin):
+class ClipByGlobalNorm(Clip):
     """d becomes d · min(1, max_norm / n); n is the 2-norm of all deltas of the commit that reach this plugin.
 
     One norm for the weights of all settings objects with this plugin, so groups of weights with other rates or decay
@@ -114,7 +115,7 @@ class ClipByValueOptimizer(Optimizer["ClipByValue"], pure=True):
         return super().step(xp.minimum(xp.maximum(d, -most), most), weight)
 
 
-class ClipByValue(Plugin):
+class ClipByValue(Clip):
     """Each element of d becomes min(max(d, -max_value), max_value).
 
     >>> from wengert.plugins import LearningRate
@@ -145,7 +146,7 @@ class ClipByNormOptimizer(Optimizer["ClipByNorm"], pure=True):
         return super().step(scaled(delta, most / norm if norm > most else 1.0), weight)
 
 
-class ClipByNorm(Plugin):
+class ClipByNorm(Clip):
     """d becomes d · min(1, c / |d|), for each weight alone; c is `max_norm_of_weight`, |d| the 2-norm.
 
     >>> from wengert.plugins import LearningRate

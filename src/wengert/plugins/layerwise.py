@@ -17,7 +17,7 @@ from wengert.plugins.adam import Moments
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
-from wengert.plugins.rate import Rated, warn_unrated
+from wengert.plugins.rate import Rated, warn_of_unit_steps
 from wengert.plugins.schedule import RATES
 
 
@@ -70,7 +70,7 @@ class LAMB(Plugin):
         check_number(self, "beta2", below=1.0)
         check_number(self, "eps")
         check_number(self, "decay")
-        warn_unrated(self, "LAMB")
+        warn_of_unit_steps(self, LAMB)
 
 
 class AdafactorOptimizer(Optimizer["Adafactor"], pure=True):
@@ -198,4 +198,4 @@ class Muon(Plugin):
     def __post_init__(self) -> None:
         check_number(self, "momentum", below=1.0)
         check_number(self, "iterations", below=100.0)
-        warn_unrated(self, "Muon")
+        warn_of_unit_steps(self, Muon)

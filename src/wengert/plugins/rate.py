@@ -40,8 +40,12 @@ class Scaled(Optimizer[R], pure=True):
         return super().step(scaled(delta, self.settings.rate), weight)
 
 
-def warn_unrated(settings: Plugin, plugin: str) -> None:
-    """Warn, on the user's line, of settings whose steps nothing scales.
+class Clip(Plugin):
+    """Base of plugins that bound derivatives; right of an optimizer whose steps are about 1 they bound its steps."""
+
+
+def warn_of_unit_steps(settings: Plugin, plugin: type[Plugin]) -> None:
+    """Warn, on the user's line, of settings whose steps of about 1 nothing scales, or a clip bounds.
 
     >>> import warnings
     >>> from wengert.plugins import Adam
@@ -51,15 +55,25 @@ def warn_unrated(settings: Plugin, plugin: str) -> None:
     >>> print(found[0].message)
     Adam: a step of Adam is about 1, and no learning rate scales it; write `class Settings(Adam, LearningRate)`
     """
+    made, name = type(settings), plugin.__name__
     if not isinstance(settings, Rated):
-        frame = user_frame()
-        warnings.warn_explicit(
-            f"{type(settings).__name__}: a step of {plugin} is about 1, and no learning rate scales it; "
-            f"write `class Settings({plugin}, LearningRate)`",
-            UserWarning,
-            frame.f_code.co_filename,
-            frame.f_lineno,
+        _warn(
+            f"{made.__name__}: a step of {name} is about 1, and no learning rate scales it; "
+            f"write `class Settings({name}, LearningRate)`"
         )
+    right = made.__mro__[made.__mro__.index(plugin) :]
+    clip = next((other for other in right if Clip in other.__bases__), None)
+    if clip is not None:
+        _warn(
+            f"{made.__name__}: {clip.__name__} stands right of {name} and bounds its steps, which are about 1 "
+            f"whatever the derivatives are; to bound derivatives write it on the left, "
+            f"`class Settings({clip.__name__}, {name}, LearningRate)`"
+        )
+
+
+def _warn(message: str) -> None:
+    frame = user_frame()
+    warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno)
 
 
 class LearningRate(Rated):

@@ -14,7 +14,7 @@ from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
-from wengert.plugins.rate import warn_unrated
+from wengert.plugins.rate import warn_of_unit_steps
 from wengert.plugins.schedule import RATES
 
 
@@ -49,4 +49,4 @@ class RMSprop(Plugin):
     def __post_init__(self) -> None:
         check_number(self, "rho", below=1.0)
         check_number(self, "eps")
-        warn_unrated(self, "RMSprop")
+        warn_of_unit_steps(self, RMSprop)

@@ -14,7 +14,7 @@ from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
-from wengert.plugins.rate import warn_unrated
+from wengert.plugins.rate import warn_of_unit_steps
 from wengert.plugins.schedule import RATES
 
 
@@ -52,7 +52,7 @@ class Lion(Plugin):
     def __post_init__(self) -> None:
         check_number(self, "beta1", below=1.0)
         check_number(self, "beta2", below=1.0)
-        warn_unrated(self, "Lion")
+        warn_of_unit_steps(self, Lion)
 
 
 class RpropOptimizer(Optimizer["Rprop"], pure=True):

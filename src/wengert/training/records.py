@@ -116,6 +116,16 @@ class History:
     seconds: float = field(default=0.0, compare=False)
     watch: Watch = field(default=WATCH, compare=False)
 
+    def __repr__(self) -> str:
+        """One line, however long the training was.
+
+        >>> History((Epoch(0, 9, 0.5), Epoch(1, 18, 0.25)), (0.5,) * 18, 18)
+        <History of 18 steps; epoch 1: loss 0.2500>
+        """
+        last = f"; {_line(self.epochs[-1])}" if self.epochs else ""
+        early = ", stopped early" if self.stopped_early else ""
+        return f"<History of {self.steps} steps{early}{last}>"
+
     @property
     def best(self) -> Epoch | None:
         """The best epoch by what `fit` has monitored: the validation loss, or without validation the loss."""
