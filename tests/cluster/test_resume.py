@@ -20,6 +20,7 @@ from wengert import nn
 from wengert.cluster import Fault, Local, Message, Nodes
 from wengert.cluster.part import digest_of
 from wengert.errors import ArgumentError, CheckpointError, CheckpointWriteError
+from wengert.run import Batched
 from wengert.training import fit
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -152,6 +153,45 @@ def test_what_a_folder_is_refused_for_changes_nothing(tmp_path: Path) -> None:
             )
     assert driver.left() == before
     driver.nodes.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"checkpoint": "one.safetensors"}, r"one\.safetensors would have the weights of this process alone"),
+        (
+            {"best": "best.safetensors", "validation": lambda epoch: [EXAMPLES]},
+            r"best\.safetensors would .*without best=",
+        ),
+        (
+            {"accumulate": 2},
+            r"accumulate=2 adds deltas of weights here, so those would not learn; leave it out",
+        ),
+        ({"checkpoint": "one.safetensors", "executor": Batched()}, r".*cluster\.folder\('one"),
+    ],
+)
+def test_what_has_the_weights_of_this_process_alone_is_refused_before_a_step(
+    options: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    driver = Driver()
+    before = driver.left()
+    with pytest.raises(ArgumentError, match=rf"fit: parts of the model are on nodes, 'a', 'b', and {said}"):
+        fit(driver.loss, lambda epoch: [EXAMPLES, EXAMPLES], seed=3, steps=2, weights=driver.first, **options)
+    assert driver.left() == before and [*tmp_path.iterdir()] == []
+    driver.nodes.close()
+
+
+def test_a_loss_in_shards_with_parts_on_nodes_has_the_bits_of_one_process(tmp_path: Path) -> None:
+    here, there = Driver(), Driver()
+    here.a, here.b = Expert(1), Expert(2)  # type: ignore[assignment] # called as the parts are
+    losses = [
+        [float(wg.shards(one.loss, EXAMPLES, 3, weigh=how).train().run()) for how in ("mean", "sum", "mean")]
+        for one in (here, there)
+    ]
+    assert losses[0] == losses[1]
+    assert there.left() == digest_of(here.first) + digest_of(here.a) + digest_of(here.b)
+    there.nodes.close()
 
 
 def test_a_node_that_cannot_be_reached_for_a_while_changes_no_bit(tmp_path: Path) -> None:

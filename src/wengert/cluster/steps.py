@@ -243,12 +243,14 @@ class RemoteRun:
         self._calls = 0
         self._lock = Lock()
         self._early: dict[object, Any] = {}  # Any: calls that began before their turn
+        self._run = run
         run.on_close(partial(steps.close, self))
 
     def call(self, link: NodeLink) -> int:
         """The number of another call of a part, which hears of the end of the run."""
         with self._lock:
             self.parts[link] = None
+            self._run.elsewhere |= {link.name}
             self._calls += 1
             return self._calls
 

@@ -92,6 +92,7 @@ class Run:
         "_voted",
         "cancelled",
         "cells",
+        "elsewhere",
         "event_loop",
         "settled",
         "source",
@@ -119,6 +120,7 @@ class Run:
         self.cancelled = False
         self.settled = False
         self.cells: dict[object, SharedValue] = {}  # by shared `Do`
+        self.elsewhere: frozenset[str] = frozenset()  # processes whose weights it has asked
         self.source: object = None  # the `Do` that is run, while it is
 
     @property

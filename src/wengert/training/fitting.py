@@ -83,7 +83,7 @@ def fit(
     named = None if weights is None else weights_by_name(weights)
     seed, accumulated = whole("seed", seed, 0), whole("accumulate", accumulate, 1)  # numpy integers too
     count = None if shards is None else whole("shards", shards, 1)
-    divided = loss if count is None else in_shards(loss, count)
-    loop = Fitting(divided, data, seed, batch_size, executor, validation, metrics, named, accumulated, count)
     keeper = Keeper(named, seed, store_at(checkpoint), every, best, watch)
+    options = batch_size, executor, validation, metrics, named, accumulated, count, keeper.file
+    loop = Fitting(loss if count is None else in_shards(loss, count), data, seed, *options)
     return run(loop, ending, keeper, keeper.begin(resume), callbacks, tensorboard, show)

@@ -107,6 +107,12 @@ class Keeper:
         if self.every is not None:
             whole("every", self.every, 1)
 
+    @property
+    def file(self) -> str | None:
+        """A file that has the weights of this process alone, if there is one."""
+        given = self.checkpoint.path if isinstance(self.checkpoint, CheckpointFile) else self.best
+        return None if given is None else os.fspath(given)
+
     def due(self, step: Step) -> bool:
         """Tell whether a checkpoint is due now; it is after the first step, lest a full disk be found late."""
         return step.number == 1 or (self.every is not None and step.number % self.every == 0)

@@ -47,7 +47,10 @@ from wengert.training.state import State
 @final
 @dataclass(frozen=True)
 class Fitting(Generic[B]):
-    """Loss, data and settings of a training; `weights`, if known, must be all that the loss has."""
+    """Loss, data and settings of a training; `weights`, if known, must be all that the loss has.
+
+    `file`, if there is one, is of the weights of this process alone.
+    """
 
     loss: LossOf[B]
     data: Data[B]
@@ -59,6 +62,7 @@ class Fitting(Generic[B]):
     weights: Mapping[str, Weight] | None = None
     accumulate: int = 1
     shards: int | None = None
+    file: str | None = None
 
     def __post_init__(self) -> None:
         check_data("fit", self.data, self.batch_size)
@@ -154,10 +158,30 @@ class Fitting(Generic[B]):
             )
         return found
 
+    def _check_here(self, run: Run) -> None:
+        """ArgumentError where a part of the model is in another process, and weights of this one are not enough."""
+        if run.elsewhere and (self.file is not None or self.accumulate > 1):
+            names = ", ".join(map(repr, sorted(run.elsewhere)))
+            what = (
+                f"{self.file} would have the weights of this process alone; write "
+                f"checkpoint=cluster.folder({self.file!r}), without best=, for a folder with the weights of nodes, too"
+                if self.file is not None
+                else f"accumulate={self.accumulate} adds deltas of weights here, so those would not learn; leave it out"
+            )
+            raise ArgumentError(
+                f"fit: parts of the model are on nodes, {names}, and {what}; no weight has changed\n"
+                f"  at {user_position()}"
+            )
+
     def _trained(self, given: Given, state: State) -> tuple[float, Any]:  # Any: results of the user's loss
         """A step: the loss before it, and the results."""
         run, read = Run(self.executor), list[float]()
-        run.on_settle(lambda value: read.append(self._read(value, given.loss, state)))
+
+        def settle(value: object) -> None:
+            self._check_here(run)
+            read.append(self._read(value, given.loss, state))
+
+        run.on_settle(settle)
         if given.also is None:
             execute(train(given.loss), run)
             return read[-1], None
@@ -176,7 +200,9 @@ class Fitting(Generic[B]):
         asked: Any = Question("gradients", loss, wanted)  # Any: deltas; `gradients` refuses buffers
         seen: Any = predict((given.loss, () if given.also is None else given.also))
         both: Any = gather(seen, asked)
-        (value, results), found = both.run(self.executor)
+        run = Run(self.executor)
+        (value, results), found = execute(both, run)
+        self._check_here(run)
         read = self._read(value, loss, state)
         for weight, delta in zip(weights, found, strict=True):
             if isinstance(weight, Buffer) and not isinstance(delta, LazyDelta):
