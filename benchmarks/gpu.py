@@ -33,7 +33,7 @@ WARM, ROUNDS, SECONDS = 30, 50, 30.0
 Step = Callable[[], float]
 
 
-def main() -> int:
+def main(rounds: int = ROUNDS, warm: int = WARM) -> int:
     """Print the table; 1 where there is no device."""
     found = gpus()
     if found is None or not found.names:
@@ -44,14 +44,14 @@ def main() -> int:
     )
     print("\n| network, ms a step | wengert | PyTorch eager | JAX |\n|---|---|---|---|")
     for name, sizes in NETS.items():
-        row = [_cell(of, name, sizes) for of in (_ours, _torch, _jax)]
+        row = [_cell(of, name, sizes, rounds, warm) for of in (_ours, _torch, _jax)]
         print(f"| {name} | {' | '.join(row)} |", flush=True)
     return 0
 
 
-def _cell(make: Callable[[str, Sizes], Step | None], name: str, sizes: Sizes) -> str:
+def _cell(make: Callable[[str, Sizes], Step | None], name: str, sizes: Sizes, rounds: int, warm: int) -> str:
     step = make(name, sizes)
-    return "absent" if step is None else f"{1e3 * timed(step):.3f}"
+    return "absent" if step is None else f"{1e3 * timed(step, rounds, warm):.3f}"
 
 
 def timed(step: Step, rounds: int = ROUNDS, warm: int = WARM) -> float:

@@ -20,13 +20,18 @@ from typing import Any, Final
 import numpy as np
 
 HEADER: Final = r"""
+#include <cassert>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stddef.h>
+#include <type_traits>
 #include <ucontext.h>
+#include <utility>
 #define __global__
 #define __device__
+#define __host__
 #define __forceinline__ inline
 #define __shared__ static
 struct Place { unsigned x; };
@@ -51,13 +56,21 @@ template <class T> static T __shfl_down_sync(unsigned, T x, int d) {
 }
 static float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
 static double __longlong_as_double(long long x) { double y; memcpy(&y, &x, 8); return y; }
+static int __popc(unsigned x) { return __builtin_popcount(x); }
+static int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
+static int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 static unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
+template <class... A, size_t... I> static void called(void (*f)(A...), void **a, std::index_sequence<I...>) {
+  f(*(std::remove_const_t<A> *)a[I]...);
+}
+template <class... A> static void called(void (*f)(A...), void **a) { called(f, a, std::index_sequence_for<A...>()); }
 static void (*kernel)(void **);
 static void **given;
 static void begin() { kernel(given); at[threadIdx.x] = -1; }
 static int launched(void (*f)(void **), int grid, int block, int meets, void **a) {
+  // meets: 0 without barriers, 1 where all threads have to come to each, 2 where those that have ended need not
   kernel = f, given = a, gridDim.x = grid, blockDim.x = block;
   for (int b = 0; b < grid; b++) {
     blockIdx.x = b;
@@ -71,26 +84,35 @@ static int launched(void (*f)(void **), int grid, int block, int meets, void **a
       fibers[t].uc_stack.ss_sp = stacks[t], fibers[t].uc_stack.ss_size = sizeof stacks[t], fibers[t].uc_link = &back;
       makecontext(&fibers[t], begin, 0);
     }
-    for (int turn = 0; at[0] != -1; turn++) {
-      for (int k = 0; k < block / 32; k++) {  // warp after warp: who does not wait for others runs ahead of them
-        const int first = 32 * (turn % 2 ? block / 32 - 1 - k : k);
+    const int warps = (block + 31) / 32;
+    for (int turn = 0, running = 1; running; turn++) {
+      running = 0;
+      for (int k = 0; k < warps; k++) {  // warp after warp: who does not wait for others runs ahead of them
+        const int first = 32 * (turn % 2 ? warps - 1 - k : k), end = first + 32 < block ? first + 32 : block;
+        int kind;
         do {
-          for (int j = 0; j < 32; j++) {
-            const int t = first + (turn % 2 ? 31 - j : j);
+          for (int j = first; j < end; j++) {
+            const int t = turn % 2 ? first + end - 1 - j : j;
             threadIdx.x = t;
-            swapcontext(&back, &fibers[t]);
+            if (at[t] != -1) swapcontext(&back, &fibers[t]);
           }
-          for (int t = first; t < first + 32; t++) if (at[t] != at[first]) return 1;
-        } while (at[first] > 1);
+          kind = -1;
+          for (int t = first; t < end; t++) if (at[t] != -1) kind = at[t];
+          for (int t = first; t < end; t++) if (at[t] != kind && (meets == 1 || at[t] != -1)) return 1;
+        } while (kind > 1);
+        running |= kind != -1;
       }
-      for (int t = 32; t < block; t += 32) if (at[t] != at[0]) return 1;
+      if (meets == 1)
+        for (int t = 32; t < block; t += 32) if (at[t] != at[0]) return 1;
     }
   }
   return 0;
 }
 """
 FLAGS: Final = ("-O0", "-std=c++17", "-shared", "-fPIC", "-ffp-contract=off", "-w")
-_NAME: Final = re.compile(r'extern "C" __global__ void (\w+)\(([^)]*)\) \{')
+_INCLUDE: Final = re.compile(r"^#include .*\n", re.M)
+_SHARED: Final = re.compile(r"extern __shared__ (.*)\[\];")  # of a size that the launch says
+_PREFIX: Final = 'extern "C" __global__ void '
 Kernel = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]  # Any: whatever the kernel takes
 
 
@@ -99,19 +121,13 @@ def has_compiler() -> bool:
     return which("g++") is not None
 
 
-def _module(source: str, place: str) -> str:
+def _module(source: str, name: str, place: str) -> str:
     """The text of a kernel in a namespace of its own, and the function that launches it."""
-    found = _NAME.search(source)
-    assert found is not None, source
-    name, parameters = found[1], [x.strip() for x in found[2].replace("\n", " ").split(",")]
-    types = [
-        re.sub(r"\w+$", "", x).replace("const ", "", 1 if "*" not in x else 0).strip() for x in parameters
-    ]
-    arguments = ", ".join(f"*({t} *)a[{i}]" for i, t in enumerate(types))
-    own = source.replace(found[0], found[0].replace('extern "C" __global__ ', "static "))
-    meets = int("__sync" in source or "_sync(" in source)
+    own = _SHARED.sub(r"static \1[1 << 14];", _INCLUDE.sub("", source)).replace(_PREFIX, "static void ")
+    meets = 0 if "__sync" not in source and "_sync(" not in source else 2 if "<cupy/" in source else 1
     return (
-        f"namespace own_{place} {{\n{own}\nstatic void all(void **a) {{ {name}({arguments}); }}\n}}\n"
+        "".join(_INCLUDE.findall(source))
+        + f"namespace own_{place} {{\n{own}\nstatic void all(void **a) {{ called({name}, a); }}\n}}\n"
         f'extern "C" int {place}(int grid, int block, void **a) {{\n'
         f"  return launched(own_{place}::all, grid, block, {meets}, a);\n}}\n"
     )
@@ -120,40 +136,53 @@ def _module(source: str, place: str) -> str:
 class Compiled:
     """Kernels of some texts; those that are known when the first of them is launched become one library."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._asked: dict[str, str] = {}  # the name of each text's launch
-        self._known: dict[str, Any] = {}  # Any: ctypes' function
+    def __init__(self, folder: Path, *include: Path) -> None:
+        self.folder, self._include = folder, include
+        self._asked: dict[tuple[str, str], str] = {}  # the name of each kernel's launch
+        self._known: dict[tuple[str, str], Any] = {}  # Any: ctypes' function
 
-    def kernel(self, source: str) -> Kernel:
+    def ask(self, source: str, name: str) -> None:
+        """Have the kernel of this name compiled, with others, before the next launch."""
+        if (source, name) not in self._known:
+            self._asked[source, name] = f"k{digest(name + source)}"
+
+    def kernel(self, source: str, name: str) -> Kernel:
         """The kernel of a text, as cupy has it: `kernel(grid, block, arguments)`, arguments of numpy."""
-        if source not in self._known:
-            self._asked[source] = f"k{digest(source)}"
+        self.ask(source, name)
 
         def launch(grid: tuple[int, ...], block: tuple[int, ...], arguments: tuple[Any, ...]) -> None:
-            self._compile()
             kept = [
                 np.array([x.ctypes.data]) if isinstance(x, np.ndarray) else np.array([x]) for x in arguments
             ]
             pointers = (ctypes.c_void_p * len(kept))(*(x.ctypes.data for x in kept))
-            met = self._known[source](grid[0], block[0], pointers) == 0
-            assert met, "threads of a block wait at different barriers"
+            self.launch(source, name, grid[0], block[0], ctypes.addressof(pointers))
 
         return launch
+
+    def launch(self, source: str, name: str, grid: int, block: int, pointers: int) -> None:
+        """Execute a kernel; `pointers` is where the places of its arguments are."""
+        self._compile()
+        met = self._known[source, name](grid, block, ctypes.c_void_p(pointers)) == 0
+        assert met, "threads of a block wait at different barriers"
 
     def _compile(self) -> None:
         if not self._asked:
             return
-        text = HEADER + "\n".join(_module(source, place) for source, place in sorted(self._asked.items()))
+        text = HEADER + "\n".join(_module(*asked, place) for asked, place in sorted(self._asked.items()))
         library = self.folder / f"{digest(text)}.so"
         if not library.exists():
             place = library.with_suffix(".cpp")
             place.write_text(text)
-            command = ["g++", *FLAGS, str(place), "-o", str(library)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            found = (f"-I{folder}" for folder in self._include)
+            done = subprocess.run(
+                ["g++", *FLAGS, *found, str(place), "-o", str(library)],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             assert done.returncode == 0, done.stderr[:3000]
         opened = ctypes.CDLL(str(library))
-        self._known |= {source: getattr(opened, place) for source, place in self._asked.items()}
+        self._known |= {asked: getattr(opened, place) for asked, place in self._asked.items()}
         self._asked = {}
 
 

@@ -221,14 +221,13 @@ def _module(fake: Fake) -> Any:
 
         def __getitem__(self, key: Any) -> Any:
             found = self.inside[bare(key)]
-            if (
-                not (isinstance(found, np.ndarray) and np.shares_memory(found, self.inside))
-                and self.inside.size
-            ):
+            if found.base is None and self.inside.size:  # no view
+                refuse((self,))
                 fake.launched("getitem")
             return wrapped(np.asarray(found), self.device)
 
         def __setitem__(self, key: Any, x: Any) -> None:
+            refuse((self, x))
             fake.launched("setitem")
             self.inside[bare(key)] = bare(x)
 
@@ -255,7 +254,7 @@ def _module(fake: Fake) -> Any:
         plain = name.strip("_").removeprefix("r" if name[2:] in REFLECTED else "")
 
         def method(self: Any, *given: Any) -> Any:
-            refuse(given)
+            refuse((self, *given))
             fake.launched("matmul" if plain == "matmul" else plain)
             found = getattr(self.inside, name)(*map(bare, given))
             if found is NotImplemented:
@@ -283,7 +282,7 @@ def _module(fake: Fake) -> Any:
             self.code = code
 
         def get_function(self, name: str) -> Any:
-            kernel = fake.compiled.kernel(self.code)
+            kernel = fake.compiled.kernel(self.code, name)
 
             def launch(grid: Any, block: Any, given: tuple[Any, ...]) -> None:
                 assert all(isinstance(x, Array | np.generic) for x in given), given
@@ -321,7 +320,9 @@ def _module(fake: Fake) -> Any:
 
     module.asnumpy = asnumpy
     module.RawModule = RawModule
-    module.ElementwiseKernel = lambda given, made, source, name: counted(name, getattr(HOST, name))
+    module.ElementwiseKernel = lambda given, made, source, name: counted(
+        name, getattr(HOST, name.removeprefix("wengert_"))
+    )
     module.fft = ModuleType("cupy.fft")
     for name in ("fft", "ifft"):
         setattr(module.fft, name, counted(name, getattr(np.fft, name)))

@@ -77,6 +77,23 @@ class TestToDevice:
             wg.to_device(np.ones(2), "cuda:0")  # type: ignore[call-overload] # the point
 
 
+@needs_gpp
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["plans", "interpreter", "batched"])
+def test_a_run_needs_no_device_around_it(how: str, fake: Fake) -> None:
+    """All of a graph is on the second device, where deltas that meet are added, while the first is the present one."""
+    executor = {"plans": eager()[0], "interpreter": Sequential(compiled=False), "batched": Batched()}[how]
+    device = fake.device(1)
+    w = SETTINGS.array_weight(fake.on(np.array([1.0, 2.0]), device))
+    near = SETTINGS.array_weight(np.array([1.0, 2.0], np.float64))
+    for _ in range(2):
+        for x in (w, near):
+            h: Any = wg.tanh(x)
+            wg.sum(h * h + h * x + x).train().run(executor)
+    assert w.data.device == device
+    assert_allclose(fake.read(w.data), near.data, rtol=1e-12)
+
+
 def test_devices_do_not_mix(fake: Fake) -> None:
     near, far = wg.lift(np.ones(2)), wg.lift(fake.on(np.ones(2)))
     with pytest.raises(DeviceError, match=r"devices cpu and .* do not mix; copy one operand"):

@@ -56,7 +56,9 @@ floor: _Unary = cp.floor
 ceil: _Unary = cp.ceil
 round: _Unary = cp.rint
 trunc: _Unary = cp.trunc
-erf: _Unary = cp.ElementwiseKernel("T x", "T y", "y = erf(x)", "erf")  # CUDA's own
+erf: _Unary = cp.ElementwiseKernel(
+    "T x", "T y", "y = erf(x)", "wengert_erf"
+)  # CUDA's own, whose name it cannot have
 pow: _Binary = operator.pow
 divide: _Binary = cp.true_divide
 atan2: _Binary = cp.arctan2

@@ -200,7 +200,8 @@ def one_like(x: Value) -> Value:
     >>> one_like(3.0), one_like(np.float32(3))
     (1.0, np.float32(1.0))
     """
-    return zeros_like(x) + 1.0
+    with entered(device_of(x)):
+        return zeros_like(x) + 1.0
 
 
 def host_array(x: Value) -> Value:

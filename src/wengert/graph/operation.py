@@ -287,7 +287,9 @@ class Signature:
             self.mode = UNRESOLVED
             self.value = rules.value
             return
-        self.mode = _mode(kinds, self.nodes)
+        # the sums of deltas of a device are made there, which `GENERAL` has time for
+        near = all(k.device == "cpu" for k in (*kinds, result))
+        self.mode = _mode(kinds, self.nodes) if near else GENERAL
         self.value, self.pulls = self.bound_to(Case(kinds, result))
 
     def copy(self) -> Self:

@@ -14,7 +14,7 @@ from functools import partial, reduce
 from operator import add
 from typing import Any, Final, Literal
 
-from wengert.arrays import Value, all_quiet, dtype_of, is_array, shape_of
+from wengert.arrays import Value, all_quiet, dtype_of, is_array, is_host_array, shape_of
 from wengert.control import Do
 from wengert.errors import combine, raise_all
 from wengert.graph.node import Expression, Node
@@ -152,13 +152,13 @@ def backward(
                         deltas[a] = deltas[a] + d if a in deltas else d
                 elif mode == CELL:
                     for x, d in left(node, g, values, inside):
-                        deltas[x] = deltas[x] + d if x in deltas else d
+                        deltas[x] = total(deltas[x], d) if x in deltas else d
                 else:
                     arguments = arguments_of(node, signature, values)
                     for index, pull in signature.pulls:
                         d = pull(g, values[node], *arguments)
                         x = node.operands[index]
-                        deltas[x] = deltas[x] + d if x in deltas else d
+                        deltas[x] = total(deltas[x], d) if x in deltas else d
             return
         except Exception as failure:
             if node is None:
@@ -180,8 +180,13 @@ def accumulate(deltas: Values, x: Any, delta: Value) -> None:  # Any: expression
 
 
 def total(arrived: Value | None, delta: Value) -> Value:
-    """The sum of what has arrived, which may be nothing, and one more delta."""
-    return delta if arrived is None else arrived + delta
+    """The sum of what has arrived, which may be nothing, and one more delta; on the device of that."""
+    if arrived is None:
+        return delta
+    if not is_array(delta) or is_host_array(delta):
+        return arrived + delta
+    with delta.device:
+        return arrived + delta
 
 
 class Call:
