@@ -46,7 +46,15 @@ X_co = TypeVar("X_co", covariant=True)
 class Distributes(Protocol[X_co]):
     """A cluster, or an engine of one: it makes the executor whose shards it computes."""
 
-    def distributed(self, *, patience: float, retries: int, executor: Callable[[], Executor]) -> X_co: ...
+    def distributed(
+        self,
+        *,
+        patience: float,
+        retries: int,
+        executor: Callable[[], Executor],
+        stale: int,
+        order: Sequence[Sequence[Sequence[int]]] | None,
+    ) -> X_co: ...
 
 
 def Distributed(
@@ -56,6 +64,8 @@ def Distributed(
     patience: float = 10.0,
     retries: int = 8,
     executor: Callable[[], Executor] = Sequential,
+    stale: int = 0,
+    order: Sequence[Sequence[Sequence[int]]] | None = None,
 ) -> X_co:
     """The executor whose shards the workers of a cluster compute: see `wengert.cluster.Distributed`, which it is.
 
@@ -74,7 +84,9 @@ def Distributed(
             f"Distributed: expected a cluster of wengert.cluster, or an engine, got {shown(cluster)}\n"
             f"  at {user_position()}"
         )
-    return cluster.distributed(patience=patience, retries=retries, executor=executor)
+    return cluster.distributed(
+        patience=patience, retries=retries, executor=executor, stale=stale, order=order
+    )
 
 
 @overload

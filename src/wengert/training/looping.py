@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Generic, final
+from typing import Any, Generic, Protocol, final, runtime_checkable
 
 from wengert.control import Do, Executor, Run, gather, without_collector
 from wengert.control.do import Question
@@ -44,6 +44,15 @@ from wengert.training.records import Epoch, Step
 from wengert.training.state import State
 
 
+@runtime_checkable
+class Drains(Protocol):
+    """An executor with shards that stay on their way from one step to the next."""
+
+    def drain(self) -> None:
+        """Commit them."""
+        ...
+
+
 @final
 @dataclass(frozen=True)
 class Fitting(Generic[B]):
@@ -73,6 +82,17 @@ class Fitting(Generic[B]):
         """Number of processes that compute shards now; None where the executor has none."""
         found: int | None = getattr(self.executor, "workers", None)
         return found
+
+    @property
+    def stale(self) -> int:
+        """Steps that weights of a delta may be older than those that it changes; 0 but for `Distributed(stale=)`."""
+        found: int = getattr(self.executor, "stale", 0)
+        return found
+
+    def settled(self) -> None:
+        """Have weights with all steps so far, before they are measured or written down."""
+        if self.stale and isinstance(self.executor, Drains):
+            self.executor.drain()
 
     def steps(self, state: State, until: float = math.inf) -> Iterator[Step]:
         """The rest of the present epoch, a step at a time, or as much of it as there is before step `until`."""
@@ -244,6 +264,7 @@ class Fitting(Generic[B]):
 
     def measured(self, state: State) -> Epoch:
         """The present epoch so far, with what the validation data say of the weights now."""
+        self.settled()
         before = state.epochs[-1].seconds if state.epochs else 0.0
         validation, metrics = None, {}
         if self.validation is not None:

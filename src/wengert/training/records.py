@@ -106,7 +106,8 @@ class History:
     """All that a training has told: the epochs, and the losses of its last million steps.
 
     With `stopped_early` no epoch was better for as long as `patience` allows. `seconds` are those of all steps,
-    also of those before it was resumed.
+    also of those before it was resumed. Where `stale` is not 0, deltas were of weights up to so many steps older than
+    those that they changed, so another run of the same has other numbers.
     """
 
     epochs: tuple[Epoch, ...]
@@ -115,6 +116,7 @@ class History:
     stopped_early: bool = False
     seconds: float = field(default=0.0, compare=False)
     watch: Watch = field(default=WATCH, compare=False)
+    stale: int = 0
 
     def __repr__(self) -> str:
         """One line, however long the training was.
@@ -124,7 +126,8 @@ class History:
         """
         last = f"; {_line(self.epochs[-1])}" if self.epochs else ""
         early = ", stopped early" if self.stopped_early else ""
-        return f"<History of {self.steps} steps{early}{last}>"
+        stale = f", at most {self.stale} stale" if self.stale else ""
+        return f"<History of {self.steps} steps{stale}{early}{last}>"
 
     @property
     def best(self) -> Epoch | None:

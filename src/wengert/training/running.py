@@ -114,7 +114,7 @@ def run(
                 callback.resumed(state.epochs)
         while not ending.over(state):
             _epoch(loop, keeper, state, ending.until, told)
-        history = state.history(stopped_early=ending.early(state), watch=ending.watch)
+        history = state.history(stopped_early=ending.early(state), watch=ending.watch, stale=loop.stale)
         if state.done == 0:
             return history
         unfinished = loop.measured(state)  # all steps are done within an epoch
@@ -127,6 +127,7 @@ def _epoch(loop: Fitting[Any], keeper: Keeper, state: State, until: float, told:
     for step in loop.steps(state, until):
         _tell(told, step)
         if state.done < state.count and (keeper.due(step) or step.number == until):
+            loop.settled()
             keeper.keep(state)
     if state.done == state.count:
         epoch = loop.measured(state)

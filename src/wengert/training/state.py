@@ -74,9 +74,11 @@ class State:
         self.done = self.count = self.seen = 0
         self.total = 0.0
 
-    def history(self, *, stopped_early: bool, watch: Watch) -> History:
+    def history(self, *, stopped_early: bool, watch: Watch, stale: int = 0) -> History:
         """Records so far, frozen."""
-        return History(tuple(self.epochs), tuple(self.losses), self.step, stopped_early, self.seconds, watch)
+        return History(
+            tuple(self.epochs), tuple(self.losses), self.step, stopped_early, self.seconds, watch, stale
+        )
 
     def text(self) -> str:
         """All of it, floats bit for bit."""
