@@ -27,7 +27,7 @@ from tests.cluster.experts import Expert, Left, Settings, loss_of
 from tests.cluster.experts import here as in_one_process
 from tests.cluster.models import W, failing, stopping, trained
 from wengert import nn
-from wengert.cluster import Cluster, Distributed, Node, Nodes
+from wengert.cluster import Cluster, Distributed, Local, Node, Nodes
 from wengert.cluster.part import digest_of
 from wengert.cluster.rays import Rays, descendants
 from wengert.errors import ArgumentError, ClusterError, NodeLostError
@@ -80,6 +80,20 @@ def test_a_worker_is_killed_every_twenty_steps(cluster: Cluster, here: str) -> N
 
     assert trained(Distributed(cluster), STEPS, 4, before=kill) == here
     assert len(set(killed)) == 10 and cluster.workers == 2
+
+
+def test_a_stale_training_with_deaths_is_repeated_by_the_order_of_its_commits(cluster: Cluster) -> None:
+    def kill(step: int) -> None:
+        if step in (5, 15):
+            os.kill(workers()[0], signal.SIGKILL)
+
+    executor = Distributed(cluster, stale=2)
+    found = trained(executor, 25, 4, before=kill)
+    executor.drain()
+    order = executor.commits
+    assert all(0 <= now - version <= 2 for now, commit in enumerate(order) for version, _ in commit)
+    assert sorted(x for commit in order for x in commit) == [(k, i) for k in range(25) for i in range(4)]
+    assert trained(Distributed(Local(1), stale=2, order=order), 25, 4) == found
 
 
 def test_a_stopped_worker_is_not_waited_for(cluster: Cluster, tmp_path: Path) -> None:

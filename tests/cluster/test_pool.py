@@ -148,6 +148,44 @@ def test_workers_of_a_machine_go_with_it_and_come_with_another(ray: Ray) -> None
     assert pool.count() == 0 and pool.free() is None
 
 
+def test_a_spare_worker_begins_after_the_others_and_takes_the_place_of_one_that_is_gone(ray: Ray) -> None:
+    pool = WorkerPool()
+    pool.count()
+    ray.begun[0][1].there = ray.begun[1][1].there = True
+    first = pool.free()
+    assert first is not None and len(ray.begun) == 2
+    ray.now = 1.0
+    assert pool.count() == 2 and len(ray.begun) == 3
+    ray.begun[2][1].there = True
+    given(first)
+    second = pool.free()
+    given(second)
+    assert second not in (None, first) and pool.free() is not None
+    given(first)
+    given(second)
+    assert pool.free() is None, "a spare one gets nothing"
+    pool.replace(first)
+    spare = pool.free()
+    assert spare not in (None, first, second) and spare is not None and not spare.unanswered
+    assert len(ray.begun) == 4, "and has a successor"
+
+
+def test_the_worker_that_has_answered_last_is_asked_first(ray: Ray) -> None:
+    pool = WorkerPool()
+    pool.count()
+    ray.begun[0][1].there = ray.begun[1][1].there = True
+    first = pool.free()
+    given(first)
+    second = pool.free()
+    assert first is not None and second is not None and second is not first
+    for x, heard in ((first, 2.0), (second, 1.0)):
+        x.unanswered.clear()
+        x.heard = heard
+    assert pool.free() is first
+    second.heard = 3.0
+    assert pool.free() is second
+
+
 def test_a_late_worker_gets_nothing_more_and_ends_when_nobody_waits_for_it(ray: Ray) -> None:
     ray.machines = {"a": 1}
     pool = WorkerPool()

@@ -127,6 +127,7 @@ class WorkerHandle:
     machine: str
     beginning: Any  # Ray's reference of its first answer; None once that is there
     since: float
+    heard: float = 0.0  # when it has last begun or answered
     unanswered: set[Future[Any]] = field(default_factory=set)
     replaced: bool = False  # nothing more is sent to it
 
@@ -134,6 +135,9 @@ class WorkerHandle:
 class WorkerPool:
     """As many workers on each machine as it has cores: one that has died, or is late, is replaced there.
 
+    Once these have begun there is a spare one, which gets messages in the place of the first that is gone: a process
+    takes seconds to start, tens of them on a machine that is busy. Of workers that have as little to do, the one that
+    has answered last is asked, as another may have stopped since.
     One that does not begin in time is replaced as well, and the next one has twice the time, so that a machine on which
     processes start slowly gets there. Nothing is sent to one that has not begun: a machine that has just died counts as
     there, for as long as Ray has not noticed, and what is begun on it never answers.
@@ -168,9 +172,11 @@ class WorkerPool:
 
     def _fill(self) -> None:
         there = Counter(x.machine for x in self._workers)
+        begun = Counter(x.machine for x in self._workers if x.beginning is None)
         for machine, cores in self._cores.items():
             where = self._affinity(node_id=machine, soft=False)
-            for _ in range(cores - there[machine]):
+            spare = 0 < cores <= begun[machine]
+            for _ in range(cores + spare - there[machine]):
                 actor = self._actor.options(num_cpus=0, scheduling_strategy=where).remote()
                 beginning = actor.call.remote(bool, ())
                 self._workers.append(WorkerHandle(actor, machine, beginning, time.monotonic()))
@@ -189,13 +195,17 @@ class WorkerPool:
             ]:
                 try:
                     ray.get(x.beginning)
-                    x.beginning = None
+                    x.beginning, x.heard = None, time.monotonic()
                 except ray.exceptions.RayError as failure:
                     self._workers.remove(x)  # another one is begun when the machines are looked at next
                     if _cannot_begin(failure):
                         raise _other_code(_WORKER, failure) from None
-            begun = [x for x in self._workers if x.beginning is None and len(x.unanswered) < _DEPTH]
-            return min(begun, key=lambda x: len(x.unanswered), default=None)
+            places, free = Counter(self._cores), list[WorkerHandle]()
+            for x in self._workers:
+                if x.beginning is None and places[x.machine]:
+                    places[x.machine] -= 1  # those after the last place are spare
+                    free += [x] * (len(x.unanswered) < _DEPTH)
+            return min(free, key=lambda x: (len(x.unanswered), -x.heard), default=None)
 
     def replace(self, worker: WorkerHandle) -> None:
         """Send nothing more to a worker; another one is begun in its place."""
@@ -422,6 +432,8 @@ class Rays(Distributing):
         except ray.exceptions.RayError as failure:
             self._lost(future, sent, failure)
         else:
+            if sent.worker is not None:
+                sent.worker.heard = time.monotonic()
             if isinstance(found, Failed):
                 future.set_exception(found.exception())
             else:
