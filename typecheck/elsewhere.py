@@ -1,4 +1,4 @@
-"""Parts of a model on nodes: a `Remote` is called as the model would be here; `node(do)`, `node.keep(do)`."""
+"""Parts of a model on nodes, called as the model would be here; `node(do)`, `node.keep(do)`; executors of shards."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, assert_type
 import numpy as np
 
 import wengert as wg
-from wengert.cluster import Handle, Node
+from wengert.cluster import Distributed, Handle, Local, Node
 from wengert.nn import Linear
 from wengert.plugins import SGD
 
@@ -82,3 +82,13 @@ def case_descriptions(node: Node, do: wg.Do[list[int]]) -> None:
     assert_type(kept.flat_map(lambda handle: handle.get()), wg.Do[list[int]])
     node(3)  # E: incompatible type "int"|is not assignable to
     node.keep(len)  # E: incompatible type|is not assignable to
+
+
+def case_staleness(engine: Local) -> None:
+    late = wg.run.Distributed(engine, stale=4)
+    assert_type(late, Distributed)
+    assert_type(late.commits, tuple[tuple[tuple[int, int], ...], ...])
+    wg.run.Distributed(engine, stale=4, order=late.commits)
+    Distributed(engine, stale=4, order=[[[0, 1]]])
+    Distributed(engine, stale="4")  # E: incompatible type "str"|is not assignable to
+    wg.run.Distributed(engine, order=[[0]])  # E: incompatible type "int"|is not assignable to

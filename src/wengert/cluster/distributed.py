@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import count
-from typing import Any, Final, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
 from uuid import uuid4
 
 from wengert.arrays import Value
@@ -465,9 +465,20 @@ class Distributed(Sequential):
 class Distributing:
     """A cluster or an engine, of which `wengert.run.Distributed` makes an executor."""
 
-    def distributed(self, **options: Any) -> Distributed:  # Any: those of `Distributed`
+    def distributed(
+        self,
+        *,
+        patience: float,
+        retries: int,
+        executor: Callable[[], Executor],
+        stale: int,
+        order: Commits | None,
+    ) -> Distributed:
         """The executor whose shards this computes."""
-        return Distributed(cast("HasEngine | Engine", self), **options)
+        cluster = cast("HasEngine | Engine", self)
+        return Distributed(
+            cluster, patience=patience, retries=retries, executor=executor, stale=stale, order=order
+        )
 
 
 def _data(weights: Sequence[Weight], refs: Refs, snapshot: int) -> list[Value]:
