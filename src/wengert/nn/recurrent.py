@@ -103,7 +103,11 @@ class RNNCell(ModelNames, Generic[In, Hidden, T, Dv]):
         shape = shape_of(layer)
         wanted: Shape | None = None if shape is None else (*shape[:-1], self.hidden.shape[0])
         old = with_shape("RNNCell", "a state h", h, wanted)
-        return RNNStep(self.hidden, self.activation)(old, z)[0]
+        return self.step()(old, z)[0]
+
+    def step(self) -> RNNStep[T, Dv]:
+        """The part of a call behind the product with the input."""
+        return RNNStep(self.hidden, self.activation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +200,11 @@ class LSTMCell(ModelNames, Generic[In, Hidden, T, Dv]):
             with_shape("LSTMCell", what, part, wanted)
             for what, part in zip(("a state h", "a state c"), state, strict=True)
         )
-        return LSTMStep(self.hidden)((h, c), z)[0]
+        return self.step()((h, c), z)[0]
+
+    def step(self) -> LSTMStep[T, Dv]:
+        """The part of a call behind the product with the input."""
+        return LSTMStep(self.hidden)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +299,11 @@ class GRUCell(ModelNames, Generic[In, Hidden, T, Dv]):
             return (1.0 - sigmoid(u)) * tanh(n + sigmoid(r) * self.hidden_bias)
         shape = shape_of(layer)
         old = with_shape("GRUCell", "a state h", h, None if shape is None else (*shape[:-1], size))
-        return GRUStep(self.hidden, self.hidden_bias)(old, z)[0]
+        return self.step()(old, z)[0]
+
+    def step(self) -> GRUStep[T, Dv]:
+        """The part of a call behind the product with the input."""
+        return GRUStep(self.hidden, self.hidden_bias)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ Refuses to know: the formulas of cells, and how steps follow each other, which `
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, final
 
@@ -33,12 +32,9 @@ from wengert.nn.recurrent import (
     Function,
     Given,
     GRUCell,
-    GRUStep,
     Layer,
     LSTMCell,
-    LSTMStep,
     RNNCell,
-    RNNStep,
     State,
 )
 from wengert.nn.seeded import Seeds, derived
@@ -71,7 +67,6 @@ class _Unrolled(ModelNames, Generic[In, Hidden, Depth, Ways, T, Dv]):
 
     def _run(
         self,
-        step: Callable[[Any], Any],
         parts: int,
         x: ArrayExpression[Any, T, Dv],
         given: dict[str, ArrayExpression[Any, T, Dv]],
@@ -92,7 +87,7 @@ class _Unrolled(ModelNames, Generic[In, Hidden, Depth, Ways, T, Dv]):
                 y = self.dropout(y, seed=derived(seed, i // ways))
             for way, cell in enumerate(cells[i : i + ways]):
                 z = Linear(cell.inputs, cell.bias)(y)
-                end, out = _all_steps(step(cell), first[i + way], z, there, bool(way))
+                end, out = _all_steps(cell.step(), first[i + way], z, there, bool(way))
                 outputs.append(out)
                 ends.append(end)
             y = outputs[0] if ways == 1 else concat(outputs, axis=-1)
@@ -172,10 +167,7 @@ class RNN(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
         lengths: Integers | None = None,
         seed: Seeds | None = None,
     ) -> tuple[Layer[T, Dv], Layer[T, Dv]]:
-        def step(cell: RNNCell[Any, Any, T, Dv]) -> RNNStep[T, Dv]:
-            return RNNStep(cell.hidden, cell.activation)
-
-        y, (last,) = self._run(step, 1, x, {} if h is None else {"h": h}, lengths, seed)
+        y, (last,) = self._run(1, x, {} if h is None else {"h": h}, lengths, seed)
         return y, last
 
 
@@ -248,7 +240,7 @@ class LSTM(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
         seed: Seeds | None = None,
     ) -> tuple[Layer[T, Dv], State[T, Dv]]:
         given = {} if state is None else dict(zip(("h", "c"), state, strict=True))
-        y, (h, c) = self._run(lambda cell: LSTMStep(cell.hidden), 2, x, given, lengths, seed)
+        y, (h, c) = self._run(2, x, given, lengths, seed)
         return y, (h, c)
 
 
@@ -312,10 +304,7 @@ class GRU(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
         lengths: Integers | None = None,
         seed: Seeds | None = None,
     ) -> tuple[Layer[T, Dv], Layer[T, Dv]]:
-        def step(cell: GRUCell[Any, Any, T, Dv]) -> GRUStep[T, Dv]:
-            return GRUStep(cell.hidden, cell.hidden_bias)
-
-        y, (last,) = self._run(step, 1, x, {} if h is None else {"h": h}, lengths, seed)
+        y, (last,) = self._run(1, x, {} if h is None else {"h": h}, lengths, seed)
         return y, last
 
 
