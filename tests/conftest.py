@@ -37,7 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """As many drawn examples as the ring asks for, from before the first test is read; workers share the cores."""
     settings.load_profile(ring_of(config.option.markexpr))
     if config.pluginmanager.hasplugin("xdist"):
-        config.pluginmanager.register(scheduling.Plugin())
+        odd = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 2 == 1
+        config.pluginmanager.register(scheduling.Plugin(backwards=odd))
         if config.option.numprocesses:
             scheduling.share_cores(os.environ)
 
