@@ -22,7 +22,7 @@ FILES = [
     "tests/saving/test_concurrent.py",
 ]
 RUNS, AT_ONCE = 50, 4
-FLAKY = "import random\n\n\ndef test_luck() -> None:\n    assert random.random() < 0.7\n"
+FLAKY = "def test_luck(pytestconfig):\n    assert pytestconfig.getoption('randomly_seed') != 1\n"
 
 
 def failures(files: list[str], runs: int) -> list[str]:
@@ -56,6 +56,5 @@ def test_fifty_runs_in_random_order_all_pass() -> None:
 def test_a_flaky_test_is_found(tmp_path: Path) -> None:
     path = tmp_path / "test_luck.py"
     path.write_text(FLAKY)
-    found = failures([str(path)], 12)
-    assert 0 < len(found) < 12
-    assert all("test_luck" in text for text in found)
+    (found,) = failures([str(path)], 3)
+    assert found.startswith("seed 1:") and "test_luck" in found
