@@ -16,11 +16,12 @@ import signal
 import sys
 from pathlib import Path
 
-import numpy as np
+import numpy.random
 
+import wengert.nn
 import wengert.plugins
 
-__all__ = ["np", "wengert"]  # imported for the programs, which find them loaded
+__all__ = ["numpy", "wengert"]  # imported for the programs, which find them loaded
 
 SECONDS = 30  # for a program that never ends
 

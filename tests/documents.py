@@ -25,7 +25,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.mypy_plugin.checking import library_cache
+from tests.mypy_plugin.checking import advised_cache
 
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -155,7 +155,7 @@ def checked(folder: Path, pages: Iterable[Page], configuration: str) -> list[tup
 
 def mypy(folder: Path, files: Iterable[str]) -> str:
     """What mypy says of files with the configuration of their folder."""
-    cache = library_cache(folder.parent, (folder / "pyproject.toml").read_text())
+    cache = advised_cache(folder.parent, "wengert_mypy" in (folder / "pyproject.toml").read_text())
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--no-error-summary", "--cache-dir", str(cache), *files],
         cwd=folder,

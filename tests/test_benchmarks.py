@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from functools import partial
@@ -26,7 +25,7 @@ from benchmarks import (
     standing,
     timing,
 )
-from benchmarks.__main__ import main
+from benchmarks.__main__ import CHECKING, known, main
 from benchmarks.columns import FUSED
 from benchmarks.columns_by_hand import one_by_one
 from benchmarks.columns_ours import Ours
@@ -36,6 +35,7 @@ from benchmarks.registry import WORKLOADS
 from benchmarks.timing import ROOT, Spread, Times, environment, measure
 from benchmarks.workload import BY_HAND, INTERPRETED, OURS, Step, Variant, Workload
 from benchmarks.workload import agreement as agreement_of
+from tests.mypy_plugin.checking import advised_cache
 from wengert.run import Parallel, Sequential
 
 
@@ -50,8 +50,9 @@ def workload(*variants: Variant, name: str = "w", cores: int = 1, bar: float = 0
 @pytest.mark.slow
 def test_every_step_runs(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
+    named = [name for name in known() if name != CHECKING]
     ran = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "--quick", "--json", str(file)],
+        [sys.executable, "-m", "benchmarks", "--quick", "--json", str(file), *named],
         cwd=ROOT,
         env=environment(),
         capture_output=True,
@@ -76,8 +77,6 @@ def test_every_step_runs(tmp_path: Path) -> None:
     )
     assert f"ran: {distributed.NAME}\n" in ran.stdout
     assert all(f"ran: {standing.NAME}: {name}\n" in ran.stdout for name in standing.CHAINS)
-    assert "checking: a wrong size in the model is found: matmul: cannot multiply" in ran.stdout
-    assert f"ran: checking: {checking.WITH}" in ran.stdout
     kept = json.loads(file.read_text())
     assert kept["machine"]["numpy"]
     assert {line["workload"] for line in kept["lines"]} == {"import"}
@@ -277,14 +276,26 @@ def test_an_unknown_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unknown: no-such-workload; known: scalar-chain" in capsys.readouterr().err
 
 
+def libraries(home: Path) -> dict[bool, Path]:
+    """The library as mypy has read it, with the plugin and without it."""
+    return {plugin: advised_cache(home, plugin) for plugin in (True, False)}
+
+
+@pytest.mark.slow
+def test_every_step_of_checking_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checking.quick(libraries(tmp_path.parent))
+    said = capsys.readouterr().out
+    assert "checking: a wrong size in the model is found: matmul: cannot multiply" in said
+    assert f"ran: checking: {checking.WITH}\n" in said and f"ran: checking: {checking.WITHOUT}\n" in said
+
+
 @pytest.mark.slow
 def test_checking_is_not_timed_where_the_plugin_finds_nothing_or_refuses_the_model(tmp_path: Path) -> None:
-    home = checking.Home(tmp_path)
+    home = checking.Home(tmp_path, libraries(tmp_path.parent))
     right = models.model(1)
     with pytest.raises(AssertionError, match="a wrong size passes"):
         checking.check_finding(home, right)
     wrong = checking.Project(home, "wrong", models.spoiled(right), plugin=True)
-    shutil.copytree(tmp_path / checking.SPOILED / "cache", wrong.cache)
     with pytest.raises(AssertionError, match="the model is refused"):
         wrong.state(checking.WARM)
 

@@ -11,6 +11,7 @@ from benchmarks import bugs
 from benchmarks.bugs import JUDGES, PLAIN, PLUGIN, PYREFLY, RUN, Verdict, judged, main, passed, report
 from benchmarks.judges import Finding
 from benchmarks.twins import FOLDER, Twin, all_in, read
+from tests.mypy_plugin.checking import advised_cache
 
 # what types do not say: which axis or function is meant, what an input of unknown shape holds, how long the axes of a
 # numpy array are, what numpy's stubs call Any, and that a condition on `X | None` is meant as `is not None`
@@ -47,7 +48,10 @@ def twin(tmp_path: Path, name: str, text: str) -> Twin:
 @pytest.fixture(scope="module")
 def caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What mypy keeps of the library, read once."""
-    return tmp_path_factory.mktemp("caches")
+    home = tmp_path_factory.mktemp("caches")
+    for name, plugin in (("with_plugin", True), ("plain", False)):
+        advised_cache(tmp_path_factory.getbasetemp(), plugin, home / f"cache_{name}")
+    return home
 
 
 @pytest.mark.slow

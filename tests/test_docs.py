@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 
 import wengert
 from tests.documents import ROOT, Block, Page, checked, run_console, run_python
+from tests.mypy_plugin.checking import WITHOUT_PLUGIN
 from tests.test_readme import configured
 from wengert import fold as td
 from wengert.training import fit
@@ -225,7 +226,7 @@ def test_what_mypy_says_is_that_of_its_lines(tmp_path: Path) -> None:
         "```python\nx = 1\n```\n\n```py\nreveal_type(x)\n```\n\n```python\ny: str = 2\n```\n\n"
         "```py\n# own.py\nz: str = 3\n```\n",
     )
-    said = [said for _, said, _ in checked(tmp_path, [page], "[tool.mypy]\nstrict = true\n")]
+    said = [said for _, said, _ in checked(tmp_path, [page], WITHOUT_PLUGIN)]
     assert said == [
         'page_page.py:4: error: Incompatible types in assignment (expression has type "int", variable has type "str")  '
         "[assignment]\n",

@@ -13,21 +13,22 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.mypy_plugin.checking import ADVISED, WITHOUT_PLUGIN, advised_cache
 from wengert import doctor
 from wengert.arrays import dispatch
 from wengert.doctor import REQUIREMENTS, Finding, Requirement, configured
 
 ROOT = Path(__file__).resolve().parent.parent
-ON = '[tool.mypy]\nstrict = true\nfiles = ["src"]\nplugins = ["wengert_mypy"]\n'
-OFF = "[tool.mypy]\nstrict = true\n"
+ON = f'{ADVISED}files = ["src"]\n'
 
 
-def asked(folder: Path) -> subprocess.CompletedProcess[str]:
+def asked(folder: Path, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
     sources = os.pathsep.join(str(ROOT / part) for part in ("src", "stubs"))
+    known = {} if cache is None else {"MYPY_CACHE_DIR": str(cache)}
     return subprocess.run(
         [sys.executable, "-m", "wengert", "doctor"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "MYPYPATH": sources},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "MYPYPATH": sources, **known},
         capture_output=True,
         text=True,
     )
@@ -42,7 +43,7 @@ def line(output: str, what: str) -> str:
 @pytest.mark.slow
 def test_all_is_well_in_a_project_with_the_plugin(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(ON)
-    done = asked(tmp_path)
+    done = asked(tmp_path, advised_cache(tmp_path.parent))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("nothing is wrong\n")
     assert f"active by {tmp_path / 'pyproject.toml'}" in line(done.stdout, "mypy plugin")
@@ -56,8 +57,8 @@ def test_a_project_with_the_plugin_off_is_wrong_and_a_folder_without_a_project_i
     project, empty = tmp_path / "project", tmp_path / "empty"
     project.mkdir()
     empty.mkdir()
-    (project / "pyproject.toml").write_text(OFF)
-    done = asked(project)
+    (project / "pyproject.toml").write_text(WITHOUT_PLUGIN)
+    done = asked(project, advised_cache(tmp_path.parent, plugin=False))
     assert done.returncode == 1
     assert line(done.stdout, "mypy plugin").startswith("! mypy plugin")
     assert 'plugins = ["wengert_mypy"]' in done.stdout

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mypy_plugin.checking import advised_cache
 from tests.wheel import ROOT, built_wheel, environment
 
 PROJECT = ROOT / "examples" / "model_repo"
@@ -30,12 +31,14 @@ def ci(tmp_path_factory: pytest.TempPathFactory) -> CI:
         **known,
         "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
         "PIP_NO_INDEX": "1",  # the other requirements are installed
-        "MYPY_CACHE_DIR": str(home / "cache"),
     }
 
     def run(project: Path) -> subprocess.CompletedProcess[str]:
         script = ["bash", str(project / "ci.sh"), str(wheel)]
-        return subprocess.run(script, env=here, capture_output=True, text=True)
+        plugin = "wengert_mypy" in (project / "pyproject.toml").read_text()
+        cache = advised_cache(tmp_path_factory.getbasetemp(), plugin)
+        known = {**here, "MYPY_CACHE_DIR": str(cache)}
+        return subprocess.run(script, env=known, capture_output=True, text=True)
 
     return run
 

@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 
 import wengert as wg
 from tests.documents import FENCE, ROOT, Page, checked, mypy
+from tests.mypy_plugin.checking import ADVISED, WITHOUT_PLUGIN
 from wengert_mypy import names
 
 README = ROOT / "README.md"
@@ -37,6 +38,7 @@ def programs() -> dict[str, tuple[str, str]]:
 def configured() -> str:
     """The block that switches the plugin on."""
     (found,) = [block for block in blocks("toml") if "wengert_mypy" in block]
+    assert found == ADVISED, "the cache of the library is made with it"
     return found
 
 
@@ -143,8 +145,7 @@ def test_mypy_says_of_each_program_what_is_shown(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_without_the_plugin_the_canary_is_refused_and_wrong_sizes_are_not(tmp_path: Path) -> None:
-    without = configured().replace('plugins = ["wengert_mypy"]\n', "")
-    said = {name: said for name, said, _ in checked(tmp_path, [PAGE, CHECKING], without)}
+    said = {name: said for name, said, _ in checked(tmp_path, [PAGE, CHECKING], WITHOUT_PLUGIN)}
     assert "Literal[False]" in said["canary.py"]
     assert said["heads.py"] == said["scores.py"] == ""
 

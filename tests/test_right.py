@@ -19,6 +19,7 @@ import pytest
 
 from benchmarks import judges
 from benchmarks.timing import ROOT
+from tests.mypy_plugin.checking import advised_cache
 
 FOLDER = ROOT / "typecheck" / "right"
 FILES = sorted(FOLDER.glob("*.py"))
@@ -59,6 +60,7 @@ def test_mypy_with_the_plugin_refuses_none_but_a_wrong_one(folder: Path) -> None
     text = (folder / "perceptrons.py").read_text(encoding="utf-8")
     wrong = text.replace("MLP(784, 64, 10)", "MLP(785, 64, 10)")
     (folder / "wrong.py").write_text(wrong, encoding="utf-8")
+    advised_cache(folder.parent, to=folder / "cache_with_plugin")
     (said,) = refusals(judges.mypy(folder, True, folder))
     assert re.match(r"wrong\.py:\d+: \[arg-type\]", said)
 

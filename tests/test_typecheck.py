@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mypy_plugin.checking import WITHOUT_PLUGIN, advised_cache
 from wengert.testing.collector import configuration
 from wengert.testing.typecases import cases_in, check, outside, problems
 
@@ -64,7 +65,7 @@ def case_without() -> None:
 def verdict(folder: Path, text: str, *options: str) -> str:
     """What pytest prints for a project with one file of cases."""
     (folder / "typecheck").mkdir(exist_ok=True)
-    (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    (folder / "pyproject.toml").write_text(f"[tool.pytest.ini_options]\n{WITHOUT_PLUGIN}")
     (folder / "typecheck" / "model.py").write_text(text)
     return pytest_in(folder, *options)
 
@@ -73,11 +74,11 @@ def pytest_in(folder: Path, *options: str) -> str:
     """What pytest prints there."""
     command = [sys.executable, "-m", "pytest", "-p", "wengert.testing.collector", "-p", "no:randomly", "-rA"]
     sources = os.pathsep.join([str(ROOT / "src"), str(ROOT / "stubs")])
-    library = str(folder.parent / "cache_of_mypy")  # the library's own files are the same for all tests
+    advised_cache(folder.parent, plugin=False, to=folder / ".mypy_cache")
     done = subprocess.run(
         [*command, "typecheck", *options],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "MYPYPATH": sources, "MYPY_CACHE_DIR": library},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "MYPYPATH": sources},
         capture_output=True,
         text=True,
         check=False,
@@ -124,7 +125,11 @@ def test_the_runner_says_when_mypy_itself_fails(tmp_path: Path) -> None:
 def test_a_folder_with_a_configuration_of_its_own_is_checked_with_it(tmp_path: Path) -> None:
     plugged = tmp_path / "typecheck" / "plugged"
     (plugged / "deep").mkdir(parents=True)
-    (plugged / "mypy.ini").write_text("[mypy]\nplugins = wengert_mypy\ncache_dir = .mypy_cache/plugged\n")
+    codes = "truthy-bool, unused-awaitable, ignore-without-code"  # the advised ones
+    (plugged / "mypy.ini").write_text(
+        f"[mypy]\nplugins = wengert_mypy\nenable_error_code = {codes}\ncache_dir = .cache_plugged\n"
+    )
+    advised_cache(tmp_path.parent, to=tmp_path / ".cache_plugged")
     (plugged / "deep" / "model.py").write_text(CANARY)
     said = verdict(tmp_path, CANARY)
     assert "PASSED typecheck/model.py::case_without" in said
@@ -170,8 +175,7 @@ def case_run(x: wg.DoubleLayer) -> None:
 
 
 def test_asking_for_the_type_of_a_do_is_no_forgotten_run(tmp_path: Path) -> None:
-    (tmp_path / "mypy.ini").write_text("[mypy]\nenable_error_code = unused-awaitable\n")
-    said = verdict(tmp_path, AWAITABLE)
+    said = verdict(tmp_path, AWAITABLE)  # the advised configuration enables the code
     assert "PASSED typecheck/model.py::case_type_of_a_do" in said
     assert "PASSED typecheck/model.py::case_forgotten_run" in said
     assert "FAILED typecheck/model.py::case_run" in said

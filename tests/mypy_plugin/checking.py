@@ -28,12 +28,21 @@ plugins = wengert_mypy
 enable_error_code = truthy-bool, ignore-without-code
 show_traceback = True
 """
+# as the README advises, and therefore the programs, pages and projects that are checked as a user's are
+ADVISED = """\
+[tool.mypy]
+strict = true
+plugins = ["wengert_mypy"]
+enable_error_code = ["truthy-bool", "unused-awaitable", "ignore-without-code"]
+"""
+PLAIN = CONFIGURATION.replace("plugins = wengert_mypy\n", "").replace("bool,", "bool, unused-awaitable,")
+WITHOUT_PLUGIN = ADVISED.replace('plugins = ["wengert_mypy"]\n', "")
 
 
 def configured(folder: Path, more: str = "", plugin: bool = True) -> Path:
     """A configuration file in `folder`."""
     path = folder / "mypy.ini"
-    text = CONFIGURATION if plugin else CONFIGURATION.replace("plugins = wengert_mypy\n", "")
+    text = CONFIGURATION if plugin else PLAIN
     path.write_text(text + more, encoding="utf-8")
     return path
 
@@ -74,7 +83,15 @@ def project(folder: Path, files: Mapping[str, str], more: str = "", plugin: bool
     folder.mkdir(parents=True)
     text = configured(folder, more, plugin).read_text(encoding="utf-8")
     written(folder, files)
-    return said(folder, "--cache-dir", str(library_cache(folder.parent.parent, text)), *files)
+    home = folder.parent.parent
+    cache = library_cache(home, text) if plugin or more else advised_cache(home, plugin=False)
+    return said(folder, "--cache-dir", str(cache), *files)
+
+
+def advised_cache(home: Path, plugin: bool = True, to: Path | None = None) -> Path:
+    """`library_cache` of the advised configuration or of that without the plugin, or a copy of it for other files."""
+    cache = library_cache(home, ADVISED if plugin else WITHOUT_PLUGIN)
+    return cache if to is None else shutil.copytree(cache, to)
 
 
 def library_cache(home: Path, configuration: str) -> Path:

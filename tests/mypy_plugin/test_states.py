@@ -169,8 +169,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 def test_warm_daemon_parallel_and_cold_answers_agree_after_every_edit(folder: Path, edits: int) -> None:
     status = ("--status-file", str(folder / "daemon.json"))
     library = folder / "library"  # cold is without a cache of the project; the library's is made once
-    written(folder, {"only.py": "import wengert as wg\n"})
-    said(folder, "--cache-dir", str(library), "only.py")
+    made = library_cache(folder.parent, (folder / "mypy.ini").read_text(encoding="utf-8"))
+    shutil.copytree(made, library)
     for each in ("warm", "parallel"):
         shutil.copytree(library, folder / each)
     for step, (what, files, expected, unexpected) in enumerate(EDITS[:edits]):
