@@ -25,12 +25,11 @@ from wengert.graph.store import STORE
 from wengert.graph.template import PART, JoinedTape
 from wengert.graph.variables import Substitution
 from wengert.lazy import told
-from wengert.run.careful import Watched
+from wengert.run.careful import Watched, explain
 from wengert.run.commit import admitted
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.loops import Loops
-from wengert.run.nonfinite import explain
 from wengert.run.tapes import OwnTape, handed_over
 
 Choice: TypeAlias = Callable[[Expression], Expression]

@@ -30,7 +30,7 @@ from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import told
 from wengert.run.borders import Shard, bordered, of_shard
-from wengert.run.careful import BROUGHT, Changed, Changes, Watched, brought
+from wengert.run.careful import BROUGHT, Changed, Changes, Watched, brought, explain
 from wengert.run.commit import Doubts, Interrupted
 from wengert.run.compiled.cells import CellLoops
 from wengert.run.compiled.plans import WORTH, BackwardPrograms, Plans, answer
@@ -38,7 +38,6 @@ from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.gradient import Wanted
 from wengert.run.loops import ONE_THREAD, Loops
-from wengert.run.nonfinite import explain
 from wengert.run.own import (
     OWN,
     Choice,
