@@ -8,7 +8,8 @@ import cupy
 import numpy as np
 
 import wengert as wg
-from wengert.plugins import SGD
+from wengert import nn
+from wengert.plugins import SGD, OnDevice, Plugin
 
 Shape23 = tuple[Literal[2], Literal[3]]
 T = TypeVar("T", bound=np.floating[Any])
@@ -105,3 +106,36 @@ def case_losses_on_a_gpu(gpu: OnGpu, w: wg.ArrayWeight[Shape23, np.float32, wg.G
     loss = wg.mean(gpu)
     assert_type(loss.train().run().dtype, np.dtype[np.float32])
     assert_type(wg.gradients(loss, (w,)).run()[0].shape, Shape23)
+
+
+class Far(SGD, OnDevice):
+    """Settings whose weights lie on a device."""
+
+
+far = Far(learning_rate=0.1, device=cupy.cuda.Device(1))
+
+
+def case_settings_say_where_weights_lie() -> None:  # T38
+    assert_type(far.array_weight(host).device, wg.Gpu)
+    assert_type(far.array_weight(device).device, wg.Gpu)
+    assert_type(far.buffer(host).device, wg.Gpu)
+    assert_type(far.double_weight(1.0), wg.DoubleWeight)
+    assert_type(nn.Linear.make(far, 3, 2, seed=0).weight.device, wg.Gpu)
+    assert_type(nn.Linear.make(settings, 3, 2, seed=0).weight.device, Literal["cpu"])
+    Far(learning_rate=0.1, device="cuda:1")  # E[arg-type]: "device" to "Far" has incompatible type "str"
+
+
+def case_layers_of_such_settings(gpu: OnGpu, cpu: OnCpu) -> None:  # T38
+    layer = nn.Linear.make(far, 3, 2, seed=0)
+    assert_type(layer(gpu).device, wg.Gpu)
+    layer(cpu)  # E: devices gpu and cpu do not mix|incompatible type
+    assert_type(layer(wg.to_device(cpu, cupy.cuda.Device(1))).device, wg.Gpu)
+    norm, cell = nn.LayerNorm.make(far, 3), nn.LSTMCell.make(far, 3, 4, seed=0)
+    assert_type(norm(layer(gpu)).device, wg.Gpu)
+    norm(cpu)  # E: devices gpu and cpu do not mix|incompatible type
+    assert_type(cell.bias.device, wg.Gpu)
+    gpu * nn.Linear.make(settings, 3, 2, seed=0)(cpu)  # E: devices gpu and cpu do not mix|operand types
+
+
+def layer_of(some: Plugin) -> nn.Linear:
+    return nn.Linear.make(some, 3, 2, seed=0)

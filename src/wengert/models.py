@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias, TypeVar, cast
 
-from wengert.arrays import is_array
-from wengert.errors import ArgumentError, DTypeError, ShapeError
+from wengert.arrays import device_name, is_array
+from wengert.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from wengert.graph import ArrayWeight, Buffer, DataWeight, DoubleWeight, Weight
 from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any, shown, unlifted
@@ -219,7 +219,7 @@ def with_settings(model: M, where: Where, settings: Plugin) -> M:
     """The model with new weights of other settings at `where`, with the same values.
 
     State of their optimizers goes with them as far as those of the new settings have it: the moments of Adam, to AdamW.
-    A place may have stars: "*.bias". Raises as `replace`.
+    A place may have stars: "*.bias". Raises as `replace`, DeviceError for settings that put weights on another device.
     >>> from wengert.nn import Linear, weights
     >>> from wengert.plugins import SGD
     >>> layer = Linear.make(SGD(learning_rate=0.1), 3, 2, seed=0)
@@ -248,6 +248,12 @@ def _remade(weight: Weight, settings: Plugin) -> Weight:
         made = settings.data_weight(data, name=name)
     else:
         made = settings.float_weight(data, name=name)
+    if str(made.kind.device) != str(weight.kind.device):  # the model's type says where its weights are
+        raise DeviceError(
+            f"with_settings: {weight!r} is on {device_name(weight.kind.device)}, these settings put weights on "
+            f"{device_name(made.kind.device)}; make a model with them, and load a file of this one into it\n"
+            f"  at {user_position()}"
+        )
     for key, value in weight.optimizer.kept().items():
         if hasattr(type(made.optimizer), key):
             setattr(made.optimizer, key, value.copy() if is_array(value) else value)

@@ -141,6 +141,8 @@ def _module(fake: Fake) -> Any:
     def refuse(xs: Any) -> None:
         """As cupy, whose functions take its arrays, and no other's; and those of the present device only."""
         for x in xs:
+            if isinstance(x, tuple | list):
+                refuse(x)
             if isinstance(x, np.ndarray):
                 raise TypeError(f"Unsupported type {type(x)}")
             if isinstance(x, Array) and x.device != fake.device():
@@ -295,17 +297,21 @@ def _module(fake: Fake) -> Any:
         if hasattr(np, name):
             setattr(module, name, counted(name, getattr(np, name)))
 
-    def asarray(x: Any, *given: Any) -> Any:
+    def asarray(x: Any, *given: Any, order: Any = "K") -> Any:
         if isinstance(x, Array) and x.device == fake.device():
             return x
         if isinstance(x, Array):
             here, there = fake.device().id, x.device.id
             assert fake.waits.get((here, there)) == fake.given[there], "a copy of what may not be there yet"
             fake.copies.append((here, there))
-        return Array(np.array(bare(x), *given), fake.device())
+        return Array(np.array(bare(x), *given, order=order), fake.device())
+
+    def ascontiguousarray(x: Any) -> Any:
+        refuse((x,))
+        return x if x.flags.c_contiguous else x.copy()
 
     module.asarray = asarray
-    module.ascontiguousarray = lambda x: x if x.flags.c_contiguous else x.copy()
+    module.ascontiguousarray = ascontiguousarray
     module.ndarray = Array
 
     def empty(shape: Any, dtype: Any = float) -> Any:  # what nobody has written is not what was there before

@@ -17,9 +17,9 @@ from tests.arrays.cuda_host import has_compiler
 from tests.arrays.device import Fake, OutOfMemoryError, device_over
 from tests.program.test_cuda import NETS
 from tests.run.planned import eager
-from wengert import nn
-from wengert.errors import ArgumentError, DeviceError, NonFiniteError
-from wengert.plugins import SGD, FailOnNonFinite
+from wengert import nn, saving
+from wengert.errors import ArgumentError, DeviceError, NonFiniteError, PluginError
+from wengert.plugins import SGD, FailOnNonFinite, LearningRate, Momentum, OnDevice
 from wengert.run import Batched, Sequential
 
 SETTINGS = SGD(learning_rate=0.5)
@@ -98,6 +98,86 @@ def test_devices_do_not_mix(fake: Fake) -> None:
     near, far = wg.lift(np.ones(2)), wg.lift(fake.on(np.ones(2)))
     with pytest.raises(DeviceError, match=r"devices cpu and .* do not mix; copy one operand"):
         near + far
+
+
+class Placed(Momentum, LearningRate, OnDevice):
+    """Settings whose weights lie where they say."""
+
+
+class TestOnDevice:
+    """Weights that settings place; the present device is another."""
+
+    def test_weights_and_buffers_lie_there_wherever_their_arrays_were(self, fake: Fake) -> None:
+        settings = Placed(learning_rate=0.1, momentum=0.9, device=fake.device(1))
+        for x in (
+            np.ones((2, 3), np.float32),
+            fake.on(np.ones((2, 3), np.float32)),
+            fake.on(np.ones(2), fake.device(1)),
+        ):
+            for made in (settings.array_weight(x), settings.buffer(x)):
+                assert made.device == fake.device(1)
+                assert made.data.device == fake.device(1)
+                assert_array_equal(fake.read(made.data), fake.read(x))
+        assert settings.double_weight(2.0).data == 2.0
+        size: Any = 0
+        with pytest.raises(wg.errors.ShapeError, match=r"array_weight: the array has shape \(2,\)"):
+            settings.array_weight(np.ones(2), size + 3)
+        with pytest.raises(wg.errors.DTypeError, match="array_weight: expected an array"):
+            settings.array_weight([1.0])  # type: ignore[arg-type] # the point
+
+    def test_layers_have_the_numbers_of_the_host_there(self, fake: Fake) -> None:
+        settings = Placed(learning_rate=0.1, momentum=0.9, device=fake.device(1))
+        near = nn.MLP.make(SETTINGS, 3, 4, 2, seed=5)
+        far = nn.MLP.make(settings, 3, 4, 2, seed=5)
+        for mine, theirs in zip(nn.weights(far).values(), nn.weights(near).values(), strict=True):
+            assert mine.device == fake.device(1)
+            assert_array_equal(fake.read(mine.data), theirs.data)
+        with pytest.raises(DeviceError, match="do not mix"):
+            far(np.ones((5, 3), np.float32))  # type: ignore[device] # the point
+
+    @needs_gpp
+    @pytest.mark.slow
+    @pytest.mark.parametrize("how", ["plans", "interpreter", "batched"])
+    def test_parts_of_a_model_on_two_devices_train_as_on_the_host(self, how: str, fake: Fake) -> None:
+        def losses(first: Any, second: Any) -> list[float]:
+            places: Any = [getattr(settings, "device", "cpu") for settings in (first, second)]
+            model = nn.MLP.make(first, 3, 4, seed=1), nn.Linear.make(second, 4, 2, seed=2)
+            executor = {"plans": eager()[0], "interpreter": Sequential(compiled=False), "batched": Batched()}[
+                how
+            ]
+            x, found = np.linspace(-1, 1, 15, dtype=np.float32).reshape(5, 3), []
+            for _ in range(3):
+                h: Any = model[0](wg.to_device(x, places[0]))
+                y = model[1](wg.to_device(wg.tanh(h), places[1]))
+                found.append(float(fake.read(wg.mean(wg.square(y)).train().run(executor))))
+            return found
+
+        class Near(Momentum, LearningRate):
+            """The same on the host."""
+
+        on = [Placed(learning_rate=0.1, momentum=0.9, device=fake.device(i)) for i in range(2)]
+        here = Near(learning_rate=0.1, momentum=0.9)
+        assert_allclose(losses(on[0], on[1]), losses(here, here), rtol=1e-5)
+        assert_allclose(losses(on[1], on[1]), losses(here, here), rtol=1e-5)
+
+    def test_a_model_moves_by_a_file(self, fake: Fake, tmp_path: Path) -> None:
+        settings = Placed(learning_rate=0.1, momentum=0.9, device=fake.device(1))
+        near = nn.Linear.make(SETTINGS, 3, 2, seed=0)
+        far = nn.Linear.make(settings, 3, 2, seed=1)
+        with pytest.raises(
+            DeviceError, match="is on cpu, these settings put weights on cuda:1; make a model with them"
+        ):
+            nn.with_settings(near, "weight", settings)
+        saving.save(tmp_path / "model", near)
+        saving.load(tmp_path / "model", far, optimizer=False)
+        assert far.weight.data.device == fake.device(1)
+        assert_array_equal(fake.read(far.weight.data), near.weight.data)
+
+    def test_what_is_no_device_is_refused(self) -> None:
+        with pytest.raises(
+            PluginError, match=r"Placed: device is one of cupy's, as cupy.cuda.Device\(1\); got 'cuda:1'"
+        ):
+            Placed(learning_rate=0.1, momentum=0.9, device="cuda:1")  # type: ignore[arg-type] # the point
 
 
 def trained(x: Any, w: Any, executor: Any) -> Any:

@@ -134,8 +134,8 @@ def flat(x: Value) -> Value:
 
 
 def on_device(x: Value) -> Value:
-    """An array of numpy on the present device."""
-    return cp.asarray(x)
+    """An array of numpy on the present device, in C order."""
+    return cp.asarray(x, order="C")
 
 
 def stride(x: Value, axis: int) -> Value:

@@ -14,13 +14,13 @@ from wengert.arrays import Dv, Shape, T
 from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, Mask
 from wengert.nn.checks import as_layer, check_weight, misfit, shape_of, with_last_axis, with_shape
-from wengert.nn.dims import Heads, N, Width
+from wengert.nn.dims import Heads, N, On, Width
 from wengert.nn.init import Init
 from wengert.nn.linear import Linear
 from wengert.nn.making import Beginning, Seed
 from wengert.nn.positions import causal_mask, rotary
 from wengert.ops import concat, matmul, permute_dims, reshape, softmax, where
-from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 
 _WHO: Final = "MultiHeadAttention"
 _MASKED: Final = -1e30  # and not -inf: a line without any key would be NaN
@@ -94,7 +94,7 @@ class MultiHeadAttention(ModelNames, Generic[Width, Heads, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         width: int,
         heads: int,
         /,
@@ -105,12 +105,12 @@ class MultiHeadAttention(ModelNames, Generic[Width, Heads, T, Dv]):
         bias: bool = True,
         rotary: bool = False,
         init: Init | None = None,
-    ) -> MultiHeadAttention[Any, Any, N]:
+    ) -> MultiHeadAttention[Any, Any, N, On]:
         """Four new maps, each as `Linear.make` begins; one generator serves all."""
         begin = Beginning("MultiHeadAttention", settings, seed, name, dtype)
         size = begin.size("width", width)
 
-        def part(of: str) -> Linear[Any, Any, N]:
+        def part(of: str) -> Linear[Any, Any, N, On]:
             name = begin.name_of(of)
             return Linear.make(
                 settings, size, size, seed=begin.chance, name=name, dtype=dtype, bias=bias, init=init

@@ -16,14 +16,14 @@ from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer
 from wengert.nn.checks import as_layer, misfit, shape_of
-from wengert.nn.dims import In, Kernel, N, Out, Padding, Stride
+from wengert.nn.dims import In, Kernel, N, On, Out, Padding, Stride
 from wengert.nn.dropout import Dropout
 from wengert.nn.init import Init
 from wengert.nn.linear import Linear
 from wengert.nn.making import Beginning, Seed
 from wengert.nn.seeded import Seeded, Seeds, derived
 from wengert.ops import avg_pool2d, max_pool2d, mean, relu, reshape
-from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 from wengert.site import user_position
 
 Function: TypeAlias = Callable[[ArrayLayer[Any, T, Dv]], ArrayLayer[Any, T, Dv]]
@@ -52,7 +52,7 @@ class MLP(Seeded, ModelNames, Generic[In, Out, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         /,
         *sizes: int,
@@ -62,7 +62,7 @@ class MLP(Seeded, ModelNames, Generic[In, Out, T, Dv]):
         activation: Function[Any, Any] = relu,
         dropout: float = 0.0,
         init: Init | None = None,
-    ) -> MLP[Any, Any, N]:
+    ) -> MLP[Any, Any, N, On]:
         """A net of new weights with these numbers of features, each map as `Linear.make` begins."""
         begin = Beginning("MLP", settings, seed, name, dtype)
         if not sizes:

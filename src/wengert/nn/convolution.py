@@ -18,7 +18,7 @@ from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, misfit
-from wengert.nn.dims import Dilation, Groups, In, Kernel, N, Out, Padding, Stride
+from wengert.nn.dims import Dilation, Groups, In, Kernel, N, On, Out, Padding, Stride
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import (
@@ -30,7 +30,7 @@ from wengert.ops import (
     conv_transpose3d,
     expand_dims,
 )
-from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 from wengert.site import user_position
 
 Sizes = TypeVar("Sizes", bound=tuple[Any, ...], default=Any, covariant=True)
@@ -87,7 +87,7 @@ class _Convolution(ModelNames, Generic[Sizes, Channels, Stride, Padding, Dilatio
 
 
 def _parts(
-    begin: Beginning[N],
+    begin: Beginning[N, On],
     cls: type[_Convolution],
     sizes: tuple[int, int, int],
     slide: tuple[int, int | Literal["same"], int, int],
@@ -149,7 +149,7 @@ class Conv1d(
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         outputs: int,
         kernel: int,
@@ -164,7 +164,7 @@ class Conv1d(
         dtype: type[N] | None = None,
         bias: bool = True,
         init: Init | None = None,
-    ) -> Conv1d[Any, Any, Any, Any, Any, Any, Any, N]:
+    ) -> Conv1d[Any, Any, Any, Any, Any, Any, Any, N, On]:
         """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
 
         Padding and errors are those of `Conv2d.make`.
@@ -201,7 +201,7 @@ class Conv2d(
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         outputs: int,
         kernel: int,
@@ -216,7 +216,7 @@ class Conv2d(
         dtype: type[N] | None = None,
         bias: bool = True,
         init: Init | None = None,
-    ) -> Conv2d[Any, Any, Any, Any, Any, Any, Any, N]:
+    ) -> Conv2d[Any, Any, Any, Any, Any, Any, Any, N, On]:
         """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
 
         A padding "same" keeps the size of the image: half of an odd kernel, at a stride of 1. Raises ArgumentError
@@ -256,7 +256,7 @@ class Conv3d(
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         outputs: int,
         kernel: int,
@@ -271,7 +271,7 @@ class Conv3d(
         dtype: type[N] | None = None,
         bias: bool = True,
         init: Init | None = None,
-    ) -> Conv3d[Any, Any, Any, Any, Any, Any, Any, N]:
+    ) -> Conv3d[Any, Any, Any, Any, Any, Any, Any, N, On]:
         """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
 
         Padding and errors are those of `Conv2d.make`.
@@ -308,7 +308,7 @@ class ConvTranspose1d(
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         outputs: int,
         kernel: int,
@@ -323,7 +323,7 @@ class ConvTranspose1d(
         dtype: type[N] | None = None,
         bias: bool = True,
         init: Init | None = None,
-    ) -> ConvTranspose1d[Any, Any, Any, Any, Any, Any, Any, N]:
+    ) -> ConvTranspose1d[Any, Any, Any, Any, Any, Any, Any, N, On]:
         """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
 
         Raises ArgumentError for a size below 1; ShapeError for groups that do not divide the channels.
@@ -361,7 +361,7 @@ class ConvTranspose2d(
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         outputs: int,
         kernel: int,
@@ -376,7 +376,7 @@ class ConvTranspose2d(
         dtype: type[N] | None = None,
         bias: bool = True,
         init: Init | None = None,
-    ) -> ConvTranspose2d[Any, Any, Any, Any, Any, Any, Any, N]:
+    ) -> ConvTranspose2d[Any, Any, Any, Any, Any, Any, Any, N, On]:
         """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
 
         Raises ArgumentError for a size below 1; ShapeError for groups that do not divide the channels.
@@ -414,7 +414,7 @@ class ConvTranspose3d(
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         outputs: int,
         kernel: int,
@@ -429,7 +429,7 @@ class ConvTranspose3d(
         dtype: type[N] | None = None,
         bias: bool = True,
         init: Init | None = None,
-    ) -> ConvTranspose3d[Any, Any, Any, Any, Any, Any, Any, N]:
+    ) -> ConvTranspose3d[Any, Any, Any, Any, Any, Any, Any, N, On]:
         """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
 
         Raises ArgumentError for a size below 1; ShapeError for groups that do not divide the channels.

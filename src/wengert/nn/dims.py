@@ -10,7 +10,7 @@ from typing import Any
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import Float32, Floating
+from wengert.arrays import Cpu, Float32, Floating, Gpu
 
 # Any, as a default: not known to the checker, which agrees with every size. Covariant, so that a list of layers of
 # several sizes is a list of layers: data of weights are never assigned by type.
@@ -32,3 +32,4 @@ Depth = TypeVar("Depth", bound=int, default=Any, covariant=True)
 Ways = TypeVar("Ways", bound=int, default=Any, covariant=True)
 
 N = TypeVar("N", bound=Floating, default=Float32)  # the element type of what `make` makes
+On = TypeVar("On", bound=Cpu | Gpu, default=Cpu)  # the device of what `make` makes

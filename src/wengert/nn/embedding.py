@@ -17,12 +17,12 @@ from wengert.errors import ArgumentError
 from wengert.graph import ArrayLayer, ArrayWeight, IndexExpression
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import checked_integers, fill, misfit
-from wengert.nn.dims import N, Rows, Width
+from wengert.nn.dims import N, On, Rows, Width
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import greater, mean, reshape, segment_max, segment_mean, segment_sum, sum, take, where
 from wengert.ops import max as greatest
-from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 from wengert.site import user_position
 
 
@@ -49,7 +49,7 @@ class Embedding(ModelNames, Generic[Rows, Width, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         rows: int,
         width: int,
         /,
@@ -58,7 +58,7 @@ class Embedding(ModelNames, Generic[Rows, Width, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         init: Init | None = None,
-    ) -> Embedding[Any, Any, N]:
+    ) -> Embedding[Any, Any, N, On]:
         """A new table, of the standard normal distribution, or `init` of `nn.init`.
 
         Raises ArgumentError for a size below 1.
@@ -108,7 +108,7 @@ class EmbeddingBag(ModelNames, Generic[Rows, Width, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         rows: int,
         width: int,
         /,
@@ -118,7 +118,7 @@ class EmbeddingBag(ModelNames, Generic[Rows, Width, T, Dv]):
         dtype: type[N] | None = None,
         mode: Mode = "mean",
         init: Init | None = None,
-    ) -> EmbeddingBag[Any, Any, N]:
+    ) -> EmbeddingBag[Any, Any, N, On]:
         """A new table, of the standard normal distribution, or `init`. Raises ArgumentError for a size below 1."""
         table = _table(Beginning("EmbeddingBag", settings, seed, name, dtype), rows, width, init)
         return EmbeddingBag(table, mode)
@@ -144,8 +144,8 @@ class EmbeddingBag(ModelNames, Generic[Rows, Width, T, Dv]):
 
 
 def _table(
-    begin: Beginning[N], rows: int, width: int, init: Init | None
-) -> ArrayWeight[Any, N]:  # Any: as in `Beginning`
+    begin: Beginning[N, On], rows: int, width: int, init: Init | None
+) -> ArrayWeight[Any, N, On]:  # Any: as in `Beginning`
     shape = begin.size("rows", rows), begin.size("width", width)
     return begin.normal("table", shape, 1.0) if init is None else begin.drawn("table", shape, *shape, init)
 

@@ -14,11 +14,11 @@ from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, fill, shape_of, with_last_axis, with_shape
-from wengert.nn.dims import In, N, Other, Out
+from wengert.nn.dims import In, N, On, Other, Out
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import einsum, reshape
-from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 
 
 @final
@@ -55,7 +55,7 @@ class Linear(ModelNames, Generic[In, Out, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         outputs: int,
         /,
@@ -65,7 +65,7 @@ class Linear(ModelNames, Generic[In, Out, T, Dv]):
         dtype: type[N] | None = None,
         bias: bool = True,
         init: Init | None = None,
-    ) -> Linear[Any, Any, N]:
+    ) -> Linear[Any, Any, N, On]:
         """A layer of new weights: Glorot's uniform distribution, or `init` of `nn.init`, the bias 0.
 
         Raises ArgumentError for a size below 1. Source: Glorot and Bengio 2010, equation 16.
@@ -118,7 +118,7 @@ class Bilinear(ModelNames, Generic[In, Other, Out, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         others: int,
         outputs: int,
@@ -129,7 +129,7 @@ class Bilinear(ModelNames, Generic[In, Other, Out, T, Dv]):
         dtype: type[N] | None = None,
         bias: bool = True,
         init: Init | None = None,
-    ) -> Bilinear[Any, Any, Any, N]:
+    ) -> Bilinear[Any, Any, Any, N, On]:
         """A layer of new weights: Glorot's uniform distribution, each output reading In · Other products, the bias 0.
 
         Raises ArgumentError for a size below 1. Source: Glorot and Bengio 2010, equation 16.

@@ -14,7 +14,6 @@ from wengert.arrays import (
     FLOAT32,
     FLOATS,
     HOST,
-    Cpu,
     DType,
     Floating,
     Shape,
@@ -25,27 +24,29 @@ from wengert.arrays import (
 from wengert.arrays.draws import Generator, generator, normal, uniform
 from wengert.errors import ArgumentError, DTypeError
 from wengert.graph import ArrayWeight, Buffer
-from wengert.nn.dims import N
+from wengert.nn.dims import N, On
 from wengert.nn.init import Init
 from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 from wengert.site import user_position
 
 Seed = int | Generator
 
 
-class Beginning(Generic[N]):
+class Beginning(Generic[N, On]):
     """Makes the weights of one layer, in the order in which they are asked for."""
 
     def __init__(
-        self, layer: str, settings: Plugin, seed: Seed, name: str | None, dtype: type[N] | None
+        self, layer: str, settings: Placing[On], seed: Seed, name: str | None, dtype: type[N] | None
     ) -> None:
         self._layer = layer
-        if not isinstance(settings, Plugin):
+        given: object = settings
+        if not isinstance(given, Plugin):
             raise self.wrong(
                 f"settings are an object that makes weights, as in SGD(learning_rate=0.1); got {settings!r:.60}"
                 + isinstance(settings, type) * ", which is a class: call it"
             )
-        self._settings = settings
+        self._settings: Any = settings  # Any: its weights lie where `settings` say
         self.chance = generator(self._checked_seed(seed))
         if name is not None and not isinstance(name, str):
             raise self.wrong(f"name is a str; got {name!r:.60}")
@@ -65,7 +66,7 @@ class Beginning(Generic[N]):
 
     def drawn(
         self, part: str, shape: Shape, fan_in: int, fan_out: int, init: Init
-    ) -> ArrayWeight[Any, N, Cpu]:
+    ) -> ArrayWeight[Any, N, On]:
         """As an initializer has it."""
         if not callable(init):
             raise self.wrong(f"init is a function such as nn.init.he_normal() gives; got {init!r:.60}")
@@ -83,30 +84,30 @@ class Beginning(Generic[N]):
 
     def glorot(
         self, part: str, shape: Shape, fan_in: int, fan_out: int, init: Init | None = None
-    ) -> ArrayWeight[Any, N, Cpu]:
+    ) -> ArrayWeight[Any, N, On]:
         """Uniform up to sqrt(6 / (fan_in + fan_out)): keeps variances alike forward and backward."""
         if init is not None:
             return self.drawn(part, shape, fan_in, fan_out, init)
         limit = math.sqrt(6.0 / (fan_in + fan_out))
         return self._weight(part, uniform(self.chance, shape, limit, self._dtype))
 
-    def normal(self, part: str, shape: Shape, deviation: float) -> ArrayWeight[Any, N, Cpu]:
+    def normal(self, part: str, shape: Shape, deviation: float) -> ArrayWeight[Any, N, On]:
         """Normal with a standard deviation."""
         return self._weight(part, normal(self.chance, shape, deviation, self._dtype))
 
-    def constant(self, part: str, *values: tuple[float, int]) -> ArrayWeight[Any, N, Cpu]:
+    def constant(self, part: str, *values: tuple[float, int]) -> ArrayWeight[Any, N, On]:
         """A vector of runs of equal numbers, each given as (number, how often)."""
         runs = [HOST.full((count,), value, self._dtype) for value, count in values]
         return self._weight(part, HOST.concat(runs))
 
-    def buffer(self, part: str, value: float, size: int) -> Buffer[Any, N, Cpu]:
+    def buffer(self, part: str, value: float, size: int) -> Buffer[Any, N, On]:
         """A vector of equal numbers that runs compute."""
         data: Any = HOST.full((size,), value, self._dtype)  # Any: as in `_weight`
-        buffer: Buffer[Any, N, Cpu] = self._settings.buffer(data, name=self.name_of(part))
+        buffer: Buffer[Any, N, On] = self._settings.buffer(data, name=self.name_of(part))
         return buffer
 
-    def _weight(self, part: str, data: Any) -> ArrayWeight[Any, N, Cpu]:  # Any: as arrays come from `draws`
-        weight: ArrayWeight[Any, N, Cpu] = self._settings.array_weight(data, name=self.name_of(part))
+    def _weight(self, part: str, data: Any) -> ArrayWeight[Any, N, On]:  # Any: as arrays come from `draws`
+        weight: ArrayWeight[Any, N, On] = self._settings.array_weight(data, name=self.name_of(part))
         return weight
 
     def _checked_seed(self, seed: Seed) -> Seed:

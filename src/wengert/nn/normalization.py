@@ -16,12 +16,12 @@ from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight, Buffer
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import as_layer, check_weight, fill, misfit, shape_of, with_last_axis
-from wengert.nn.dims import N, Width
+from wengert.nn.dims import N, On, Width
 from wengert.nn.making import Beginning
 from wengert.nn.seeded import Seeded, Seeds
 from wengert.ops import mean, reshape, sqrt, square
 from wengert.ops.buffers import with_update
-from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 
 Features: TypeAlias = ArrayOperand[Any, T, Dv]  # Any: (Width,), or that and axes of 1
 
@@ -62,14 +62,14 @@ class LayerNorm(ModelNames, Generic[Width, T, Dv]):
     # Any, as the size: the mypy plugin puts the stated one there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         width: int,
         /,
         *,
         name: str | None = None,
         dtype: type[N] | None = None,
         eps: float = 1e-5,
-    ) -> LayerNorm[Any, N]:
+    ) -> LayerNorm[Any, N, On]:
         """A layer of scale 1 and offset 0; nothing is random. Raises ArgumentError for a size below 1."""
         return LayerNorm(*_identity(Beginning("LayerNorm", settings, 0, name, dtype), width), eps)
 
@@ -107,14 +107,14 @@ class RMSNorm(ModelNames, Generic[Width, T, Dv]):
     # Any, as the size: the mypy plugin puts the stated one there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         width: int,
         /,
         *,
         name: str | None = None,
         dtype: type[N] | None = None,
         eps: float = 1e-6,
-    ) -> RMSNorm[Any, N]:
+    ) -> RMSNorm[Any, N, On]:
         """A layer of scale 1; nothing is random. Raises ArgumentError for a size below 1."""
         begin = Beginning("RMSNorm", settings, 0, name, dtype)
         return RMSNorm(begin.constant("scale", (1.0, begin.size("width", width))), eps)
@@ -162,7 +162,7 @@ class GroupNorm(ModelNames, Generic[Width, T, Dv]):
     # Any, as the size: the mypy plugin puts the stated one there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         width: int,
         groups: int,
         /,
@@ -170,7 +170,7 @@ class GroupNorm(ModelNames, Generic[Width, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         eps: float = 1e-5,
-    ) -> GroupNorm[Any, N]:
+    ) -> GroupNorm[Any, N, On]:
         """A layer of scale 1 and offset 0; nothing is random. Raises ArgumentError for a size below 1."""
         begin = Beginning("GroupNorm", settings, 0, name, dtype)
         return GroupNorm(*_identity(begin, width), begin.size("groups", groups), eps)
@@ -212,14 +212,14 @@ class InstanceNorm(ModelNames, Generic[Width, T, Dv]):
     # Any, as the size: the mypy plugin puts the stated one there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         width: int,
         /,
         *,
         name: str | None = None,
         dtype: type[N] | None = None,
         eps: float = 1e-5,
-    ) -> InstanceNorm[Any, N]:
+    ) -> InstanceNorm[Any, N, On]:
         """A layer of scale 1 and offset 0; nothing is random. Raises ArgumentError for a size below 1."""
         return InstanceNorm(*_identity(Beginning("InstanceNorm", settings, 0, name, dtype), width), eps)
 
@@ -278,7 +278,7 @@ class BatchNorm(Seeded, ModelNames, Generic[Width, T, Dv]):
     # Any, as the size: the mypy plugin puts the stated one there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         width: int,
         /,
         *,
@@ -286,7 +286,7 @@ class BatchNorm(Seeded, ModelNames, Generic[Width, T, Dv]):
         dtype: type[N] | None = None,
         eps: float = 1e-5,
         rate: float = 0.1,
-    ) -> BatchNorm[Any, N]:
+    ) -> BatchNorm[Any, N, On]:
         """A layer of scale 1, offset 0, mean 0 and variance 1. Raises ArgumentError for a size below 1."""
         begin = Beginning("BatchNorm", settings, 0, name, dtype)
         size = begin.size("width", width)
@@ -349,7 +349,7 @@ def _by_channel(who: str, x: ArrayLayer[Any, T, Dv], width: int) -> Shape:
     return shape
 
 
-def _identity(begin: Beginning[N], width: int) -> tuple[ArrayWeight[Any, N], ArrayWeight[Any, N]]:
+def _identity(begin: Beginning[N, On], width: int) -> tuple[ArrayWeight[Any, N, On], ArrayWeight[Any, N, On]]:
     """Scale 1 and offset 0."""
     size = begin.size("width", width)
     return begin.constant("scale", (1.0, size)), begin.constant("offset", (0.0, size))

@@ -17,11 +17,11 @@ from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, fill, shape_of, with_last_axis, with_shape
-from wengert.nn.dims import Hidden, In, N
+from wengert.nn.dims import Hidden, In, N, On
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import matmul, sigmoid, split, tanh
-from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 
 # What a cell with a memory gives: its output h and its memory c. Any, as shapes: both are (..., Hidden).
 State: TypeAlias = tuple[ArrayLayer[Any, T, Dv], ArrayLayer[Any, T, Dv]]
@@ -68,7 +68,7 @@ class RNNCell(ModelNames, Generic[In, Hidden, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         hidden: int,
         /,
@@ -78,7 +78,7 @@ class RNNCell(ModelNames, Generic[In, Hidden, T, Dv]):
         dtype: type[N] | None = None,
         activation: Function = tanh,
         init: Init | None = None,
-    ) -> RNNCell[Any, Any, N]:
+    ) -> RNNCell[Any, Any, N, On]:
         """A cell of new weights: Glorot's uniform distribution, or `init`, the bias 0.
 
         Raises ArgumentError for a size below 1. Source: Glorot and Bengio 2010, equation 16.
@@ -163,7 +163,7 @@ class LSTMCell(ModelNames, Generic[In, Hidden, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         hidden: int,
         /,
@@ -172,7 +172,7 @@ class LSTMCell(ModelNames, Generic[In, Hidden, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         init: Init | None = None,
-    ) -> LSTMCell[Any, Any, N]:
+    ) -> LSTMCell[Any, Any, N, On]:
         """A cell of new weights: Glorot's uniform distribution for each gate, or `init`, the bias 1 for f and else 0.
 
         Raises ArgumentError for a size below 1. Source: Glorot and Bengio 2010, equation 16; Jozefowicz et al.
@@ -265,7 +265,7 @@ class GRUCell(ModelNames, Generic[In, Hidden, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         hidden: int,
         /,
@@ -274,7 +274,7 @@ class GRUCell(ModelNames, Generic[In, Hidden, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         init: Init | None = None,
-    ) -> GRUCell[Any, Any, N]:
+    ) -> GRUCell[Any, Any, N, On]:
         """A cell of new weights: Glorot's uniform distribution for each gate, or `init`, the biases 0.
 
         Raises ArgumentError for a size below 1. Source: Glorot and Bengio 2010, equation 16.

@@ -17,7 +17,7 @@ from wengert.errors import ArgumentError
 from wengert.graph import ArrayExpression, ArrayLayer, Mask
 from wengert.nn.attention import KeyValues, MultiHeadAttention
 from wengert.nn.checks import as_layer
-from wengert.nn.dims import N, Width
+from wengert.nn.dims import N, On, Width
 from wengert.nn.dropout import Dropout
 from wengert.nn.init import Init
 from wengert.nn.linear import Linear
@@ -25,7 +25,7 @@ from wengert.nn.making import Beginning, Seed
 from wengert.nn.normalization import LayerNorm
 from wengert.nn.seeded import Seeded, Seeds, derived
 from wengert.ops import relu
-from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 from wengert.site import user_position
 
 Function: TypeAlias = Callable[[ArrayLayer[Any, T, Dv]], ArrayLayer[Any, T, Dv]]
@@ -74,7 +74,7 @@ class TransformerEncoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
     # Any, as the size: the mypy plugin puts the stated one there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         width: int,
         heads: int,
         hidden: int,
@@ -88,7 +88,7 @@ class TransformerEncoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
         norm_first: bool = False,
         rotary: bool = False,
         init: Init | None = None,
-    ) -> TransformerEncoderLayer[Any, N]:
+    ) -> TransformerEncoderLayer[Any, N, On]:
         """A layer whose parts begin as those of their own `make`; one generator serves all."""
         begin = Beginning("TransformerEncoderLayer", settings, seed, name, dtype)
         of: Any = {"seed": begin.chance, "dtype": dtype, "init": init}  # Any: keywords of several types
@@ -173,7 +173,7 @@ class TransformerDecoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
     # Any, as the size: the mypy plugin puts the stated one there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         width: int,
         heads: int,
         hidden: int,
@@ -183,7 +183,7 @@ class TransformerDecoderLayer(Seeded, ModelNames, Generic[Width, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         **how: Unpack[TransformerOptions],
-    ) -> TransformerDecoderLayer[Any, N]:
+    ) -> TransformerDecoderLayer[Any, N, On]:
         """A layer whose parts begin as those of their own `make`; one generator serves all."""
         begin = Beginning("TransformerDecoderLayer", settings, seed, name, dtype)
         itself = TransformerEncoderLayer.make(
@@ -275,7 +275,7 @@ class TransformerEncoder(Seeded, ModelNames, Generic[Width, T, Dv]):
     # Any, as the size: the mypy plugin puts the stated one there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         width: int,
         heads: int,
         hidden: int,
@@ -286,7 +286,7 @@ class TransformerEncoder(Seeded, ModelNames, Generic[Width, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         **how: Unpack[TransformerOptions],
-    ) -> TransformerEncoder[Any, N]:
+    ) -> TransformerEncoder[Any, N, On]:
         """A stack of new layers; one generator serves all."""
         begin = Beginning("TransformerEncoder", settings, seed, name, dtype)
         found = tuple(
@@ -358,7 +358,7 @@ class TransformerDecoder(Seeded, ModelNames, Generic[Width, T, Dv]):
     # Any, as the size: the mypy plugin puts the stated one there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         width: int,
         heads: int,
         hidden: int,
@@ -369,7 +369,7 @@ class TransformerDecoder(Seeded, ModelNames, Generic[Width, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         **how: Unpack[TransformerOptions],
-    ) -> TransformerDecoder[Any, N]:
+    ) -> TransformerDecoder[Any, N, On]:
         """A stack of new layers; one generator serves all."""
         begin = Beginning("TransformerDecoder", settings, seed, name, dtype)
         found = tuple(

@@ -15,12 +15,12 @@ from wengert.elsewhere import ModelNames
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, fill, shape_of, with_last_axis, with_shape
-from wengert.nn.dims import Hidden, In, N
+from wengert.nn.dims import Hidden, In, N, On
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
 from wengert.nn.recurrent import Given, State
 from wengert.ops import matmul, sigmoid, split, tanh
-from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 
 
 @final
@@ -74,7 +74,7 @@ class TreeLSTM(ModelNames, Generic[In, Hidden, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         hidden: int,
         /,
@@ -83,7 +83,7 @@ class TreeLSTM(ModelNames, Generic[In, Hidden, T, Dv]):
         name: str | None = None,
         dtype: type[N] | None = None,
         init: Init | None = None,
-    ) -> TreeLSTM[Any, Any, N]:
+    ) -> TreeLSTM[Any, Any, N, On]:
         """New weights: Glorot's uniform distribution for each gate, or `init`, the biases 1 for f and k and else 0.
 
         Raises ArgumentError for a size below 1. Source: as for `LSTMCell`.

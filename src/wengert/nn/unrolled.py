@@ -23,7 +23,7 @@ from wengert.nn.checks import (
     with_last_axis,
     with_shape,
 )
-from wengert.nn.dims import Depth, Hidden, In, N, Ways
+from wengert.nn.dims import Depth, Hidden, In, N, On, Ways
 from wengert.nn.dropout import Dropout
 from wengert.nn.init import Init
 from wengert.nn.linear import Linear
@@ -39,7 +39,7 @@ from wengert.nn.recurrent import (
 )
 from wengert.nn.seeded import Seeds, derived
 from wengert.ops import concat, flip, greater, stack, tanh, unstack, where
-from wengert.plugins import Plugin
+from wengert.plugins.making import Placing
 from wengert.run import scan
 
 _KEPT: Final = Dropout(0.0)
@@ -127,7 +127,7 @@ class RNN(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         hidden: int,
         /,
@@ -140,7 +140,7 @@ class RNN(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
         dropout: float = 0.0,
         activation: Function = tanh,
         init: Init | None = None,
-    ) -> RNN[Any, Any, Any, Any, N]:
+    ) -> RNN[Any, Any, Any, Any, N, On]:
         """Layers of new cells, each as `RNNCell.make` begins; one generator serves all."""
         begin = Beginning("RNN", settings, seed, name, dtype)
         cells = tuple(
@@ -209,7 +209,7 @@ class LSTM(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         hidden: int,
         /,
@@ -221,7 +221,7 @@ class LSTM(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
         bidirectional: bool = False,
         dropout: float = 0.0,
         init: Init | None = None,
-    ) -> LSTM[Any, Any, Any, Any, N]:
+    ) -> LSTM[Any, Any, Any, Any, N, On]:
         """Layers of new cells, each as `LSTMCell.make` begins; one generator serves all."""
         begin = Beginning("LSTM", settings, seed, name, dtype)
         cells = tuple(
@@ -274,7 +274,7 @@ class GRU(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
     # Any, as the sizes: the mypy plugin puts the stated ones there
     @staticmethod
     def make(
-        settings: Plugin,
+        settings: Placing[On],
         inputs: int,
         hidden: int,
         /,
@@ -286,7 +286,7 @@ class GRU(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
         bidirectional: bool = False,
         dropout: float = 0.0,
         init: Init | None = None,
-    ) -> GRU[Any, Any, Any, Any, N]:
+    ) -> GRU[Any, Any, Any, Any, N, On]:
         """Layers of new cells, each as `GRUCell.make` begins; one generator serves all."""
         begin = Beginning("GRU", settings, seed, name, dtype)
         cells = tuple(
@@ -309,7 +309,7 @@ class GRU(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
 
 
 def _rows(
-    begin: Beginning[Any], inputs: int, hidden: int, layers: int, bidirectional: bool
+    begin: Beginning[Any, Any], inputs: int, hidden: int, layers: int, bidirectional: bool
 ) -> list[tuple[str | None, int]]:
     """The name of each cell, and how many features it reads."""
     if not isinstance(bidirectional, bool):

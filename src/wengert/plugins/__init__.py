@@ -27,6 +27,7 @@ from wengert.plugins.momentum import Momentum
 from wengert.plugins.names import Names
 from wengert.plugins.nesterov import Nesterov
 from wengert.plugins.noise import GradientNoise
+from wengert.plugins.place import OnDevice
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.rate import SGD, LearningRate
 from wengert.plugins.rmsprop import RMSprop
@@ -79,6 +80,7 @@ __all__ = [
     "NAdam",
     "Names",
     "Nesterov",
+    "OnDevice",
     "Plugin",
     "RAdam",
     "RMSprop",

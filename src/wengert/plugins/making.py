@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar, cast
 
-from wengert.arrays import ArrayLiteral, Dv, Float32, T, Value
+from wengert.arrays import ArrayLiteral, Cpu, Dv, Dv_co, Float32, T, Value
 from wengert.control import Do
 from wengert.delta import Parameter
 from wengert.differentiable import Tape
@@ -100,11 +100,23 @@ class _MakesWeight(Protocol):
     ) -> DataWeight[X, G]: ...
 
 
+class Placing(Protocol[Dv_co]):
+    """Settings as the layers that they make see them: the type of the device on which weights of theirs begin."""
+
+    @property
+    def begins_on(self) -> Dv_co: ...
+
+
 class Maker:
     """The methods of every settings object that make weights."""
 
     # of its objects; Any: the part that a class names instead, which stands here
     weight: ClassVar[_MakesWeight | Any] = _WeightOf(None)
+
+    @property
+    def begins_on(self) -> Cpu:
+        """Device of the weights of layers that are made from sizes; `OnDevice` has another."""
+        return "cpu"
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -361,7 +361,7 @@ class DeviceKernel:
         out, frame = given[count : count + self._count], given[count + self._count :]
         with launched.device:
             inputs = [
-                launched.launches.flat(x) if flat and is_array(x) else x
+                launched.launches.flat(x) if flat and is_array(x) and not is_host_array(x) else x
                 for x, flat in zip(given, self._flat, strict=False)
             ]
             places = {x: frame[i].reshape(sizes_for(x.shape, rows)) for x, i in self._homes.items()}
