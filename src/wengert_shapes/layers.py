@@ -75,7 +75,7 @@ def _made(layer: str, sizes: str) -> list[str]:
     if layer == "MultiHeadAttention":
         known = f"{layer}[parted(Int[W_], Int[W_ // N_ * N_], Int[W_]), Int[N_]]"
     variables = ", ".join(f"{n}_: IntVar" for n in sizes)
-    start, end = "settings: Plugin, ", f", /, *, {_SETTINGS}"
+    start, end = "settings: Placing[Cpu], ", f", /, *, {_SETTINGS}"
     return [
         _static(overload("make", f"{start}{', '.join(names)}{end}", known, variables)),
         _static(
@@ -86,7 +86,13 @@ def _made(layer: str, sizes: str) -> list[str]:
                 "X_: Any",
             )
         ),
+        _elsewhere(),
     ]
+
+
+def _elsewhere() -> str:
+    """`make` by settings that put weights on a device: nothing is known of what it makes."""
+    return _static(overload("make", "settings: Placing[Any], *sizes: int, **options: Any", "Any", "X_: Any"))
 
 
 def _made_unrolled(layer: str) -> list[str]:
@@ -95,11 +101,12 @@ def _made_unrolled(layer: str) -> list[str]:
         "seed: Seed = ..., name: str | None = None, dtype: Any = ..., init: Any = ..., activation: Any = ..."
     )
     known = f"{layer}[Int[I_], Int[H_], Literal[1], Literal[1]]"
-    start, variables = "settings: Plugin, i: Int[I_], h: Int[H_], /, *, ", "I_: IntVar, H_: IntVar"
-    unknown = f"settings: Plugin, i: int, h: int, /, *, {_SETTINGS}"
+    start, variables = "settings: Placing[Cpu], i: Int[I_], h: Int[H_], /, *, ", "I_: IntVar, H_: IntVar"
+    unknown = f"settings: Placing[Cpu], i: int, h: int, /, *, {_SETTINGS}"
     return [
         _static(overload("make", f"{start}{one}", known, variables)),
         _static(overload("make", unknown, "Any", "X_: Any")),
+        _elsewhere(),
     ]
 
 
@@ -225,11 +232,11 @@ def _masks(shapes: Sequence[str], keys: str) -> str:
 
 def _made_convolutions(layer: str) -> list[str]:
     """`make` without groups; how many channels a group has is not computed here."""
-    sizes = "settings: Plugin, i: Int[I_], o: Int[O_], k: Int[K_], /, *, stride: Int[S_] = 1, "
+    sizes = "settings: Placing[Cpu], i: Int[I_], o: Int[O_], k: Int[K_], /, *, stride: Int[S_] = 1, "
     variables = "I_: IntVar, O_: IntVar, K_: IntVar, S_: IntVar, L_: IntVar"
     made = f"{layer}[Int[I_], Int[O_], Int[K_], Int[S_], {{}}, Int[L_], Literal[1]]"
     same = f'{sizes}padding: Literal["same"], dilation: Int[L_] = 1, {_SETTINGS_ALONE}'
-    numbers = "settings: Plugin, i: int, o: int, k: int, /, *, stride: int = 1"
+    numbers = "settings: Placing[Cpu], i: int, o: int, k: int, /, *, stride: int = 1"
     unknown = f'{numbers}, padding: int | Literal["same"] = 0, {_SETTINGS}'
     return [
         _static(
@@ -243,6 +250,7 @@ def _made_convolutions(layer: str) -> list[str]:
         # half of an odd kernel; `make` refuses an even one
         _static(overload("make", same, made.format("Int[K_ // 2 * L_]"), variables)),
         _static(overload("make", unknown, f"{layer}[{', '.join(['Any'] * 7)}]", "X_: Any")),
+        _elsewhere(),
     ]
 
 

@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, Never, overload
 import numpy as np
 from shape_extensions import Int, IntListLiteral, IntTuple, IntTuples, IntVar, MapIntTuples
-from wengert.arrays.types import ArrayLiteral, Host, {checks}
+from wengert.arrays.types import ArrayLiteral, Cpu, Host, {checks}
 from wengert.differentiable import Differentiable
 """
 _DSL: Final = """
