@@ -27,6 +27,13 @@ def test_the_version_is_printed_and_is_the_same_everywhere(capsys: pytest.Captur
     assert f"\n## {wengert.__version__} (" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_the_wheel_names_its_authors_and_papers_as_the_citation_does() -> None:
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"authors:\n  - name: {PROJECT['authors'][0]['name']}\n" in citation
+    papers = [link for name, link in PROJECT["urls"].items() if name.startswith("Paper")]
+    assert papers == re.findall(r"url: (.*)", citation)
+
+
 def test_hosted_ci_runs_each_supported_python_and_what_the_readme_says() -> None:
     supported = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     (matrix,) = re.findall(r"python: \[(.*)\]", WORKFLOW)
@@ -45,18 +52,32 @@ def test_the_oldest_versions_of_ci_are_those_of_the_project() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "said"),
+    ("version", "date", "said"),
     [
-        ("9.9.9", "src/wengert/version.py has another version than 9.9.9"),
-        (wengert.__version__, f"CHANGELOG.md needs a line '## {wengert.__version__} (YYYY-MM-DD)'"),
+        ("9.9.9", "unreleased", "src/wengert/version.py has another version than 9.9.9"),
+        (
+            wengert.__version__,
+            "unreleased",
+            f"CHANGELOG.md needs a line '## {wengert.__version__} (YYYY-MM-DD)'",
+        ),
+        (
+            wengert.__version__,
+            "2026-01-31",
+            "pyproject.toml needs a line 'Repository = \"https://…\"' below [project.urls]",
+        ),
     ],
 )
-def test_a_tree_that_is_not_ready_is_not_released(version: str, said: str, tmp_path: Path) -> None:
+def test_a_tree_that_is_not_ready_is_not_released(version: str, date: str, said: str, tmp_path: Path) -> None:
     for name in (".ci/release", "pyproject.toml", "CITATION.cff", "CHANGELOG.md", "src/wengert/version.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     changelog = (tmp_path / "CHANGELOG.md").read_text()
-    (tmp_path / "CHANGELOG.md").write_text(re.sub(r"\(\d{4}-\d\d-\d\d\)", "(unreleased)", changelog))
+    heading = f"## {wengert.__version__} ({date})"
+    (tmp_path / "CHANGELOG.md").write_text(
+        re.sub(rf"^## {re.escape(wengert.__version__)} \(.*\)$", heading, changelog, flags=re.M)
+    )
+    project = (tmp_path / "pyproject.toml").read_text()
+    (tmp_path / "pyproject.toml").write_text(re.sub(r"^Repository = .*\n", "", project, flags=re.M))
     (tmp_path / ".ci" / "release").chmod(0o755)
     for command in (
         ["init"],
