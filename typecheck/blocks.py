@@ -293,3 +293,13 @@ def case_compositions_of_several_wires() -> None:
 
     assert_type(mixed, td.Block[tuple[td.Tensors, td.Tensors], td.Tensors])
     td.Vector(2) >> mixed  # E[operator]
+
+
+def case_plans_of_labels() -> None:  # F94
+    scores = td.Vector(3) >> td.FC(2)
+    compiler = td.Compiler.create(td.Record((scores, td.Scalar("int64"))))
+    plan = TrainPlan(compiler=compiler, epochs=2)
+    plan.losses = {"of labels": lambda batch: wg.cross_entropy(*batch.output_tensors)}
+    plan.metrics = {"labels": lambda batch: len(batch.output_tensors[1])}
+    plan.metrics = {"layers": lambda batch: len(batch.output_tensors[0])}  # E[arg-type]
+    plan.examples = [([1.0, 2.0, 3.0], 1)]

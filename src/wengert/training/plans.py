@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias
+
+from typing_extensions import TypeVar
 
 from wengert import run
 from wengert.arrays import Value
 from wengert.control import Executor, without_collector
 from wengert.data import Items
 from wengert.errors import BlockError, BlockValueError
-from wengert.fold import Batch, Compiler, KeptExpressions, group_by_batches
+from wengert.fold import Batch, Compiler, KeptExpressions, Tensors, group_by_batches
 from wengert.fold.plan import predicted
 from wengert.graph.operand import shown
 from wengert.nn import Seeds
@@ -31,8 +33,9 @@ from wengert.training.records import Epoch, Event, History
 
 E = TypeVar("E")
 F = TypeVar("F")
-Losses: TypeAlias = Mapping[str, Callable[[Batch], Loss]]
-Metrics: TypeAlias = Mapping[str, Callable[[Batch], Measured]]
+O = TypeVar("O", default=tuple[Tensors, ...])  # the columns of a batch, as the compiler has them
+Losses: TypeAlias = Mapping[str, Callable[[Batch[O]], Loss]]
+Metrics: TypeAlias = Mapping[str, Callable[[Batch[O]], Measured]]
 
 
 def _batching() -> Executor:
@@ -55,7 +58,7 @@ class InferPlan(Generic[E]):
     Source: TensorFlow Fold, `td.InferPlan`.
     """
 
-    compiler: Compiler[E] | None = None
+    compiler: Compiler[E, tuple[object, ...]] | None = None
     examples: Iterable[E] | None = None
     batch_size: int = 10_000
     executor: Executor | None = field(default_factory=_batching)
@@ -65,7 +68,9 @@ class InferPlan(Generic[E]):
         compiler, examples = _given(self, "compiler", self.compiler), _given(self, "examples", self.examples)
         return self._results(compiler, group_by_batches(examples, self.batch_size))
 
-    def _results(self, compiler: Compiler[E], batches: Iterable[list[E]]) -> Iterator[tuple[Value, ...]]:
+    def _results(
+        self, compiler: Compiler[E, tuple[object, ...]], batches: Iterable[list[E]]
+    ) -> Iterator[tuple[Value, ...]]:
         for batch in batches:
             with without_collector():
                 columns = predicted(compiler.build(batch).output_tensors, self.executor)
@@ -73,7 +78,7 @@ class InferPlan(Generic[E]):
 
 
 @dataclass(kw_only=True, slots=True)
-class EvalPlan(Generic[E]):
+class EvalPlan(Generic[E, O]):
     """The mean loss and the mean of each metric over examples; the loss is the sum of the `losses`.
 
     Each is a function of the batch of a compiler, and weighed by its number of examples; a metric that gives a vector,
@@ -90,10 +95,10 @@ class EvalPlan(Generic[E]):
     Source: TensorFlow Fold, `td.EvalPlan`.
     """
 
-    compiler: Compiler[E] | None = None
+    compiler: Compiler[E, O] | None = None
     examples: Iterable[E] | None = None
-    losses: Losses | None = None
-    metrics: Metrics = field(default_factory=dict)
+    losses: Losses[O] | None = None
+    metrics: Metrics[O] = field(default_factory=dict)
     batch_size: int = 10_000
     executor: Executor | None = field(default_factory=_batching)
     report: Callable[[str], object] = print
@@ -114,7 +119,7 @@ class EvalPlan(Generic[E]):
 
 
 @dataclass(kw_only=True, slots=True)
-class TrainPlan(Generic[E]):
+class TrainPlan(Generic[E, O]):
     """Training on the batches of a compiler; the loss is the sum of the `losses`, which are functions of a batch.
 
     After each epoch `report` gets a line with the loss in training, and, with `dev_examples`, their loss and metrics.
@@ -136,11 +141,11 @@ class TrainPlan(Generic[E]):
     Source: TensorFlow Fold, `td.TrainPlan`.
     """
 
-    compiler: Compiler[E] | None = None
+    compiler: Compiler[E, O] | None = None
     examples: Iterable[E] | None = None
-    losses: Losses | None = None
+    losses: Losses[O] | None = None
     dev_examples: Iterable[E] | None = None
-    metrics: Metrics = field(default_factory=dict)
+    metrics: Metrics[O] = field(default_factory=dict)
     batch_size: int = 128
     epochs: int = 20
     seed: int = 0
@@ -190,14 +195,14 @@ def _given(plan: object, name: str, value: F | None) -> F:
     return value
 
 
-class _Built(Generic[E]):
+class _Built(Generic[E, O]):
     """The batch that a compiler makes of examples; the last one is kept, for all who measure it."""
 
-    def __init__(self, compiler: Compiler[E], kept: KeptExpressions | None = None) -> None:
+    def __init__(self, compiler: Compiler[E, O], kept: KeptExpressions | None = None) -> None:
         self._compiler, self._kept = compiler, kept
-        self._last: tuple[Items[E], Seeds | None, Batch] | None = None
+        self._last: tuple[Items[E], Seeds | None, Batch[O]] | None = None
 
-    def __call__(self, examples: Items[E], seed: Seeds | None = None) -> Batch:
+    def __call__(self, examples: Items[E], seed: Seeds | None = None) -> Batch[O]:
         last = self._last
         if last is None or last[0] is not examples or last[1] != seed:
             last = self._last = (
@@ -208,7 +213,7 @@ class _Built(Generic[E]):
         return last[2]
 
 
-def _loss(built: _Built[E], losses: Losses) -> Callable[[Items[E], Seeds | None], Loss]:
+def _loss(built: _Built[E, O], losses: Losses[O]) -> Callable[[Items[E], Seeds | None], Loss]:
     if not isinstance(losses, Mapping):
         raise BlockError(
             f"the losses of a plan are a dict of functions of a batch; got {shown(losses)}\n  at {user_position()}"
@@ -224,9 +229,9 @@ def _loss(built: _Built[E], losses: Losses) -> Callable[[Items[E], Seeds | None]
     return total
 
 
-def _metrics(built: _Built[E], metrics: Metrics) -> dict[str, Callable[[Items[E]], Measured]]:
+def _metrics(built: _Built[E, O], metrics: Metrics[O]) -> dict[str, Callable[[Items[E]], Measured]]:
     def measured(
-        metric: Callable[[Batch], Measured],
+        metric: Callable[[Batch[O]], Measured],
     ) -> Callable[[Items[E]], Measured]:
         return lambda examples: metric(built(examples))
 
