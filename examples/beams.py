@@ -34,8 +34,8 @@ class Chain:
     def __init__(self) -> None:
         settings = Settings(learning_rate=0.05)
         follow, emit = np.zeros((STATES, STATES), np.float32), np.zeros((STATES, SYMBOLS), np.float32)
-        self.follow: Any = settings.array_weight(follow, name="follow")  # Any: by their sizes
-        self.emit: Any = settings.array_weight(emit, name="emit")
+        self.follow = settings.array_weight(follow, name="follow")
+        self.emit = settings.array_weight(emit, name="emit")
 
     def loss(self, last: td.Tensors, now: td.Tensors, emitted: td.Tensors) -> td.Tensors:
         """Minus the log probability of a step, of one-hot vectors."""
@@ -44,10 +44,8 @@ class Chain:
 
     def training(self) -> td.Block[Sequence, td.Tensors]:
         """The mean loss of the steps of a sequence."""
-        steps: Any = td.InputTransform(
-            lambda both: list(zip(both[1], both[1][1:], both[0][1:], strict=False))
-        )
-        step: Any = (td.OneHot(STATES), td.OneHot(STATES), td.OneHot(SYMBOLS)) >> td.Function(self.loss)
+        steps = td.InputTransform(lambda both: list(zip(both[1], both[1][1:], both[0][1:], strict=False)))
+        step = (td.OneHot(STATES), td.OneHot(STATES), td.OneHot(SYMBOLS)) >> td.Function(self.loss)
         block: td.Block[Sequence, td.Tensors] = steps >> td.Map(step) >> td.Mean()
         return block
 
@@ -71,8 +69,8 @@ class Chain:
         scores = np.array([0.0] + [FAR] * (width - 1), np.float32)
         last = np.eye(STATES, dtype=np.float32)[[0] * width]  # a sequence begins in the first state
         paths = np.zeros((width, LENGTH), np.float32)
-        begin: Any = td.AllOf(*map(td.FromTensor, (scores, last, paths)))
-        walk: Any = td.Map(td.OneHot(SYMBOLS)) >> td.Fold(td.Function(step), begin)
+        begin = td.AllOf(*map(td.FromTensor, (scores, last, paths)))
+        walk = td.Map(td.OneHot(SYMBOLS)) >> td.Fold(td.Function(step), begin)
         block: td.Block[list[int], td.Tensors] = walk >> td.GetItem(2) >> td.Function(lambda paths: paths[0])
         return block
 
@@ -101,7 +99,7 @@ def sequences(count: int, seed: int, text: int) -> list[Sequence]:
 def main(count: int = 400, epochs: int = 12, width: int = 6, seed: int = 3) -> tuple[float, float]:
     """Train, print and return how often a greedy search and a beam find all the states."""
     network, train, test = Chain(), sequences(count, seed, 1), sequences(400, seed, 2)
-    compiler: Any = td.Compiler.create(network.training())
+    compiler = td.Compiler.create(network.training())
     found = []
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
         plan = TrainPlan(compiler=compiler, examples=train, epochs=epochs, batch_size=50, seed=seed)

@@ -41,7 +41,7 @@ def network(size: int, seed: int) -> td.Block[Graph, Any]:  # Any: a row of scor
     )
 
     def passed(x: td.Tensors, start: wg.IntegerArray, end: wg.IntegerArray) -> td.Tensors:
-        h: Any = wg.relu(x @ first)  # Any: a row for each node
+        h = wg.relu(x @ first)
         for _ in range(ROUNDS):
             reached = wg.segment_sum(wg.take(h @ sent, start), end, num_segments=x.shape[0])
             h = wg.relu(h @ own + wg.tanh(reached))
@@ -49,9 +49,7 @@ def network(size: int, seed: int) -> td.Block[Graph, Any]:  # Any: a row of scor
         return scores
 
     numbers = td.Map(td.Scalar("int64")) >> td.Stack()
-    parts: Any = td.Record(
-        [("nodes", td.Map(td.Vector(2)) >> td.Stack()), ("start", numbers), ("end", numbers)]
-    )
+    parts = td.Record([("nodes", td.Map(td.Vector(2)) >> td.Stack()), ("start", numbers), ("end", numbers)])
     graph: td.Block[Graph, Any] = parts >> td.Function(passed)
     return graph
 
@@ -83,10 +81,8 @@ def main(count: int = 400, epochs: int = 20, size: int = 24, seed: int = 0) -> f
     """Train, print and return the part of the nodes of new graphs that are told right."""
     block = network(size, seed)
     labels = td.GetItem("near") >> td.Map(td.Scalar("int64")) >> td.Stack()
-    both: Any = td.AllOf(block, labels)  # Any: parts as long as a graph has nodes
-    compiler: Any = td.Compiler.create(
-        both >> td.Function(lambda scores, tags: wg.cross_entropy(scores, tags))
-    )
+    both = td.AllOf(block, labels)
+    compiler = td.Compiler.create(both >> td.Function(lambda scores, tags: wg.cross_entropy(scores, tags)))
     train, test = graphs(count, 1), graphs(200, 2)
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
         plan = TrainPlan(compiler=compiler, examples=train, epochs=epochs, batch_size=20, seed=seed)

@@ -49,11 +49,11 @@ class Pointer:
 
     def block(self, *, choosing: bool) -> td.Block[Sorting, Any]:  # Any: losses, or places, of each step
         """All steps of a list: their losses, or the places that the network chooses, without a look at the order."""
-        numbers: Any = td.GetItem("numbers") >> td.Map(td.Scalar())  # Any: lists of layers
-        places: Any = td.GetItem("order") >> td.Map(td.Scalar("int64"))
+        numbers = td.GetItem("numbers") >> td.Map(td.Scalar())
+        places = td.GetItem("order") >> td.Map(td.Scalar("int64"))
         scores: Any = td.Function(self.scores)
-        choose: Any = td.Function(wg.argmax)
-        lost: Any = td.Function(wg.cross_entropy)
+        choose = td.Function(wg.argmax)
+        lost: Any = td.Function(wg.cross_entropy)  # Any: its overloads
 
         @td.composition
         def step(given: td.Wire[Any], last: td.Wire[Any]) -> tuple[td.Wire[Any], td.Wire[Any]]:
@@ -83,7 +83,7 @@ def lists(count: int, longest: int, seed: int) -> list[Sorting]:
 def main(count: int = 600, epochs: int = 80, longest: int = 6, size: int = 32, seed: int = 0) -> float:
     """Train, print and return the part of new lists that are sorted without a mistake."""
     network = Pointer(size, seed)
-    compiler: Any = td.Compiler.create(network.block(choosing=False) >> td.Mean())
+    compiler = td.Compiler.create(network.block(choosing=False) >> td.Mean())
     train, test = lists(count, longest, 1), lists(300, longest, 2)
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
         plan = TrainPlan(compiler=compiler, examples=train, epochs=epochs, batch_size=30, seed=seed)

@@ -61,10 +61,8 @@ def main(count: int = 2000, epochs: int = 25, longest: int = 8, size: int = 24, 
     """Train, print and return the part of the letters of new words with the right tag."""
     block = tagger(size, Settings(learning_rate=0.01), seed)
     tags = td.Map(td.Scalar("int64")) >> td.Stack()
-    both: Any = td.Record((block >> td.Stack(), tags))  # Any: parts of a column, as long as the word
-    compiler: Any = td.Compiler.create(
-        both >> td.Function(lambda scores, tags: wg.cross_entropy(scores, tags))
-    )
+    both = td.Record((block >> td.Stack(), tags))
+    compiler = td.Compiler.create(both >> td.Function(lambda scores, tags: wg.cross_entropy(scores, tags)))
     train, test = words(count, longest, 1), words(500, longest, 2)
     with threadpool_limits(1):  # matrices this small are done before a second thread has woken up
         plan = TrainPlan(compiler=compiler, examples=train, epochs=epochs, batch_size=100, seed=seed)

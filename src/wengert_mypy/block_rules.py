@@ -388,6 +388,8 @@ def _ngrams(blocks: Blocks, block: Instance, x: Type) -> Type:
 
 def _stack(blocks: Blocks, block: Instance, x: Type) -> Type:
     item = blocks.element(x)
+    if get_integers(item):
+        return blocks.integers()
     known = shape(item)
     return blocks.result(block) if known is None else blocks.layer((None, *known), item)
 

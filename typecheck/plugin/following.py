@@ -6,6 +6,7 @@ from typing import Literal, SupportsFloat, TypeAlias, assert_type
 
 import wengert as wg
 from wengert import fold as td
+from wengert.arrays import IntegerArray
 
 V3: TypeAlias = wg.ArrayLayer[tuple[Literal[3]]]
 Scalar: TypeAlias = wg.ArrayLayer[tuple[()]]
@@ -41,6 +42,7 @@ def case_sequences() -> None:
     assert_type((rows >> td.Fold(td.Function(wg.add), td.Zeros(3))).build([]), V3)
     assert_type((rows >> td.NGrams(2) >> td.Map(td.Concat() >> td.FC(3))).build([]), list[V3])
     assert_type((rows >> td.Stack() >> td.Function(lambda x: wg.sum(x, axis=0))).build([]), V3)
+    assert_type((td.Map(td.Scalar("int64")) >> td.Stack()).build([]), IntegerArray)
 
 
 def case_choices() -> None:
