@@ -2,25 +2,37 @@
 
     python -m benchmarks.serving                  # a minute
     python -m benchmarks.serving --requests 200   # a look
+    python -m benchmarks.serving --http           # over HTTP, all requests at once
 
 A request is a tree of 5 to 30 leaves, and 50 are on their way at any time. Rounds of the two ways take turns; a
-figure is the median over the rounds. CPU time counts the whole process.
+figure is the median over the rounds. CPU time counts the whole process; over HTTP that of the service, a process of
+FastAPI, and every request is a connection of its own. Needs the extra `serving` for that.
 
 Knows: requests, ways to answer them, and what is measured of them.
-Refuses to know: protocols of networks.
+Refuses to know: models of others.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import uvicorn
+from fastapi import FastAPI, Request
 
 import wengert as wg
 from wengert.arrays.pools import called_on_one_blas_thread
@@ -72,9 +84,14 @@ def tree(leaves: int, chance: np.random.Generator) -> Tree:
     return tree(left, chance), tree(leaves - left, chance)
 
 
-async def measured(ask: Ask, requests: Sequence[Tree]) -> Figures:
-    """Ask for all, so many at a time."""
-    few, waited = asyncio.Semaphore(TOGETHER), []
+async def measured(
+    ask: Ask,
+    requests: Sequence[Tree],
+    together: int = TOGETHER,
+    used: Callable[[], Awaitable[float]] | None = None,
+) -> Figures:
+    """Ask for all, so many at a time; `used` gives the CPU time of who answers, if that is another process."""
+    few, waited = asyncio.Semaphore(together), []
 
     async def one(request: Tree) -> None:
         async with few:
@@ -82,9 +99,9 @@ async def measured(ask: Ask, requests: Sequence[Tree]) -> Figures:
             await ask(request)
             waited.append(perf_counter() - begun)
 
-    wall, cpu = perf_counter(), process_time()
+    wall, cpu = perf_counter(), process_time() if used is None else await used()
     await asyncio.gather(*map(one, requests))
-    wall, cpu = perf_counter() - wall, process_time() - cpu
+    wall, cpu = perf_counter() - wall, (process_time() if used is None else await used()) - cpu
     p50, p99 = np.percentile(waited, [50, 99])
     return Figures(len(requests) / wall, 1e3 * cpu / len(requests), 1e3 * p50, 1e3 * p99)
 
@@ -110,6 +127,81 @@ async def rounds(count: int, requests: int) -> tuple[list[Figures], list[Figures
             return alone, joined, batcher.served.requests / batcher.served.runs
 
 
+def serve(port: int) -> None:
+    """The service: POST /alone and /joined with a tree give scores, GET /used its CPU time, and requests and runs."""
+    model, app = Classifier(), FastAPI()
+    thread, batcher = ThreadPoolExecutor(1), Batcher(model)
+
+    async def alone(request: Request) -> list[float]:
+        asked: Tree = await request.json()
+        loop = asyncio.get_running_loop()
+        found: list[float] = (await loop.run_in_executor(thread, lambda: model(asked).run())).tolist()
+        return found
+
+    async def joined(request: Request) -> list[float]:
+        found: list[float] = (await batcher(await request.json())).tolist()
+        return found
+
+    async def used() -> tuple[float, int, int]:
+        return process_time(), batcher.served.requests, batcher.served.runs
+
+    app.post("/alone")(alone)
+    app.post("/joined")(joined)
+    app.get("/used")(used)
+    uvicorn.run(app, port=port, log_level="warning", backlog=4096)
+
+
+async def call(port: int, path: str, body: object = None) -> Any:  # Any: JSON
+    """The answer of the service to one request, on a connection of its own."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    data = b"" if body is None else json.dumps(body).encode()
+    head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    writer.write(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+    got = await reader.read()
+    writer.close()
+    top, _, rest = got.partition(b"\r\n\r\n")
+    assert top.split()[1] == b"200", got
+    return json.loads(rest)
+
+
+async def over_http(port: int, count: int, requests: int) -> tuple[list[Figures], list[Figures], float]:
+    """As `rounds`, of a service that is there, all requests at once."""
+    chance, found = np.random.default_rng(0), {"/alone": list[Figures](), "/joined": list[Figures]()}
+
+    async def used() -> float:
+        return float((await call(port, "/used"))[0])
+
+    for number in range(count + 1):
+        trees = [tree(int(chance.integers(5, 31)), chance) for _ in range(requests)]
+        for path, figures in found.items():
+            of_round = await measured(partial(call, port, path), trees, requests, used)
+            figures += [of_round] * (number > 0)  # the first warms
+    _, answered, runs = await call(port, "/used")
+    return found["/alone"], found["/joined"], answered / runs
+
+
+def with_service(count: int, requests: int) -> tuple[list[Figures], list[Figures], float]:
+    """Start a service, measure, and end it."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each request has a socket on either side
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    service = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.serving", "--port", str(port)],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    try:
+        for _ in range(600):
+            with suppress(OSError):
+                asyncio.run(call(port, "/used"))
+                break
+            sleep(0.05)
+        return asyncio.run(over_http(port, count, requests))
+    finally:
+        service.terminate()
+        service.wait(20)
+
+
 def table(alone: Sequence[Figures], joined: Sequence[Figures], size: float) -> str:
     """Both ways, and the median of the ratios of each round."""
     lines = [f"{'':12}{'requests/s':>12}{'CPU ms':>10}{'p50 ms':>10}{'p99 ms':>10}"]
@@ -129,8 +221,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Requests a second, joined and one by one.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--requests", type=int, default=1000)
+    parser.add_argument("--http", action="store_true", help="over HTTP, all requests at once")
+    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)  # to be the service
     options = parser.parse_args(arguments)
-    found = called_on_one_blas_thread(lambda: asyncio.run(rounds(options.rounds, options.requests)))
+    if options.port is not None:
+        serve(options.port)
+        return
+    if options.http:
+        found = with_service(options.rounds, options.requests)
+    else:
+        found = called_on_one_blas_thread(lambda: asyncio.run(rounds(options.rounds, options.requests)))
     print(table(*found))
 
 

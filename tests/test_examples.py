@@ -280,10 +280,14 @@ def test_trees_are_batched_on_each_worker_with_the_bits_of_one_process() -> None
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="tests start Ray on Linux alone")
 @pytest.mark.parametrize(
-    "name", ["distributed", "experts", pytest.param("trees_by_workers", marks=pytest.mark.nightly)]
+    "name",
+    [
+        "distributed",
+        *(pytest.param(x, marks=pytest.mark.nightly) for x in ("experts", "trees_by_workers")),
+    ],
 )
 def test_other_processes_compute_the_same_bits(name: str) -> None:
-    """As a script, so that Ray leaves nothing in this process."""
+    """As a script, so that Ray leaves nothing in this process; `tests/cluster/rays.py` has the experts each day."""
     done = subprocess.run(
         [sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True, timeout=600.0
     )

@@ -1,6 +1,6 @@
-"""Ray on several machines, which are raylets here: one is killed, one joins.
+"""Ray on several machines, which are raylets here: beside a Ray that is there, or with a head that has no workers.
 
-`test_rays` runs this file in a process of its own, as it does `rays`.
+`test_rays` runs this file in a process of its own at night, as it does `campaign`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ import pytest
 
 from tests.cluster.models import trained
 from wengert.cluster import Cluster, Distributed
-from wengert.errors import ClusterError
 from wengert.run import Sequential
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.nightly,
     pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc"),
 ]
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -53,6 +52,16 @@ def started(folder: Path) -> Iterator[Any]:  # Any: Ray's, which has no types
             made.shutdown()
 
 
+def raylets_beside() -> Any:  # Any: as above
+    """Raylets that are added to the Ray of this process, and removed from it."""
+    import ray
+    from ray.cluster_utils import Cluster as Machines
+
+    made: Any = Machines()
+    made.head_node = ray._private.worker.global_worker.node
+    return made
+
+
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:  # Any: as above
     """Raylets of all tests here, as Ray reads a token once in a process."""
@@ -68,7 +77,7 @@ def until_there(cluster: Cluster, workers: int) -> bool:
     return cluster.workers == workers
 
 
-def test_a_machine_is_killed_and_one_joins(machines: Any) -> None:  # Any: as above
+def test_machines_come_and_go_under_a_head_without_workers(machines: Any) -> None:  # Any: as above
     first = machines.add_node(num_cpus=1)
     machines.add_node(num_cpus=1)
     with Cluster(machines.address) as cluster:
@@ -87,8 +96,8 @@ def test_a_machine_is_killed_and_one_joins(machines: Any) -> None:  # Any: as ab
         assert trained(executor, 40, 4, before=change) == trained(Sequential(), 40, 4)
 
 
-@pytest.mark.nightly  # Ray tries it for twenty seconds
 def test_a_wrong_token_is_refused_and_named(machines: Any, tmp_path: Path) -> None:  # Any: as above
+    """Ray tries it for twenty seconds."""
     wrong = tmp_path / "wrong"
     wrong.write_text("0" * 64)
     code = "import sys; from wengert.cluster import Cluster; Cluster(sys.argv[1])"
@@ -103,12 +112,3 @@ def test_a_wrong_token_is_refused_and_named(machines: Any, tmp_path: Path) -> No
     said = ran.stderr.splitlines()[-1]
     assert said.startswith("wengert.errors.ClusterError: there is no cluster at")
     assert f"another token than that of RAY_AUTH_TOKEN_PATH, {wrong}" in said
-
-
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [("127.0.0.1:1", r"there is no cluster at 127\.0\.0\.1:1: .*refused"), ("head", "expected the address")],
-)
-def test_no_cluster_at_the_address(address: str, said: str) -> None:
-    with pytest.raises(ClusterError, match=said):
-        Cluster(address)

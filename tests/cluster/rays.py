@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -21,11 +21,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 
 import wengert as wg
 from tests.cluster.experts import Expert, Left, Settings, loss_of
 from tests.cluster.experts import here as in_one_process
+from tests.cluster.machines import raylets_beside, until_there
 from tests.cluster.models import W, failing, stopping, trained
+from tests.test_examples import example
 from wengert import nn
 from wengert.cluster import Cluster, Distributed, Local, Node, Nodes
 from wengert.cluster.part import digest_of
@@ -56,9 +59,12 @@ def workers() -> list[int]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
+    """The one Ray of all tests here: to start it takes longer than most of them."""
     before = set(processes())
-    with Cluster(workers=2) as made:
-        yield made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_object_manager_pull_timeout_ms", "1000")  # as docs/distributed.md says
+        with Cluster(workers=2) as made:
+            yield made
     deadline = time.monotonic() + 60.0
     while set(processes()) - before and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -271,6 +277,43 @@ def test_wrong_options(options: dict[str, Any]) -> None:  # Any: what is refused
         Cluster(**options)
 
 
+# -- machines ----------------------------------------------------------------------------------------
+
+
+def test_a_machine_is_killed_and_one_joins(cluster: Cluster, request: pytest.FixtureRequest) -> None:
+    machines = raylets_beside()
+    request.addfinalizer(lambda: [machines.remove_node(x) for x in [*machines.worker_nodes]])
+    first = machines.add_node(wait=False)
+    assert until_there(cluster, 3)
+
+    def change(step: int) -> None:
+        if step == 6:
+            machines.remove_node(first, allow_graceful=False)
+        if step == 12:
+            assert until_there(cluster, 2)  # Ray knows by now that it is gone
+            machines.add_node(wait=False)
+        if step == 20:
+            assert until_there(cluster, 3)
+
+    executor = Distributed(cluster, patience=20.0)
+    assert trained(executor, 40, 4, before=change) == trained(Sequential(), 40, 4)
+
+
+def test_another_process_joins_by_the_address_and_the_token(cluster: Cluster) -> None:
+    import ray
+
+    code = (
+        "import sys\nfrom tests.cluster.models import trained\n"
+        "from wengert.cluster import Cluster, Distributed\n"
+        "with Cluster(sys.argv[1]) as cluster:\n"
+        "    print(cluster.workers, trained(Distributed(cluster), 4, 3))\n"
+    )
+    address = ray.get_runtime_context().gcs_address
+    ran = subprocess.run([sys.executable, "-c", code, address], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    assert ran.stdout.split() == [str(cluster.workers), trained(Sequential(), 4, 3)]
+
+
 # -- parts of a model elsewhere ----------------------------------------------------------------------
 
 
@@ -298,3 +341,19 @@ def test_parts_elsewhere_are_killed_and_stopped(cluster: Cluster, tmp_path: Path
         assert found == in_one_process(24)
     finally:
         nodes.close()
+
+
+def test_a_mixture_of_experts_is_the_same_when_one_is_killed(
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+) -> None:
+    """The example, on the Ray that is there; at night as a script."""
+    module = example("experts")
+    register_pickle_by_value(module)  # as a script's own: nodes cannot import it
+    request.addfinalizer(partial(unregister_pickle_by_value, module))
+    monkeypatch.setattr(module, "Cluster", lambda: nullcontext(cluster))
+    module.main()
+    said = capsys.readouterr().out
+    assert "second-2 is killed" in said and "the weights have the same bits" in said

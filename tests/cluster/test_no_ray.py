@@ -70,3 +70,15 @@ def test_a_cluster_of_another_version_is_told(install: Install) -> None:
             ClusterError, match=rf"no cluster at {address} .*mismatch.* 2\.40\.1; somebody listens"
         ):
             Cluster(address)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("127.0.0.1:1", r"there is no cluster at 127\.0\.0\.1:1: .*refused"), ("head", "expected the address")],
+)
+def test_no_cluster_at_the_address(address: str, said: str, install: Install) -> None:
+    install(
+        "__version__ = '2.60.0'\ndef is_initialized() -> bool: return False\ndef shutdown() -> None: ...\n"
+    )
+    with pytest.raises(ClusterError, match=said):
+        Cluster(address)

@@ -17,7 +17,6 @@ from tests.cluster.campaign import SCHEDULES, schedule_of
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-FILES = ["rays.py", "machines.py"]
 
 
 def rerun(path: Path, marks: str, timeout: float) -> subprocess.CompletedProcess[str]:
@@ -35,16 +34,15 @@ def rerun(path: Path, marks: str, timeout: float) -> subprocess.CompletedProcess
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FILES)
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
-def test_in_a_process_of_its_own(name: str) -> None:
-    ran = rerun(HERE / name, "not nightly", 600.0)
+def test_in_a_process_of_its_own() -> None:
+    ran = rerun(HERE / "rays.py", "not nightly", 600.0)
     assert ran.returncode == 0 and "passed" in ran.stdout, ran.stdout[-8000:] + ran.stderr[-2000:]
 
 
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="as above")
-def test_a_wrong_token() -> None:
+def test_machines_under_a_head_without_workers() -> None:
     ran = rerun(HERE / "machines.py", "nightly", 600.0)
     assert ran.returncode == 0 and "passed" in ran.stdout, ran.stdout[-8000:] + ran.stderr[-2000:]
 
