@@ -27,6 +27,7 @@ class Ref:
 
     def __init__(self) -> None:
         self.there = False
+        self.at = 0.0
         self.failure: RayError | None = None
 
 
@@ -43,6 +44,8 @@ class Ray:
 
     def monotonic(self) -> float:
         return self.now
+
+    time = monotonic
 
     def nodes(self) -> list[dict[str, object]]:
         there: list[dict[str, object]] = [
@@ -62,9 +65,10 @@ class Ray:
     def wait(self, refs: list[Ref], *, timeout: float) -> tuple[list[Ref], list[Ref]]:
         return [x for x in refs if x.there], [x for x in refs if not x.there]
 
-    def get(self, ref: Ref) -> None:
+    def get(self, ref: Ref) -> float:
         if ref.failure:
             raise ref.failure
+        return ref.at
 
     def kill(self, actor: Any) -> None:  # Any: as above
         self.killed.append(actor)
@@ -135,6 +139,31 @@ def test_a_worker_that_takes_too_long_to_begin_is_replaced(ray: Ray) -> None:
     assert pool.count() == 2 and len(ray.begun) == 3
     ray.now = 17.0
     assert pool.count() == 2 and len(ray.begun) == 4 and len(ray.killed) == 2
+
+
+def test_time_to_begin_is_that_of_the_last_that_has(ray: Ray) -> None:
+    pool = WorkerPool()
+    pool.count()
+    ray.now = 6.0  # the limit is 10 from here on
+    pool.count()
+    ray.begun[2][1].there, ray.begun[2][1].at = True, 7.0
+    ray.now = 14.0  # heard of late
+    assert pool.free() is not None
+    ray.now = 15.0
+    pool.count()
+    assert len(ray.begun) == 5, "5 seconds are over for the other one, since the first took 1"
+    ray.begun[4][1].there, ray.begun[4][1].at = True, 24.0  # 9 seconds
+    ray.now = 24.2
+    assert pool.free() is not None
+    ray.now = 25.0
+    pool.count()
+    begun = len(ray.begun)
+    ray.now = 42.0
+    pool.count()
+    assert len(ray.begun) == begun == 6, "a spare one has 18 seconds"
+    ray.now = 44.0
+    pool.count()
+    assert len(ray.begun) == begun + 1
 
 
 def test_workers_of_a_machine_go_with_it_and_come_with_another(ray: Ray) -> None:

@@ -48,6 +48,7 @@ _STARTS: Final = (
     5.0  # seconds that a process may take to start before another one is begun; twice as many each time
 )
 _MOST: Final = 60.0  # of those
+_SLOWER: Final = 2.0  # times as long as the last one that has started, and those before them
 _FRESH: Final = 0.5  # seconds for which the number of machines is believed
 _ENVIRONMENT: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -127,6 +128,7 @@ class WorkerHandle:
     machine: str
     beginning: Any  # Ray's reference of its first answer; None once that is there
     since: float
+    asked: float  # the same moment on the clock that others have, too
     heard: float = 0.0  # when it has last begun or answered
     unanswered: set[Future[Any]] = field(default_factory=set)
     replaced: bool = False  # nothing more is sent to it
@@ -139,8 +141,9 @@ class WorkerPool:
     takes seconds to start, tens of them on a machine that is busy. Of workers that have as little to do, the one that
     has answered last is asked, as another may have stopped since.
     One that does not begin in time is replaced as well, and the next one has twice the time, so that a machine on which
-    processes start slowly gets there. Nothing is sent to one that has not begun: a machine that has just died counts as
-    there, for as long as Ray has not noticed, and what is begun on it never answers.
+    processes start slowly gets there; once one has, the time is that of its start again, so that a stopped one is not
+    waited for as long as the slowest ever. Nothing is sent to one that has not begun: a machine that has just died
+    counts as there, for as long as Ray has not noticed, and what is begun on it never answers.
     """
 
     def __init__(self) -> None:
@@ -178,8 +181,8 @@ class WorkerPool:
             spare = 0 < cores <= begun[machine]
             for _ in range(cores + spare - there[machine]):
                 actor = self._actor.options(num_cpus=0, scheduling_strategy=where).remote()
-                beginning = actor.call.remote(bool, ())
-                self._workers.append(WorkerHandle(actor, machine, beginning, time.monotonic()))
+                beginning = actor.call.remote(time.time, ())  # when it has, whenever that is heard of here
+                self._workers.append(WorkerHandle(actor, machine, beginning, time.monotonic(), time.time()))
 
     def starting(self) -> list[Any]:
         """References that are there when a worker has begun, or has not been able to."""
@@ -194,8 +197,9 @@ class WorkerPool:
                 x for x in self._workers if x.beginning is not None and ray.wait([x.beginning], timeout=0)[0]
             ]:
                 try:
-                    ray.get(x.beginning)
+                    took = ray.get(x.beginning) - x.asked
                     x.beginning, x.heard = None, time.monotonic()
+                    self._starts = min(max(_STARTS, _SLOWER * took), _MOST)
                 except ray.exceptions.RayError as failure:
                     self._workers.remove(x)  # another one is begun when the machines are looked at next
                     if _cannot_begin(failure):
