@@ -40,7 +40,6 @@ from wengert.nn import Embedding, Linear, TreeLSTM
 from wengert.plugins import SGD
 from wengert.serving import Batcher
 
-WIDTH = 128
 WORDS = 1000
 TOGETHER = 50
 Tree: TypeAlias = "int | tuple[Tree, Tree]"
@@ -59,11 +58,11 @@ class Figures(NamedTuple):
 class Classifier:
     """Trees of words to the scores of five classes."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         settings = SGD(learning_rate=0.1)
-        self.words = Embedding.make(settings, WORDS, WIDTH, seed=0)
-        self.lstm = TreeLSTM.make(settings, WIDTH, WIDTH, seed=1)
-        self.top = Linear.make(settings, WIDTH, 5, seed=2)
+        self.words = Embedding.make(settings, WORDS, width, seed=0)
+        self.lstm = TreeLSTM.make(settings, width, width, seed=1)
+        self.top = Linear.make(settings, width, 5, seed=2)
         self.leaf, self.node = wg.cell(self.lstm.leaf), wg.cell(self.lstm.node)
 
     def state(self, tree: Tree) -> Any:  # Any: what a cell gives
@@ -106,9 +105,9 @@ async def measured(
     return Figures(len(requests) / wall, 1e3 * cpu / len(requests), 1e3 * p50, 1e3 * p99)
 
 
-async def rounds(count: int, requests: int) -> tuple[list[Figures], list[Figures], float]:
+async def rounds(count: int, requests: int, width: int) -> tuple[list[Figures], list[Figures], float]:
     """The figures of both ways, and how many requests a run had."""
-    model, chance = Classifier(), np.random.default_rng(0)
+    model, chance = Classifier(width), np.random.default_rng(0)
     alone: list[Figures] = []
     joined: list[Figures] = []
     loop = asyncio.get_running_loop()
@@ -127,9 +126,9 @@ async def rounds(count: int, requests: int) -> tuple[list[Figures], list[Figures
             return alone, joined, batcher.served.requests / batcher.served.runs
 
 
-def serve(port: int) -> None:
+def serve(port: int, width: int) -> None:
     """The service: POST /alone and /joined with a tree give scores, GET /used its CPU time, and requests and runs."""
-    model, app = Classifier(), FastAPI()
+    model, app = Classifier(width), FastAPI()
     thread, batcher = ThreadPoolExecutor(1), Batcher(model)
 
     async def alone(request: Request) -> list[float]:
@@ -180,14 +179,14 @@ async def over_http(port: int, count: int, requests: int) -> tuple[list[Figures]
     return found["/alone"], found["/joined"], answered / runs
 
 
-def with_service(count: int, requests: int) -> tuple[list[Figures], list[Figures], float]:
+def with_service(count: int, requests: int, width: int) -> tuple[list[Figures], list[Figures], float]:
     """Start a service, measure, and end it."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each request has a socket on either side
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     service = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.serving", "--port", str(port)],
+        [sys.executable, "-m", "benchmarks.serving", "--port", str(port), "--width", str(width)],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     try:
@@ -221,16 +220,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Requests a second, joined and one by one.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--requests", type=int, default=1000)
+    parser.add_argument("--width", type=int, default=128, help="numbers of a state")
     parser.add_argument("--http", action="store_true", help="over HTTP, all requests at once")
     parser.add_argument("--port", type=int, help=argparse.SUPPRESS)  # to be the service
     options = parser.parse_args(arguments)
     if options.port is not None:
-        serve(options.port)
+        serve(options.port, options.width)
         return
     if options.http:
-        found = with_service(options.rounds, options.requests)
+        found = with_service(options.rounds, options.requests, options.width)
     else:
-        found = called_on_one_blas_thread(lambda: asyncio.run(rounds(options.rounds, options.requests)))
+        work = rounds(options.rounds, options.requests, options.width)
+        found = called_on_one_blas_thread(lambda: asyncio.run(work))
     print(table(*found))
 
 
