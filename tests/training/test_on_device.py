@@ -99,9 +99,24 @@ NETS: dict[str, tuple[Callable[[On], Any], Callable[[], Any]]] = {
 }
 
 
+def fitted(name: str, on: On, *callbacks: Callable[[Any], None]) -> tuple[float, ...]:
+    """The losses of a training with arrays where `on` puts them."""
+    make, executor = NETS[name]
+    made = fit(
+        make(on),
+        examples(name),
+        seed=1,
+        epochs=4,
+        batch_size=4,
+        executor=executor(),
+        callbacks=callbacks,
+        show=False,
+    )
+    return made.losses
+
+
 @pytest.mark.parametrize("name", NETS)
 def test_fit_has_the_losses_of_the_host(name: str, fake: Fake) -> None:
-    make, executor = NETS[name]
     reads: list[int] = []
 
     def count(event: Any) -> None:
@@ -109,22 +124,9 @@ def test_fit_has_the_losses_of_the_host(name: str, fake: Fake) -> None:
             reads.append(fake.reads)
             fake.reset()
 
-    def losses(on: On) -> tuple[float, ...]:
-        made = fit(
-            make(on),
-            examples(name),
-            seed=1,
-            epochs=4,
-            batch_size=4,
-            executor=executor(),
-            callbacks=[count],
-            show=False,
-        )
-        return made.losses
-
-    expected = losses(np.asarray)
+    expected = fitted(name, np.asarray)
     reads.clear()
     fake.reset()
-    found = losses(fake.on)
+    found = fitted(name, fake.on, count)
     assert_allclose(found, expected, rtol=1e-5)
     assert reads == [2] * 12, "the loss once, and once whether all deltas are finite"

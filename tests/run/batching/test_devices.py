@@ -46,8 +46,8 @@ def fake(whole: Fake) -> Fake:
 class Far:
     """Settings whose weights lie on a device."""
 
-    def __init__(self, fake: Fake) -> None:
-        self._on, self._settings = fake.on, SGD(learning_rate=0.1)
+    def __init__(self, on: Any) -> None:  # Any: makes an array there
+        self._on, self._settings = on, SGD(learning_rate=0.1)
 
     def array_weight(self, x: Any) -> Any:
         return self._settings.array_weight(self._on(x))
@@ -76,10 +76,10 @@ def test_a_few_rows_train_as_on_the_host(fake: Fake) -> None:
     assert "one by one" not in str(batched.report)
 
 
-def tree_model(fake: Fake | None, dtype: Any) -> TreeLSTM:
-    model = TreeLSTM(5, dtype, None if fake is None else Far(fake))
-    if fake is not None:
-        model.zero = fake.on(model.zero)
+def tree_model(on: Any, dtype: Any) -> TreeLSTM:  # Any: as above; None: on the host
+    model = TreeLSTM(5, dtype, None if on is None else Far(on))
+    if on is not None:
+        model.zero = on(model.zero)
     return model
 
 
@@ -87,7 +87,7 @@ def tree_model(fake: Fake | None, dtype: Any) -> TreeLSTM:
 def test_a_batch_of_trees_is_launched_level_by_level(fake: Fake, dtype: Any) -> None:
     """As many launches as for one deep tree, however many trees there are; the host reads nothing."""
     tolerance = 1e-5 if dtype is np.float32 else 1e-12
-    far, near, executor = tree_model(fake, dtype), tree_model(None, dtype), Batched()
+    far, near, executor = tree_model(fake.on, dtype), tree_model(None, dtype), Batched()
     for seed, count in ((1, 6), (1, 6), (2, 9)):
         examples = trees(seed, count)
         wanted = near.loss(examples).train().run(Sequential(compiled=False))
@@ -110,7 +110,7 @@ def test_a_second_device(how: str, fake: Fake) -> None:
     device, near = fake.device(1), tree_model(None, np.float32)
     executor = {"batched": Batched(), "plans": eager()[0], "node by node": Sequential(compiled=False)}[how]
     with device:
-        far = tree_model(fake, np.float32)
+        far = tree_model(fake.on, np.float32)
         for seed in (1, 1, 2):
             examples = trees(seed, 5)
             wanted = near.loss(examples).train().run(Sequential(compiled=False))
@@ -122,7 +122,7 @@ def test_a_second_device(how: str, fake: Fake) -> None:
 
 
 def test_launches_do_not_grow_with_the_number_of_trees(fake: Fake) -> None:
-    model, counts = tree_model(fake, np.float32), []
+    model, counts = tree_model(fake.on, np.float32), []
     for count in (2, 40):
         executor, tree = Batched(), ((0, 1), (2, (3, 4)))
         for _ in range(2):
@@ -136,7 +136,7 @@ def test_launches_do_not_grow_with_the_number_of_trees(fake: Fake) -> None:
 def sentiment(fake: Fake | None) -> Any:
     """A block of Fold's over trees of words; its types say nothing of devices, so functions bring what they get."""
     chance = np.random.default_rng(5)
-    settings: Any = SGD(learning_rate=0.1) if fake is None else Far(fake)
+    settings: Any = SGD(learning_rate=0.1) if fake is None else Far(fake.on)
     device: Any = "cpu" if fake is None else fake.device()
     table, gates = (
         settings.array_weight(chance.normal(size=shape).astype(np.float32)) for shape in ((7, 4), (8, 4))
@@ -176,7 +176,7 @@ def test_blocks_of_fold_are_launched_together(fake: Fake) -> None:
 
 def test_the_same_bits_twice(fake: Fake) -> None:
     def trained() -> list[bytes]:
-        model, executor = tree_model(fake, np.float32), Batched()
+        model, executor = tree_model(fake.on, np.float32), Batched()
         for seed in range(3):
             model.loss(trees(seed, 5)).train().run(executor)
         return [fake.read(w.data).tobytes() for w in model.weights]
@@ -223,7 +223,7 @@ def test_a_number_that_learns_beside_arrays_of_a_device_runs_alone(fake: Fake) -
 
 
 def test_without_memory_a_batch_says_so_and_nothing_changes(fake: Fake) -> None:
-    model, executor = tree_model(fake, np.float32), Batched()
+    model, executor = tree_model(fake.on, np.float32), Batched()
     loss = model.loss(trees(1, 6))
     loss.train().run(executor)
     before = [fake.read(w.data).copy() for w in model.weights]
@@ -239,7 +239,7 @@ def test_without_memory_a_batch_says_so_and_nothing_changes(fake: Fake) -> None:
 
 def test_without_a_compiler_a_batch_says_what_to_write(tmp_path: Any) -> None:
     with device_over(tmp_path) as other:
-        model = tree_model(other, np.float32)
+        model = tree_model(other.on, np.float32)
         other.failure = RuntimeError("libnvrtc.so.12: cannot open shared object file")
         with pytest.raises(DeviceError, match=r"(?s)no kernel.*cannot open.*compiled=False"):
             model.loss(trees(1, 4)).train().run(Batched())
