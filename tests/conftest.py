@@ -57,12 +57,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("nightly") or item.get_closest_marker("gpu"):
             item.add_marker("slow")
     many: dict[str, list[pytest.Item]] = {}
+    below = {path for path in {item.path for item in items} if HERE in path.parent.parents}
     for item in items:
-        if (
-            item.path.is_relative_to(HERE)
-            and item.path.parent != HERE
-            and not item.get_closest_marker("slow")
-        ):
+        if item.path in below and not item.get_closest_marker("slow"):
             many.setdefault(function_of(item), []).append(item)
     for cases in many.values():
         for item in left_out(cases):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,11 @@ from wengert.errors import ArgumentError, NodeLostError
 from wengert.nn import Dropout, Linear, Seeds, Sequential
 from wengert.training import History, fit
 
-DATA = digits().take(np.arange(90))
+
+@cache
+def data() -> Digits:
+    """Few digits, read when a test first trains: to load their package takes longer than to collect all these tests."""
+    return digits().take(np.arange(90))
 
 
 class Network:
@@ -32,7 +37,7 @@ class Network:
 
     def fit(self, **options: Any) -> History:  # Any: of `fit`
         options = {"steps": 8, "batch_size": 40, "shards": 4, **options}
-        return fit(self.loss, DATA, seed=0, validation=DATA, **options)
+        return fit(self.loss, data(), seed=0, validation=data(), **options)
 
     def bits(self) -> list[bytes]:
         return [weight.data.tobytes() for weight in wg.nn.weights(self.layers).values()]
@@ -85,9 +90,9 @@ def test_wrong_counts(shards: Any, said: str) -> None:  # Any: what is refused
 def test_results_besides_are_refused_and_no_weight_teaches_nothing() -> None:
     network = Network()
     with pytest.raises(ArgumentError, match="gives results besides"):
-        fit(lambda b, s: (network.loss(b, s), network.loss(b, s)), DATA, seed=0, steps=1, shards=2)
+        fit(lambda b, s: (network.loss(b, s), network.loss(b, s)), data(), seed=0, steps=1, shards=2)
     with pytest.raises(ArgumentError, match="no weight is below the loss"):
-        fit(lambda b, s: wg.mean(wg.lift(b.images)), DATA, seed=0, steps=1, shards=2)
+        fit(lambda b, s: wg.mean(wg.lift(b.images)), data(), seed=0, steps=1, shards=2)
 
 
 def test_the_line_says_how_many_workers_there_are(
