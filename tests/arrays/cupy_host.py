@@ -56,6 +56,8 @@ _SHIMS: Final = {
 #include <math.h>
 using std::isnan; using std::isinf; using std::isfinite; using std::signbit;
 template <class T> struct complex { T re, im; };
+static unsigned short __float2half_rn(float) { return 0; }  // cupy 13 declares numbers of 16 bits, which nobody makes
+static float __half2float(unsigned short) { return 0; }
 template <class T> static T max(T a, T b) { return a > b || b != b ? a : b; }
 template <class T> static T min(T a, T b) { return a < b || b != b ? a : b; }
 static double max(double a, float b) { return max<double>(a, b); }
@@ -69,6 +71,12 @@ static unsigned atomicCAS(unsigned *at, unsigned than, unsigned x) {
 }
 """,
 }
+
+
+def unregistered(at: int) -> object:
+    """CUDA's answer about memory of the host that it does not know; cupy 13 asks."""
+    runtime: Any = import_module("cupy_backends.cuda.api.runtime")  # Any: as the stubs do not have it
+    return runtime.PointerAttributes(0, 0, at, 0)
 
 
 class Cuda:
@@ -139,6 +147,7 @@ class Cuda:
             "deviceGetAttribute": lambda which, *_: {75: 9, 76: 0}.get(which, 1024),  # 9.0 is that of an H100
             "getDeviceProperties": lambda *_: {"name": b"g++ in place of a device", "warpSize": 32},
             "pointerGetMemoryType": lambda *_: 2,  # of a device
+            "pointerGetAttributes": lambda at, *_: unregistered(at),
             "memGetInfo": lambda *_: (1 << 30, 1 << 30),
         }
 
@@ -185,7 +194,7 @@ def replace(module: Any, functions: Mapping[str, C]) -> None:
         types: list[Any] = [  # Any: as those of `_TYPES`
             ctypes.c_void_p if x.startswith("struct") else _TYPES.get(x) for x in parameters if x != "void"
         ]
-        result = _TYPES.get(found[1])
+        result = ctypes.py_object if found[1].startswith("struct __pyx_obj") else _TYPES.get(found[1])
         if result is None or None in types:
             continue
         call = _loud(name, functions.get(name))

@@ -82,6 +82,7 @@ from wengert.arrays.values import (
     root,
     shape_of,
     within,
+    without_memory,
     zeros_like,
     zeros_of,
 )
@@ -172,6 +173,7 @@ __all__ = [
     "stored",
     "touched",
     "within",
+    "without_memory",
     "zeros_like",
     "zeros_of",
 ]

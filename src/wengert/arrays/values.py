@@ -24,6 +24,7 @@ from wengert.arrays.ownership import freeze as host_freeze
 from wengert.arrays.ownership import own_copy as host_own_copy
 from wengert.arrays.scatter import within as host_within
 from wengert.arrays.types import FLOAT64, FLOATS, MASK, Cpu, Gpu
+from wengert.errors import DeviceError
 
 __all__ = [
     "are_finite",
@@ -47,11 +48,13 @@ __all__ = [
     "root",
     "shape_of",
     "within",
+    "without_memory",
     "zeros_like",
     "zeros_of",
 ]
 
 _ANYWHERE: Final = nullcontext()
+_LARGEST: Final = 5  # arrays that an error names
 _CONCRETE = frozenset(np.sctypeDict.values())  # not numpy.floating, which is many element types
 
 
@@ -239,6 +242,19 @@ def are_finite(xs: Iterable[Value]) -> bool:
         elif not is_finite(x):
             return False
     return not any(device_launches().unfinite(arrays) for arrays in far.values())
+
+
+def without_memory(device: Gpu, what: str, arrays: Iterable[tuple[Value, str]]) -> DeviceError:
+    """The error for a device without memory: what its pool holds, and the largest arrays by their operations."""
+    named = {id(x): (x, name) for x, name in arrays if is_array(x)}
+    largest = sorted(named.values(), key=lambda pair: -pair[0].nbytes)[:_LARGEST]
+    lines = [f"{x.nbytes:,} bytes: {x.dtype}{list(x.shape)} of {name}" for x, name in largest]
+    return DeviceError(
+        f"{device_name(device)} has no memory left for {what}; {device_launches().memory()}; no weight has changed. "
+        "The largest arrays:\n  "
+        + "\n  ".join(lines)
+        + "\n  use smaller batches, or shards(loss, batch, count)"
+    )
 
 
 def zeros_of(shape: Shape) -> Value:

@@ -14,7 +14,16 @@ from functools import partial, reduce
 from operator import add
 from typing import Any, Final, Literal
 
-from wengert.arrays import Value, all_quiet, dtype_of, is_array, is_host_array, shape_of
+from wengert.arrays import (
+    Value,
+    all_quiet,
+    dtype_of,
+    is_array,
+    is_host_array,
+    is_out_of_memory,
+    shape_of,
+    without_memory,
+)
 from wengert.control import Do
 from wengert.errors import combine, raise_all
 from wengert.graph.node import Expression, Node
@@ -78,7 +87,7 @@ def forward(
     except Exception as failure:
         if node is None:
             raise
-        failed[node] = (noted(failure, node, arguments_of(node, node.signature, values)),)
+        failed[node] = (noted(failure, node, arguments_of(node, node.signature, values), "", values),)
     return next((i for i, done in enumerate(nodes) if done is node), 0)
 
 
@@ -164,7 +173,7 @@ def backward(
             if node is None:
                 raise
             operands = arguments_of(node, node.signature, values)
-            failures.append(noted(failure, node, operands, "backward of "))
+            failures.append(noted(failure, node, operands, "backward of ", values))
 
 
 def operand_deltas(
@@ -388,12 +397,37 @@ def summed(thunks: list[Callable[[], Value]]) -> Value:
 # -- notes of failures: which operation, on what operands, written where (S7) ------------------------
 
 
-def noted(failure: Exception, node: Node, operands: Sequence[Value], part: str = "") -> Exception:
-    """Add a note to an exception, unless it has that very note from another branch."""
+def noted(
+    failure: Exception, node: Node, operands: Sequence[Value], part: str = "", values: Values | None = None
+) -> Exception:
+    """Add a note to an exception, unless it has that very note from another branch.
+
+    That of a device without memory becomes Wengert's own, with the largest of `values`, or of the operands.
+    """
+    if is_out_of_memory(failure):
+        arrays = (
+            [(x, "an operand") for x in operands]
+            if values is None
+            else [(x, _named(of)) for of, x in values.items()]
+        )
+        full = without_memory(node.kind.device, f"{part}{node.signature.operation.name}", arrays)
+        full.__cause__ = failure
+        failure = full
     note = f"in {part}{located(node, operands)}"
     if note not in getattr(failure, "__notes__", ()):
         failure.add_note(note)
     return failure
+
+
+def _named(of: object) -> str:
+    """The operation of which a value is, for an error."""
+    return (
+        of.signature.operation.name
+        if isinstance(of, Node)
+        else "a weight"
+        if isinstance(of, Weight)
+        else "a call"
+    )
 
 
 def located(node: Node, operands: Sequence[Value]) -> str:

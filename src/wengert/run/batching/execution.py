@@ -17,7 +17,7 @@ from operator import add, itemgetter
 from time import perf_counter
 from typing import Any, Literal, Protocol
 
-from wengert.arrays import Value, copied, is_array, is_out_of_memory
+from wengert.arrays import Value, copied, is_array, is_out_of_memory, without_memory
 from wengert.arrays.places import Places
 from wengert.arrays.rows import add_rows, add_runs, filled, new_rows, repeated, run_sums, stacked, taken
 from wengert.errors import DeviceError
@@ -34,7 +34,6 @@ from wengert.run.batching.ragged import JoinedExamples
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import LaunchStep, Place, Read, Schedule
-from wengert.run.compiled.device import without_memory
 from wengert.run.loops import total
 
 _launched = itemgetter(0)

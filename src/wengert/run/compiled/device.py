@@ -9,7 +9,7 @@ Refuses to know: the text of kernels, and which device it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,12 +17,12 @@ from wengert.arrays import (
     HOST,
     Value,
     device_launches,
-    device_name,
     is_array,
     is_host_array,
     is_out_of_memory,
     namespace_for,
     quietly,
+    without_memory,
 )
 from wengert.arrays.abstract import sizes_for
 from wengert.arrays.changes import Change
@@ -47,9 +47,8 @@ from wengert.program.simplify import Pieces, needed
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.program import PlanProgram
 
-__all__ = ["DeviceKernel", "DeviceProgram", "without_memory"]
+__all__ = ["DeviceKernel", "DeviceProgram"]
 
-_LARGEST: Final = 5  # arrays that an error names
 _DRAWN: Final = (HOST.dropout_mask, HOST.dropout_masks)
 _STEP: Final = 2000  # bytes of a step, about
 Call = Callable[
@@ -372,21 +371,6 @@ class DeviceKernel:
                 if self._direct.get(self._root(x)) != i:
                     to[...] = found[i]
         return tuple(found[self._count :])
-
-
-def without_memory(
-    device: Any, what: str, arrays: Iterable[tuple[Value, str]]
-) -> DeviceError:  # Any: as above
-    """The error for a device without memory: what its pool holds, and the largest arrays by their operations."""
-    told = {id(x): (x, name) for x, name in arrays if is_array(x)}
-    largest = sorted(told.values(), key=lambda pair: -pair[0].nbytes)[:_LARGEST]
-    lines = [f"{x.nbytes:,} bytes: {x.dtype}{list(x.shape)} of {name}" for x, name in largest]
-    return DeviceError(
-        f"{device_name(device)} has no memory left for {what}; {device_launches().memory()}; no weight has changed. "
-        "The largest arrays:\n  "
-        + "\n  ".join(lines)
-        + "\n  use smaller batches, or shards(loss, batch, count)"
-    )
 
 
 def _eqns(step: Step) -> Iterator[Eqn]:
