@@ -56,6 +56,7 @@ from benchmarks.workload import OURS, Workload, warmed
 MEMORY, IMPORT, CHECKING = "memory", "import", "checking"
 NUMPY, NOTHING = "numpy", ""
 PEERS = ("torch", "jax", "autograd")
+QUICK = 12  # steps of each variant, untimed: plans are made after 8
 MOST_MS = 50  # that importing Wengert may take on top of numpy
 
 
@@ -111,7 +112,7 @@ def say(name: str, reason: str, left_out: dict[str, str]) -> None:
 
 
 def quick(workload: Workload, left_out: dict[str, str], slow: list[str]) -> None:
-    """Every variant's warm steps; of those that take long to begin, the first only, which `slow` remembers."""
+    """Some of every variant's warm steps; of those that take long to begin the first only, which `slow` remembers."""
     workload = workload.small or workload
     losses = {}
     for name in present(workload, left_out):
@@ -121,7 +122,7 @@ def quick(workload: Workload, left_out: dict[str, str], slow: list[str]) -> None
             continue
         if variant.slow:
             slow.append(f"{workload.name}: {name}")
-        losses[name] = warmed(variant.make(), workload.warm)
+        losses[name] = warmed(variant.make(), min(workload.warm, QUICK))
         print(f"ran: {workload.name}: {name}", flush=True)
     for name, reason in workload.wrong(losses).items():
         say(f"{workload.name}: {name}", reason, left_out)
