@@ -52,6 +52,9 @@ def main() -> tuple[list[list[float]], list[list[float]]]:
     usual = layer.predict().run().tolist()
     changed = layer.predict().run(wg.run.Sequential(rules=merged_rules(Settings))).tolist()
     print(f"relu: {usual}; by the plugins' rules: {changed}")
+    print(
+        "plugin_changed_operation.py: two plugins changed what relu and matmul mean, in one run and in no other"
+    )
     return usual, changed
 
 

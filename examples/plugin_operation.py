@@ -57,3 +57,6 @@ def main() -> tuple[float, list[float]]:
 
 if __name__ == "__main__":
     print("loss {}; the weight after a step {}".format(*main()))
+    print(
+        "plugin_operation.py: settings brought an operation with a hyperparameter, typed as if it were the library's"
+    )
