@@ -2,7 +2,7 @@
 
 Whatever it knows it reads from what mypy itself stores: signatures, symbols of modules, configuration. It has
 no state and changes nothing of mypy's, so that cold, warm and daemon runs agree. Without it the same programs
-are checked with unknown shapes (S15).
+are checked with unknown shapes.
 """
 
 from __future__ import annotations

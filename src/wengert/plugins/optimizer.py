@@ -1,7 +1,7 @@
 """Optimizers as chains of parts through which a weight's whole delta goes, leftmost plugin first.
 
 Knows: that a part changes the delta and hands it to `super()`, and that its state is assigned, never changed
-in place, so that a copy can be stepped and thrown away (S6); that a commit asks one optimizer of each settings
+in place, so that a copy can be stepped and thrown away; that a commit asks one optimizer of each settings
 object with all weights before the first step.
 Refuses to know: any particular step.
 """

@@ -1,6 +1,6 @@
 """A learning rate that changes with time.
 
-Knows: that time is the number of commits of one settings object, which only a commit changes (S6).
+Knows: that time is the number of commits of one settings object, which only a commit changes.
 Refuses to know: any particular schedule.
 """
 

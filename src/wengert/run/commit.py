@@ -1,4 +1,4 @@
-"""The commit phase: every weight's whole delta through its optimizer, then all updates at once (S5, S6).
+"""The commit phase: every weight's whole delta through its optimizer, then all updates at once.
 
 Knows: that optimizers step copies of themselves, after one of each settings object has seen all updates; that
 nothing is kept until all have succeeded, and then everything in one call, which no signal or interrupt can divide;
@@ -293,7 +293,7 @@ def fails(of: str, failure: str) -> None:
 
 
 def settle(run: Run, value: Value) -> None:
-    """The last moment at which a run can stop with nothing changed: cancelled (D18), or with its loss refused."""
+    """The last moment at which a run can stop with nothing changed: cancelled, or with its loss refused."""
     try:
         run.settle(value)
     except Exception as refusal:

@@ -1,7 +1,7 @@
 """One evaluation of expressions, forward and backward: the definition of what they mean.
 
 Knows: how values and deltas go from node to node; that binds suspend and resume; that every node is computed
-once and gets its whole delta once, in the reverse of the order of evaluation (S2, S3); that a failure stops
+once and gets its whole delta once, in the reverse of the order of evaluation; that a failure stops
 only the nodes that need the failed one; that a node on which others may still build keeps its value, so that nothing
 is computed twice: Python's counts of references tell these nodes.
 Refuses to know: formulas, weights' optimizers, and what the values are for.

@@ -1,7 +1,7 @@
 """Fibers: `Do`s on machines of their own, each of which stops where it has to wait, until a scheduler resumes it.
 
 Knows: the questions that a fiber stops at; that another machine can take over the rest of a fiber, so that values,
-releases and deltas have the order of one thread (S9).
+releases and deltas have the order of one thread.
 Refuses to know: schedulers, threads, and how values are computed.
 """
 
@@ -90,7 +90,7 @@ class Fiber(Machine):
         return False
 
     def let_go(self) -> None:
-        """Hold nothing: a thread may have this for longer than the run goes on (S13)."""
+        """Hold nothing: a thread may have this for longer than the run goes on."""
         self.context = Context(self.run)
         self.home = self.parent = None
 

@@ -394,7 +394,7 @@ def summed(thunks: list[Callable[[], Value]]) -> Value:
         return reduce(add, [thunk() for thunk in thunks])
 
 
-# -- notes of failures: which operation, on what operands, written where (S7) ------------------------
+# -- notes of failures: which operation, on what operands, written where ------------------------
 
 
 def noted(

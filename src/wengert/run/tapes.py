@@ -3,7 +3,7 @@
 Knows: that the value of a user's is asked once, and waits for nobody twice; that a delta on its way through a tape is
 a `Do`, which runs when no more can come to where it was sent, and only if somebody asks for it; that data which come
 in have to be what the node's kind says and are kept as a private copy, and that data which go out never alias what an
-evaluation still needs (S11).
+evaluation still needs.
 Refuses to know: the order of nodes, and what is computed between tapes.
 """
 

@@ -1,6 +1,6 @@
 """`save` and `load`: weights and what goes with them, into one file and back.
 
-Knows: that all is taken between two trainings and given back in one commit, or not at all (S6).
+Knows: that all is taken between two trainings and given back in one commit, or not at all.
 Refuses to know: the layout of the file, and which optimizers there are.
 """
 

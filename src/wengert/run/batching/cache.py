@@ -1,7 +1,7 @@
 """Schedules that are remembered: by structure, and by the identity of an expression that is run again.
 
 Knows: that a schedule is numbers only and holds on to nothing; that an expression does not change, so neither does its
-schedule, nor its literals in their tables; that what an expression remembers dies with it (S13).
+schedule, nor its literals in their tables; that what an expression remembers dies with it.
 Refuses to know: how a schedule is made and run; a kept run that fails is left to those who can say why.
 """
 
@@ -246,7 +246,7 @@ class KeptSchedules(Plans):
         """Nothing, as above."""
 
     def keep(self, root: Node, bound: BoundSchedule, place: Place) -> None:
-        """Have `root` remember its schedule, unless that would hold on to a node of it (S13)."""
+        """Have `root` remember its schedule, unless that would hold on to a node of it."""
         if bound.keepable:
             kept: Any = getattr(root, "_kept", None)  # Any: as in `find`
             others = kept[1] if kept is not None and kept[0] is self and isinstance(kept[1], dict) else {}

@@ -84,7 +84,7 @@ class Known:
         self._newest = 0  # serial of all their nodes
 
     def close(self) -> None:
-        """Let go of all rounds, which hold this (S13)."""
+        """Let go of all rounds, which hold this."""
         self._rounds.clear()
         self._parts.clear()
 
@@ -331,7 +331,7 @@ class Batching(Evaluation):
             self.may_train(run)
 
     def same_as(self, first: Node, context: Context) -> Steps[Tape[Any, Any]]:
-        """The tape of a user's value that another node has asked for already (S2)."""
+        """The tape of a user's value that another node has asked for already."""
         value = yield from self.evaluate(first, context)
         return OwnTape(value, partial(self.receive, first), first)
 
@@ -347,7 +347,7 @@ class Batching(Evaluation):
         except Exception as failed:
             self.failed[node] = (noted(failed, node, ()),)
         finally:
-            del failure, fiber  # a failure's traceback holds this frame (S13)
+            del failure, fiber  # a failure's traceback holds this frame
 
     def _one_by_one(self, nodes: list[Node], context: Context) -> Steps[None]:
         """As the sequential interpreter."""

@@ -287,7 +287,7 @@ def _cyclic(successors: list[list[int]]) -> list[int]:
 
 
 def _components(successors: list[list[int]]) -> Iterator[list[int]]:
-    """Strongly connected components, with a stack of our own (S8)."""
+    """Strongly connected components, with a stack of our own."""
     index, low, is_open = [0] * len(successors), [0] * len(successors), [False] * len(successors)
     opened: list[int] = []
     path: list[tuple[int, Iterator[int]]] = []

@@ -157,7 +157,7 @@ def launch_of(signature: Signature, shared: tuple[bool, ...]) -> Launch:
         launches = signature.launches = {}
     found = launches.get(shared)
     if found is None:
-        # A copy, which does not remember launches: with the signature itself they would make a cycle (S13).
+        # A copy, which does not remember launches: with the signature itself they would make a cycle.
         found = launches.setdefault(shared, Launch(signature.copy(), shared))
     return found
 

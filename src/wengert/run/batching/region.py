@@ -230,7 +230,7 @@ class Group:
 class Subgraph:
     """All below a node that somebody keeps, numbered in the order of serials, and that node as the last.
 
-    It hangs on that node and dies with it (S13), and holds on to none.
+    It hangs on that node and dies with it, and holds on to none.
     """
 
     serials: Places

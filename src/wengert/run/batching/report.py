@@ -1,7 +1,7 @@
 """The report of batched runs: launches by operation, their widths and times, and the nodes that ran one by one.
 
 Knows: counts and times by operation and kinds of operands; the user's line and the reason for what did not run batched.
-Refuses to know: nodes and weights, which it would keep alive (S13).
+Refuses to know: nodes and weights, which it would keep alive.
 """
 
 from __future__ import annotations

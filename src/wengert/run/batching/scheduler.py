@@ -161,7 +161,7 @@ class Owner(Protocol):
         """Compute roots below which nothing waits."""
 
     def same_as(self, first: Node, context: Context) -> Steps[Tape[Any, Any]]:
-        """The tape of a user's value that another node has asked for already (S2)."""
+        """The tape of a user's value that another node has asked for already."""
 
     def arrived(self, node: Node, fiber: Fiber) -> None:
         """A bind has ended."""
@@ -188,7 +188,7 @@ class Scheduler:
         self.blocked: dict[Node, list[Expression]] = {}  # the expressions above a bind
 
     def close(self) -> None:
-        """Let go of the evaluation, which holds this (S13)."""
+        """Let go of the evaluation, which holds this."""
         del self.evaluation
 
     def begin(self, fiber: Fiber, node: Node | None = None) -> Fiber:
@@ -198,7 +198,7 @@ class Scheduler:
         return fiber
 
     def open(self, node: Node, context: Context) -> Fiber:
-        """Begin a bind; a user's value that stands in two places is asked once (S2)."""
+        """Begin a bind; a user's value that stands in two places is asked once."""
         (value,) = node.operands
         first = node if isinstance(value, Do) else self.evaluation.opened.setdefault(id(value), node)
         source: Do[Any]

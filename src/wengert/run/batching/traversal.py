@@ -1,4 +1,4 @@
-"""Traversal of the nodes below some roots, each once and without recursion (S8), and their groups as a region.
+"""Traversal of the nodes below some roots, each once and without recursion, and their groups as a region.
 
 Knows: that a part of what a cell gave is no node but a column of that cell; which values are given; that what was
 there before a run, and is read by what is new, may be kept by somebody, with all that is below it, and is traversed

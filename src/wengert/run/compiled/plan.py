@@ -1,8 +1,8 @@
 """A plan: the program of a structure, bound to an expression, and run once with present weights.
 
 Knows: that weights, literals and the states of optimizers are the inputs of a program, and how the results
-become new data of weights: all under the store's lock, after the last step (S6, S10); how the data of weights move into
-one array, where others may put new data in a weight's place at any time. Nobody is ever given a view of a row (S11).
+become new data of weights: all under the store's lock, after the last step; how the data of weights move into
+one array, where others may put new data in a weight's place at any time. Nobody is ever given a view of a row.
 Refuses to know: when a plan is made, and how a program is made of rules.
 """
 

@@ -308,7 +308,7 @@ class Plans:
             bound = plan.bound(root)
             if bound is not None and _same(bound.targets, targets):
                 self._plans.use(structure.key, plan)
-                if not targets or all(root is not x for x in targets):  # or it would hold itself (S13)
+                if not targets or all(root is not x for x in targets):  # or it would hold itself
                     _keep(root, (self, mode, bound, structure))
                 return bound
         return None

@@ -4,7 +4,7 @@ Knows: that a bind which has ended, time and again, before a thread could have h
 another one, and that this depends on the functions that run, by which a structure is known; that the calls of a program
 are timed, scheduled on lanes, and kept there only if the clock says so; that the cores may have been busy then, so
 that the question is asked again; that two tasks share no buffer that either writes again, so that any order of tasks
-gives the same bits (S9), and that updates in place begin after the last step of all, each target's in their order.
+gives the same bits, and that updates in place begin after the last step of all, each target's in their order.
 Refuses to know: the scheduler and the threads; the meaning of calls.
 """
 

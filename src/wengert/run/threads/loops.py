@@ -1,7 +1,7 @@
 """Both loops over nodes on several threads, and the backward pass of an expression with binds.
 
 Knows: that a rule which is not Wengert's own may take any time, so that two of them that do not need each other run at
-the same time (D42); that a delta is summed in the order in which one thread would have summed it (S9), where a tape's
+the same time; that a delta is summed in the order in which one thread would have summed it, where a tape's
 summands come after those of other consumers.
 Refuses to know: tapes of users, which may do anything with a delta; plans, which have measured the time of their calls.
 """

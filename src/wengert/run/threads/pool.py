@@ -3,7 +3,7 @@
 Knows: counts of what each task of a job waits for, that a task may give more of them, and that a job is over only when
 no thread is in it any more; that waking a thread takes longer than a small job, so that a deferred job is opened to the
 pool only when it has lasted a while; that items go, in their order, to the lane where they can begin first, and that a
-value which changes lanes arrives a handoff later; that an idle thread keeps nothing alive (S13).
+value which changes lanes arrives a handoff later; that an idle thread keeps nothing alive.
 Refuses to know: what a task does.
 """
 

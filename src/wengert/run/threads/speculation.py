@@ -3,7 +3,7 @@
 Knows: counts of the operands that each node waits for, so that a node is computed as soon as they are known and fibers
 go on with its value; that nodes of Wengert's own which are ready together are computed in one line, while a rule of
 others, which may take any time, is a task of its own; that what has been computed early counts as computed when its
-turn comes, so that nodes, and with them deltas, have the order of one thread, whichever was first (S9).
+turn comes, so that nodes, and with them deltas, have the order of one thread, whichever was first.
 Refuses to know: threads, and which starts pay.
 """
 
@@ -408,6 +408,6 @@ class _Without:
 
 
 def _key(node: Node) -> object:
-    """A key that binds of the same user's value share (S2)."""
+    """A key that binds of the same user's value share."""
     (source,) = node.operands
     return node if isinstance(source, Do) else id(source)
