@@ -244,7 +244,7 @@ def are_finite(xs: Iterable[Value]) -> bool:
     return not any(device_launches().unfinite(arrays) for arrays in far.values())
 
 
-def without_memory(device: Gpu, what: str, arrays: Iterable[tuple[Value, str]]) -> DeviceError:
+def without_memory(device: Value, what: str, arrays: Iterable[tuple[Value, str]]) -> DeviceError:
     """The error for a device without memory: what its pool holds, and the largest arrays by their operations."""
     named = {id(x): (x, name) for x, name in arrays if is_array(x)}
     largest = sorted(named.values(), key=lambda pair: -pair[0].nbytes)[:_LARGEST]
