@@ -31,6 +31,7 @@ from wengert.plugins import (
     Nesterov,
     Plugin,
     RMSprop,
+    StoredAs,
     WeightDecay,
     inject,
     schedules,
@@ -56,6 +57,10 @@ class Both(Momentum, Scheduled, LearningRate):
 
 class Decoupled(Logging, ClipByGlobalNorm, L1Regularization, L2Regularization, AdamW, LearningRateSchedule):
     """A plugin that needs the rate, and one that says it."""
+
+
+class Small(Adam, StoredAs, LearningRate):
+    """Weights in two bytes, which are float32 for a checker as for operations."""
 
 
 class Averaged(ExponentialMovingAverage, ClipByValue, Lion, WeightDecay, LearningRateSchedule):
@@ -90,6 +95,8 @@ def case_keywords_of_the_ready_plugins() -> None:  # T49, D74 to D85
         max_norm=1, l1=0.1, l2=0.1, weight_decay=0.1, schedule=float, beta1=0.8, logger=getLogger("mine")
     )
     Accelerated(learning_rate=0.1, momentum=0.8, rho=0.9, eps=1e-6)
+    w = Small(stored_as="bfloat16", learning_rate=0.1).array_weight(np.zeros((2, 3), np.float32), 2, 3)
+    assert_type(w, wg.ArrayWeight[tuple[Literal[2], Literal[3]], np.float32, wg.Cpu])
     LearningRateSchedule(schedule=float)
     L2Regularization(l2=0.1)
 
@@ -101,6 +108,7 @@ def case_wrong_keywords_of_the_ready_plugins_are_refused() -> None:  # T50, D57,
     LearningRateSchedule(learning_rate=0.1)  # E[call-arg]: Unexpected keyword argument "learning_rate"
     LearningRateSchedule(schedule=len)  # E[arg-type]: incompatible type "Callable\[.*"
     Accelerated(learning_rate=0.1, rho="slow")  # E[arg-type]: incompatible type "str"
+    Small(stored_as="int8", learning_rate=0.1)  # E[arg-type]: expected "Literal\['float16', 'bfloat16'\]"
     ClipByGlobalNorm()  # E[call-arg]: max_norm
     Logging(logger="mine")  # E[arg-type]: expected "Logger"
     WeightDecay(weight_decay=0.1)  # E[abstract]: Cannot instantiate abstract class "WeightDecay"

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from wengert.arrays import device_name, is_array
 from wengert.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from wengert.graph import ArrayWeight, Buffer, DataWeight, DoubleWeight, Weight
-from wengert.graph.node import Expression
+from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any, shown, unlifted
 from wengert.graph.order import below
 from wengert.graph.structures import parts_of, with_parts
@@ -141,8 +141,9 @@ def map_weights(
     >>> bool((half.weight.predict().run() * 2 == layer.weight.data).all())
     True
     """
-    found = cast(Found, _all_weights("map_weights", model))
-    return _changed(model, {id(weight): transform(weight) for weight in found.values()})
+    found, stands = _all_weights("map_weights", model), _standing(model)
+    places = [stands.get(id(weight), weight) for weight in found.values()]
+    return _changed(model, {id(x): transform(cast(Any, x)) for x in places})
 
 
 def freeze(model: M, where: Where | None = None) -> M:
@@ -228,19 +229,20 @@ def with_settings(model: M, where: Where, settings: Plugin) -> M:
     [0.01, 0.1]
     """
     changes: dict[int, object] = {}
+    stands = _standing(model)
     for _, part in _found("with_settings", model, where):
         for weight in weights(part).values():
-            changes[id(weight)] = _remade(weight, settings)
+            changes[id(stands.get(id(weight), weight))] = _remade(weight, settings)
     if not changes:
         raise ArgumentError(f"with_settings: there is no weight at {where!r}\n  at {user_position()}")
     return _changed(model, changes)
 
 
-def _remade(weight: Weight, settings: Plugin) -> Weight:
+def _remade(weight: Weight, settings: Plugin) -> Expression:
     data: Any = data_of(weight)  # Any: a number or an array
     name = None if weight.name == weight.site else weight.name
-    made: Weight
-    if isinstance(weight, ArrayWeight):
+    made: Expression
+    if isinstance(weight, ArrayWeight) or is_array(data):  # a weight, or an array that is kept in two bytes
         made = settings.array_weight(data, name=name)
     elif isinstance(weight, DoubleWeight):
         made = settings.double_weight(data, name=name)
@@ -254,9 +256,10 @@ def _remade(weight: Weight, settings: Plugin) -> Weight:
             f"{device_name(made.kind.device)}; make a model with them, and load a file of this one into it\n"
             f"  at {user_position()}"
         )
+    optimizer = cast(Weight, _weight_at(made)).optimizer
     for key, value in weight.optimizer.kept().items():
-        if hasattr(type(made.optimizer), key):
-            setattr(made.optimizer, key, value.copy() if is_array(value) else value)
+        if hasattr(type(optimizer), key):
+            setattr(optimizer, key, value.copy() if is_array(value) else value)
     return made
 
 
@@ -267,11 +270,21 @@ def _all_weights(who: str, model: object) -> Mapping[str, Weight]:
     return found
 
 
-def _free(model: object) -> Iterator[Weight]:
-    """The weights that stand in a model by themselves, under no expression."""
-    for _, part in _walk(model):
-        if isinstance(part, Weight) and not isinstance(part, Buffer):
-            yield part
+def _free(model: object) -> Iterator[Expression]:
+    """What stands in the place of each weight that is under no other expression."""
+    return (x for x in _standing(model).values() if not isinstance(x, Buffer))
+
+
+def _standing(model: object) -> dict[int, Expression]:
+    """What stands in the place of a weight, by the weight: itself, or the float32 array of one kept in two bytes."""
+    stands = ((_weight_at(x), x) for _, x in _walk(model))
+    return {id(weight): cast(Expression, x) for weight, x in stands if weight is not None}
+
+
+def _weight_at(x: object) -> Weight | None:
+    late = isinstance(x, Node) and x.signature.operation.late
+    weight = x.operands[0] if late else x  # type: ignore[attr-defined] # of a node
+    return weight if isinstance(weight, Weight) else None
 
 
 def _walk(model: object) -> Iterator[tuple[str, object]]:

@@ -26,7 +26,18 @@ from wengert.arrays.interchange import interchanged
 from wengert.arrays.namespace import Axis, Namespace, ScalarNamespace, Shape, Value
 from wengert.arrays.quiet import all_quiet, quietly
 from wengert.arrays.scatter import touched
-from wengert.arrays.stored import Sort, Stored, StoredForm, as_form, exactly, form_of, restored, stored
+from wengert.arrays.stored import (
+    TWO_BYTES,
+    Narrow,
+    Sort,
+    Stored,
+    StoredForm,
+    as_form,
+    exactly,
+    form_of,
+    restored,
+    stored,
+)
 from wengert.arrays.types import (
     ARRAY_CLASS,
     FLOAT32,
@@ -96,6 +107,7 @@ __all__ = [
     "INTEGER",
     "MASK",
     "SCALAR",
+    "TWO_BYTES",
     "Array",
     "ArrayLiteral",
     "Axis",
@@ -119,6 +131,7 @@ __all__ = [
     "IntegerArray",
     "Integers",
     "Namespace",
+    "Narrow",
     "S",
     "S_co",
     "ScalarNamespace",

@@ -16,8 +16,20 @@ from wengert.arrays.dispatch import HOST, is_array, namespace_for, namespace_of
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array
 from wengert.arrays.types import Cpu, Gpu
+from wengert.errors import NonFiniteError
 
-__all__ = ["Sort", "Stored", "StoredForm", "as_form", "exactly", "form_of", "restored", "stored"]
+__all__ = [
+    "TWO_BYTES",
+    "Narrow",
+    "Sort",
+    "Stored",
+    "StoredForm",
+    "as_form",
+    "exactly",
+    "form_of",
+    "restored",
+    "stored",
+]
 
 Sort: TypeAlias = Literal["float", "scalar", "array"]
 _ITEMS: Final = {
@@ -98,8 +110,7 @@ def exactly(data: bytes, dtype: str, shape: Shape) -> Value | None:
     array([1.], dtype=float32)
     """
     if dtype == "bfloat16":
-        wide = np.frombuffer(data, "<u2").astype("<u4") << np.uint32(16)
-        data, dtype = wide.tobytes(), "float32"
+        data, dtype = _widened(np.frombuffer(data, "<u2")).astype("<f4", copy=False).tobytes(), "float32"
     form = StoredForm("array", dtype, shape)
     return None if form.size is None else restored(Stored(form, data), "cpu")
 
@@ -111,3 +122,93 @@ def as_form(x: Value, form: StoredForm) -> Stored | None:
         return None
     array: Any = x  # Any: an array of either library, or a scalar
     return Stored(form, array.astype(_ITEMS[form.dtype]).tobytes("C"))
+
+
+TWO_BYTES: Final = ("float16", "bfloat16")
+
+
+class Narrow:
+    """A float32 array kept in two bytes an element, as float16 or bfloat16; nobody changes it, and it computes nothing.
+
+    Its deltas are float32 arrays, and so is what a file has: it is a `Parameter`.
+    >>> x = np.array([1.0, 1.00390625, 1.01171875, -0.0], np.float32)  # two lie in the middle between neighbours
+    >>> Narrow.of(x, "bfloat16").widened().tolist(), Narrow.of(x, "bfloat16").nbytes
+    ([1.0, 1.0, 1.015625, -0.0], 8)
+    >>> Narrow.of(np.array([1e5], np.float32), "float16")
+    Traceback (most recent call last):
+    wengert.errors.NonFiniteError: 100000.0 is too large for float16, which ends at 65504; bfloat16 has float32's range
+
+    Source: IEEE 754-2019, 4.3.1, roundTiesToEven; bfloat16 has the 16 high bits of float32.
+    """
+
+    __slots__ = ("_bits", "dtype")
+
+    def __init__(self, bits: Value, dtype: str) -> None:
+        self._bits = bits
+        self.dtype = dtype
+
+    @classmethod
+    def of(cls, x: Value, dtype: str) -> Narrow:
+        """An array with each number rounded to the nearest of two bytes, ties to even.
+
+        Raises NonFiniteError for a finite number that two bytes would make infinite.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # it is told by number below
+            bits = x.astype(np.float16) if dtype == "float16" else _high(x)
+        lost = (np.isinf(bits) if dtype == "float16" else (bits & 0x7FFF) == 0x7F80) & np.isfinite(x)
+        if lost.any():
+            most = (
+                "65504; bfloat16 has float32's range" if dtype == "float16" else "3.39e38; keep it in float32"
+            )
+            raise NonFiniteError(f"{float(x[lost][0])} is too large for {dtype}, which ends at {most}")
+        return cls(bits, dtype)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the array."""
+        shape: Shape = self._bits.shape
+        return shape
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that are kept."""
+        return int(self._bits.nbytes)
+
+    def widened(self) -> Value:
+        """A new float32 array of the numbers, each exactly."""
+        return _widened(self._bits) if self.dtype == "bfloat16" else self._bits.astype(np.float32)
+
+    def zero_delta(self) -> Value:
+        return np.zeros(self.shape, np.float32)
+
+    def stepped(self, step: Value, /) -> Narrow:
+        return Narrow.of(self.widened() - step, self.dtype)
+
+    def to_array(self) -> Value:
+        return self.widened()
+
+    def from_array(self, array: Value, /) -> Narrow:
+        return Narrow.of(array, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"<{self.dtype} of shape {self.shape}>"
+
+
+def _high(x: Value) -> Value:
+    """The high 16 bits of each float32, rounded by the low ones; a NaN stays one."""
+    words = np.ascontiguousarray(x).reshape(x.shape).view(np.uint32)
+    rounded = (words >> 16) & 1
+    rounded += 0x7FFF
+    rounded += words
+    rounded >>= 16
+    bits = rounded.astype(np.uint16)
+    nan = np.isnan(x)
+    bits[nan] = (words[nan] >> 16) | 0x40
+    return bits
+
+
+def _widened(bits: Value) -> Value:
+    """The float32 array of the high 16 bits of its elements."""
+    wide = bits.astype(np.uint32)
+    wide <<= 16
+    return wide.view(np.float32)

@@ -152,7 +152,12 @@ class Rules:
 
 
 class Operation:
-    """A name, its rules for numbers and arrays, and rules for whatever other types somebody has added."""
+    """A name, its rules for numbers and arrays, and rules for whatever other types somebody has added.
+
+    `late`: a run computes it of weights when the first operation reads it, and not in the order in which it was built.
+    """
+
+    late = False
 
     def __init__(self, name: str, rules: Rules | None, module: str = "", listed: bool = True) -> None:
         self.name = name

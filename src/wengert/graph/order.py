@@ -51,7 +51,29 @@ def below(
                 else:
                     push(x)
     nodes.sort(key=_serial)
-    return nodes, weights
+    return (_lately(nodes) if nodes[0].signature.operation.late else nodes), weights
+
+
+def _lately(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes in another order: what is made of weights by a `late` operation stands before its first reader."""
+    late: set[Expression] = set()
+    done: set[Node] = set()
+    order: list[Node] = []
+    for node in nodes:
+        inner = [node.operands[i] for i in node.signature.nodes]
+        if node.signature.operation.late or (inner and late.issuperset(inner)):
+            late.add(node)
+            continue
+        stack = [node]
+        while stack:
+            top = stack[-1]
+            inner = [top.operands[i] for i in top.signature.nodes]
+            waiting = [x for x in reversed(inner) if x in late and x not in done]
+            if not waiting or top in done:
+                order += [top] * (top not in done)
+                done.add(stack.pop())
+            stack += waiting
+    return [*order, *(node for node in nodes if node in late and node not in done)]
 
 
 def below_all(roots: Iterable[Expression], known: Container[Expression]) -> tuple[list[Node], list[Weight]]:

@@ -21,6 +21,7 @@ from wengert.arrays import (
     Gpu,
     GpuArray,
     HostArray,
+    Narrow,
     S,
     T,
     Value,
@@ -180,9 +181,11 @@ def by_settings(weights: Iterable[Weight]) -> list[list[Weight]]:
 def data_of(weight: Weight) -> Value:
     """The present data, for a step to read: it cannot be written to, and is not to be kept.
 
-    `weight.data` would be kept by whoever asked for it, so the commit could not change it in place.
+    `weight.data` would be kept by whoever asked for it, so the commit could not change it in place. Of a weight that is
+    kept in two bytes it is the float32 array.
     """
-    return as_readonly(weight.ref.data)
+    data = weight.ref.data
+    return as_readonly(data.widened() if isinstance(data, Narrow) else data)
 
 
 def _refuse(weight: Weight, value: object) -> Never:
@@ -349,10 +352,9 @@ _MEMBERS: Final = ("zero_delta", "stepped", "to_array", "from_array")
 
 def array_of(weight: Weight) -> Value:
     """The present data as a number or an array: what a file has."""
-    data = data_of(weight)
-    return data.to_array() if weight.kind.column is Column.OTHER else data
+    return weight.ref.data.to_array() if weight.kind.column is Column.OTHER else data_of(weight)
 
 
 def made_of(weight: Weight, array: Value) -> Value:
     """Data for a weight of a number or an array that a file has."""
-    return data_of(weight).from_array(array) if weight.kind.column is Column.OTHER else array
+    return weight.ref.data.from_array(array) if weight.kind.column is Column.OTHER else array

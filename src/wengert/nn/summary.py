@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from wengert.arrays import Value, dtype_of, shape_of
+from wengert.arrays import Narrow, dtype_of, shape_of
 from wengert.delta import Parameter
 from wengert.graph.weights import Buffer, Weight, data_of
 from wengert.models import weights_and_buffers
@@ -33,7 +33,7 @@ def summary(model: object) -> str:
     """
     found = weights_and_buffers(model)
     forms = {place: _form(w) for place, w in found.items()}
-    rows = [(place, str(shape), str(dtype), f"{prod(shape):,}") for place, (shape, dtype) in forms.items()]
+    rows = [(place, str(shape), dtype, f"{prod(shape):,}") for place, (shape, dtype, _) in forms.items()]
     places, shapes, dtypes, counts = (max((len(row[i]) for row in rows), default=0) for i in range(4))
     marks = ["  buffer" if isinstance(w, Buffer) else "" for w in found.values()]
     lines = [
@@ -45,13 +45,16 @@ def summary(model: object) -> str:
     return "\n".join([*lines, _sums("weights", trained), *([_sums("buffers", kept)] if kept else [])])
 
 
-def _form(of: Weight) -> tuple[tuple[int, ...], Value]:
-    x = data_of(of)
-    array = x.to_array() if isinstance(x, Parameter) else x
-    return shape_of(array), dtype_of(array)
+def _form(of: Weight) -> tuple[tuple[int, ...], str, int]:
+    """Shape, element type, and bytes an element."""
+    x = of.ref.data
+    if isinstance(x, Narrow):
+        return x.shape, x.dtype, 2
+    array = x.to_array() if isinstance(x, Parameter) else data_of(of)
+    return shape_of(array), str(dtype_of(array)), dtype_of(array).itemsize
 
 
-def _sums(what: str, forms: Sequence[tuple[tuple[int, ...], Value]]) -> str:
-    elements = sum(prod(shape) for shape, _ in forms)
-    size = sum(prod(shape) * dtype.itemsize for shape, dtype in forms)
+def _sums(what: str, forms: Sequence[tuple[tuple[int, ...], str, int]]) -> str:
+    elements = sum(prod(shape) for shape, *_ in forms)
+    size = sum(prod(shape) * each for shape, _, each in forms)
     return f"{len(forms)} {what}, {elements:,} elements, {size:,} bytes"

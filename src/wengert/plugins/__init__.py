@@ -25,6 +25,7 @@ from wengert.plugins.layerwise import LAMB, Adafactor, Muon
 from wengert.plugins.logs import Logging
 from wengert.plugins.momentum import Momentum
 from wengert.plugins.names import Names
+from wengert.plugins.narrow import StoredAs
 from wengert.plugins.nesterov import Nesterov
 from wengert.plugins.noise import GradientNoise
 from wengert.plugins.place import OnDevice
@@ -86,6 +87,7 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "StochasticWeightAveraging",
+    "StoredAs",
     "WeightDecay",
     "inject",
     "merged_rules",

@@ -16,7 +16,7 @@ from wengert.differentiable import Tape
 from wengert.dims import Dimension
 from wengert.errors import PluginError
 from wengert.graph.kinds import Role, with_family, with_role
-from wengert.graph.node import asked
+from wengert.graph.node import Expression, asked
 from wengert.graph.operand import stored
 from wengert.graph.weights import ArrayWeight, Buffer, DataWeight, DoubleWeight, FloatWeight, Updates, Weight
 from wengert.plugins.layers import LayerPart, check_part, family_of
@@ -143,11 +143,16 @@ class Maker:
         self, data: ArrayLiteral[T, Dv], /, *dims: Dimension, name: str | None = None, **members: object
     ) -> ArrayWeight[Any, T, Dv]:
         """A trainable array with this object's optimizer: a copy of `data`, checked against `dims` if stated."""
-        made: Any = self._make(
-            ArrayWeight, (data, dims), name, members
-        )  # Any: dtype and device are those of `data`
+        made: Any = self._array(data, dims, name, members)  # Any: dtype and device are those of `data`
         weight: ArrayWeight[Any, T, Dv] = made
         return weight
+
+    # Any: an array of either library
+    def _array(
+        self, data: Any, dims: tuple[Dimension, ...], name: str | None, members: dict[str, object]
+    ) -> Expression:
+        """What `array_weight` gives: another plugin may have the data kept in another form."""
+        return self._make(ArrayWeight, (data, dims), name, members)
 
     # Any, as the shape: as above
     def buffer(
