@@ -287,6 +287,17 @@ def _weight_at(x: object) -> Weight | None:
     return weight if isinstance(weight, Weight) else None
 
 
+def weight_in(x: object) -> Weight | None:
+    """The weight that stands somewhere, also one that is frozen or kept in two bytes; None of anything else."""
+    part = unlifted(x)
+    while isinstance(part, Node) and len(part.operands) == 1:
+        operation = part.signature.operation
+        if not (operation.late or (operation.rules is not None and operation.rules.detached)):
+            return None
+        part = unlifted(part.operands[0])
+    return part if isinstance(part, Weight) else None
+
+
 def _walk(model: object) -> Iterator[tuple[str, object]]:
     """All parts of a model, by place, each once."""
     met: set[int] = set()

@@ -12,10 +12,14 @@ from numpy.testing import assert_allclose
 
 import wengert as wg
 from wengert import nn, saving
-from wengert.plugins import SGD
+from wengert.plugins import SGD, StoredAs
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch is with the benchmarks, not with the tests")
 write: Any = pytest.importorskip("safetensors.torch").save_file
+
+
+class Small(StoredAs, SGD): ...
+
 
 SETTINGS = SGD(learning_rate=0.1)
 Layer = Any  # of shapes that the tests know
@@ -52,6 +56,35 @@ def test_an_mlp(tmp_path: Path) -> None:
     model: Layer = nn.Sequential(layers[0], wg.tanh, layers[1], layers[2])
     x = data(4, 5)
     same(tmp_path, module, model, lambda: model(x), lambda: module(torch.tensor(x)))
+
+
+@pytest.mark.parametrize("stored_as", [None, "float16"])
+def test_a_product_of_two_inputs_and_sums_of_rows_of_a_table(tmp_path: Path, stored_as: Any) -> None:
+    """`EmbeddingBag` and a frozen `Bilinear`, also into weights of two bytes, of numbers that these hold exactly."""
+
+    class Pair(torch.nn.Module):  # type: ignore[misc]  # a class without types here
+        def __init__(self) -> None:
+            super().__init__()
+            self.bag, self.both = torch.nn.EmbeddingBag(9, 3, mode="sum"), torch.nn.Bilinear(3, 4, 2)
+
+        def forward(self, words: Any, ends: Any, x: Any) -> Any:
+            return self.both(self.bag(words, ends), x)
+
+    module = Pair().half().float()
+    settings = SETTINGS if stored_as is None else Small(stored_as=stored_as, learning_rate=0.1)
+    model = {
+        "bag": nn.EmbeddingBag.make(settings, 9, 3, seed=1, mode="sum"),
+        "both": nn.Bilinear.make(settings, 3, 4, 2, seed=2),
+    }
+    model["both"] = nn.freeze(model["both"])
+    words, x = np.array([1, 4, 8, 2, 2]), data(2, 4)
+    same(
+        tmp_path,
+        module,
+        model,
+        lambda: model["both"](model["bag"](words, offsets=[0, 3]), x),  # type: ignore[operator] # of two classes
+        lambda: module(torch.tensor(words), torch.tensor([0, 3]), torch.tensor(x)),
+    )
 
 
 def test_a_cnn_with_batch_norms_in_evaluation_and_in_training(tmp_path: Path) -> None:

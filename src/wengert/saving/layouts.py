@@ -16,6 +16,7 @@ from wengert.errors import ArgumentError, CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown, unlifted
 from wengert.graph.structures import parts_of
+from wengert.models import weight_in
 from wengert.nn import (
     GRU,
     LSTM,
@@ -222,7 +223,7 @@ def sources(model: object, layout: Layout | None) -> dict[Weight, tuple[Recipe, 
     met: set[int] = set()
     while waiting:
         place, held = waiting.pop()
-        part = unlifted(held)
+        part = _standing(held)
         if id(part) in met:
             continue
         met.add(id(part))
@@ -241,12 +242,17 @@ def sources(model: object, layout: Layout | None) -> dict[Weight, tuple[Recipe, 
     return found
 
 
+def _standing(held: object) -> object:
+    weight = weight_in(held)
+    return unlifted(held) if weight is None else weight
+
+
 def _within(layer: object) -> Iterator[tuple[Weight, str]]:
     """The weights of a layer, by place."""
     waiting: list[tuple[str, object]] = [("", layer)]
     while waiting:
         place, held = waiting.pop()
-        part = unlifted(held)
+        part = _standing(held)
         if isinstance(part, Weight):
             yield part, place
         else:
