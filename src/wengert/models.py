@@ -271,12 +271,12 @@ def _all_weights(who: str, model: object) -> Mapping[str, Weight]:
 
 
 def _free(model: object) -> Iterator[Expression]:
-    """What stands in the place of each weight that is under no other expression."""
+    """Expressions in the places of weights that are under no other expression."""
     return (x for x in _standing(model).values() if not isinstance(x, Buffer))
 
 
 def _standing(model: object) -> dict[int, Expression]:
-    """What stands in the place of a weight, by the weight: itself, or the float32 array of one kept in two bytes."""
+    """The expression in the place of each weight, by the weight: itself, or the float32 array of one kept in two bytes."""
     stands = ((_weight_at(x), x) for _, x in _walk(model))
     return {id(weight): cast(Expression, x) for weight, x in stands if weight is not None}
 

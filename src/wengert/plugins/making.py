@@ -151,7 +151,7 @@ class Maker:
     def _array(
         self, data: Any, dims: tuple[Dimension, ...], name: str | None, members: dict[str, object]
     ) -> Expression:
-        """What `array_weight` gives: another plugin may have the data kept in another form."""
+        """The result of `array_weight`: another plugin may keep the data in another form."""
         return self._make(ArrayWeight, (data, dims), name, members)
 
     # Any, as the shape: as above

@@ -57,7 +57,7 @@ class StoredAs(Plugin):
     for float16, 2^-9 for bfloat16. Numbers, buffers and states of optimizers stay as they are; files have float32, and
     are files of a model without this plugin.
 
-    What `array_weight` gives is a layer above the weight, as of `nn.freeze`; `nn.weights` finds the weight itself.
+    The result of `array_weight` is a layer above the weight, as of `nn.freeze`; `nn.weights` finds the weight itself.
     PluginError for other names of types, DTypeError for a float64 array, DeviceError for one on a device,
     NonFiniteError for a number that is too large, also in a step, which changes no weight then.
 
