@@ -276,7 +276,7 @@ def _free(model: object) -> Iterator[Expression]:
 
 
 def _standing(model: object) -> dict[int, Expression]:
-    """The expression in the place of each weight, by the weight: itself, or the float32 array of one kept in two bytes."""
+    """The expression in the place of each weight, by the weight: itself, or the float32 array of one in two bytes."""
     stands = ((_weight_at(x), x) for _, x in _walk(model))
     return {id(weight): cast(Expression, x) for weight, x in stands if weight is not None}
 
