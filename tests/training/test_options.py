@@ -249,3 +249,42 @@ def test_a_loss_that_is_not_finite_leaves_running_statistics() -> None:
     with pytest.raises(NonFiniteError):
         fit(loss, lambda epoch: parts, seed=0, epochs=1, accumulate=2, show=False)
     np.testing.assert_array_equal(norm.mean.data, before)
+
+
+@pytest.mark.parametrize("executor", [None, Sequential(compiled=False), Batched(), Parallel(threads=2)])
+@pytest.mark.parametrize("options", [{}, {"shards": 2}])
+@pytest.mark.parametrize("results", [False, True])
+def test_parts_of_a_step_teach_weights_that_awaited_values_choose(
+    executor: Any, options: dict[str, Any], results: bool
+) -> None:
+    """Rows above 2 are for one weight, others for the other one, behind the bind, which no graph shows before a run."""
+    settings = SGD(learning_rate=0.1)
+    low, high, norm = (
+        settings.double_weight(1.0),
+        settings.double_weight(1.0),
+        BatchNorm.make(settings, 4, rate=0.5),
+    )
+
+    @wg.differentiable
+    async def chosen(x: Any, seed: Any) -> wg.ArrayLayer[Any, Any]:
+        top = await wg.max(norm(x, seed=seed))  # 0 for a batch of one value
+        assert top == 0.0
+        return wg.mean(wg.astype(wg.lift(x), np.float64)) * (high if x.max() > 2.0 else low)
+
+    def loss(batch: Points, seed: Any) -> Any:
+        made = chosen(batch.x, seed)
+        return (made, (wg.lift(2.0),)) if results else made
+
+    parts = [Points(np.full((4, 4), n, np.float32), np.zeros(4, np.int64)) for n in (1.0, 3.0, 5.0)]
+    fit(
+        loss,
+        lambda epoch: parts,
+        seed=0,
+        epochs=1,
+        accumulate=3,
+        executor=executor,
+        show=False,
+        **(options if not results else {}),
+    )
+    assert (low.data, high.data) == pytest.approx((1.0 - 0.1 / 3.0, 1.0 - 0.1 * 8.0 / 3.0))
+    assert norm.mean.data.min() > 1.0  # statistics behind the bind go a step for each part, too

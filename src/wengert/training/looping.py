@@ -11,20 +11,24 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Any, Generic, Protocol, final, runtime_checkable
+from typing import Any, Generic, Protocol, cast, final, runtime_checkable
 
-from wengert.control import Do, Executor, Run, gather, without_collector
+from wengert.control import Context, Do, Executor, Run, Steps, gather, without_collector
 from wengert.control.do import Question
 from wengert.control.running import execute
 from wengert.errors import ArgumentError, CheckpointError, NonFiniteError
 from wengert.graph import Buffer, Weight
+from wengert.graph.node import Expression
 from wengert.graph.operand import lift_any
+from wengert.graph.operation import EXTERNAL
 from wengert.graph.order import below
 from wengert.lazy import LazyDelta
 from wengert.metrics import Mean, Mergeable
 from wengert.plugins.rate import Rated
 from wengert.run import predict, train
+from wengert.run.borders import Shard, total
 from wengert.run.gradient import Wanted
 from wengert.run.shards import shards_of
 from wengert.site import user_position
@@ -213,18 +217,11 @@ class Fitting(Generic[B]):
         self, given: Given, state: State, deltas: dict[Weight, Any], share: float
     ) -> tuple[float, Any]:
         """The loss of a part of a step and its results; its deltas are added to those of the other parts."""
-        loss = lift_any(given.loss, "fit")
-        parts = shards_of(loss)
-        weights = [*dict.fromkeys(w for x in parts for w in below(x, ())[1])]
-        wanted = Wanted(tuple(weights), tuple, None)
-        asked: Any = Question("gradients", loss, wanted)  # Any: deltas; `gradients` refuses buffers
-        seen: Any = predict((given.loss, () if given.also is None else given.also))
-        both: Any = gather(seen, asked)
-        run = Run(self.executor)
-        (value, results), found = execute(both, run)
+        loss, run = lift_any(given.loss, "fit"), Run(self.executor)
+        value, results, found = execute(_questions(loss, () if given.also is None else given.also), run)
         self._check_here(run)
         read = self._read(value, loss, state)
-        for weight, delta in zip(weights, found, strict=True):
+        for weight, delta in found.items():
             if isinstance(weight, Buffer) and not isinstance(delta, LazyDelta):
                 continue  # it is read, and not updated
             part = delta if isinstance(delta, LazyDelta) else share * delta
@@ -278,3 +275,30 @@ class Fitting(Generic[B]):
         return Epoch(
             state.epoch, state.step, state.mean, validation, metrics, state.seconds - before, state.rates
         )
+
+
+def _questions(loss: Expression, also: Any) -> Do[tuple[Any, Any, Mapping[Weight, Any]]]:
+    """The value of a loss, further results of the user's, and the deltas of all weights that the loss comes upon.
+
+    Any: of the user's loss, and deltas of weights of every class.
+    """
+    parts = shards_of(loss)
+    orders = [below(x, ()) for x in parts]
+    if any(node.signature.mode == EXTERNAL for nodes, _ in orders for node in nodes):
+        found = Do.program(partial(_computed, parts))  # which weights there are only the run knows
+        return gather(found, predict(also)).map(lambda x: (x[0].value, x[1], x[0].deltas))
+    weights = [*dict.fromkeys(w for _, read in orders for w in read)]
+    seen: Any = predict(cast(Any, (loss, also)))
+    asked: Any = Question(
+        "gradients", loss, Wanted(tuple(weights), tuple, None)
+    )  # `gradients` refuses buffers
+    both: Any = gather(seen, asked)
+    answers: Do[tuple[Any, Any, Mapping[Weight, Any]]] = both.map(
+        lambda x: (*x[0], dict(zip(weights, x[1], strict=True)))
+    )
+    return answers
+
+
+def _computed(parts: Sequence[Expression], context: Context) -> Steps[Shard]:
+    found = yield from context.run.executor.shards(parts, True, context)
+    return total(found)
