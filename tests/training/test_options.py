@@ -266,10 +266,14 @@ def test_parts_of_a_step_teach_weights_that_awaited_values_choose(
     )
 
     @wg.differentiable
-    async def chosen(x: Any, seed: Any) -> wg.ArrayLayer[Any, Any]:
-        top = await wg.max(norm(x, seed=seed))  # 0 for a batch of one value
-        assert top == 0.0
-        return wg.mean(wg.astype(wg.lift(x), np.float64)) * (high if x.max() > 2.0 else low)
+    async def chosen(x: Any, seed: Any) -> wg.ArrayLayer[tuple[()], np.float64]:
+        shifted: Any = wg.mean(norm(x, seed=seed))  # 0 for rows that are alike
+        assert await shifted == 0.0
+        size = float(x.mean())
+        made: wg.ArrayLayer[tuple[()], np.float64] = (high if size > 2.0 else low) * size + wg.astype(
+            shifted, np.float64
+        )
+        return made
 
     def loss(batch: Points, seed: Any) -> Any:
         made = chosen(batch.x, seed)
