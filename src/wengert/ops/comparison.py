@@ -9,9 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final, overload
 
-import numpy as np
-
-from wengert.arrays import Dv, HostMask, T
+from wengert.arrays import Dv, Float32, Float64, HostMask, T
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
 from wengert.graph.detached import Mask
@@ -258,11 +256,11 @@ def where(
 @overload
 def where(
     condition: Mask[Any, Dv] | HostMask[Any], a: DoubleExpression, b: DoubleExpression, /
-) -> ArrayLayer[Any, np.float64, Dv]: ...
+) -> ArrayLayer[Any, Float64, Dv]: ...
 @overload
 def where(
     condition: Mask[Any, Dv] | HostMask[Any], a: FloatExpression, b: FloatExpression | float, /
-) -> ArrayLayer[Any, np.float32, Dv]: ...
+) -> ArrayLayer[Any, Float32, Dv]: ...
 def where(condition: Any, a: Any, b: Any, /) -> Any:  # Any: typed by the overloads
     """a where the mask is true, else b.
 
