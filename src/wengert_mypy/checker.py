@@ -509,6 +509,7 @@ def merged(
     }
     if not own and not kept:
         return base
+    name = ""
     for n in count(1):
         name = f"<{base.type.name} with {', '.join(p.name for p in own) or 'layers'}{f' ({n})' * (n > 1)}>"
         found = tree.names.get(name)

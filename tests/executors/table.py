@@ -39,7 +39,7 @@ class Step:
     def labels(self, classes: int, *shape: int) -> Array:
         return self.chance.integers(0, classes, shape)
 
-    def float(self) -> float:
+    def scalar(self) -> float:
         return float(self.chance.uniform(0.5, 2))
 
 
@@ -103,9 +103,9 @@ def loss_of(outputs: Sequence[Layer], step: Step) -> Layer:
     parts: list[Layer] = []
     for y in outputs:
         if y.kind.column is not Column.ARRAY:
-            parts.append(y * step.float())
+            parts.append(y * step.scalar())
         elif y.kind.shape is None or not all(y.shape):  # what only the run knows, or nothing
-            parts.append(wg.sum(y * step.dtype(step.float())))
+            parts.append(wg.sum(y * step.dtype(step.scalar())))
         else:
             factors = np.linspace(0.5, 1.5, np.prod(y.shape, dtype=int)) + 0.1 * step.number
             parts.append(wg.sum(y * factors.reshape(y.shape).astype(step.dtype)))
@@ -145,7 +145,7 @@ def one_operand_with_a_kink(w: Weights) -> Graph:
 @program
 def roots_and_logarithms(w: Weights) -> Graph:
     a = w(3)
-    return lambda s: [f(wg.square(a) + s.float()) for f in (wg.sqrt, wg.log, wg.log1p, wg.exp)]
+    return lambda s: [f(wg.square(a) + s.scalar()) for f in (wg.sqrt, wg.log, wg.log1p, wg.exp)]
 
 
 @program
@@ -159,7 +159,7 @@ def numbers_beside_arrays(w: Weights) -> Graph:
     a = w(3)
 
     def graph(s: Step) -> Layer:
-        c = s.float()
+        c = s.scalar()
         left = 1.0 - (c * a + 2) * True
         return left / (np.float64(c) + wg.square(a)) + wg.maximum(0.1, a) - wg.minimum(a, 1)
 
@@ -169,7 +169,7 @@ def numbers_beside_arrays(w: Weights) -> Graph:
 @program
 def numbers_alone(w: Weights) -> Graph:
     a, b = w.number(), w.number()
-    return lambda s: (wg.exp(a) * b / (1.0 + a * a), wg.tanh(b * s.float()) ** 2.0)
+    return lambda s: (wg.exp(a) * b / (1.0 + a * a), wg.tanh(b * s.scalar()) ** 2.0)
 
 
 @program
@@ -199,7 +199,7 @@ def one_element(w: Weights) -> Graph:
 @program
 def no_elements(w: Weights) -> Graph:
     a, b, c = w(0, 3), w(3, 2), w(2, 0)
-    return lambda s: (wg.sum(a @ b), wg.sum(wg.tanh(a) * 2.0), b @ c, c @ (a * s.float()) + wg.sum(b))
+    return lambda s: (wg.sum(a @ b), wg.sum(wg.tanh(a) * 2.0), b @ c, c @ (a * s.scalar()) + wg.sum(b))
 
 
 @program
@@ -208,7 +208,7 @@ def powers(w: Weights) -> Graph:
 
     def graph(s: Step) -> Sequence[Layer]:
         base = wg.square(a) + 0.5
-        return base**3.0, wg.pow(base, b), wg.pow(s.float(), a), base**-0.5
+        return base**3.0, wg.pow(base, b), wg.pow(s.scalar(), a), base**-0.5
 
     return graph
 
@@ -216,7 +216,7 @@ def powers(w: Weights) -> Graph:
 @program
 def limits_with_ties(w: Weights) -> Graph:
     a = w.given(np.array([1.0, 1.0, -2.0, 0.5], w.dtype))
-    return lambda s: (wg.maximum(a, 1.0), wg.clip(a * s.float(), -0.5, 0.5), wg.minimum(a, a), wg.max(a))
+    return lambda s: (wg.maximum(a, 1.0), wg.clip(a * s.scalar(), -0.5, 0.5), wg.minimum(a, a), wg.max(a))
 
 
 @program
@@ -245,7 +245,7 @@ def sums_that_differ_in_an_option(w: Weights) -> Graph:
     a = w(3, 3)
 
     def graph(s: Step) -> Sequence[Layer]:
-        h = wg.tanh(a * s.float())
+        h = wg.tanh(a * s.scalar())
         edges = (((0, 1), (0, 1)), 1.0), (((1, 0), (1, 0)), 0.5), (((0, 1), (0, 1)), 1)
         along = [
             f(h, axis=axis, keepdims=keep)
@@ -280,7 +280,7 @@ def a_product_with_zeros(w: Weights) -> Graph:
 def lines(w: Weights) -> Graph:
     a = w(3, 4)
     every = (wg.softmax, wg.log_softmax, wg.logsumexp)
-    return lambda s: [f(a * s.float(), axis=axis) for f in every for axis in (0, -1)]
+    return lambda s: [f(a * s.scalar(), axis=axis) for f in every for axis in (0, -1)]
 
 
 @program
@@ -290,7 +290,7 @@ def classes(w: Weights) -> Graph:
     def graph(s: Step) -> Sequence[Layer]:
         labels = s.labels(3, 4)
         ways: list[Any] = ["mean", "sum", "none"]  # Any: overloads by literal
-        return [wg.cross_entropy(a * s.float(), labels, reduction=way) for way in ways]
+        return [wg.cross_entropy(a * s.scalar(), labels, reduction=way) for way in ways]
 
     return graph
 
@@ -344,7 +344,7 @@ def views(w: Weights) -> Graph:
         h = wg.tanh(a)
         turned = wg.permute_dims(h, (1, 0))
         several = (wg.reshape(h, (6,)), turned[1:], wg.flip(h), h[..., ::-1], wg.expand_dims(turned, axis=0))
-        return [*several, wg.broadcast_to(h, (2, 2, 3)) * s.float(), wg.reshape(turned, (2, 3))]
+        return [*several, wg.broadcast_to(h, (2, 2, 3)) * s.scalar(), wg.reshape(turned, (2, 3))]
 
     return graph
 
@@ -357,7 +357,7 @@ def sums_in_place_with_a_view(w: Weights) -> Graph:
         h = wg.exp(a)
         h = h + wg.permute_dims(h, (1, 0))
         h = h * h[::-1] + wg.reshape(h[1:, :], (2, 3))[0]
-        return wg.softmax(h) * h[:, ::-1] * s.float()
+        return wg.softmax(h) * h[:, ::-1] * s.scalar()
 
     return graph
 
@@ -414,7 +414,7 @@ def both_element_types(w: Weights) -> Graph:
 @program
 def dropped(w: Weights) -> Graph:
     a = w(3, 4)
-    return lambda s: wg.dropout(a * s.float(), 0.5, seed=(s.number, 1))
+    return lambda s: wg.dropout(a * s.scalar(), 0.5, seed=(s.number, 1))
 
 
 @program
@@ -462,7 +462,7 @@ def averages_that_are_buffers(w: Weights) -> Graph:
 @program
 def a_weight_used_twice(w: Weights) -> Graph:
     a = w(3, 3)
-    return lambda s: (a @ wg.permute_dims(a, (1, 0)) @ a, a * a, a + a * s.float())
+    return lambda s: (a @ wg.permute_dims(a, (1, 0)) @ a, a * a, a + a * s.scalar())
 
 
 @program
@@ -834,7 +834,7 @@ def heads_on_a_trunk(w: Weights) -> Graph:
 
     def graph(s: Step) -> Layer:
         h = wg.relu(s.array(3, 4) @ trunk)
-        losses = [wg.cross_entropy(wg.tanh(h @ a + b) @ c, s.labels(3, 3)) * s.float() for a, b, c in heads]
+        losses = [wg.cross_entropy(wg.tanh(h @ a + b) @ c, s.labels(3, 3)) * s.scalar() for a, b, c in heads]
         return reduce(add, losses)
 
     return graph
@@ -869,7 +869,7 @@ def a_long_chain_of_numbers(w: Weights) -> Graph:
     a, b = w.number(), w.number()
 
     def graph(s: Step) -> Layer:
-        x = a * s.float()
+        x = a * s.scalar()
         for i in range(30):
             x = x * (a, b)[i % 2] + 0.01 * i
         return wg.tanh(x)

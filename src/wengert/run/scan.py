@@ -100,6 +100,7 @@ class _Steps:
 def _steps(cell: Step[Any], init: Any, xs: Any) -> tuple[Any, Any]:  # Any: as in `Step`
     """All steps, one after the other."""
     arrays, put_together = leaves_of(xs)
+    together = put_together  # of outputs, as each step tells
     parts = [_apart(x, n) for x, n in zip(arrays, _lengths(arrays), strict=True)]
     state, outputs = init, list[list[Any]]()
     for inputs in zip(*parts, strict=True):
