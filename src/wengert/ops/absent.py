@@ -17,8 +17,9 @@ _DATA: Final = (
     "its size depends on the values; call numpy on what a run gives, and pass the integers to wg.take"
 )
 _PLACES: Final = (
-    "its size depends on the values; where a size n is known, write wg.top_k(wg.where(mask, 1.0, 0.0), n)[1]; "
-    "else call numpy on what a run gives, and pass the integers to wg.take"
+    "its size depends on the values; where a size n is known, write "
+    "wg.top_k(wg.where(mask, 1.0, wg.zeros(size)), n)[1]; else call numpy on what a "
+    "run gives, and pass the integers to wg.take"
 )
 _TYPES: Final = "element types are numpy's; ask numpy"
 _RENAMED: Final[Mapping[str, str]] = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final, overload
 
-from wengert.arrays import Dv, Float32, Float64, HostMask, T
+from wengert.arrays import Dv, HostMask, T
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
 from wengert.graph.detached import Mask
@@ -253,14 +253,6 @@ def where(condition: Mask[tuple[()], Any], a: DoubleExpression, b: DoubleExpress
 def where(
     condition: Mask[tuple[()], Any], a: FloatExpression, b: FloatExpression | float, /
 ) -> FloatLayer: ...
-@overload
-def where(
-    condition: Mask[Any, Dv] | HostMask[Any], a: DoubleExpression, b: DoubleExpression, /
-) -> ArrayLayer[Any, Float64, Dv]: ...
-@overload
-def where(
-    condition: Mask[Any, Dv] | HostMask[Any], a: FloatExpression, b: FloatExpression | float, /
-) -> ArrayLayer[Any, Float32, Dv]: ...
 def where(condition: Any, a: Any, b: Any, /) -> Any:  # Any: typed by the overloads
     """a where the mask is true, else b.
 
@@ -269,9 +261,6 @@ def where(condition: Any, a: Any, b: Any, /) -> Any:  # Any: typed by the overlo
     Shapes: all three broadcast; a and b have one dtype. Raises ShapeError, DTypeError, DeviceError.
     >>> where(greater(2.0, 1.0), 10.0, 20.0).predict().run()
     10.0
-    >>> import numpy as np
-    >>> where(greater(np.array([1.0, 3.0]), 2.0), 1.0, 0.0).predict().run().tolist()
-    [0.0, 1.0]
 
     Source: Python array API standard, `where`.
     """
