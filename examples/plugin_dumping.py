@@ -51,9 +51,7 @@ def main() -> list[float]:
             (w * w * 0.5).train().run()
         found = [float(np.load(Path(folder) / str(i) / "w.npy")) for i in range(3)]
     print(f"w after each step: {found}")
-    print(
-        "plugin_dumping.py: a plugin wrote each weight to a file at each commit, and no training loop knew of it"
-    )
+    print("plugin_dumping.py: a plugin wrote a file at each commit, and no training loop knew of it")
     return found
 
 

@@ -56,7 +56,4 @@ def main() -> tuple[float, list[float]]:
 
 
 if __name__ == "__main__":
-    print("loss {}; the weight after a step {}".format(*main()))
-    print(
-        "plugin_operation.py: settings brought an operation with a hyperparameter, typed as if it were the library's"
-    )
+    print("loss {}; the weight after a step {}, by an operation that settings brought".format(*main()))

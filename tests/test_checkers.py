@@ -54,7 +54,11 @@ def collected(errors: Iterator[tuple[str, Said]]) -> Answers:
 def pyrefly() -> Answers:
     options = ("--output-format", "json", "--python-interpreter-path", sys.executable)
     said = answer(SCRIPTS / "pyrefly", "check", *options, *CASES, *EXAMPLES)
-    return collected((e["path"], Said(e["line"], e["stop_line"], e["description"])) for e in said["errors"])
+    return collected(
+        (e["path"], Said(e["line"], e["stop_line"], e["description"]))
+        for e in said["errors"]
+        if e["severity"] == "error"
+    )
 
 
 def pyright() -> Answers:

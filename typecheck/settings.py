@@ -95,8 +95,7 @@ def case_keywords_of_the_ready_plugins() -> None:  # T49, D74 to D85
         max_norm=1, l1=0.1, l2=0.1, weight_decay=0.1, schedule=float, beta1=0.8, logger=getLogger("mine")
     )
     Accelerated(learning_rate=0.1, momentum=0.8, rho=0.9, eps=1e-6)
-    w = Small(stored_as="bfloat16", learning_rate=0.1).array_weight(np.zeros((2, 3), np.float32), 2, 3)
-    assert_type(w, wg.ArrayWeight[tuple[Literal[2], Literal[3]], np.float32, wg.Cpu])
+    Small(stored_as="bfloat16", learning_rate=0.1).array_weight(np.zeros(2, np.float32))
     LearningRateSchedule(schedule=float)
     L2Regularization(l2=0.1)
 

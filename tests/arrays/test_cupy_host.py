@@ -28,7 +28,7 @@ def ran(*command: str) -> str:
     return done.stdout
 
 
-def tested(*options: str) -> tuple[int, int]:
+def outcome(*options: str) -> tuple[int, int]:
     """How many tests marked `gpu` have passed, and how many were skipped."""
     plugin = ("-p", "tests.arrays.cupy_host", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider")
     said = ran("-m", "pytest", *plugin, "-m", "gpu", "tests/test_on_a_gpu.py", "-q", *options)
@@ -39,12 +39,12 @@ def tested(*options: str) -> tuple[int, int]:
 
 @pytest.mark.slow
 def test_a_network_trains_over_cupy() -> None:
-    assert tested("-k", "networks and mlp or moving") == (2, 0)
+    assert outcome("-k", "networks and mlp or moving") == (2, 0)
 
 
 @pytest.mark.nightly
 def test_all_that_is_for_a_device_passes() -> None:
-    passed, skipped = tested()
+    passed, skipped = outcome()
     assert skipped == 11, "functions of cuSOLVER and cuFFT"
     assert passed >= 100
 
