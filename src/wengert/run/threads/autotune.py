@@ -17,7 +17,7 @@ from itertools import chain, pairwise
 from math import inf
 from threading import Lock
 from time import perf_counter
-from types import CellType, FunctionType, ModuleType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from wengert.arrays import Value, give_back
@@ -95,69 +95,44 @@ class SpeculationTuner:
 def functions_of(sources: Iterable[object]) -> Sequence[object]:
     """The key of the functions behind `Do`s: their code, and that of the functions which they hold."""
     found: list[object] = []
-    for source in sources:
+    left: list[tuple[Any, int]] = [(source, _DEEP) for source in sources]  # Any: whatever a `Do` holds
+    for x, deep in left:  # which grows
+        held: Iterable[object] = ()
         # almost all come from `differentiable`: its function, and what that is called with, say everything
-        if type(source) is FlatMap and type(source.then) is partial and source.then.func is _forward_of:
-            made: Any = source.source  # Any: a coroutine of that function's
-            _read(made.make, found, _DEEP)
+        if type(x) is FlatMap and type(x.then) is partial and x.then.func is _forward_of:
+            made: Any = x.source  # Any: a coroutine of that function's
+            x = made.make
+        elif isinstance(x, Question):
+            of: object = x.arguments[0]
+            signature = of.signature if isinstance(of, Node) else None
+            found += (x.method, signature)
+            if isinstance(of, Node) and of.signature.mode == EXTERNAL:
+                left.append((of.operands[0], deep))
+            continue
+        elif isinstance(x, Do):
+            cls: type = type(x)
+            parts = (getattr(x, name, None) for name in _slots_of(cls))
+            left += [(part, deep) for part in parts if isinstance(part, Do) or callable(part)]
+        if isinstance(x, partial):
+            held = (*x.args, *x.keywords.values())
+            x = x.func
+        if isinstance(x, FunctionType):
+            found.append(x.__code__)
+            held = (*held, *map(_content, x.__closure__ or ()))
+        elif isinstance(x, MethodType):
+            held = (x.__func__,)
         else:
-            _look(source, found)
+            owner = getattr(x, "__self__", None)  # of a method that is no function of Python's
+            of_a_class = owner is not None and not isinstance(owner, ModuleType)
+            found.append(type(owner) if of_a_class else x if callable(x) else type(x))
+        if deep:
+            left += [(part, deep - 1) for part in held if callable(part)]
     return found
 
 
 @cache
 def _slots_of(cls: type) -> tuple[str, ...]:
     return tuple(name for base in cls.__mro__ for name in getattr(base, "__slots__", ()))
-
-
-def _look(source: object, found: list[object]) -> None:
-    while isinstance(source, Do):
-        if isinstance(source, Question):
-            x: Any = source.arguments[0]  # Any: an expression
-            signature = x.signature if isinstance(x, Node) else None
-            found += (source.method, signature)
-            if signature is None or signature.mode != EXTERNAL:
-                return
-            source = x.operands[0]
-            continue
-        found.append(type(source))
-        following = None
-        cls: type = type(source)
-        for name in _slots_of(cls):
-            part = getattr(source, name, None)
-            if isinstance(part, Do):
-                following = part
-            elif callable(part):
-                _read(part, found, _DEEP)
-        if following is None:
-            return
-        source = following
-    found.append(type(source))
-
-
-def _read(function: Any, found: list[object], deep: int) -> None:  # Any: whatever can be called
-    # the usual ones first, and nothing is built for them: this is done in every run
-    held: Iterable[object] = ()
-    if isinstance(function, partial):
-        held = function.args
-        if function.keywords:
-            held = (*held, *function.keywords.values())
-        function = function.func
-    if type(function) is FunctionType:
-        found.append(function.__code__)
-        if function.__closure__ is not None:
-            held = (*held, *map(_content, function.__closure__))
-    elif isinstance(function, type):
-        found.append(function)
-    elif hasattr(function, "__func__"):
-        held = (*held, function.__func__)
-    else:
-        owner = getattr(function, "__self__", None)  # of a method that is no function of Python's
-        found.append(function if owner is None or isinstance(owner, ModuleType) else type(owner))
-    if deep:
-        for x in held:
-            if callable(x):
-                _read(x, found, deep - 1)
 
 
 def _content(cell: CellType) -> object:
