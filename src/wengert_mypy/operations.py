@@ -181,6 +181,10 @@ def _searchsorted(call: Call) -> Shape:
     return call.shape(1)
 
 
+def _nonzero(call: Call) -> Shape:
+    return tuple(call.dims("size"))
+
+
 def _one_hot(call: Call) -> Shape:
     return (*_known(call.array(0)), *call.dims(1))
 
@@ -407,6 +411,7 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.sorting.argmin": _extremum,
     "wengert.ops.sorting.count_nonzero": _reduction,
     "wengert.ops.sorting.searchsorted": _searchsorted,
+    "wengert.ops.sorting.nonzero": _nonzero,
     "wengert.ops.sorting.one_hot": _one_hot,
     "wengert.ops.manipulation.moveaxis": _moveaxis,
     "wengert.ops.manipulation.matrix_transpose": _matrix_transpose,

@@ -77,6 +77,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "argmax": (X, 1),
     "top_k": (X, 2, 1),
     "argsort": (X, 1),
+    "nonzero": (np.eye(3, 4, dtype=np.float32), 3, 1, 2),
     **dict.fromkeys(["inv", "det", "det_sign", "logabsdet", "eigh"], (X[:, :3] + X[:, :3].T,)),
     **dict.fromkeys(["pinv", "svd", "qr"], (X,)),
     "cholesky": (X @ X.T + np.eye(3, dtype=np.float32),),

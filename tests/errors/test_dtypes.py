@@ -435,7 +435,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "computed mask as an index": (
         lambda: w[wg.greater(w, 0.0)],
         "DTypeError: getitem: how many elements a computed mask chooses only the run knows; write where(mask, x, 0.0), "
-        "or index with a mask that is data, an array of bool\n  at here",
+        "or nonzero(mask, size=n) as the index, or a mask that is data\n  at here",
     ),
     "bound that is a float": (
         lambda: w[0:1.5],

@@ -941,7 +941,8 @@ def places_in_order(w: Weights) -> Graph:
         some = wg.segment_max(wg.take(table, order), [0, 0, 1, 1, 1], num_segments=2)
         counted = wg.astype(wg.count_nonzero(wg.floor(x * 3.0)), s.dtype)
         spread = wg.one_hot([1, 0, 2], 3) @ wg.astype(table[:3], np.float32)
-        return [wg.take(x, order), wg.take(table, places), some, counted * x, spread]
+        two = wg.nonzero(wg.greater(x, wg.take(x, order)[2]), size=2)[0]
+        return [wg.take(x, order), wg.take(table, places), some, counted * x, spread, x[two]]
 
     return graph
 

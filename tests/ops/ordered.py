@@ -110,6 +110,23 @@ def count_nonzero(draw: st.DrawFn) -> Example:
 
 
 @st.composite
+def nonzero(draw: st.DrawFn) -> Example:
+    """Places of a mask or of numbers; as many are chosen in whatever is drawn, so that rows have one size."""
+    shape = draw(d.shapes(min_dims=1))
+    x = draw(d.distinct(shape))
+    size = draw(st.integers(0, x.size))
+    axis = draw(st.integers(0, len(shape) - 1))
+    bound = np.sort(x, axis=None)[size] if size < x.size else np.inf
+
+    def call(x: Any) -> Any:  # Any: an expression
+        below = wg.less(x, float(bound))
+        numbers = wg.where(below, x * 0.0 + 1.0, 0.0)
+        return wg.nonzero(below if axis % 2 else numbers, size=size)[axis]
+
+    return Example(call, lambda xp, x: np.nonzero(x < bound)[axis], (x,))
+
+
+@st.composite
 def one_hot(draw: st.DrawFn) -> Example:
     labels = np.asarray(draw(d.indices(3)) % 3)
     return Example(lambda: wg.one_hot(labels, 3), lambda xp: np.eye(3, dtype=np.float32)[labels], ())

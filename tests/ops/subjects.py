@@ -361,6 +361,7 @@ SUBJECTS: dict[str, Subject] = {
     "cosine_embedding_loss": Subject(compared_losses.cosine_embedding(), "differences"),
     "cosine_similarity": Subject(compared_losses.cosine(), "differences"),
     "count_nonzero": Subject(ordered.count_nonzero(), None),
+    "nonzero": Subject(ordered.nonzero(), None),
     "cross": Subject(matrices.products("cross")),
     "cross_entropy": Subject(compared_losses.labelled("cross_entropy")),
     "ctc_loss": Subject(compared_losses.ctc(), "differences"),

@@ -226,6 +226,7 @@ SHAPES: dict[str, Case] = {
     **{name: of_an_axis(name) for name in REDUCTIONS},
     "diff": (lambda: wg.diff(A, axis=2), ShapeError, ("(2, 3)", "axis 2")),
     "argmin": (lambda: wg.argmin(A[:, :0], axis=1), ShapeError, ("(2, 0)", "axis 1", "no element")),
+    "nonzero": (lambda: wg.nonzero(A, size=7), ShapeError, ("(2, 3)", "size is 7", "6 elements")),
     "searchsorted": (lambda: wg.searchsorted(A, A), ShapeError, ("(2, 3)", "expected a vector")),
     "moveaxis": (lambda: wg.moveaxis(A, (0, 1), 0), ShapeError, ("2 axes", "1 places")),
     "repeat": (lambda: wg.repeat(A, 2, axis=2), ShapeError, ("(2, 3)", "axis 2")),
@@ -317,6 +318,7 @@ DTYPES: dict[str, Case] = {
     "repeat": (lambda: wg.repeat(INDEX, 2), DTypeError, ("int64",)),
     "full_like": (lambda: wg.full_like(INDEX, 1.0), DTypeError, ("int64",)),
     "one_hot": (lambda: wg.one_hot(INDEX * 1.0, 2), DTypeError, ("integers", "float64")),
+    "nonzero": (lambda: wg.nonzero(INDEX, size=1), DTypeError, ("int64",)),
     "searchsorted": (lambda: wg.searchsorted(A[0], SINGLE), DTypeError, ("float64 and float32",)),
     "argmax": (lambda: wg.argmax(cast(Any, MASK)), DTypeError, ("mask",)),
     "top_k": (
@@ -561,12 +563,22 @@ def test_an_index_out_of_range_in_the_run(indices: Any) -> None:
         assert __file__ in "".join(caught.value.__notes__)
 
 
+def test_a_stated_number_of_places_is_that_of_the_run() -> None:
+    for executor in (wg.run.Sequential(), wg.run.Sequential(compiled=False), wg.run.Batched()):
+        with pytest.raises(ShapeError, match="nonzero: size is 2, and 6 elements are not 0") as caught:
+            wg.take(A, wg.nonzero(A, size=2)[0]).predict().run(executor)
+        assert __file__ in "".join(caught.value.__notes__)
+    with pytest.raises(ShapeError, match="nonzero: a number has no axis"):
+        wg.nonzero(wg.sum(A), size=1)
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda: wg.argmax(A, axis=cast(Any, (0, 1))), r"argmax: an axis is an integer, or None"),
         (lambda: wg.top_k(A, cast(Any, 1.5)), r"top_k: k is a number of elements, 0 or more; got 1.5"),
         (lambda: wg.top_k(A, -1), r"top_k: k is a number of elements, 0 or more; got -1"),
+        (lambda: wg.nonzero(A, size=-1), r"nonzero: size is a number of elements, 0 or more; got -1"),
     ],
 )
 def test_arguments_of_choices(call: Callable[[], object], said: str) -> None:

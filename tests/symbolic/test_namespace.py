@@ -33,6 +33,7 @@ REFUSED |= {
     "det_sign",
     "eigh",
     "logabsdet",
+    "nonzero",
     "pinv",
     "qr",
     "svd",

@@ -72,6 +72,9 @@ def case_choices() -> None:  # T76
     wg.argmax(x, axis=2)  # E[shape]: ^argmax: axis 2 is out of range for shape \(2, 3\)
     wg.top_k(x, 4)  # E[shape]: ^top_k: the 4 greatest along axis -1 of shape \(2, 3\): there are only 3
     best + 1.0  # E: Unsupported operand types for \+
+    rows, _ = wg.nonzero(wg.less(x, 0.0), size=2)
+    assert_type(rows, wg.Indices[tuple[L2]])
+    wg.nonzero(x)  # E: "size"
 
 
 def case_running_sums() -> None:  # T74

@@ -25,6 +25,7 @@ from wengert.arrays.shaping import permute_dims as permute_dims
 from wengert.arrays.shaping import reshape as reshape
 from wengert.arrays.shaping import squeeze as squeeze
 from wengert.arrays.types import FLOAT32, Cpu, Gpu
+from wengert.errors import ShapeError
 
 _Unary = Callable[[Value], Value]
 _Binary = Callable[[Value, Value], Value]
@@ -311,6 +312,18 @@ def argsort(x: Value, /, axis: int) -> Value:
 
 def searchsorted(line: Value, x: Value, side: str, /) -> Value:
     return cp.searchsorted(line, x, side)
+
+
+def nonzero(x: Value, size: int, axis: int, rank: int, /) -> Value:
+    lead, own = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
+    lines = x.reshape(math.prod(lead), math.prod(own))
+    counts = cp.asnumpy(cp.sum(cp.not_equal(lines, 0.0), axis=1))
+    if (counts != size).any():
+        raise ShapeError(f"nonzero: size is {size}, and {counts[counts != size][0]} elements are not 0")
+    places = cp.nonzero(lines)[1] if size else cp.zeros((0,), np.int64)
+    return (places // builtins.max(math.prod(own[axis + 1 :]), 1) % builtins.max(own[axis], 1)).reshape(
+        *lead, size
+    )
 
 
 def top_k(x: Value, k: int, axis: int, /) -> Value:

@@ -46,6 +46,7 @@ from wengert.arrays.shaping import permute_dims as permute_dims
 from wengert.arrays.shaping import reshape as reshape
 from wengert.arrays.shaping import squeeze as squeeze
 from wengert.arrays.types import FLOAT64, Cpu, Gpu
+from wengert.errors import ShapeError
 
 _Unary = Callable[[Value], Value]
 _Binary = Callable[[Value, Value], Value]
@@ -226,6 +227,19 @@ def argsort(x: Value, /, axis: int) -> Value:
 
 def searchsorted(line: Value, x: Value, side: str, /) -> Value:
     return np.searchsorted(line, x, "right" if side == "right" else "left")
+
+
+def nonzero(x: Value, size: int, axis: int, rank: int, /) -> Value:
+    """Places along one of the last `rank` axes, which are one array: of its elements `size` are not 0."""
+    lead, own = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
+    lines = x.reshape(math.prod(lead), math.prod(own))
+    counts = np.count_nonzero(lines, axis=1)
+    if (counts != size).any():
+        raise ShapeError(f"nonzero: size is {size}, and {counts[counts != size][0]} elements are not 0")
+    places = np.nonzero(lines)[1]
+    return (places // builtins.max(math.prod(own[axis + 1 :]), 1) % builtins.max(own[axis], 1)).reshape(
+        *lead, size
+    )
 
 
 def top_k(x: Value, k: int, axis: int, /) -> Value:

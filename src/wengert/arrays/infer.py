@@ -216,6 +216,11 @@ def _searchsorted(f: Function, line: Aval, x: Aval, side: str, /) -> Aval:
     return Aval(x.shape, INTEGER, "array" if x.shape else "scalar", "compact")
 
 
+@infers(host.nonzero)
+def _nonzero(f: Function, x: Aval, size: int, axis: int, rank: int, /) -> Aval:
+    return Aval((*x.shape[: len(x.shape) - rank], size), INTEGER, "array", "compact")
+
+
 @infers(host.inv, host.cholesky)
 def _matrix(f: Function, x: Aval, /) -> Aval:
     return Aval(x.shape, x.dtype, "array", "other")

@@ -150,7 +150,7 @@ _NEW: Final[tuple[Function, ...]] = (
     *(np.where, host.add_at, ones_at, picked, places, host.take, host.take_along_axis),
     *(host.inv, host.cholesky, host.det, host.det_sign, host.logabsdet, host.solve),
     *(host.segment_max, host.sparse_product, sum_rows),
-    *(host.argmax, host.top_k, host.all, host.any, host.argsort, host.searchsorted),
+    *(host.argmax, host.top_k, host.all, host.any, host.argsort, host.searchsorted, host.nonzero),
     *(host.zeros, host.ones, host.full, host.zeros_like, host.stack),
 )
 FOR_ANY_ROWS: Final[Mapping[Function, Function]] = {

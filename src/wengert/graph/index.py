@@ -44,7 +44,7 @@ def index_of(x: object, key: object) -> tuple[tuple[object, ...], tuple[Part, ..
         elif isinstance(part, Expression) and part.kind.column is Column.MASK:
             raise DTypeError(
                 "getitem: how many elements a computed mask chooses only the run knows; write where(mask, x, 0.0), "
-                f"or index with a mask that is data, an array of bool\n  at {user_position()}"
+                f"or nonzero(mask, size=n) as the index, or a mask that is data\n  at {user_position()}"
             )
         else:
             raise DTypeError(

@@ -149,7 +149,7 @@ from wengert.ops.segments import (
     sparse_matmul,
 )
 from wengert.ops.selection import argmax, top_k
-from wengert.ops.sorting import argmin, argsort, count_nonzero, one_hot, searchsorted, sort
+from wengert.ops.sorting import argmin, argsort, count_nonzero, nonzero, one_hot, searchsorted, sort
 from wengert.ops.spatial import (
     conv1d,
     conv3d,
@@ -271,6 +271,7 @@ __all__ = [
     "multiply",
     "negative",
     "nll_loss",
+    "nonzero",
     "not_equal",
     "one_hot",
     "ones",

@@ -16,11 +16,6 @@ _BITS: Final = "integers are data here, not expressions; compute them with numpy
 _DATA: Final = (
     "its size depends on the values; call numpy on what a run gives, and pass the integers to wg.take"
 )
-_PLACES: Final = (
-    "its size depends on the values; where a size n is known, write "
-    "wg.top_k(wg.where(mask, 1.0, wg.zeros(size)), n)[1]; else call numpy on what a "
-    "run gives, and pass the integers to wg.take"
-)
 _TYPES: Final = "element types are numpy's; ask numpy"
 _RENAMED: Final[Mapping[str, str]] = {
     "absolute": "abs",
@@ -75,7 +70,7 @@ ABSENT: Final[Mapping[str, str]] = {
         _BITS,
     ),
     **dict.fromkeys(("unique", "unique_all", "unique_counts", "unique_inverse"), _DATA),
-    **dict.fromkeys(("nonzero", "argwhere", "flatnonzero"), _PLACES),
+    **dict.fromkeys(("argwhere", "flatnonzero"), "write wg.nonzero(x, size=n), where a size n is known"),
     "unique_values": _DATA,
     **dict.fromkeys(("can_cast", "finfo", "iinfo", "isdtype", "result_type"), _TYPES),
     "asarray": "write wg.literal(array), or pass the array itself",

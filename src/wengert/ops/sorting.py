@@ -7,14 +7,15 @@ Refuses to know: how lines are sorted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from wengert.arrays import FLOAT32, INTEGER, Axis, Dv, Float32, T, is_integer
-from wengert.errors import ArgumentError
+from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
-from wengert.graph.detached import IndexExpression, Indices
+from wengert.graph.detached import IndexExpression, Indices, Mask
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.index import indices
 from wengert.graph.kinds import Column, Kind, kind
@@ -26,6 +27,7 @@ from wengert.ops.backward import one_hot as hot
 from wengert.ops.batching import all_stacked, along, reduced
 from wengert.ops.families import composed, reduced_by
 from wengert.ops.indexing import take_along_axis
+from wengert.ops.kinds import shape_of_operand
 from wengert.ops.selection import argmax
 from wengert.site import user_position
 from wengert_shapes import arrangement
@@ -205,6 +207,61 @@ def count_nonzero(
     """
     counts: Indices[Any, Dv] = apply(COUNT_NONZERO, (x,), reduced_by(axis, keepdims))
     return counts
+
+
+def _infer_nonzero(operands: Sequence[Kind], *, size: int, axis: int, rank: int) -> Kind:
+    x = operands[0]
+    shape, device = (x.shape, x.device) if x.column is Column.MASK else kinds.array_of(operands)[::2]
+    if not is_integer(size) or int(size) < 0:
+        raise ArgumentError(f"size is a number of elements, 0 or more; got {size!r:.60}")
+    if shape is not None and math.prod(shape[len(shape) - rank :]) < size:
+        raise ShapeError(f"size is {size}, and there are {math.prod(shape)} elements in shape {shape}")
+    return kind(
+        Column.INDEX, None if shape is None else (*shape[: len(shape) - rank], int(size)), INTEGER, device
+    )
+
+
+def _nonzero(c: Value, x: Value, *, size: int, axis: int, rank: int) -> Value:
+    return c.xp.nonzero(x, size, axis, rank)
+
+
+def _nonzero_rows(b: Batch, x: Value, *, size: int, axis: int, rank: int) -> Value:
+    return b.again(x, size=size, axis=axis, rank=rank)  # an axis in front is of other arrays
+
+
+NONZERO: Final = Operation(  # along one axis; `nonzero` gives the places along all
+    "nonzero", Rules(_infer_nonzero, _nonzero, detached=True, batch=_nonzero_rows, pure=True)
+)
+
+
+def nonzero(
+    x: Mask[Any, Dv] | ArrayExpression[Any, T, Dv], /, *, size: int
+) -> tuple[Indices[tuple[int], Dv], ...]:
+    """The places of elements that are not 0, or where a mask is true: one vector an axis, in the order of the elements.
+
+    There are `size` of them: a shape cannot depend on values. They select as an index, `x[nonzero(mask, size=2)]`.
+
+    Derivative: none; nothing below gets a delta.
+    Shapes: (size,), as many as x has axes; integers. Raises ShapeError for a number, for a size above that of x, and
+    in the run where another number of elements is not 0; ArgumentError for a size that is no number of elements.
+    >>> import numpy as np
+    >>> import wengert as wg
+    >>> x = np.array([[1.0, -3.0], [-2.0, 4.0]])
+    >>> rows, columns = nonzero(wg.less(x, 0.0), size=2)
+    >>> rows.predict().run().tolist(), columns.predict().run().tolist()
+    ([0, 1], [1, 0])
+    >>> wg.literal(x)[rows, columns].predict().run().tolist()
+    [-3.0, -2.0]
+
+    Source: Python array API standard, `nonzero`; JAX, `jax.numpy.nonzero`, which has `size`.
+    """
+    rank = len(shape_of_operand(x))
+    if rank == 0:
+        raise ShapeError(f"nonzero: a number has no axis and so no places\n  at {user_position()}")
+    given = (("rank", rank), ("size", size))
+    first: Indices[tuple[int], Dv] = apply(NONZERO, (x,), (("axis", 0), *given))
+    whole = first.operands  # as in `split`
+    return (first, *(apply(NONZERO, whole, (("axis", axis), *given)) for axis in range(1, rank)))
 
 
 @composed
