@@ -199,18 +199,17 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "numpy integer": (
         lambda: w * np.int64(2),
-        "NotDifferentiableError: multiply: a numpy.int64 is not differentiable, got "
-        "np.int64(2); write float(x) or numpy.float32(x)\n"
+        "DTypeError: multiply: an array of int64 has no derivative; write x.astype(numpy.float32)\n"
         "  operand 0: weight 'w' (2, 3) float32\n"
-        "  operand 1: int64 np.int64(2)\n"
+        "  operand 1: literal () int64\n"
         "  at here",
     ),
     "numpy bool": (
         lambda: w * np.True_,
-        "NotDifferentiableError: multiply: a numpy.bool is not differentiable, got np.True_; "
-        "write float(x) or numpy.float32(x)\n"
+        "DTypeError: multiply: a mask (bool) has no derivative; write where(mask, 1.0, 0.0) for "
+        "numbers\n"
         "  operand 0: weight 'w' (2, 3) float32\n"
-        "  operand 1: bool np.True_\n"
+        "  operand 1: literal () bool\n"
         "  at here",
     ),
     "tensor of another library": (

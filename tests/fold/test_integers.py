@@ -90,3 +90,54 @@ def test_every_element_type_enters_a_function(dtype: str, executor: Any) -> None
     assert block.eval(data, executor).tolist() == [3.0, 0.0]
     (column,) = made.Compiler.create(block).build([data, data]).output_tensors
     assert column.predict().run(executor).tolist() == [[3.0, 0.0]] * 2
+
+
+@pytest.mark.parametrize("executor", EXECUTORS.values(), ids=EXECUTORS)
+def test_integers_are_compared_in_a_function(executor: Any) -> None:
+    def chosen(n: Any, m: Any, x: Any) -> Any:
+        return wg.where(wg.equal(n, m), x, 0.0) + wg.where(wg.less(n, 2), x * 2.0, 0.0)
+
+    def by_data(n: Any, m: Any, x: Any) -> Any:
+        return wg.where(n == m, x, 0.0) + wg.where(n < 2, x * 2.0, 0.0)
+
+    def of_sums(n: Any, m: Any, x: Any) -> Any:
+        return wg.where(wg.equal(n + 1, m + 1), x, 0.0) + x * 2.0 * wg.astype(n % 3, np.float32)
+
+    examples = [(3, 3, 5), (1, 2, 5), (1, 1, 5)]
+    for function in (chosen, by_data, of_sums):
+        block = made.Record((S("int64"), S("int64"), S())) >> F(function)
+        (column,) = made.Compiler.create(block).build(examples).output_tensors
+        assert column.predict().run(executor).tolist() == [5.0, 10.0, 15.0]
+
+
+def test_computed_integers_are_compared_with_numbers() -> None:
+    block = V(3) >> F(lambda x: wg.where(wg.equal(wg.argmax(x), 1), 1.0, 0.0))
+    assert block.eval([0, 2, 1]) == 1.0
+    assert block.eval([3, 2, 1]) == 0.0
+
+
+@pytest.mark.parametrize("executor", [wg.run.Sequential(), wg.run.Batched()])
+@pytest.mark.parametrize("n", [3, 200])  # of many one node is made of several
+def test_columns_are_of_any_element_type(n: int, executor: Any) -> None:
+    blocks: dict[str, tuple[Any, list[Any]]] = {  # Any: blocks and data of every type
+        "truth": (S("bool"), [True, False]),
+        "truths": (made.Vector(2, "bool"), [[True, False], [True, True]]),
+        "a mask": (V(2) >> F(lambda x: wg.greater(x[0], x[1])), [[2, 1], [1, 2]]),
+        "a mask of integers": (made.Vector(2, "int64") >> F(lambda x: x[0] > x[1]), [[2, 1], [1, 2]]),
+        "a place": (V(2) >> F(wg.argmax), [[2, 1], [1, 2]]),
+        "a number of numpy": (S("int64") >> F(lambda x: x.astype(np.float32) * 2.0), [1, 2]),
+        "a constant": (S() >> F(lambda x: np.float32(2.0)), [1, 2]),
+    }
+    expected: list[list[Any]] = [  # Any: as above
+        [True, False],
+        [[True, False], [True, True]],
+        [True, False],
+        [True, False],
+        [0, 1],
+        [2, 4],
+        [2, 2],
+    ]
+    for (block, data), values in zip(blocks.values(), expected, strict=True):
+        (column,) = made.Compiler.create(block).build(data * n).output_tensors
+        array = column.predict().run(executor) if hasattr(column, "predict") else column
+        assert array.tolist() == values * n

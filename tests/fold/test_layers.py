@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.fold.made import Unchecked, made
+from tests.fold.made import Id, Unchecked, made
 from wengert import fold as td
 
 
@@ -117,13 +117,41 @@ def test_a_layer_is_a_function_of_layers() -> None:
     assert batched.predict().run(wg.run.Batched()).shape == (2, 3)
 
 
+def test_every_block_of_tensors_is_a_function_of_layers() -> None:
+    double = td.ScopedLayer(lambda x: x * 2.0)
+    blocks: dict[str, td.Block[td.Tensors, td.Tensors]] = {
+        "fractal": td.FractalNet(1, 1, lambda: td.FC(2, seed=1, name="path")),
+        "scoped": double,
+        "chain": td.FC(3, seed=2, name="first") >> td.FC(2, seed=3, name="second"),
+        "function": td.Function(wg.negative),
+    }
+    for block in blocks.values():
+        alone = (td.Vector(2) >> block).eval([1, 2])
+        assert (td.Vector(2) >> td.Function(block)).eval([1, 2]).tolist() == alone.tolist()
+        called = block(wg.literal(np.array([1, 2], np.float32))) * 2.0
+        assert called.predict().run().tolist() == (alone * 2).tolist()
+    minus = made.Function(wg.subtract)
+    swapped = (made.Scalar(), made.Scalar()) >> made.Function(lambda x, y: minus(y, x) * 2.0)
+    assert swapped.eval((1, 3)) == 4.0
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: made.FC(3)(3), TypeError, "was called with 3; it takes a wire, a layer or an array"),
+        (
+            lambda: made.FC(3)(3),
+            AssertionError,
+            "was called with 3: in a td.Function",
+        ),
         (lambda: made.FC(3)(wg.lift(np.float32(3))), TypeError, "it takes a vector"),
         (
             lambda: made.FC(3, input_keep_prob=0.5)(np.array([3], np.float32)),
+            AssertionError,
+            "use it as a block",
+        ),
+        (lambda: made.Scalar()(np.array(3, np.float32)), AssertionError, "use it as a block"),
+        (
+            lambda: made.AllOf(made.Metric("m"), Id())(np.array(3, np.float32)),
             AssertionError,
             "use it as a block",
         ),

@@ -213,6 +213,11 @@ def test_computed_integers_are_compared_with_labels(
     assert right.predict().run(executor).tolist() == [True, False, True]
     assert wg.sum(right).predict().run(executor) == 2.0
     assert wg.less(labels, wg.argmax(scores, axis=1)).predict().run(executor).tolist() == [False] * 3
-    integers: Any = labels  # Any: of the data, which are refused as before
+    assert wg.equal(labels, np.array([1, 2, 1], np.int64)).predict().run(executor).tolist() == [
+        True,
+        False,
+        True,
+    ]
+    numbers: Any = scores[:, 0]  # Any: of another type, which is refused
     with pytest.raises(wg.errors.DTypeError, match="an array of int64 has no derivative"):
-        wg.equal(integers, integers)
+        wg.equal(labels, numbers)

@@ -31,6 +31,8 @@ def interchanged(x: Any) -> Value | None:  # Any: an array of any library
     Source: https://dmlc.github.io/dlpack, numpy's array interface.
     """
     cls = type(x)
+    if isinstance(x, (np.bool_, np.integer)):  # numpy gives them where it computes with arrays of shape ()
+        return np.asarray(x)
     if isinstance(x, (np.generic, type)):
         return None
     try:

@@ -17,9 +17,20 @@ from typing_extensions import TypeVar
 from wengert.arrays import Float32, HostArray, is_array, is_float32
 from wengert.control import Executor
 from wengert.errors import BlockUseError, BlockValueError
-from wengert.fold.convert import canonicalize_type, convert_to_type
+from wengert.fold.convert import canonicalize_type, convert_to_type, tensor_type
 from wengert.fold.inference import Classes, Inferred, Sides
-from wengert.fold.plan import BlockPlan, Example, Kept, Seeds, depth_of, evaluated, made, planned, seeds
+from wengert.fold.plan import (
+    BlockPlan,
+    Example,
+    Kept,
+    Seeds,
+    applied,
+    depth_of,
+    evaluated,
+    made,
+    planned,
+    seeds,
+)
 from wengert.fold.types import ResultType, error_here
 from wengert.graph import ArrayLayer
 from wengert.graph.expressions import Predictable
@@ -92,8 +103,8 @@ class WireScope:
         for wire in wires:
             if not isinstance(wire, Wire):
                 raise error_here(
-                    f"{block!r} was called with {shown(wire)}: inside a td.composition blocks are applied to "
-                    f"wires; for data write block.eval(x) or block.build(x)",
+                    f"{block!r} was called with {shown(wire)}: in a td.Function blocks are applied to layers, and in a "
+                    f"td.composition they are applied to wires; for data write block.eval(x) or block.build(x)",
                     BlockUseError,
                 )
             if not wire.scope.open or wire.scope is not wires[0].scope:
@@ -234,9 +245,19 @@ class Block(Inferred, Generic[A, B]):
     def __call__(self: Block[tuple[X, Y], C], a: Wire[X], b: Wire[Y], /) -> Wire[C]: ...
     @overload
     def __call__(self: Block[tuple[X, Y, Z], C], a: Wire[X], b: Wire[Y], c: Wire[Z], /) -> Wire[C]: ...
-    def __call__(self, *wires: Wire[Any]) -> Wire[Any]:  # Any: typed by the overloads
-        """In a `td.composition`: the wire that leaves this block when these enter it; several are a tuple."""
-        return WireScope.of(wires, self).read(self, wires)
+    @overload
+    def __call__(self, x: A, /) -> B: ...
+    @overload
+    def __call__(self: Block[tuple[X, Y], C], a: X, b: Y, /) -> C: ...
+    def __call__(self, *given: Any) -> Any:  # Any: typed by the overloads
+        """In a `td.composition`: the wire that leaves this block when these enter it; several are a tuple.
+
+        Of layers or arrays, as in a `td.Function`: what this block computes of them.
+        """
+        types = [of for of in map(tensor_type, given) if of is not None]
+        if given and len(types) == len(given):
+            return applied(self, self._plans, given, types)
+        return WireScope.of(given, self).read(self, given)
 
     def reads(self, *sources: object) -> Self:
         """In the scope of a `td.Composition`: connect these to this block; gives the block."""

@@ -572,7 +572,9 @@ def _say_examples(column: Node, places: Sequence[tuple[int, object]]) -> None:
 
 
 def _stacked(column: list[Value]) -> Value:
-    kind = column[0].dtype
-    if kind.kind in "iu" and not any(isinstance(x, Expression) for x in column):
-        return stated_array([x.tolist() for x in column], kind.name)
-    return stack(column)
+    dtype = column[0].dtype
+    if dtype.kind in "iub" and not any(isinstance(x, Expression) for x in column):
+        return stated_array([x.tolist() for x in column], dtype.name)
+    # Any: layers of every type
+    layers: list[Any] = [x if isinstance(x, Expression) else stated_array(x, dtype.name) for x in column]
+    return stack(layers)

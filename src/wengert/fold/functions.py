@@ -17,11 +17,10 @@ from typing_extensions import TypeVar
 
 from wengert.arrays import Cpu, Floating, Gpu, namespace_of
 from wengert.errors import BlockError, DTypeError
-from wengert.fold.block import C, K, Q, Tensors, X, Y, Z
+from wengert.fold.block import Block, C, K, Q, Tensors, X, Y, Z
 from wengert.fold.convert import tensor_type, zero_array
 from wengert.fold.inference import Solver, Use
 from wengert.fold.kinds import Code, Written
-from wengert.fold.layers import Layer
 from wengert.fold.types import ResultType, SequenceType, StackedType, TensorType, TupleType, Value
 from wengert.graph import ArrayLayer
 from wengert.graph.kinds import Column, Role, kind
@@ -153,8 +152,8 @@ class Function(Written[K, Q]):
     """A function of one example's layers, traced once for each type into a cell.
 
     A tuple enters as several arguments; nested tuples enter and leave as such. With `batched=True` the function is
-    written for many examples, as Fold's are: the first axis of all that enters and leaves counts them. A layer with
-    weights, such as `td.FC(3)`, may be called in it, and is, by itself, that layer.
+    written for many examples, as Fold's are: the first axis of all that enters and leaves counts them. A block of
+    tensors, such as `td.FC(3)`, may be called in it, and is, by itself, that block.
     Raises BlockError if it is not callable, if no tensor enters, or if what it gives is no layer.
     >>> import wengert as wg
     >>> from wengert import fold as td
@@ -189,6 +188,8 @@ class Function(Written[K, Q]):
         *,
         batched: bool = False,
     ) -> None: ...
+    @overload
+    def __init__(self, function: Block[K, Q], name: str | None = None, *, batched: bool = False) -> None: ...
     @overload  # before the next: of a lambda without a type it computes with a layer, and not with anything
     def __init__(
         self: Function[ArrayLayer[P, E, I], C],
@@ -223,7 +224,7 @@ class Function(Written[K, Q]):
         super().__init__(name, function=function)
         if not callable(function):
             raise self.error("it takes a function of layers")
-        self._layer = function if isinstance(function, Layer) else None
+        self._layer = function if isinstance(function, Block) else None
         self._function = partial(_of_one, function, self.fault) if batched else function
         if self._layer is None:
             self._cell = self.cell(self._function)

@@ -17,10 +17,10 @@ from typing import Any, Final, TypeAlias, overload
 from wengert.arrays import FLOAT32, FLOATS, IntegerArray, Value, is_array, is_integer, shape_of
 from wengert.arrays.draws import Generator, generator, truncated, uniform
 from wengert.arrays.stated import stated_array
-from wengert.errors import BlockStateError, BlockUseError, BlockValueError, DTypeError
+from wengert.errors import BlockStateError, BlockValueError, DTypeError
 from wengert.fold.block import A, Tensors, Wire
-from wengert.fold.calls import PLAIN, Calls, Direct
-from wengert.fold.convert import tensor_type, zero_array
+from wengert.fold.calls import Calls, Direct
+from wengert.fold.convert import zero_array
 from wengert.fold.inference import Solver, Use
 from wengert.fold.kinds import Primitive
 from wengert.fold.plan import drawn_seed
@@ -55,22 +55,13 @@ class Layer(Primitive[A, Tensors]):
         self._weights: dict[str, Weight] = {}  # filled once; copies with declared types share it
         self._types: list[TensorType] = []
 
-    @overload
+    @overload  # type: ignore[override] # the same in another order: an argument without a type is a layer
     def __call__(self, x: A, /) -> Tensors: ...
     @overload
     def __call__(self, wire: Wire[A], /) -> Wire[Tensors]: ...
     def __call__(self, *given: Any) -> Any:  # Any: typed by the overloads
         """On a wire in a `td.composition`: the wire that leaves. On a layer or an array: what it computes of it."""
-        if len(given) != 1 or isinstance(given[0], Wire):
-            return super().__call__(*given)
-        of = tensor_type(given[0])
-        if of is None:
-            raise self.error(f"it was called with {shown(given[0])}; it takes a wire, a layer or an array")
-        if self.draws:
-            raise self.error("it drops numbers by the seed of an example: use it as a block", BlockUseError)
-        use = Use(self)
-        use.input, use.output = of, self._typed(of)
-        return self.direct(use, PLAIN)(given[0])
+        return super().__call__(*given)
 
     @property
     def saved_as(self) -> str | None:

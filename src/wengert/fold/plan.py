@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias, cast
 from wengert.arrays.stated import stated_array
 from wengert.control import Do, Executor, gather
 from wengert.differentiable import Tape
-from wengert.errors import BlockError, BlockStateError, BlockValueError, WengertError
+from wengert.errors import BlockError, BlockStateError, BlockUseError, BlockValueError, WengertError
 from wengert.fold.calls import PLAIN, Calls, Depths, Direct, leaves
 from wengert.fold.convert import OBJECT, tensor_type, type_of
 from wengert.fold.inference import Inferred, Solver, Steps, Use, known
@@ -256,9 +256,11 @@ class BlockPlan:
     waits: Inferred | None  # the first block in it that waits
 
 
-def planned(block: Inferred, plans: dict[ResultType | None, BlockPlan], x: object) -> BlockPlan:
-    """The plan for this kind of input, made the first time."""
-    key = None if block.known_input is not None else type_of(x)
+def planned(
+    block: Inferred, plans: dict[ResultType | None, BlockPlan], x: object, of: ResultType | None = None
+) -> BlockPlan:
+    """The plan for this kind of input, of the type that its data say if it is not given, made the first time."""
+    key = None if block.known_input is not None else of or type_of(x)
     found = plans.get(key)
     if found is None:
         found = plans[key] = plan(block, key)
@@ -409,6 +411,25 @@ def made(plan: BlockPlan, x: Value, example: Example) -> Value:
         return assembler(of)(iter([external(source.flat_map(partial(_tape, of)), kinds[0])]))
     whole = external(source.flat_map(partial(_tapes, of)), kind(Column.OTHER, None, tuple, "cpu", Role.LAYER))
     return assembler(of)(iter(projections(whole, kinds)))
+
+
+def applied(
+    block: Inferred,
+    plans: dict[ResultType | None, BlockPlan],
+    given: tuple[Value, ...],
+    types: list[TensorType],
+) -> Value:
+    """The layers that a block makes of layers, if it needs no seed of an example, keeps no metrics and never awaits."""
+    x, of = (given[0], types[0]) if len(given) == 1 else (given, TupleType(types))
+    found, own = planned(block, plans, x, of), Example()
+    result = None if found.waits or found.metrics or found.root.input == OBJECT else made(found, x, own)
+    if result is None or own.draws:
+        raise block.error(
+            "it reads data, keeps metrics, waits for computed values, or drops numbers by the seed of an "
+            "example, and so is no function of layers: use it as a block",
+            BlockUseError,
+        )
+    return result
 
 
 async def waited(root: Use, x: Value, example: Example) -> Value:

@@ -123,12 +123,14 @@ class Broadcasting(Ruled, Protocol):
 
 
 class Comparison(Ruled, Protocol):
-    """Two operands of one dtype that broadcast, to a mask; computed integers and any others."""
+    """Two operands of one dtype that broadcast, to a mask; integers and any others, or a Python number."""
 
     @overload
-    def __call__(self, a: Indices[Any, Dv], b: IndexExpression, /) -> Mask[Any, Dv]: ...
+    def __call__(self, a: Indices[Any, Dv], b: IndexExpression | int, /) -> Mask[Any, Dv]: ...
     @overload
-    def __call__(self, a: IntegerArray, b: Indices[Any, Dv], /) -> Mask[Any, Dv]: ...
+    def __call__(self, a: IntegerArray | int, b: Indices[Any, Dv], /) -> Mask[Any, Dv]: ...
+    @overload
+    def __call__(self, a: IntegerArray, b: IntegerArray | int, /) -> Mask[Any]: ...
     @overload
     def __call__(
         self, a: ArrayExpression[Any, T, Dv], b: ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float, /

@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import isqrt
 from typing import Any, Final, overload
 
-from wengert.arrays import HOST, INTEGER, Dv, Float32, Float64, T, is_integer, is_number
+from wengert.arrays import HOST, INTEGER, MASK, Dv, Float32, Float64, T, is_integer, is_number
 from wengert.elsewhere import along_one_axis
 from wengert.errors import ArgumentError, ShapeError, WengertError
 from wengert.graph.apply import apply
@@ -43,12 +43,20 @@ _MOST: Final = 128  # operands of one node
 Value = Any  # arrays, or expressions: a rule is written once for both
 
 
+def _alike(kinds: Sequence[Kind]) -> tuple[Column, list[Shape], Any, Any]:  # Any: dtype and device
+    """The column that all operands have, the shapes that are known, dtype and device: masks, integers or arrays."""
+    for column, dtype in ((Column.INDEX, INTEGER), (Column.MASK, MASK)):
+        if kinds and all(k.column is column for k in kinds):
+            return column, [k.shape for k in kinds if k.shape is not None], dtype, common_device(kinds)
+    return (Column.ARRAY, *arrays_of(kinds))
+
+
 def _infer_concat(kinds: Sequence[Kind], *, axis: int) -> Kind:
-    shapes, dtype, device = arrays_of(kinds)
+    column, shapes, dtype, device = _alike(kinds)
     if len(shapes) < len(kinds):
-        return kind(Column.ARRAY, None, dtype, device)
+        return kind(column, None, dtype, device)
     axis_in(axis, len(shapes[0]), shapes[0])
-    return kind(Column.ARRAY, ruled(lambda *xs: rules.joined(xs, axis), shapes), dtype, device)
+    return kind(column, ruled(lambda *xs: rules.joined(xs, axis), shapes), dtype, device)
 
 
 def _concat_delta(index: int, c: Value, g: Value, y: Value, *xs: Value, axis: int) -> Value:
@@ -127,12 +135,7 @@ def concat(xs: Sequence[ArrayExpression[Any, T, Dv]], /, *, axis: int = 0) -> Ar
 
 
 def _infer_stack(kinds: Sequence[Kind], *, axis: int) -> Kind:
-    if kinds and all(k.column is Column.INDEX for k in kinds):
-        column, dtype, device = Column.INDEX, INTEGER, common_device(kinds)
-        shapes = [k.shape for k in kinds if k.shape is not None]
-    else:
-        column = Column.ARRAY
-        shapes, dtype, device = arrays_of(kinds)
+    column, shapes, dtype, device = _alike(kinds)
     if len(shapes) < len(kinds):
         return kind(column, None, dtype, device)
     axis_in(axis, len(shapes[0]) + 1, shapes[0])

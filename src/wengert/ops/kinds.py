@@ -132,11 +132,9 @@ def broadcasting(kinds: Sequence[Kind]) -> Kind:
 
 
 def comparison(kinds: Sequence[Kind]) -> Kind:
-    """A mask of the broadcast shape; integers are compared with integers, if one of them is computed."""
-    computed = any(k.column is Column.INDEX and k.role is not Role.LITERAL for k in kinds)
-    if computed and all(k.column is Column.INDEX for k in kinds):
-        return kind(Column.MASK, _joint_shape(kinds), MASK, common_device(kinds))
-    _, _, device = common(kinds)
+    """A mask of the broadcast shape; integers are compared with integers and with Python's numbers."""
+    integers = {k.column for k in kinds} in ({Column.INDEX}, {Column.INDEX, Column.NUMBER})
+    device = common_device(kinds) if integers else common(kinds)[2]
     return kind(Column.MASK, _joint_shape(kinds), MASK, device)
 
 
