@@ -184,6 +184,24 @@ def test_a_vector_of_metrics_counts_alike_in_all_batches() -> None:
     assert np.isnan(measure.run().metrics["x"])
 
 
+def test_the_mean_of_a_metric_counts_values_and_not_examples() -> None:
+    values: Any = td.AllOf(td.Map(td.Scalar() >> td.Metric("v")) >> td.Void(), td.Length())
+    compiler = td.Compiler.create(values)
+    found: dict[str, Any] = {  # Any: functions of a batch
+        "mean": lambda batch: wg.mean(batch.metric_tensors["v"]),
+        "square": lambda batch: wg.mean(wg.square(batch.metric_tensors["v"])),
+        "length": lambda batch: wg.mean(batch.output_tensors[0]),
+    }
+    losses: Any = {"none": lambda batch: wg.sum(batch.output_tensors[0] * 0.0)}
+    lists = [[1] * 4, [1], [], [], [5], [5]]  # by twos, so that a batch has no value
+    plan = EvalPlan(compiler=compiler, examples=lists, batch_size=2, losses=losses, metrics=found)
+    plan.report = lambda line: None
+    measured = plan.run().metrics
+    assert measured["mean"] == pytest.approx(15 / 7)
+    assert measured["square"] == pytest.approx(55 / 7)
+    assert measured["length"] == pytest.approx(7 / 6)
+
+
 def test_a_misspelt_field_of_a_plan_is_refused() -> None:
     wrong: Any = plan(Line())
     with pytest.raises(AttributeError, match="epoch"):

@@ -21,7 +21,10 @@ from wengert.data import Items
 from wengert.errors import BlockError, BlockValueError
 from wengert.fold import Batch, Compiler, KeptExpressions, Tensors, group_by_batches
 from wengert.fold.plan import predicted
+from wengert.graph import ArrayLayer
+from wengert.graph.node import Node
 from wengert.graph.operand import shown
+from wengert.graph.operation import OPERATIONS
 from wengert.nn import Seeds
 from wengert.run.ask import Loss
 from wengert.site import user_position
@@ -82,7 +85,8 @@ class EvalPlan(Generic[E, O]):
     """The mean loss and the mean of each metric over examples; the loss is the sum of the `losses`.
 
     Each is a function of the batch of a compiler, and weighed by its number of examples; a metric that gives a vector,
-    such as `batch.metric_tensors["root"]`, is the mean of all its numbers, however many a batch has.
+    such as `batch.metric_tensors["root"]`, is the mean of all its numbers, however many a batch has, and so is
+    `wg.mean` of such a vector.
     `run` raises BlockValueError for a field that is missing; `report` gets the line that is printed.
     >>> import wengert as wg
     >>> from wengert import fold as td
@@ -233,9 +237,18 @@ def _metrics(built: _Built[E, O], metrics: Metrics[O]) -> dict[str, Callable[[It
     def measured(
         metric: Callable[[Batch[O]], Measured],
     ) -> Callable[[Items[E]], Measured]:
-        return lambda examples: metric(built(examples))
+        return lambda examples: _numbers(metric(built(examples)), built(examples))
 
     return {name: measured(metric) for name, metric in metrics.items()}
+
+
+def _numbers(x: Measured, batch: Batch[O]) -> Measured:
+    """Of the mean over what a `td.Metric` keeps, that: batches keep unlike numbers of values, and some keep none."""
+    if not isinstance(x, Node) or x.signature.operation is not OPERATIONS["mean"]:
+        return x
+    (of,) = x.operands
+    lengths = {values.shape[:1] for values in batch.metric_tensors.values()}
+    return of if isinstance(of, ArrayLayer) and x.shape == () and of.shape in lengths else x
 
 
 def _line(numbers: Mapping[str, float]) -> str:
