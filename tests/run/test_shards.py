@@ -16,8 +16,7 @@ from wengert.data import Items, Rows
 from wengert.errors import ArgumentError, DTypeError, Failures, ShapeError
 from wengert.lazy import LazyDelta
 from wengert.plugins import SGD
-from wengert.run.borders import Shard, total
-from wengert.run.shards import shards_of
+from wengert.run.shards import Shard, shards_of, total
 
 Array = np.ndarray[Any, np.dtype[Any]]  # Any: shapes and element types are what varies
 SETTINGS = SGD(learning_rate=0.5)

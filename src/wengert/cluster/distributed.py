@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import count
-from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Final, Protocol, TypeAlias, Unpack, cast, runtime_checkable
 from uuid import uuid4
 
 from wengert.arrays import Value
@@ -33,7 +33,7 @@ from wengert.graph.store import STORE
 from wengert.graph.weights import DataWeight, Weight
 from wengert.plugins.optimizer import Optimizer
 from wengert.run import Sequential
-from wengert.run.borders import Shard, of_shard, total
+from wengert.run.shards import DistributedOptions, Shard, of_shard, total
 from wengert.saving.portable import Portable, portable
 from wengert.site import user_position
 
@@ -465,20 +465,9 @@ class Distributed(Sequential):
 class Distributing:
     """A cluster or an engine, of which `wengert.run.Distributed` makes an executor."""
 
-    def distributed(
-        self,
-        *,
-        patience: float,
-        retries: int,
-        executor: Callable[[], Executor],
-        stale: int,
-        order: Commits | None,
-    ) -> Distributed:
+    def distributed(self, **how: Unpack[DistributedOptions]) -> Distributed:
         """The executor whose shards this computes."""
-        cluster = cast("HasEngine | Engine", self)
-        return Distributed(
-            cluster, patience=patience, retries=retries, executor=executor, stale=stale, order=order
-        )
+        return Distributed(cast("HasEngine | Engine", self), **how)
 
 
 def _data(weights: Sequence[Weight], refs: Refs, snapshot: int) -> list[Value]:

@@ -23,7 +23,7 @@ from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.store import Ref as Cell
 from wengert.graph.weights import Buffer, Weight
-from wengert.run.borders import Shard
+from wengert.run.shards import Shard
 from wengert.saving.portable import Portable
 from wengert.version import __version__
 

@@ -29,7 +29,6 @@ from wengert.graph.store import STORE
 from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import told
-from wengert.run.borders import Shard, bordered, of_shard
 from wengert.run.careful import BROUGHT, Changed, Changes, Watched, brought, explain
 from wengert.run.commit import Doubts, Interrupted
 from wengert.run.compiled.cells import CellLoops
@@ -50,6 +49,7 @@ from wengert.run.own import (
     part_trained,
     private,
 )
+from wengert.run.shards import Shard, bordered, of_shard
 from wengert.run.tapes import OwnTape, given, handed_over, nowhere
 from wengert.site import user_position
 

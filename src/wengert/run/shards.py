@@ -1,8 +1,10 @@
 """`shards`: a loss of a batch as the sum of the losses of its parts, each of which may be computed anywhere.
 
-Knows: that a part is an evaluation of its own in every interpreter, so that who computes it changes no bit; that the
-deltas of all parts are added by the rule of `borders`, and reach each weight once.
-Refuses to know: where parts are computed: the executor of the run does.
+Knows: that a part is an evaluation of its own in every interpreter, so that who computes it changes no bit; that
+floating-point sums have an order, so that it is written down once: deltas from the last part to the first, and each
+weight gets one; that what is lazy is carried out before, but for few rows of a table, which stay rows, and for what
+replaces the data of a buffer.
+Refuses to know: where parts are computed: the executor of the run does; which optimizer gets the sum.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, Protocol, TypeVar, overload
+from typing import Any, Literal, NamedTuple, Protocol, TypedDict, TypeVar, Unpack, overload
 
-from wengert.arrays import Dv, T, Value, is_array, is_integer
+from wengert.arrays import Dv, T, Value, is_array, is_integer, own_copy
 from wengert.arrays.places import places
 from wengert.control import Context, Do, Executor, Steps, UnitContinuation
 from wengert.differentiable import Tape
@@ -30,11 +32,10 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operand import external, shown, tape_do
 from wengert.graph.order import below
 from wengert.graph.weights import Weight
+from wengert.lazy import LazyDelta, Replacement, Rows, dense
 from wengert.run.ask import checked_loss
-from wengert.run.borders import Shard, of_shard, times, total
 from wengert.run.evaluation import Evaluation
 from wengert.run.own import RunsOwn
-from wengert.run.sequential import Sequential
 from wengert.site import user_position
 
 B = TypeVar("B", bound=Sized)
@@ -43,30 +44,23 @@ Weigh = Literal["mean", "sum"]
 X_co = TypeVar("X_co", covariant=True)
 
 
+class DistributedOptions(TypedDict, total=False):
+    """The options of `wengert.cluster.Distributed`, which has what they mean, and what holds without them."""
+
+    patience: float
+    retries: int
+    executor: Callable[[], Executor]
+    stale: int
+    order: Sequence[Sequence[Sequence[int]]] | None
+
+
 class Distributes(Protocol[X_co]):
     """A cluster, or an engine of one: it makes the executor whose shards it computes."""
 
-    def distributed(
-        self,
-        *,
-        patience: float,
-        retries: int,
-        executor: Callable[[], Executor],
-        stale: int,
-        order: Sequence[Sequence[Sequence[int]]] | None,
-    ) -> X_co: ...
+    def distributed(self, **how: Unpack[DistributedOptions]) -> X_co: ...
 
 
-def Distributed(
-    cluster: Distributes[X_co],
-    /,
-    *,
-    patience: float = 10.0,
-    retries: int = 8,
-    executor: Callable[[], Executor] = Sequential,
-    stale: int = 0,
-    order: Sequence[Sequence[Sequence[int]]] | None = None,
-) -> X_co:
+def Distributed(cluster: Distributes[X_co], /, **how: Unpack[DistributedOptions]) -> X_co:
     """The executor whose shards the workers of a cluster compute: see `wengert.cluster.Distributed`, which it is.
 
     Raises ArgumentError for what is no cluster and no engine of one.
@@ -84,9 +78,7 @@ def Distributed(
             f"Distributed: expected a cluster of wengert.cluster, or an engine, got {shown(cluster)}\n"
             f"  at {user_position()}"
         )
-    return cluster.distributed(
-        patience=patience, retries=retries, executor=executor, stale=stale, order=order
-    )
+    return cluster.distributed(**how)
 
 
 @overload
@@ -271,6 +263,83 @@ def shards_of(x: object) -> Sequence[Expression]:
         if isinstance(make, Sharded):
             return make.losses
     return (x,) if isinstance(x, Expression) else ()
+
+
+# -- sums of shards -----------------------------------------------------------------------------
+
+
+class Shard(NamedTuple):
+    """A loss of a part of a batch, computed by itself: its value, and the deltas of its weights, as `bordered`."""
+
+    value: Value
+    deltas: Mapping[Weight, Value]
+
+
+def bordered(value: Value, deltas: Mapping[Expression, Value]) -> Shard:
+    """The shard with such deltas, which nothing lazy leaves."""
+    return Shard(value, {x: _settled(delta) for x, delta in deltas.items() if isinstance(x, Weight)})
+
+
+def _settled(delta: Value) -> Value:
+    """A delta carried out; of few rows of a table a term of each line once, ascending."""
+    if not isinstance(delta, LazyDelta) or isinstance(delta.first, Replacement):
+        return delta
+    lines = delta.touched()
+    if lines is None or not isinstance(delta.first, Rows):
+        return delta.dense()
+    return LazyDelta([Rows(*lines, delta.first.shape)])
+
+
+def total(shards: Sequence[Shard]) -> Shard:
+    """The sum of all: of the values from the first to the last, of deltas from the last to the first.
+
+    >>> import numpy as np
+    >>> total([Shard(1.0, {}), Shard(2.0, {})]).value
+    3.0
+    """
+    value = shards[0].value
+    for shard in shards[1:]:
+        value = value + shard.value
+    found: dict[Weight, list[Value]] = {}
+    for shard in reversed(shards):
+        for weight, delta in shard.deltas.items():
+            found.setdefault(weight, []).append(delta)
+    return Shard(value, {weight: _sum(deltas) for weight, deltas in found.items()})
+
+
+def _sum(deltas: Sequence[Value]) -> Value:
+    """The sum of the deltas of one weight, in this order."""
+    if len(deltas) == 1:
+        return deltas[0]
+    lazy = [x for x in deltas if isinstance(x, LazyDelta)]
+    if len(lazy) == len(deltas):
+        terms = [term for x in lazy for term in x.terms]
+        return _settled(LazyDelta(terms))
+    first, *others = map(dense, deltas)
+    if not is_array(first):
+        for x in others:
+            first = first + x
+        return first
+    made = own_copy(first)
+    for x in others:
+        made += x
+    return made
+
+
+def of_shard(failure: Exception, i: int, count: int) -> Exception:
+    """The failure, which says of which shard it is."""
+    failure.add_note(f"in shard {i} of {count}")
+    return failure
+
+
+def times(delta: Value, factor: Value) -> Value:
+    """A delta for a sum that is part of a larger loss; what replaces the data of a buffer has no size."""
+    g = float(factor)  # or a delta of float32 would become one of float64 where the loss is
+    if g == 1.0 or (isinstance(delta, LazyDelta) and isinstance(delta.first, Replacement)):
+        return delta
+    if isinstance(delta, LazyDelta):
+        return LazyDelta([Rows(x.key, g * x.values, x.shape) for x in delta.terms if isinstance(x, Rows)])
+    return g * delta
 
 
 __all__ = ["shards"]

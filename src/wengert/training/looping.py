@@ -28,9 +28,8 @@ from wengert.lazy import LazyDelta
 from wengert.metrics import Mean, Mergeable
 from wengert.plugins.rate import Rated
 from wengert.run import predict, train
-from wengert.run.borders import Shard, total
 from wengert.run.gradient import Wanted
-from wengert.run.shards import shards_of
+from wengert.run.shards import Shard, shards_of, total
 from wengert.site import user_position
 from wengert.training.given import (
     B,

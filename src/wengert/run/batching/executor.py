@@ -30,12 +30,12 @@ from wengert.run.batching.region import RegionGraph
 from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place
 from wengert.run.batching.scheduler import STOPS, Recorded, Scheduler, Waves
-from wengert.run.borders import Shard
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fiber, Fork, Wait, in_turn
 from wengert.run.loops import ONE_THREAD, Loops, backward, forward, noted
 from wengert.run.own import Choice, RunsOwn
 from wengert.run.sequential import Engine, Interpreter
+from wengert.run.shards import Shard
 from wengert.run.tapes import OwnTape, checked, received
 from wengert.run.threads.autotune import SpeculationTuner
 from wengert.run.threads.loops import ThreadedLoops

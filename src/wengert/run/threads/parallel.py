@@ -25,13 +25,13 @@ from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import EXTERNAL
-from wengert.run.borders import Shard
 from wengert.run.compiled.plans import WORTH, Account, BackwardPrograms, Plans
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fork, Joined, in_turn
 from wengert.run.own import Choice, RunsOwn, private
 from wengert.run.sequential import Engine, Interpreter, Sequential, asked_root
+from wengert.run.shards import Shard
 from wengert.run.tapes import given
 from wengert.run.threads.autotune import TERMS, AutotunedProgram, SpeculationTuner, Terms, functions_of
 from wengert.run.threads.loops import ThreadedLoops
