@@ -74,7 +74,7 @@ def array_kind(x: Value, role: Role = Role.LITERAL) -> Kind:
 
 
 @lru_cache(maxsize=1024)
-def _host_kind(shape: Shape, dtype: DTypeLike) -> Kind | None:
+def host_kind(shape: Shape, dtype: DTypeLike) -> Kind | None:
     """`array_kind` of literals of numpy, a dictionary away; None where that has to say what is wrong."""
     column = _column(dtype)
     return kind(column, shape, dtype) if column is not None and dtype.isnative else None
@@ -123,12 +123,12 @@ def operand(x: Any) -> tuple[Any, Kind]:  # Any: whatever a person writes, and w
     if cls is ARRAY_CLASS:
         if x.dtype is INTEGER and x.shape == ():
             return _word(x.item())
-        return freeze(x), _host_kind(x.shape, x.dtype) or array_kind(x)
+        return freeze(x), host_kind(x.shape, x.dtype) or array_kind(x)
     if isinstance(x, Expression):
         return (x, x.kind) if x.kind.role is not OWN else _given_by(x)
     if type(x) in BUILT_IN or not registered(x):  # a class that derives from one of them may be registered
         if is_host_array(x):
-            return freeze(x), _host_kind(x.shape, x.dtype) or array_kind(x)
+            return freeze(x), host_kind(x.shape, x.dtype) or array_kind(x)
         if is_float32(x):
             return x, FLOAT_LITERAL
         if isinstance(x, (float, int)):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import BuiltinFunctionType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar
 from weakref import WeakValueDictionary
 
 from wengert.arrays import ARRAY_CLASS, Float32, entered, isolated, namespace_for, plain
@@ -158,6 +158,7 @@ class Operation:
     """
 
     late = False
+    changes: ClassVar[int] = 0  # how often an operation has got rules that it had not
 
     def __init__(self, name: str, rules: Rules | None, module: str = "", listed: bool = True) -> None:
         self.name = name
@@ -192,6 +193,7 @@ class Operation:
         """Drop the signatures: nodes that are made from now on get the new rules."""
         self.signatures.clear()
         self._living.clear()
+        Operation.changes += 1
 
     def __reduce__(self) -> tuple[object, ...]:
         return _operation_named, (self.key, *((self.name, self.rules, self.module) if self.module else ()))

@@ -22,6 +22,7 @@ from wengert.nn.init import Init
 from wengert.nn.linear import Linear
 from wengert.nn.making import Beginning, Seed
 from wengert.nn.seeded import Seeded, Seeds, derived
+from wengert.nn.steady import Steady, is_steady
 from wengert.ops import avg_pool2d, max_pool2d, mean, relu, reshape
 from wengert.plugins.making import Placing
 from wengert.site import user_position
@@ -31,7 +32,7 @@ Function: TypeAlias = Callable[[ArrayLayer[Any, T, Dv]], ArrayLayer[Any, T, Dv]]
 
 @final
 @dataclass(frozen=True, eq=False)
-class MLP(Seeded, ModelNames, Generic[In, Out, T, Dv]):
+class MLP(Steady, Seeded, ModelNames, Generic[In, Out, T, Dv]):
     """A multilayer perceptron: linear maps of the last axis with an activation between, features `In` to `Out`.
 
     y = Wₙ a(... a(W₁ x + b₁) ...) + bₙ, with dropout behind each activation where a seed says that it trains.
@@ -81,6 +82,16 @@ class MLP(Seeded, ModelNames, Generic[In, Out, T, Dv]):
     def __call__(
         self, x: ArrayExpression[Any, T, Dv], /, *, seed: Seeds | None = None
     ) -> ArrayLayer[Any, T, Dv]:
+        if seed is not None:
+            return self._composed(x, seed)
+        made: ArrayLayer[Any, T, Dv] = self._again(x, self._composed)
+        return made
+
+    @property
+    def steady(self) -> bool:
+        return is_steady(self.activation)
+
+    def _composed(self, x: ArrayExpression[Any, T, Dv], seed: Seeds | None = None) -> ArrayLayer[Any, T, Dv]:
         *before, last = self.layers
         h: ArrayLayer[Any, T, Dv] = as_layer(x)
         for i, layer in enumerate(before):

@@ -17,13 +17,14 @@ from wengert.nn.checks import check_weight, fill, shape_of, with_last_axis, with
 from wengert.nn.dims import In, N, On, Other, Out
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
+from wengert.nn.steady import Steady
 from wengert.ops import einsum, reshape
 from wengert.plugins.making import Placing
 
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class Linear(ModelNames, Generic[In, Out, T, Dv]):
+class Linear(Steady, ModelNames, Generic[In, Out, T, Dv]):
     """x W + b on the last axis: features `In` to `Out`.
 
     y[..., j] = Σ_i x[..., i] W[i, j] + b[j].
@@ -76,12 +77,16 @@ class Linear(ModelNames, Generic[In, Out, T, Dv]):
         return Linear(weight, begin.constant("bias", (0.0, columns)) if bias else None)
 
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
+        made: ArrayLayer[Any, T, Dv] = self._again(x, self._mapped)
+        return made
+
+    def _mapped(self, x: ArrayExpression[Any, T, Dv]) -> ArrayLayer[Any, T, Dv]:
         rows, columns = self.weight.shape
         layer = with_last_axis("Linear", x, rows)
         shape = shape_of(layer)
         if shape is not None and len(shape) > 2:
             # one product of matrices, and one of its derivative, instead of one for each element of the batch
-            return reshape(self(reshape(layer, (-1, rows))), (*shape[:-1], columns))
+            return reshape(self._mapped(reshape(layer, (-1, rows))), (*shape[:-1], columns))
         y = layer @ self.weight
         return y if self.bias is None else y + self.bias
 

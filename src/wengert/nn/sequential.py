@@ -17,6 +17,7 @@ from wengert.graph import ArrayExpression, ArrayLayer
 from wengert.nn.checks import as_layer
 from wengert.nn.dims import Layers
 from wengert.nn.seeded import Seeded, Seeds, derived
+from wengert.nn.steady import Steady, is_steady
 from wengert.site import user_position
 
 # Any: the mypy plugin follows the shape from step to step
@@ -33,7 +34,7 @@ def _advice(step: object) -> str:
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
-class Sequential(Seeded, ModelNames, Generic[T, Dv, Layers]):
+class Sequential(Steady, Seeded, ModelNames, Generic[T, Dv, Layers]):
     """The composition of layers and functions, all of one dtype: `Sequential(a, b)(x)` is b(a(x)).
 
     With a seed it trains: each layer that draws at random gets a seed of its own, derived from this one and its
@@ -64,6 +65,19 @@ class Sequential(Seeded, ModelNames, Generic[T, Dv, Layers]):
 
     def __call__(
         self, x: ArrayExpression[Any, T, Dv] | IntegerArray, /, *, seed: Seeds | None = None
+    ) -> ArrayLayer[Any, T, Dv]:
+        if seed is not None:
+            return self._composed(x, seed)
+        made: ArrayLayer[Any, T, Dv] = self._again(x, self._composed)
+        return made
+
+    @property
+    def steady(self) -> bool:
+        steps: Any = self.layers  # Any: as below
+        return all(map(is_steady, steps))
+
+    def _composed(
+        self, x: ArrayExpression[Any, T, Dv] | IntegerArray, seed: Seeds | None = None
     ) -> ArrayLayer[Any, T, Dv]:
         value: Any = x  # Any: each layer checks what it is given
         if not (is_array(value) and value.dtype.kind in "iu"):
