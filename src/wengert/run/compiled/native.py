@@ -43,7 +43,7 @@ __all__ = ["FusedProgram", "FusingProgram", "Library", "Workshop", "agrees"]
 
 _LOG: Final = getLogger("wengert.run")
 _RUNS: Final = 16  # until a program is looked at
-COMPILING_SECONDS = 1.0  # seconds that a library takes; the runs have to save so much first
+COMPILING_SECONDS = 0.3  # that a library takes, of networks 0.2 to 0.7; the runs have to save so much first
 _LIMIT: Final = 60.0  # seconds of compiling in one process
 LEAST = 2e-5  # seconds in a run: what could save less stays as it is
 _EQUATION: Final = 1000  # bytes
