@@ -152,9 +152,9 @@ def along_one_axis(function: F) -> F:
     name = function.__name__
 
     @functools.wraps(function)
-    def public(x: Any, /, *, axis: int = default, **wrong: Any) -> Any:  # Any: typed by the function
-        if wrong:
-            raise misspelt(name, wrong, ("axis",))
+    def public(x: Any, /, *more: Any, axis: int = default, **wrong: Any) -> Any:  # Any: typed by the function
+        if more or wrong:
+            raise misspelt(name, wrong, ("axis",), more)
         return function(x, axis=axis)
 
     return cast(F, public)
@@ -163,11 +163,16 @@ def along_one_axis(function: F) -> F:
 _ELSEWHERE: Final = {"dim": "axis", "keepdim": "keepdims", "dims": "axis"}
 
 
-def misspelt(name: str, wrong: Mapping[str, object], known: Sequence[str]) -> ArgumentError:
-    """The refusal of keywords that an operation does not have, such as those of another library.
+def misspelt(
+    name: str, wrong: Mapping[str, object], known: Sequence[str], more: Sequence[object] = ()
+) -> ArgumentError:
+    """The refusal of keywords that an operation does not have, such as those of another library, and of options
+    without their keywords, which are `more`.
 
     A function takes them by `**wrong`, which costs a call 0.03 us; a wrapper that catches Python's error costs 0.1 us.
     """
+    if more:
+        return _without_keywords(name, known, more)
     meant = [(_ELSEWHERE[x], x) for x in wrong if _ELSEWHERE.get(x) in known]
     said = " and ".join(f"`{right}`, not `{given}`" for right, given in meant)
     text = (
@@ -175,6 +180,16 @@ def misspelt(name: str, wrong: Mapping[str, object], known: Sequence[str]) -> Ar
         if meant
         else f"no keyword {next(iter(wrong))!r}; there are {', '.join(known)}"
     )
+    return ArgumentError(f"{name}: {text}\n  at {user_position()}")
+
+
+def _without_keywords(name: str, known: Sequence[str], given: Sequence[object]) -> ArgumentError:
+    """The refusal of options that are told by their order."""
+    if len(given) <= len(known) and all(isinstance(x, int | tuple | list | None) for x in given):
+        options = ", ".join(f"{keyword}={x!r}" for keyword, x in zip(known, given, strict=False))
+        text = f"options are keywords; write {name}(x, {options})"
+    else:
+        text = f"takes one operand, got {1 + len(given)}; its keywords: {', '.join(known)}"
     return ArgumentError(f"{name}: {text}\n  at {user_position()}")
 
 
@@ -198,6 +213,7 @@ PACKAGES: Final[Mapping[str, str]] = {  # what stands for whole modules, and for
     "functional": "its functions are wengert's, as in wengert.relu(x)",
     "grad": "write wengert.gradients(loss, (w,)).run()",
     "jit": "nothing to write: a structure that comes back is compiled",
+    "layer_norm": "write wengert.nn.LayerNorm.make(settings, width)",
     "load": "write wengert.saving.load(path, model)",
     "manual_seed": "nothing is global: give seed= to what draws at random",
     "no_grad": "nothing to write: only train() and gradients() differentiate; layer.predict().run() computes",
@@ -210,8 +226,13 @@ PACKAGES: Final[Mapping[str, str]] = {  # what stands for whole modules, and for
     "vmap": "write the model for a batch; wengert.jacobian has all derivatives at once",
 }
 TENSORS: Final[Mapping[str, str]] = {
+    "batch_norm": "write wengert.nn.BatchNorm.make(settings, channels)",
     "bmm": "write wengert.matmul",
     "cat": "write wengert.concat",
+    "detach": "write wengert.stop_gradient",
+    "embedding": "write wengert.take(table, indices), or wengert.nn.Embedding",
+    "flatten": "write wengert.reshape(x, (x.shape[0], -1))",
+    "linear": "write x @ weight + bias, or wengert.nn.Linear",
     "mm": "write wengert.matmul",
     "permute": "write wengert.permute_dims",
     "scatter": "write wengert.scatter_add",
@@ -220,11 +241,13 @@ TENSORS: Final[Mapping[str, str]] = {
 }
 OF_NN: Final[Mapping[str, str]] = {
     **PACKAGES,
+    "AdaptiveAvgPool2d": "write lambda x: wengert.adaptive_avg_pool2d(x, size)",
     "BCELoss": "write wengert.binary_cross_entropy",
     "BCEWithLogitsLoss": "write wengert.binary_cross_entropy_with_logits",
     "BatchNorm1d": "write BatchNorm, of any rank",
     "BatchNorm2d": "write BatchNorm, of any rank",
     "Conv": "write Conv2d",
+    "Conv2D": "write Conv2d",
     "CrossEntropyLoss": "write wengert.cross_entropy",
     "Dense": "write Linear.make(settings, inputs, outputs, seed=0)",
     "Dropout2d": "write Dropout",
@@ -234,7 +257,11 @@ OF_NN: Final[Mapping[str, str]] = {
     "ModuleDict": "a model may hold layers in a dict",
     "ModuleList": "a model may hold layers in a list",
     "NLLLoss": "write wengert.nll_loss",
+    "PixelShuffle": "write lambda x: wengert.pixel_shuffle(x, factor)",
+    "SmoothL1Loss": "write wengert.smooth_l1_loss",
     "Transformer": "write TransformerEncoder and TransformerDecoder",
+    "Upsample": "write lambda x: wengert.interpolate(x, size)",
+    "ZeroPad2d": "write lambda x: wengert.pad(x, widths)",
     **{
         name: f"write wengert.{function}"
         for name, function in {

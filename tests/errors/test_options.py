@@ -134,6 +134,26 @@ ELSEWHERE: dict[str, tuple[Callable[[], object], str]] = {
         lambda: wg.sum(w, along=1),
         "ArgumentError: sum: no keyword 'along'; there are axis, keepdims\n  at here",
     ),
+    "an axis without its keyword": (
+        lambda: wg.softmax(w, 1),
+        "ArgumentError: softmax: options are keywords; write softmax(x, axis=1)\n  at here",
+    ),
+    "two options without their keywords": (
+        lambda: wg.sum(w, (0, 1), True),
+        "ArgumentError: sum: options are keywords; write sum(x, axis=(0, 1), keepdims=True)\n  at here",
+    ),
+    "an axis of a concat without its keyword": (
+        lambda: wg.concat([w, w], 1),
+        "ArgumentError: concat: options are keywords; write concat(x, axis=1)\n  at here",
+    ),
+    "an axis of a variance without its keyword": (
+        lambda: wg.var(w, 1),
+        "ArgumentError: var: options are keywords; write var(x, axis=1)\n  at here",
+    ),
+    "two operands of a sum": (
+        lambda: wg.sum(w, w),
+        "ArgumentError: sum: takes one operand, got 2; its keywords: axis, keepdims\n  at here",
+    ),
     "a shape in numbers": (
         lambda: wg.reshape(w, 3, 2),
         "ArgumentError: reshape: shape is one tuple; write reshape(x, (3, 2))\n  at here",

@@ -7,12 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from wengert.plugins import SGD, Adam, Factory, LearningRate, Names
+from wengert.plugins import SGD, Adam, Factory, LearningRate, Names, RMSprop
 
 from .golden import Unchecked, d, ones, said, wg
 
 sgd: Unchecked = SGD(learning_rate=0.1)
 Sgd: Unchecked = SGD
+rmsprop: Unchecked = RMSprop
 
 
 class Named(Names, SGD): ...
@@ -101,6 +102,17 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Sgd(learning_rat=0.1),
         "PluginError: SGD misses learning_rate: float and got unknown learning_rat (did you "
         "mean learning_rate?); its keywords: learning_rate: float",
+    ),
+    "hyperparameter by PyTorch's name": (
+        lambda: rmsprop(alpha=0.9),
+        "PluginError: RMSprop got unknown alpha (did you mean rho?); its keywords: rho: float = 0.99, "
+        "eps: float = 1e-08",
+    ),
+    "weight decay of PyTorch's": (
+        lambda: Sgd(learning_rate=0.1, weight_decay=0.1),
+        "PluginError: SGD got unknown weight_decay (a keyword of WeightDecay: write class Settings(WeightDecay, SGD): "
+        "... and make Settings(...)); PyTorch's optimizers but AdamW mean L2Regularization and l2= by it; "
+        "its keywords: learning_rate: float",
     ),
     "hyperparameter positional": (
         lambda: Sgd(0.1),

@@ -363,9 +363,9 @@ def reduction(
         operation = defined(rule, rules)
 
         # Any: typed by Reduction
-        def public(x: Any, /, *, axis: Axis = None, keepdims: bool = False, **wrong: Any) -> Any:
-            if wrong:
-                raise misspelt(operation.name, wrong, ("axis", "keepdims"))
+        def public(x: Any, /, *more: Any, axis: Axis = None, keepdims: bool = False, **wrong: Any) -> Any:
+            if more or wrong:
+                raise misspelt(operation.name, wrong, ("axis", "keepdims"), more)
             if axis is None and keepdims is False:  # as `reduced_by`: a call takes as long as this look
                 return unary(operation, x)
             return apply(operation, (x,), reduced_by(axis, keepdims))

@@ -74,14 +74,14 @@ def _moment(derivative: Rule) -> Callable[[Rule], Moment]:
         def public(
             x: Any,
             /,
-            *,
+            *more: Any,
             axis: Axis = None,
             correction: float = 0.0,
             keepdims: bool = False,
             **wrong: Any,
         ) -> Any:  # Any: typed by Moment
-            if wrong:
-                raise misspelt(operation.name, wrong, ("axis", "correction", "keepdims"))
+            if more or wrong:
+                raise misspelt(operation.name, wrong, ("axis", "correction", "keepdims"), more)
             if not is_number(correction):
                 raise ArgumentError(
                     f"{operation.name}: correction is a finite number, 0 or mostly 1; got {shown(correction)}\n"

@@ -16,11 +16,19 @@ from wengert.plugins.parts import reordered
 
 # PyTorch's keywords: by another name here, or something else
 _RENAMED: Final[Mapping[str, str]] = {"lr": "learning_rate"}
+_MEANT: Final[Mapping[str, str]] = {  # where a class has what the name may mean
+    "alpha": "rho",
+    "beta": "momentum",
+    "clip": "max_norm",
+    "decay": "weight_decay",
+    "weight_decay": "l2",
+}
 _ELSEWHERE: Final[Mapping[str, str]] = {
     "amsgrad": "inherit AMSGrad in place of Adam",
     "betas": "write beta1= and beta2=",
     "nesterov": "inherit Nesterov in place of Momentum",
 }
+_OF_PYTORCH: Final = "; PyTorch's optimizers but AdamW mean L2Regularization and l2= by it"
 
 
 def check_members(cls: type, root: type, declared: Iterable[Member]) -> None:
@@ -142,11 +150,15 @@ def _hint(cls: type, name: str, known: Iterable[str]) -> str:
     """Advice in parentheses for an unknown keyword; nothing where there is none."""
     if name in _ELSEWHERE:
         return f" ({_ELSEWHERE[name]})"
+    meant = _MEANT.get(name)
+    if meant is not None and meant in known:
+        return f" (did you mean {meant}?)"
     here = _RENAMED.get(name, name)
     close = get_close_matches(here, known, n=1)
     if close:
         return f" (did you mean {close[0]}?)"
-    return (f", which is {here}" if here != name else "") + _of_another(cls, here)
+    told = (f", which is {here}" if here != name else "") + _of_another(cls, here)
+    return f"{told}{_OF_PYTORCH}" if name == "weight_decay" and told else told
 
 
 def _of_another(cls: type, name: str) -> str:
