@@ -137,9 +137,10 @@ def _index_type(key: Value) -> object:
 
 
 def _one_product(terms: list[Product]) -> list[Product]:
-    """Products as one of all their rows."""
+    """Products as one of all their rows, those of the last step of a sequence, whose delta is the first, at the end."""
     if len(terms) < 2:
         return terms
+    terms = terms[::-1]
     concat = namespace_of(terms[0].left).concat
     return [Product(concat([x.left for x in terms], axis=0), concat([x.right for x in terms], axis=0))]
 

@@ -40,6 +40,7 @@ __all__ = [
     "new_buffer",
     "put_into",
     "subtract_into",
+    "takes_strides",
     "transposed_copy",
 ]
 
@@ -243,6 +244,11 @@ EFFECTS: Final[frozenset[Function]] = frozenset(
 def kernel_of(function: Function) -> KernelTraits:
     """The properties of a function."""
     return KERNELS.get(function, _UNKNOWN)
+
+
+def takes_strides(function: Function) -> bool:
+    """Tell whether the result may be written to every second element, say, and not only to an array in one piece."""
+    return isinstance(kernel_of(function).into, np.ufunc)
 
 
 _EXP_P: Final = (

@@ -95,8 +95,8 @@ class ProgramText:
         self.names |= {x: f"w{i}" for i, x in enumerate(placement.pieces)}
         self._numbers: dict[object, Value] = {}  # one array for all calls that have a number beside an array
         self._early = {e.result for e in placement.early}
-        self._first = [self._call(e) for e in placement.early]
-        self._first += [f"{self.names[x]} = {self._piece(*piece)}" for x, piece in placement.pieces.items()]
+        self._first = [f"{self.names[x]} = {self._piece(*piece)}" for x, piece in placement.pieces.items()]
+        self._first += [self._call(e) for e in placement.early]
         buffers = [f"b{i}" for i in range(len(placement.buffers))]
         made = [*(e.result for e in placement.early), *placement.pieces]
         self.frame = [*buffers, *(self.names[x] for x in made)]
@@ -113,7 +113,7 @@ class ProgramText:
         lines = [
             f"{self.names[e.result]}[...] = 0"
             for e in self.eqns
-            if isinstance(e.function, Pieces) and not e.function.whole
+            if isinstance(e.function, Pieces) and not e.function.whole and e.result in self.names
         ]
         for e in self.eqns:
             lines += (self.line(e), after)
@@ -147,8 +147,7 @@ class ProgramText:
         for x in group.outputs:
             if x not in self.names:
                 self.names[x] = f"v{len(self.names)}"
-                shape, dtype = self.value(x.shape), self.constants.name(x.dtype)
-                made.append(f"{self.names[x]} = {self.constants.name(new_buffer)}({shape}, {dtype})")
+                made.append(self._new(x))
         given = [
             f"{self.constants.name(dtype.type)}({self.names[x]})"
             if x.aval.form == "number"
@@ -157,6 +156,11 @@ class ProgramText:
         ]
         results = [self.names[x] for x in group.outputs]
         return [*made, self._called(call.function, [*given, *results], ())]
+
+    def _new(self, x: Var) -> str:
+        """The line that makes an array for a result."""
+        shape, dtype = self.value(x.shape), self.constants.name(x.dtype)
+        return f"{self.names[x]} = {self.constants.name(new_buffer)}({shape}, {dtype})"
 
     def change(self, e: Eqn) -> str:
         """The text of the changes of an effect, among those of others in a list."""
@@ -204,12 +208,16 @@ class ProgramText:
         return f"{self.names[whole]}[{self.constants.name(pieces.keys[index])}]"
 
     def _assembled(self, e: Eqn, pieces: Pieces) -> list[str]:
-        """The pieces that are not computed in their places."""
+        """The pieces that are not computed in their places; they get an array of its own where somebody keeps it."""
+        made = []
+        if e.result not in self.names:
+            self.names[e.result] = f"v{len(self.names)}"
+            made += [self._new(e.result), *[f"{self.names[e.result]}[...] = 0"] * (not pieces.whole)]
         name = self.names[e.result]
-        return [
+        return made + [
             f"{name}[{self.constants.name(key)}] = {self.value(x)}"
-            for key, x in zip(pieces.keys, e.arguments, strict=True)
-            if x not in self.placement.pieces
+            for i, (key, x) in enumerate(zip(pieces.keys, e.arguments, strict=True))
+            if not isinstance(x, Var) or self.placement.pieces.get(x) != (e.result, i)
         ]
 
     def _arguments(self, e: Eqn) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from wengert.arrays import HOST
 from wengert.arrays.abstract import Sizes
-from wengert.arrays.kernels import VIEWS, kernel_of
+from wengert.arrays.kernels import VIEWS, kernel_of, takes_strides
 from wengert.program.fused import FusedGroup
 from wengert.program.program import Argument, Eqn, Var, vars_in
 from wengert.program.simplify import Pieces
@@ -109,6 +109,9 @@ class _Placing:
         leaves = self._roots_of((*leaving, *foreign)) - self.kept.keys()
         able = own | {e.result for e in eqns if can_be_placed(e)}
         self.able = able - leaves - self.inner
+        self.leaves = leaves
+        self.sums = {e.result for e in eqns if isinstance(e.function, Pieces)}
+        self.rigid = {e.result for e in eqns if not takes_strides(e.function)} - own
         for i, x in enumerate(outputs):
             if isinstance(x, Var) and x in self.able and x not in self.placement.outputs:
                 self.placement.outputs[x] = i
@@ -122,17 +125,20 @@ class _Placing:
         return {root for x in xs for root in self.roots.get(x, (x,))}
 
     def _assemble(self) -> None:
-        """Have each piece that nothing else reads computed where it belongs."""
-        used: dict[Var, int] = {}
-        for x in [x for e in self.eqns for x in vars_in((e.arguments, *e.options.values()))]:
-            used[x] = used.get(x, 0) + 1
+        """Have each piece computed where it belongs: what is part of a part lies in it, too."""
         outputs, pieces = self.placement.outputs, self.placement.pieces
-        for e in self.eqns:
-            if isinstance(e.function, Pieces):
+        for e in reversed(self.eqns):
+            if isinstance(e.function, Pieces) and e.result not in self.leaves:
                 for i, x in enumerate(e.arguments):
-                    own = x in self.able and used[x] == 1 and x not in self.lasting
-                    if own and x not in outputs and x not in pieces:
+                    if x not in pieces and x not in outputs and self._fits(x, e.function.keys[i]):
                         pieces[x] = e.result, i
+
+    def _fits(self, x: Argument, key: Sequence[object]) -> bool:
+        """True if a result can be computed in such a part of an array: some functions need memory in one piece."""
+        if x in self.sums:
+            return x not in self.lasting and x not in self.leaves
+        able = x in self.able and x not in self.lasting
+        return able and (x not in self.rigid or all(part == slice(None) for part in key[1:]))
 
     def _allot(self) -> None:
         """Give buffers to results, and take them back after the last use of whatever shares their memory."""
@@ -191,7 +197,11 @@ class _Placing:
     def _settle(self, e: Eqn, free: Free) -> None:
         x, found = e.result, self.placement
         pieces = isinstance(e.function, Pieces)
-        if x in found.outputs or x in found.pieces or not (pieces or x in self.able):
+        if (
+            x in found.outputs
+            or x in found.pieces
+            or not (x in self.able or (pieces and x not in self.leaves))
+        ):
             return
         key, form = self.kept.get(x), (x.shape, x.dtype)
         if key is None and not pieces and free.get(form):
@@ -210,7 +220,7 @@ class _Placing:
 
     def _look(self) -> None:
         """Find constants, views of buffers, and views of these."""
-        known = set(self.placement.place)
+        known = {*self.placement.place, *self.placement.pieces}
         for e in self.eqns:
             if e in self.group_of:
                 continue

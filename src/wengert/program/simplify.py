@@ -7,19 +7,20 @@ Refuses to know: where values lie, and text.
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from wengert.arrays import HOST
-from wengert.arrays.abstract import RowCount
+from wengert.arrays.abstract import Aval, RowCount
 from wengert.arrays.infer import infer
-from wengert.arrays.kernels import FOR_ANY_ROWS, transposed, transposed_copy
+from wengert.arrays.kernels import FOR_ANY_ROWS, VIEWS, joined, transposed, transposed_copy
 from wengert.arrays.thin import blas_dot, by_copy, dot, product
 from wengert.program.program import Argument, Eqn, Var, vars_in
 
-Key = tuple[slice, ...]
+Key = tuple[Any, ...]  # Any: slices; the first may be an integer
 _PRODUCTS: Final = (blas_dot, dot, product)
 _USERS: Final = 8  # products that pay for a copy
 
@@ -95,11 +96,9 @@ def assembled(eqns: Sequence[Eqn], outputs: Argument, exact: bool = False) -> li
 
     The deltas of the parts of a split are arrays that are zero but for a slice each: four sums and five fills with
     zeros can be left out, and each part may be computed where it belongs. `exact`: with the bits of the sums, which
-    have no -0, so that 0 is added once; then the parts have to leave nothing out.
+    have no -0, so that 0 is added to each part; then the parts have to leave nothing out.
     """
-    uses: dict[Var, int] = {}
-    for x in [*vars_in(outputs), *(x for e in eqns for x in vars_in((e.arguments, *e.options.values())))]:
-        uses[x] = uses.get(x, 0) + 1
+    uses = _uses(eqns, outputs)
     made = {e.result: e for e in eqns}
     replaced: dict[Eqn, list[Eqn]] = {}
     for e in reversed(eqns):
@@ -109,12 +108,90 @@ def assembled(eqns: Sequence[Eqn], outputs: Argument, exact: bool = False) -> li
         pieces = None if exact and len(leaves) == 1 else _pieces(leaves)
         if pieces is None or (exact and not pieces.whole):
             continue
+        parts = tuple(leaf.arguments[3] for leaf in leaves)
+        if exact and not _are_alike(parts, e.result):
+            continue
         replaced |= {x: [] for x in inner}
-        whole = Var(e.result.aval) if exact else e.result
-        replaced[e] = [Eqn(pieces, tuple(leaf.arguments[3] for leaf in leaves), {}, whole, source=e.source)]
-        if exact:
-            replaced[e].append(Eqn(operator.add, (whole, 0.0), {}, e.result, source=e.source))
-    return [found for e in eqns for found in replaced.get(e, (e,))]
+        replaced[e] = [Eqn(pieces, parts, {}, e.result, source=e.source)]
+    found = [x for e in eqns for x in replaced.get(e, (e,))]
+    return needed(_Joining(found, outputs).eqns, outputs, impure=True) if exact else found
+
+
+def _uses(eqns: Sequence[Eqn], outputs: Argument) -> Counter[Var]:
+    return Counter([*vars_in(outputs), *(x for e in eqns for x in e.reads)])
+
+
+def _are_alike(parts: Sequence[Argument], whole: Var) -> bool:
+    """True if all are arrays of the element type of the whole."""
+    return all(isinstance(x, Var) and x.aval.form == "array" and x.dtype == whole.dtype for x in parts)
+
+
+class _Joining:
+    """The equations, with 0 added once to what sums are assembled of, and arrays that are joined in one place.
+
+    The deltas of a recurrent network's steps are parts of that of all steps, and the rows of one product: the sums of
+    sums are one array, in which each step computes its delta, and which is the joined array as well.
+    """
+
+    def __init__(self, eqns: Sequence[Eqn], outputs: Argument) -> None:
+        self.eqns: list[Eqn] = []
+        self._uses = _uses(eqns, outputs)
+        self._made: dict[Var, Eqn] = {}
+        self._positive: set[Var] = set()  # without -0
+        self._lines: dict[tuple[Var, ...], Var] = {}  # the array whose lines along the first axis these are
+        for e in eqns:
+            if isinstance(e.function, Pieces):
+                self._sum(e, e.function)
+            else:
+                if e.function is joined and e.arguments[1] == 0 and e.result.compact:
+                    e = self._joined(e, e.arguments[0])
+                elif e.function in VIEWS and e.arguments[0] in self._positive:
+                    self._positive.add(e.result)
+                self._write(e)
+
+    def _write(self, e: Eqn) -> None:
+        self.eqns.append(e)
+        self._made[e.result] = e
+
+    def _sum(self, e: Eqn, pieces: Pieces) -> None:
+        """Write a sum whose parts have no -0, sums among them opened."""
+        opened: list[tuple[Key, Var]] = []
+        for key, x in zip(pieces.keys, e.arguments, strict=True):
+            if x in self._positive:
+                opened += self._opened(key, x, e.result.shape[0])
+            else:
+                made = Var(Aval(x.shape, x.dtype))
+                self._write(Eqn(operator.add, (x, 0.0), {}, made, source=e.source))
+                opened.append((key, made))
+        if all(type(key[0]) is int for key, _ in opened):
+            opened.sort(key=lambda part: part[0][0])
+            self._lines[tuple(x for _, x in opened)] = e.result
+        keys, parts = zip(*opened, strict=True)
+        self._write(replace(e, function=Pieces(keys, whole=True), arguments=parts))
+        self._positive.add(e.result)
+
+    def _opened(self, key: Key, x: Var, size: Any) -> list[tuple[Key, Var]]:  # Any: a number
+        """A part that is one line, or a sum of lines, as lines, where the key is of the first axis."""
+        e, (first, *rest) = self._made[x], key
+        if all(part == slice(None) for part in rest):
+            begin = first.indices(size)[0]
+            if e.function is HOST.reshape and x.shape == (1, *e.arguments[0].shape):
+                return [((begin, *rest), e.arguments[0])]
+            if isinstance(e.function, Pieces) and e.arguments in self._lines and self._uses[x] == 1:
+                return [((begin + i, *rest), y) for i, y in enumerate(e.arguments)]
+        return [(key, x)]
+
+    def _joined(self, e: Eqn, xs: tuple[Var, ...]) -> Eqn:
+        """Arrays joined along the first axis as the array that they are in, or with each computed in its place."""
+        if not _are_alike(xs, e.result):
+            return e
+        if xs in self._lines:
+            return replace(e, function=HOST.reshape, arguments=(self._lines[xs], e.result.shape))
+        rest = (slice(None),) * (e.result.ndim - 1)
+        edges = accumulate((x.shape[0] for x in xs), initial=0)
+        return replace(
+            e, function=Pieces(tuple((slice(a, b), *rest) for a, b in pairwise(edges)), True), arguments=xs
+        )
 
 
 def _leaves(e: Eqn, made: Mapping[Var, Eqn], uses: Mapping[Var, int]) -> tuple[list[Eqn], list[Eqn]]:

@@ -45,14 +45,11 @@ class Constants:
 
     def name(self, x: object) -> str:
         """The name of a constant; an array is copied, as others may write to theirs."""
-        found = self._named.get(id(x))
-        if found is None:
-            found = self._named[id(x)] = (
-                f"k{len(self._named)}",
-                x,
-            )  # it has to live as long as its id counts
-            self.scope[found[0]] = freeze(x) if is_array(x) else x
-        return found[0]
+        # it has to live as long as its id counts
+        name, _ = self._named.setdefault(id(x), (f"k{len(self._named)}", x))
+        if name not in self.scope:
+            self.scope[name] = freeze(x) if is_array(x) else x
+        return name
 
 
 def executed(source: str, scope: Mapping[str, Any], file: str = TEXT) -> dict[str, Any]:
@@ -60,22 +57,18 @@ def executed(source: str, scope: Mapping[str, Any], file: str = TEXT) -> dict[st
 
     Whoever takes a function out of it removes its name: in its own globals the function would be a cycle.
     """
-    names = dict(scope)
-    exec(compile(source, file, "exec"), names)
+    exec(compile(source, file, "exec"), names := dict(scope))
     return names
 
 
-def function_of(
-    lines: Sequence[str], scope: dict[str, Any], module: str
-) -> Any:  # Any: a function of any type
+def function_of(lines: Sequence[str], scope: dict[str, Any], module: str) -> Any:  # Any: a function
     """The function that these lines define; errors and sites take it for code of the module, not of a person.
 
     >>> function_of(["def twice(x):", " return by * x"], {"by": 2}, __name__)(21)
     42
     """
-    names = executed("\n".join(lines), {**scope, "__name__": module})
     name = lines[0].removeprefix("def ").partition("(")[0]
-    return names.pop(name)  # in its own globals it would be a cycle
+    return executed("\n".join(lines), {**scope, "__name__": module}).pop(name)
 
 
 def function_text(name: str, arguments: Sequence[str], lines: Iterable[str]) -> str:
@@ -88,8 +81,7 @@ def outlined(
 ) -> tuple[list[str], list[str], str]:
     """The names that a part of some lines reads and gives values, and the source of a function of it.
 
-    Compiling a line takes as long as some runs of it, and Python compiles a function at once: so a text of many lines
-    is compiled in steps. `arguments` are those of the whole.
+    A function is compiled at once, and a line takes as long as some runs. `arguments` are those of the whole.
 
     >>> outlined("g", ["v1 = f(p0)", "v2 = f(v1)", "return v2"], slice(1, 2), ["p0"])[:2]
     (['v1'], ['v2'])

@@ -14,10 +14,9 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Any, Final
+from typing import Any
 
 from wengert.arrays import (
-    ARRAY_CLASS,
     Float32,
     Float64,
     Value,
@@ -46,10 +45,6 @@ from wengert.graph.store import Ref
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, read_only
 from wengert.run.loops import Failure, Loops, arguments_of, noted, summed, total
-
-_ARRAY: Final = Column.ARRAY  # names of a module are found faster than members of an enumeration
-_MASK: Final = Column.MASK
-_INDEX: Final = Column.INDEX
 
 
 @dataclass(frozen=True)
@@ -136,14 +131,13 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
 
 def handed_over(value: Value, of: Kind, buffers: Container[int]) -> Value:
     """Data for a user after the run: a new array; one with an identity in `buffers` is somebody else's, too."""
-    column, plain = of.column, value.__class__ is ARRAY_CLASS  # what most questions get
-    if not plain and isinstance(value, LazyDelta):
+    column = of.column
+    if isinstance(value, LazyDelta):
         return value  # see `told`
-    if column is _ARRAY or column is _MASK or column is _INDEX:
-        if not plain and not is_array(value):
+    if column is Column.ARRAY or column is Column.MASK or column is Column.INDEX:
+        if not is_array(value):
             return host_array(value)
-        # cupy has no such flag
-        writeable = value.flags.writeable if plain else not is_host_array(value) or value.flags.writeable
+        writeable = not is_host_array(value) or value.flags.writeable  # cupy has no such flag
         fresh = value.base is None and id(value) not in buffers and writeable
         return value if fresh else copied(value)
     if column is Column.FLOAT:
