@@ -154,13 +154,20 @@ def _batched_conv2d(
     counts, (height, width) = (b.result.shape or ())[2:], b.shape(1)[2:]
     images = "nbchw" if b.stacked[0] else "bchw"
     x = pad(x, ((0, 0),) * (len(images) - 2) + tuple((p, p) for p in padding))
+    return _by_place(f"{images},noc->nbohw", x, kernel, (height, width), counts, stride, dilation)
+
+
+def _by_place(
+    formula: str, x: Value, kernel: Value, size: Pair, counts: Shape, stride: Pair, dilation: Pair
+) -> Value:
+    """The sum over places in a kernel of products of its elements there and what all windows see there."""
     total: Value = None
-    for u, v in product(range(height), range(width)):
-        places: Value = tuple(
+    for u, v in product(range(size[0]), range(size[1])):
+        seen: Value = tuple(
             slice(d * i, d * i + s * (n - 1) + 1, s)
             for i, d, s, n in zip((u, v), dilation, stride, counts, strict=True)
         )
-        part = einsum(f"{images},noc->nbohw", getitem(x, (..., *places)), getitem(kernel, (..., u, v)))
+        part = einsum(formula, getitem(x, (..., *seen)), getitem(kernel, (..., u, v)))
         total = part if total is None else total + part
     return total
 
@@ -182,15 +189,8 @@ def _in_groups(x: Value, kernel: Value, stride: Pair, padding: Pair, dilation: P
     images = pad(x, around(padding))
     cut = reshape(images, (shape[0], groups, each, *shape_of_operand(images)[2:]))
     by_group = reshape(kernel, (groups, out // groups, each, height, width))
-    total: Value = None
-    for u, v in product(range(height), range(width)):
-        key: Value = tuple(
-            slice(d * i, d * i + s * (n - 1) + 1, s)
-            for i, d, s, n in zip((u, v), dilation, stride, made[2:], strict=True)
-        )
-        part = einsum("bgchw,goc->bgohw", getitem(cut, (..., *key)), getitem(by_group, (..., u, v)))
-        total = part if total is None else total + part
-    return reshape(total, made)
+    found = _by_place("bgchw,goc->bgohw", cut, by_group, (height, width), made[2:], stride, dilation)
+    return reshape(found, made)
 
 
 _THIN: Final = 8  # channels of a group, below which copies of windows cost more than they save

@@ -21,12 +21,11 @@ from wengert.run.batching.launch import Each, one_by_one
 from wengert.run.batching.region import RegionGraph, RowSource
 from wengert.run.batching.schedule import LaunchStep, Schedule
 from wengert.run.threads.autotune import TERMS, Choice, Terms
-from wengert.run.threads.loops import is_foreign
+from wengert.run.threads.loops import is_foreign, overlapping
 from wengert.run.threads.pool import ONE_TASK, Spawned, TaskSchedule, ThreadPool, Uses, needs_of, schedule
 
 A = TypeVar("A")
 Launching: TypeAlias = Callable[[int], None]  # runs the launch with a number
-_LONG, _SHORT = 1.0, 1e-9  # seconds: a rule of others, and what does not count beside it
 _GIVEN = -1  # stands for the table of all values from outside
 
 
@@ -68,11 +67,9 @@ class Pass:
         uses = backward_uses if backward else forward_uses
         self._needs = needs_of(uses(of.steps[i], given[of.steps[i].group]) for i in self._order)
         self._tasks: TaskSchedule | None = None
-        if sum(foreign[of.steps[i].group] for i in self._order) > 1:
-            costs = [_LONG if foreign[of.steps[i].group] else _SHORT for i in self._order]
-            tasks = schedule(self._needs, costs, pool.threads, _SHORT)
-            if tasks.span < sum(costs) - _LONG / 2:
-                self._tasks = tasks
+        by_others = [foreign[of.steps[i].group] for i in self._order]
+        if sum(by_others) > 1:
+            self._tasks = overlapping(self._needs, by_others, pool.threads)
         self._choice = Choice(terms, None if self._tasks is None else 1)
 
     def run(self, launch: Launching) -> None:

@@ -8,7 +8,7 @@ Refuses to know: tapes of users, which may do anything with a delta; plans, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from operator import add, attrgetter, itemgetter
 from typing import Final
@@ -66,6 +66,15 @@ def several_foreign(nodes: Sequence[Node]) -> bool:
         return found > 1
     except AttributeError:  # of one nobody has asked yet
         return sum(is_foreign(node.signature) for node in nodes) > 1
+
+
+def overlapping(
+    before: Sequence[Collection[int]], foreign: Sequence[bool], threads: int
+) -> TaskSchedule | None:
+    """The schedule in which rules of others overlap, as they may take any time; None where they follow each other."""
+    costs = [_LONG if of_others else _SHORT for of_others in foreign]
+    tasks = schedule(before, costs, threads, _DOUBTFUL)
+    return tasks if tasks.span + _DOUBTFUL < sum(costs) else None
 
 
 class ThreadedLoops(Loops):
@@ -135,10 +144,7 @@ class ThreadedLoops(Loops):
         return None
 
     def _schedule(self, nodes: Sequence[Node], before: Sequence[set[int]]) -> TaskSchedule | None:
-        """The schedule, or None where its tasks would follow each other anyway."""
-        costs = [_LONG if is_foreign(node.signature) else _SHORT for node in nodes]
-        tasks = schedule(before, costs, self._pool.threads, _DOUBTFUL)
-        return tasks if tasks.span + _DOUBTFUL < sum(costs) else None
+        return overlapping(before, [is_foreign(node.signature) for node in nodes], self._pool.threads)
 
 
 class _Cancellable(list[Node]):
