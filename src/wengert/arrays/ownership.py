@@ -6,6 +6,7 @@ Refuses to know: whose array it is, and when a copy is needed.
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Iterator
 from sys import getrefcount
@@ -24,6 +25,7 @@ ALONE: Final = 2
 
 _LINE = 64  # bytes of a cache line, and of the widest registers
 _LEAST = 1024  # bytes of an array that is worth it
+_first, addressof = ctypes.c_char.from_buffer, ctypes.addressof  # 0.4 us, where `x.ctypes.data` takes 1.6
 
 
 def new_array(shape: Shape, dtype: Value) -> Value:
@@ -36,7 +38,7 @@ def new_array(shape: Shape, dtype: Value) -> Value:
     if size < _LEAST:
         return np.empty(shape, dtype)
     memory = bytearray(size + _LINE)
-    return np.ndarray(shape, dtype, memory, -np.frombuffer(memory, np.uint8).ctypes.data % _LINE)
+    return np.ndarray(shape, dtype, memory, -addressof(_first(memory)) % _LINE)
 
 
 def own_copy(x: Value) -> Value:

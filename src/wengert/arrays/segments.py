@@ -59,11 +59,15 @@ class RowSegments:
         [1, 2, 4]
         """
         shape = (-1, *(1,) * (indices.ndim - 1))
-        counts = self.counts[of].reshape(shape)
-        own = np.where(indices < 0, indices + counts, indices)
-        if ((own < 0) | (own >= counts)).any():
+        counts = self.counts.take(of).reshape(shape)
+        own = (
+            indices
+            if not indices.size or indices.min() >= 0
+            else np.where(indices < 0, indices + counts, indices)
+        )
+        if own.size and (own.min() < 0 or (own >= counts).any()):
             raise IndexError("an index is outside of the rows of its example")
-        found: Places = own + self.starts[of].reshape(shape)
+        found: Places = own + self.starts.take(of).reshape(shape)
         return found
 
 
@@ -87,22 +91,21 @@ class RowSums:
     """
 
     def __init__(self, numbers: Places, sums: int) -> None:
-        self._order = np.argsort(numbers, kind="stable")
+        self._order = order = numbers.argsort(kind="stable")
         counts = np.bincount(numbers, minlength=sums)
-        often = np.argsort(-counts, kind="stable")
+        often = (-counts).argsort(kind="stable")
         self._place = np.empty(sums, np.intp)  # of each sum, where the rounds have it: the longest come first
         self._place[often] = np.arange(sums)
-        starts, falling = (np.cumsum(counts) - counts)[often], -counts[often]
+        starts, falling = (counts.cumsum() - counts).take(often), -counts.take(often)
         longest = -int(falling[0]) if sums else 0
         self._runs: tuple[Places, Places] | None = None  # the sums of any rows, and where theirs begin
         self._rounds: list[Places] = []
         if longest > _MOST_ROUNDS:
             some = np.flatnonzero(counts)
-            self._runs = some, (np.cumsum(counts) - counts)[some]
+            self._runs = some, (counts.cumsum() - counts)[some]
             return
-        for turn in range(longest):
-            going = int(falling.searchsorted(-turn))
-            self._rounds.append(self._order[starts[:going] + turn])
+        going = falling.searchsorted(np.arange(0, -longest, -1)).tolist()  # how many sums have as many rows
+        self._rounds += [order.take(starts[:n] + turn) for turn, n in enumerate(going)]
 
     def of(self, table: Any) -> Any:  # Any: arrays
         """The sums of the rows of a table, which has as many rows as there are numbers."""

@@ -1,7 +1,9 @@
 """Schedules that are remembered: by structure, and by the identity of an expression that is run again.
 
-Knows: that a schedule is numbers only and holds on to nothing; that an expression does not change, so neither does its
-schedule, nor its literals in their tables; that what an expression remembers dies with it.
+Knows: that a stack of examples which are one cell each, and a few operations on it, have one structure, however unlike
+in size they are, which no traversal has to find; that a schedule is numbers only and holds on to nothing; that an
+expression does not change, so neither does its schedule, nor its literals in their tables; that what an expression
+remembers dies with it.
 Refuses to know: how a schedule is made and run; a kept run that fails is left to those who can say why.
 """
 
@@ -10,23 +12,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 from wengert.arrays import Value, all_quiet, one_like
-from wengert.arrays.places import argsort, ascending, equal, flags, glance, span
+from wengert.arrays.places import argsort, ascending, equal, flags, glance, places, span
 from wengert.arrays.rows import stacked
 from wengert.control import Run
 from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL
+from wengert.ops.joining import STACK
 from wengert.run.batching.execution import Backward, BoundSchedule, Launches, RegionRun
 from wengert.run.batching.grouping import grouped
 from wengert.run.batching.lanes import Lanes
+from wengert.run.batching.ragged import family_of
 from wengert.run.batching.region import (
     BITS,
     MASK,
+    Group,
+    GroupForm,
+    Literals,
     RegionGraph,
     RowSource,
+    form_of,
     why_alone,
     with_dead,
     with_stacks,
@@ -34,7 +42,7 @@ from wengert.run.batching.region import (
 )
 from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place, Schedule, scheduled
-from wengert.run.batching.traversal import KnownValues, region_of
+from wengert.run.batching.traversal import KnownValues, of_any_size, region_of
 from wengert.run.cell import is_open
 from wengert.run.commit import Interrupted, settle
 from wengert.run.compiled.cache import Cache, Item
@@ -46,6 +54,7 @@ from wengert.run.tapes import handed_over
 
 _NODE: Final = 105  # bytes of a schedule for each node, and for each launch; measured
 _LAUNCH: Final = 1300
+_MOST_READERS: Final = 4  # operations, one after the other, on a stack of examples
 _ROWS = (RowSource.OPERATION, RowSource.CELL, RowSource.RAGGED)
 
 
@@ -66,6 +75,8 @@ class ScheduleCache:
         """The nodes below `roots` that have no value yet; `before` is what `latest` was when the run began."""
         latest = max([node.serial for node in roots], default=0)
         self.latest = max(latest, self.latest)
+        if known is None and len(roots) == 1 and (found := region_of_examples(roots[0])) is not None:
+            return found
         graph = region_of(roots, known, 0 if len(roots) == 1 and latest <= before else before)
         number_as_read(graph)
         return graph
@@ -149,6 +160,49 @@ def number_as_read(graph: RegionGraph) -> None:
     graph.renumber(new)
 
 
+def region_of_examples(root: Node) -> RegionGraph | None:
+    """The region below a root, as a traversal has it that numbers nodes as they are read; None for any other region."""
+    readers = [root]
+    while (form := form_of(readers[0].signature)).source is RowSource.OPERATION and len(form.rows) == 1:
+        if form.weights or len(readers) == _MOST_READERS:
+            return None
+        readers.insert(0, readers[0].operands[form.rows[0]])
+    cells = readers[0].operands
+    if readers[0].signature.operation is not STACK or len(form.rows) < len(cells):
+        return None
+    cell = _alike(cells)
+    if cell is None or len({x.signature.operation for x in readers}) < len(
+        readers
+    ):  # one might stand for another
+        return None
+    n, nodes = len(cells), [*cells, *readers]
+    every = span(0, len(nodes))
+    groups = []
+    for first, several in ((0, cells), *[(number, (x,)) for number, x in enumerate(readers, n)]):
+        x, size, begin = several[0], len(several), 0 if first == n else first - 1
+        group = Group(form_of(x.signature) if first else cell, x.signature, (), every[first : first + size])
+        group.refs = (every[begin:first] << BITS if first else places([])).reshape(size, -1 if first else 0)
+        group.order, group.at = every[:size], (x.code, x.offset)
+        group.literals = [tuple([Literals([y.operands[i] for y in several]) for i in group.form.literals])]
+        group.signatures = [y.signature for y in several if group.form.source is RowSource.RAGGED]
+        groups.append(group)
+    serials = places([x.serial for x in nodes])
+    numbers = argsort(serials)
+    codes = {x: number << BITS for number, x in enumerate(nodes)}
+    return RegionGraph(serials[numbers], groups, codes, every, every, nodes, True, numbers=numbers)
+
+
+def _alike(cells: tuple[Node, ...]) -> GroupForm | None:
+    """The form of different cells of data alone that run as one; None where they do not."""
+    forms = {x.signature: form_of(x.signature) for x in cells}
+    families = {family_of(signature) for signature in forms} if len(forms) > 1 else {None}
+    apart = len(families) > 1 or (len(forms) > 1 and None in families) or len({*map(id, cells)}) < len(cells)
+    if apart or any(f.source is not RowSource.CELL or f.rows or f.weights for f in forms.values()):
+        return None
+    signature, form = next(iter(forms.items()))
+    return form if len(forms) == 1 else of_any_size(signature, form)
+
+
 class _Cached(Item):
     """The schedule of a structure; None where nothing would run together."""
 
@@ -192,13 +246,6 @@ class _Structure:
 # -- by identity ------------------------------------------------------------------------------------
 
 
-@runtime_checkable
-class RunsAlone(Protocol):
-    """An evaluation that knows which nodes run one by one."""
-
-    def alone(self, nodes: Sequence[Node], /) -> list[Node]: ...
-
-
 _WITHOUT: Final = ("gradients", "shard")  # questions whose answers no schedule that is kept gives
 
 
@@ -233,7 +280,7 @@ class KeptSchedules(Plans):
         making: Making = nullcontext,
     ) -> Bound | None:
         """The plan of a structure of which nothing runs together, as that of one chain; others have schedules."""
-        if mode in _WITHOUT or targets or not isinstance(evaluation, RunsAlone):
+        if mode in _WITHOUT or targets:
             return None
         alone = evaluation.alone(nodes)
         return super().answer(evaluation, alone, mode) if alone else None

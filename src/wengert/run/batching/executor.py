@@ -399,7 +399,6 @@ class Batching(Evaluation):
         return nodes.bound[0]
 
     def alone(self, nodes: Sequence[Node]) -> list[Node]:
-        """The nodes in their order, if nothing of them runs together and nothing waits; none otherwise."""
         if (
             not isinstance(nodes, Recorded)
             or nodes.opens()

@@ -561,16 +561,21 @@ def _group_of(several: Sequence[tuple[Signature, GroupForm, list[GroupPart]]], r
     signature, form, first = several[0]
     if len(several) == 1:
         return _group(signature, form, first, ranks)
+    form = of_any_size(signature, form)
+    group = _group(signature, form, [part for _, _, parts in several for part in parts], ranks)
+    group.signatures = [s for s, _, parts in several for part in parts for _ in range(len(part.numbers))]
+    return group
+
+
+def of_any_size(signature: Signature, form: GroupForm) -> GroupForm:
+    """The form of one cell for examples of unlike sizes."""
     family = family_of(signature)
     assert family is not None, "several names are of a family"
     results = [
         kind(of.column, None, of.dtype, of.device, of.role) if rows else of  # rows of any number
         for of, rows in zip(form.results, family.ragged, strict=True)
     ]
-    form = form._replace(source=RowSource.RAGGED, results=(*results,))
-    group = _group(signature, form, [part for _, _, parts in several for part in parts], ranks)
-    group.signatures = [s for s, _, parts in several for part in parts for _ in range(len(part.numbers))]
-    return group
+    return form._replace(source=RowSource.RAGGED, results=(*results,))
 
 
 def _group(signature: Signature, form: GroupForm, parts: Sequence[GroupPart], ranks: Places) -> Group:
