@@ -8,11 +8,10 @@ Refuses to know: numbers, graphs, executors. Nothing here happens before a run.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from functools import partial
 from types import CoroutineType, TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Never, Protocol, TypeAlias, TypeVar
 
 from wengert.control.context import Context, Executor, Run, Transaction
 from wengert.control.hosting import Hosting
@@ -32,16 +31,20 @@ from wengert.control.machine import (
 )
 from wengert.control.notation import as_do, described, driving, not_awaitable, running_event_loop
 from wengert.control.resources import Exit, SharedValue
-from wengert.control.running import Unanswered, answered, execute, in_event_loop, start
+from wengert.control.running import Unanswered, answered, execute
 from wengert.control.waiting import Outcome, Pending, loop_of, outcome_of
 from wengert.errors import NotAwaitableError
+from wengert.later import later
 
 if TYPE_CHECKING:
-    pass  # loaded by whoever has an event loop: it takes as long to import as all of this library
+    from concurrent.futures import Future
 
 A = TypeVar("A")
 B = TypeVar("B")
 A_co = TypeVar("A_co", covariant=True)
+
+_STARTED: Final = "wengert.control.started"  # with futures, which take as long to import as all of this
+_START, _IN_EVENT_LOOP = later(_STARTED, "start"), later(_STARTED, "in_event_loop")
 
 # Any throughout this module: a machine mixes the values of all parts of a Do.
 
@@ -120,8 +123,7 @@ class Do(Generic[A_co]):
         A coroutine begins when first run, in the event loop that awaits the run, else on one of the run's own, and
         every run gets its one outcome. Raises ArgumentError for anything else; in a run NotAwaitableError for a
         future of an event loop that cannot go on meanwhile, and CancelledError if it is cancelled.
-        >>> from concurrent.futures import Future
-        >>> future = Future[int]()
+        >>>         >>> future = Future[int]()
         >>> future.set_result(3)
         >>> Do.of(future).map(lambda n: n + 1).run()
         4
@@ -217,7 +219,8 @@ class Do(Generic[A_co]):
         >>> Do.now(1).start().result()
         1
         """
-        return start(self, Run(executor))
+        future: Future[A_co] = _START(self, Run(executor))
+        return future
 
     def as_do(self) -> Do[A_co]:
         """Itself: see `Awaits`."""
@@ -603,6 +606,7 @@ def await_here(source: Awaits[A]) -> Generator[Any, Any, A]:
             return value
         if event_loop is None:
             raise NotAwaitableError(f"nothing drives this await of {described(source)}; use .run() here")
-        return (yield from in_event_loop(source.as_do(), event_loop).__await__())
+        awaited: Coroutine[Any, Any, A] = _IN_EVENT_LOOP(source.as_do(), event_loop)
+        return (yield from awaited.__await__())
     finally:
         del source  # it may hold the very exception whose traceback is going to hold this frame

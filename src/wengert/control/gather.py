@@ -6,16 +6,19 @@ Refuses to know: in which order, or on how many threads, branches run.
 
 from __future__ import annotations
 
-from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, overload
 
 from wengert.control.context import Run
 from wengert.control.do import Awaits, Do, beginning
 from wengert.control.machine import Asking, Branch, Gathering, Instruction, Machine
 from wengert.control.notation import as_do, not_awaitable
 from wengert.control.unit import Together, UnitContinuation
+from wengert.later import later
 from wengert.site import user_position
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, ThreadPoolExecutor
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -25,6 +28,7 @@ E = TypeVar("E")
 F = TypeVar("F")
 G = TypeVar("G")
 H = TypeVar("H")
+_POOL: Final = later("concurrent.futures", "ThreadPoolExecutor")
 
 
 class Gather(Do[A]):
@@ -46,11 +50,11 @@ class Gather(Do[A]):
         """The threads of a run that an event loop awaits, where functions of several branches may take their time."""
         if run.event_loop is None or sum(not beginning(part).in_turn for part in self.parts) < 2:
             return None
-        return run.local(ThreadPoolExecutor, partial(_pool, run))
+        return run.local(_pool, partial(_pool, run))
 
 
 def _pool(run: Run) -> Executor:
-    pool = ThreadPoolExecutor(64, thread_name_prefix="wengert-await")
+    pool: ThreadPoolExecutor = _POOL(64, "wengert-await")
     run.on_close(partial(pool.shutdown, wait=False))
     return pool
 

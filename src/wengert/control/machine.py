@@ -10,18 +10,20 @@ A step returns the instruction to go on with, or `None` when `machine.value` or 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Coroutine, Generator, Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, Future
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from wengert.control.context import Context, Run
 from wengert.control.notation import as_do, driving, explain_await, not_awaitable, running_event_loop
-from wengert.control.resources import Finalizer, RunCancelled, SharedValue, join, release
+from wengert.control.resources import Finalizer, RunCancelled, SharedValue, is_cancellation, join, release
 from wengert.control.waiting import Pending
 from wengert.errors import combine
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 # Any throughout this module: the stack mixes the types of all parts of a Do, and each frame hands on what it was
 # given; the constructors in do.py are where the types are checked.
@@ -376,7 +378,7 @@ class Gathering(Bracket):
     def abandon(self, machine: Machine, stop: BaseException) -> BaseException:
         for branch in self.ahead[len(self.values) + len(self.failures) :]:
             end = branch.abandon(RunCancelled())
-            if not isinstance(end, CancelledError):
+            if not is_cancellation(end):
                 stop = join(stop, end)
         return stop
 

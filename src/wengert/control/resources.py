@@ -6,11 +6,15 @@ Refuses to know: what is computed with a resource, and when a scope ends.
 
 from __future__ import annotations
 
-from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, overload
+from typing import Any, Final, Protocol, overload
 
 from wengert.errors import combine
+from wengert.later import later
+
+_CANCELLED: Final = later(
+    "concurrent.futures", "CancelledError"
+)  # which takes as long to import as the effects themselves
 
 
 class RunCancelled(BaseException):
@@ -28,9 +32,14 @@ class RunCancelled(BaseException):
         if self.failures:
             failures, self.failures = self.failures, []  # their context is this exception: no cycle may stay
             return combine(failures)
-        cancelled = CancelledError(*self.args)
+        cancelled: Exception = _CANCELLED(*self.args)
         cancelled.__cause__ = self.__cause__
         return cancelled
+
+
+def is_cancellation(end: BaseException | None) -> bool:
+    """True of the failure with which a cancelled run or future ends."""
+    return end is not None and isinstance(end, _CANCELLED.load())  # type: ignore[arg-type] # it is a class
 
 
 class Finalizer(Protocol):

@@ -7,12 +7,14 @@ Refuses to know: failures (an exception simply leaves `run`), resources, threads
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from wengert.control.waiting import Outcome, Pending, outcome_of
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 A = TypeVar("A")
 B = TypeVar("B")

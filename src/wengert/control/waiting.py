@@ -8,10 +8,11 @@ Refuses to know: runs, and what is done meanwhile.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from concurrent.futures import CancelledError, Future
 from functools import partial
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from typing_extensions import TypeIs
 
 from wengert.control.context import Run
 from wengert.control.notation import described, running_event_loop
@@ -21,8 +22,10 @@ from wengert.site import user_position
 
 if TYPE_CHECKING:
     import asyncio
+    from concurrent.futures import Future
 
 A = TypeVar("A")
+_CANCELLED, _FUTURE = later("concurrent.futures", "CancelledError"), later("concurrent.futures", "Future")
 
 
 class Pending(Generic[A]):
@@ -55,7 +58,7 @@ class Pending(Generic[A]):
     def stop(self, failure: BaseException) -> None:
         """The end of a task, an interrupt among others; its cancellation is a failure, CancelledError."""
         if type(failure).__name__ == "CancelledError" and not isinstance(failure, Exception):
-            cancelled = CancelledError(*failure.args or ("what the run waited for was cancelled",))
+            cancelled: Exception = _CANCELLED(*failure.args or ("what the run waited for was cancelled",))
             cancelled.__cause__ = failure
             failure = cancelled
         self._settle(None, failure)
@@ -98,7 +101,7 @@ class Outcome(Generic[A]):
 
     def __init__(self, source: Future[A] | Awaitable[A]) -> None:
         self._source = source
-        self._future: Future[A] | None = source if isinstance(source, Future) else None
+        self._future: Future[A] | None = source if _is_future(source) else None
         self._lock = Lock()
 
     def register(self, loop: Callable[[], asyncio.AbstractEventLoop], pending: Pending[A]) -> None:
@@ -115,7 +118,7 @@ class Outcome(Generic[A]):
                         + ("this run keeps from going on" if at.is_running() else "does not run")
                         + "; write await do inside that loop, in place of do.run()"
                     )
-                assert not isinstance(source, Future), "which is its own future"
+                assert not _is_future(source), "which is its own future"
                 begin: Callable[..., Future[A]] = later("asyncio", "run_coroutine_threadsafe")
                 self._future = future = begin(_awaited(source), at)
         future.add_done_callback(partial(_tell, pending))
@@ -133,9 +136,13 @@ class Outcome(Generic[A]):
             pending.then(loop.end)
 
 
+def _is_future(source: object) -> TypeIs[Future[Any]]:
+    return isinstance(source, _FUTURE.load())  # type: ignore[arg-type] # it is a class
+
+
 def outcome_of(source: object, who: str) -> Outcome[Any]:  # Any: known to the caller's signature
     """The outcome of a future or an awaitable; TypeError for what is none."""
-    if not isinstance(source, (Future, Awaitable)):
+    if not isinstance(source, Awaitable) and not _is_future(source):
         raise ArgumentError(
             f"{who} takes a future or an awaitable, not {described(source)}; write Do.now for a value that is known, "
             f"Do.delay for a function\n  at {user_position()}"
@@ -145,7 +152,7 @@ def outcome_of(source: object, who: str) -> Outcome[Any]:  # Any: known to the c
 
 def _tell(pending: Pending[A], future: Future[A]) -> None:
     if future.cancelled():
-        pending.fail(CancelledError("the future that the run waited for was cancelled"))
+        pending.fail(_CANCELLED("the future that the run waited for was cancelled"))
         return
     failure = future.exception()
     if failure is None:
@@ -162,7 +169,7 @@ class EventLoop:
     """An event loop on a thread of its own, for awaitables of runs that no event loop awaits."""
 
     def __init__(self) -> None:
-        began: Future[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = Future()
+        began: Future[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = _FUTURE()
         run = later("asyncio", "run")
         self._thread = Thread(target=lambda: run(_open(began)), name="wengert-event-loop", daemon=True)
         self._thread.start()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from string import ascii_letters
 from typing import Any, Final
 
 from wengert.arrays import Dv, T, is_integer
@@ -19,7 +18,7 @@ from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.kinds import arrays_of, axes_in, integers, ruled
-from wengert.ops.specification import DOTS, Contraction, contraction, parsed
+from wengert.ops.specification import DOTS, LETTERS, Contraction, contraction, parsed
 from wengert.site import user_position
 from wengert_shapes import contraction as rules
 
@@ -73,7 +72,7 @@ def _delta(index: int, c: Value, g: Value, y: Value, *xs: Value, spec: str) -> V
 def _batched(b: Batch, *xs: Value, spec: str) -> Value:
     """The rows are one more index, of the stacked operands and of the result."""
     terms, out = parsed(spec, len(xs))
-    rows = next((letter for letter in ascii_letters if letter not in spec), None)
+    rows = next((letter for letter in LETTERS if letter not in spec), None)
     if rows is None:
         return NotImplemented
     marked = [rows + term if stacked else term for term, stacked in zip(terms, b.stacked, strict=True)]
@@ -120,7 +119,7 @@ def _pairs(a: Shape, b: Shape, axes: Axes) -> tuple[tuple[int, ...], tuple[int, 
 def _spec(a: Shape, b: Shape, axes: Axes) -> str:
     """The specification of a `tensordot`."""
     summed, with_ = _pairs(a, b, axes)
-    left, free = ascii_letters[: len(a)], ascii_letters[len(a) :]
+    left, free = LETTERS[: len(a)], LETTERS[len(a) :]
     right = "".join(left[summed[with_.index(j)]] if j in with_ else free[j] for j in range(len(b)))
     out = [letter for letter in left + right if (letter in left) != (letter in right)]
     return f"{left},{right}->{''.join(out)}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from string import ascii_letters
 from typing import Final
 
 from wengert.errors import ShapeError
@@ -18,6 +17,8 @@ from wengert_shapes import contraction as rules
 from wengert_shapes.rules import Misfit
 
 DOTS: Final = rules.DOTS  # one character for "..."
+# those of `string`, which takes 2 ms to import
+LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def contraction(spec: str, shapes: tuple[Shape, ...]) -> Contraction:
     terms, out = parsed(spec, len(shapes))
     stretched = [_stretched(term, shape) for term, shape in zip(terms, shapes, strict=True)]
     joint = broadcast_batch(*(shape for shape in stretched if shape is not None))
-    names = "".join(letter for letter in ascii_letters if letter not in spec)[: len(joint)]
+    names = "".join(letter for letter in LETTERS if letter not in spec)[: len(joint)]
     sizes = dict(zip(names, joint, strict=True))
     named: list[str] = []
     kept: list[Shape] = []

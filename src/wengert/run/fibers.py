@@ -8,13 +8,12 @@ Refuses to know: schedulers, threads, and how values are computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import CancelledError
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from wengert.control import Context, Do, Steps
 from wengert.control.machine import Gathering, Instruction, Machine
-from wengert.control.resources import RunCancelled, SharedValue, join
+from wengert.control.resources import RunCancelled, SharedValue, is_cancellation, join
 from wengert.graph.node import Expression
 
 A = TypeVar("A")
@@ -248,7 +247,7 @@ def drop(parts: Iterable[Joined], stop: BaseException | None = None) -> None:
         for part in parts:
             end = part.fiber.abandon(RunCancelled())
             part.fiber.let_go()
-            if not isinstance(end, CancelledError):
+            if not is_cancellation(end):
                 outcome = join(outcome, end)
         if outcome is not None and outcome is not stop:
             raise outcome
