@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @contextmanager
-def started(folder: Path) -> Iterator[Any]:  # Any: Ray's, which has no types
-    """A head without workers; raylets are added by the test. All are ended, and what was set here is put back."""
+def secured(folder: Path) -> Iterator[None]:
+    """What all processes of a cluster read: its token, and one thread of BLAS. Put back afterwards."""
     token = folder / "token"
     token.write_text(secrets.token_hex(32))
     token.chmod(0o600)
@@ -43,6 +44,13 @@ def started(folder: Path) -> Iterator[Any]:  # Any: Ray's, which has no types
             **dict.fromkeys(THREADS, "1"),
         }.items():
             patch.setenv(name, value)
+        yield
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Any]:  # Any: Ray's, which has no types
+    """A head without workers; raylets are added by the test. All are ended, and what was set here is put back."""
+    with secured(folder):
         from ray.cluster_utils import Cluster as Machines
 
         made: Any = Machines(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
@@ -94,6 +102,40 @@ def test_machines_come_and_go_under_a_head_without_workers(machines: Any) -> Non
         assert until_there(cluster, 2)
         executor = Distributed(cluster, patience=20.0)
         assert trained(executor, 40, 4, before=change) == trained(Sequential(), 40, 4)
+
+
+def test_a_machine_that_is_stopped_is_not_waited_for(machines: Any) -> None:  # Any: as above
+    """Its raylet and its workers answer nobody, and go on only after steps that were done without them."""
+    stopped, other = machines.add_node(num_cpus=1), machines.add_node(num_cpus=1)
+    with Cluster(machines.address) as cluster:
+        assert until_there(cluster, len(machines.worker_nodes))
+        assert trained(Distributed(cluster), 4, 4) == trained(Sequential(), 4, 4)
+        pids = of_machine(stopped)
+
+        def change(step: int) -> None:
+            for pid in pids if step in (6, 20) else ():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSTOP if step == 6 else signal.SIGCONT)
+
+        try:
+            executor = Distributed(cluster, patience=3.0)
+            assert trained(executor, 30, 4, before=change) == trained(Sequential(), 30, 4)
+        finally:
+            change(20)
+            for node in (stopped, other):
+                machines.remove_node(node, allow_graceful=False)
+
+
+def of_machine(node: Any) -> list[int]:  # Any: as above
+    """Processes of a machine: its raylet's and those that this has started."""
+    raylets = {x.process.pid for x in node.all_processes["raylet"]}
+    found = {*raylets}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(path.read_text().rpartition(")")[2].split()[1]) in raylets:
+                found.add(int(path.parent.name))
+    assert len(found) > 1
+    return sorted(found)
 
 
 def test_a_wrong_token_is_refused_and_named(machines: Any, tmp_path: Path) -> None:  # Any: as above

@@ -1,7 +1,7 @@
 """Tests of a real Ray, each file in a process of its own: what Ray leaves in a process would change later tests there.
 
 Knows: that Ray reads its token once in a process, and leaves threads, handlers of signals and variables.
-Refuses to know: what is tested; see `rays`, `machines` and `campaign`.
+Refuses to know: what is tested; see `rays`, `machines`, `partition` and `campaign`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ def test_in_a_process_of_its_own() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="as above")
-def test_machines_under_a_head_without_workers() -> None:
-    ran = rerun(HERE / "machines.py", "nightly", 600.0)
+@pytest.mark.parametrize("name", ["machines", "partition"])
+def test_machines_come_go_stop_and_are_cut_off(name: str) -> None:
+    ran = rerun(HERE / f"{name}.py", "nightly", 600.0)
     assert ran.returncode == 0 and "passed" in ran.stdout, ran.stdout[-8000:] + ran.stderr[-2000:]
 
 
