@@ -222,6 +222,21 @@ def test_a_field_that_cannot_be_pickled_is_named(loss: Any, said: str) -> None: 
     assert engine.unanswered == 0 and locked.data == W.data == 1.0
 
 
+def test_code_that_names_the_decorator_crosses() -> None:
+    """As that of a script does, whose functions cannot be imported: with the module that is the decorator, too."""
+
+    def steps(x: float) -> float:
+        @wg.differentiable
+        async def doubled(y: wg.DoubleLayer) -> wg.DoubleLayer:
+            return y * 2.0 if await y > 0.0 else y
+
+        return doubled(SGD(learning_rate=0.1).double_weight(x) * 1.0).predict().run()
+
+    engine = Local()
+    future = engine.submit(steps, 3.0)
+    assert engine.wait([future], 1.0) and future.result() == 6.0
+
+
 @pytest.mark.parametrize(
     ("other", "said"),
     [

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import is_dataclass
+from importlib import import_module
 from types import ModuleType, NoneType, UnionType
 from typing import (
     Any,
@@ -110,6 +111,10 @@ class _ModuleAndDecorator(ModuleType):
     """The module `wengert.differentiable`, which has the decorator's name, and is it where it is called."""
 
     __call__ = staticmethod(differentiable)
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        """By its name: code of a script that names the decorator is sent to other processes with this module."""
+        return import_module, (self.__name__,)
 
 
 sys.modules[Tape.__module__].__class__ = _ModuleAndDecorator
