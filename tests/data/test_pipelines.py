@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,16 @@ def test_tables_make_rows(tmp_path: Path) -> None:
         points = from_columns(Points, table, x=["a", "b"])
         assert points.x.tolist() == [[1.0, 3.0], [2.0, 4.0]] and points.label.tolist() == [0, 1]
         assert (points.x.dtype.name, points.label.dtype.name) == ("float32", "int64")
+
+
+@pytest.mark.parametrize(
+    ("library", "make"), [("pandas", "DataFrame"), ("polars", "DataFrame"), ("datasets", "Dataset.from_dict")]
+)
+def test_tables_of_libraries_that_are_installed(library: str, make: str) -> None:
+    columns = {"a": [1.0, 2.0], "b": [3.0, 4.0], "label": [0, 1]}
+    table = attrgetter(make)(pytest.importorskip(library))(columns)
+    points = from_columns(Points, table, x=["a", "b"])
+    assert points.x.tolist() == [[1.0, 3.0], [2.0, 4.0]] and points.label.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
