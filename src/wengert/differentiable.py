@@ -14,7 +14,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, Generic, Protocol, get_type_hints
+from typing import Any, Generic, NamedTuple, Protocol, get_type_hints
 
 from typing_extensions import TypeVar
 
@@ -56,8 +56,7 @@ class DeepLearning(Protocol[X_contra, Data_co, Delta_contra]):
     def forward(self, x: X_contra, /) -> Do[Tape[Data_co, Delta_contra]]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Implementation:
+class Implementation(NamedTuple):
     """Conversion of the values of one registered class to tapes, and their declared Data."""
 
     rule: Callable[[Any], Do[Tape[Any, Any]]]  # Any: one table holds every registered type

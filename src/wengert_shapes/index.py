@@ -7,42 +7,40 @@ Refuses to know: mypy, and how the parts were written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from wengert_shapes.algebra import ONE, number
 from wengert_shapes.rules import Misfit, Shape, Size, text
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(NamedTuple):
     """One place of an axis; None where only the run knows it."""
 
     place: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A slice; `bounds` is None where one of them is not a number that the program states."""
 
     bounds: slice | None
 
 
-@dataclass(frozen=True, slots=True)
-class Gather:
+class Gather(NamedTuple):
     """An array of integers of a shape that may be unknown."""
 
     shape: Shape | None
 
 
-@dataclass(frozen=True, slots=True)
 class New:
     """None: a new axis of size 1."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Rest:
     """`...`: as many whole axes as are left."""
+
+    __slots__ = ()
 
 
 Part: TypeAlias = At | Cut | Gather | New | Rest

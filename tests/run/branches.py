@@ -7,7 +7,6 @@ Refuses to know: who runs them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -98,5 +97,5 @@ def single() -> tuple[Sequential, Watched]:
     """An interpreter whose plans leave each call to itself."""
     executor, plans = Sequential(), Watched(1)
     plans._stacked = False
-    executor.engine = replace(executor.engine, plans=plans)
+    executor.engine = executor.engine._replace(plans=plans)
     return executor, plans

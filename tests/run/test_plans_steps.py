@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Iterator
-from dataclasses import replace
 from threading import Thread
 from typing import Any
 from unittest.mock import patch
@@ -30,7 +29,7 @@ def stepwise(worth: int = 2) -> tuple[Sequential, Plans]:
     """An interpreter that makes plans in steps."""
     executor = Sequential()
     plans = Plans(worth, in_steps=True)
-    executor.engine = replace(executor.engine, plans=plans)
+    executor.engine = executor.engine._replace(plans=plans)
     return executor, plans
 
 
@@ -174,7 +173,7 @@ def test_a_program_in_two_functions_is_that_in_one() -> None:
     whole = Watched()
     executor, plans = stepwise(worth=1)
     once = Sequential()
-    once.engine = replace(once.engine, plans=whole)
+    once.engine = once.engine._replace(plans=whole)
     for i in range(30):
         found = np.array(ours.loss(i).train().run(executor))
         with patch.object(program, "_MANY", 10**9):

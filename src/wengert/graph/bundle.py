@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -26,11 +25,13 @@ from wengert.graph.weights import Weight
 Row = tuple[type[Node] | None, Kind, Signature, tuple[Any, ...], str]  # Any: operands, or places of nodes
 
 
-@dataclass(frozen=True, slots=True)
 class Place:
     """An operand that is another node of the same bundle."""
 
-    index: int
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
 
 
 class Bundle:

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from wengert.control import Do, UnitContinuation, gather
 from wengert.delta import zero
@@ -81,7 +81,7 @@ def leaves_of(
         item = todo.pop()
         if isinstance(item, _Rebuilding):
             around.discard(item.of)
-            plan.append((item.count, item.rebuild))
+            plan.append((item.parts, item.rebuild))
         elif id(item) not in around and (found := opened(item)) is not None:
             parts, rebuild = found
             around.add(id(item))
@@ -108,9 +108,8 @@ def _put_together(plan: tuple[tuple[int, Rebuild] | None, ...], values: Iterable
     return done[0]
 
 
-@dataclasses.dataclass(slots=True)
-class _Rebuilding:
-    count: int
+class _Rebuilding(NamedTuple):
+    parts: int
     rebuild: Rebuild
     of: int
 
@@ -144,12 +143,14 @@ def _send(tape: Tape[Any, Any], delta: Do[Any], before: None) -> UnitContinuatio
     return tape.backward(delta)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class _Joined:
     """From the tapes of all leaves to the tape of the product."""
 
-    product: object
-    rebuild: Rebuild
+    __slots__ = ("product", "rebuild")
+
+    def __init__(self, product: object, rebuild: Rebuild) -> None:
+        self.product = product
+        self.rebuild = rebuild
 
     def __call__(self, tapes: tuple[Tape[Any, Any], ...]) -> Tape[Any, Any]:
         def backward(delta: Do[Any]) -> UnitContinuation[None]:

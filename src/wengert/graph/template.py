@@ -66,11 +66,23 @@ def projections(whole: Node, kinds: Sequence[Kind]) -> list[Node]:
     return found
 
 
-@dataclass(frozen=True)
 class JoinedTape(Tape[Any, Any]):  # Any: as of `joined`
     """One tape of several."""
 
-    tapes: tuple[Tape[Any, Any], ...] = ()
+    __slots__ = ("tapes",)
+    tapes: tuple[Tape[Any, Any], ...]
+
+    def __init__(
+        self,
+        data: object,
+        backward: Callable[[Do[Any]], UnitContinuation[None]],
+        tapes: tuple[Tape[Any, Any], ...] = (),
+    ) -> None:
+        super().__init__(data, backward)
+        object.__setattr__(self, "tapes", tapes)  # the way of frozen dataclasses, as a tape is one
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return JoinedTape, (self.data, self.backward, self.tapes)
 
 
 def joined(tapes: tuple[Tape[Any, Any], ...]) -> JoinedTape:  # Any: of expressions of every type

@@ -7,9 +7,8 @@ Refuses to know: where windows lie.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from wengert.arrays import Dv, T
 from wengert.errors import ShapeError
@@ -49,8 +48,7 @@ def _infer_conv2d(kinds: Sequence[Kind], *, stride: Pair, padding: Pair, dilatio
     return kind(Column.ARRAY, ruled(windows.convolved, [x, kernel, stride, padding, dilation]), dtype, device)
 
 
-@dataclass(slots=True)
-class _Windows:
+class _Windows(NamedTuple):
     """Windows of images as matrices (im2col); the convolution is the sum of their products with parts of the kernel.
 
     A matrix for each row of the kernel takes a copy of the images for each of its columns: what its next row sees

@@ -6,9 +6,8 @@ Refuses to know: what is done with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from wengert.errors import ShapeError
 from wengert.graph.kinds import Shape
@@ -21,8 +20,7 @@ DOTS: Final = rules.DOTS  # one character for "..."
 LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-@dataclass(frozen=True, slots=True)
-class Contraction:
+class Contraction(NamedTuple):
     """A specification for operands of known shapes: one letter an axis, equal letters of equal sizes.
 
     `shapes` are the operands' shapes without the axes of size 1 that `...` stretches; those have no letter.

@@ -8,9 +8,8 @@ Refuses to know: how an evaluation computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from wengert.arrays import Namespace, Value, copied, is_array
 from wengert.control import Context, Do, Run, Steps
@@ -65,8 +64,7 @@ def _in_order(run: Run, engine: Engine) -> RunsOwn:
     return made(run, telling.loops, telling.segments)
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
+class Engine(NamedTuple):
     """The parts of an executor: programs of expressions, of segments, and back through these; loops; evaluations.
 
     `evaluations` makes that of a question which is a whole run, `of_run` that of a run which is more.
@@ -318,7 +316,7 @@ class Sequential(Interpreter):
                 bound = _remembered(bound, x, at, snapshot)
             return bound.predict(x, snapshot) if wanted is None else wanted.rebuild(bound.gradients(snapshot))
         except Interrupted:  # the interpreter says where
-            return Unanswered(Interpreter(replace(self.engine, plans=None)))
+            return Unanswered(Interpreter(self.engine._replace(plans=None)))
         finally:
             STORE.end(reader)
 

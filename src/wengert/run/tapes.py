@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -47,11 +46,23 @@ from wengert.lazy import LazyDelta, read_only
 from wengert.run.loops import Failure, Loops, arguments_of, noted, summed, total
 
 
-@dataclass(frozen=True)
 class OwnTape(Tape[Any, Any]):  # Any: of expressions with Data of every type
     """A tape that an evaluation made: its data need no copy."""
 
-    source: Expression | None = None
+    __slots__ = ("source",)
+    source: Expression | None
+
+    def __init__(
+        self,
+        data: object,
+        backward: Callable[[Do[Any]], UnitContinuation[None]],
+        source: Expression | None = None,
+    ) -> None:
+        super().__init__(data, backward)
+        object.__setattr__(self, "source", source)  # the way of frozen dataclasses, as a tape is one
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return OwnTape, (self.data, self.backward, self.source)
 
 
 def checked(tape: object, node: Node) -> Tape[Any, Any]:

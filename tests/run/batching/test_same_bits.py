@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -39,7 +38,7 @@ MANY = (
 def planned() -> Executor:
     """The default executor, but that the eighth run makes a plan, whole and whatever that takes."""
     executor = run.Sequential()
-    executor.engine = replace(executor.engine, plans=Plans(WORTH))
+    executor.engine = executor.engine._replace(plans=Plans(WORTH))
     return executor
 
 

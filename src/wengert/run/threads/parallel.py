@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from time import perf_counter
@@ -276,7 +275,7 @@ def threaded(
     """The engine of several threads; plans come after `worth` runs, or else when they pay."""
     loops, of_run = ThreadedLoops(pool), partial(_RunsSpeculation, pool, tuner)
     if pool.threads == 1:
-        return replace(Sequential(compiled, stacked=stacked).engine, loops=loops, of_run=of_run)
+        return Sequential(compiled, stacked=stacked).engine._replace(loops=loops, of_run=of_run)
     evaluations = partial(SpeculativeEvaluation, pool, tuner)
     if not compiled:
         return Engine(None, None, loops, evaluations, of_run)
