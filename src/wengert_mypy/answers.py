@@ -330,9 +330,9 @@ QUESTIONS: Final[dict[str, Callable[[Plugin, FunctionContext], Type]]] = {
     "wengert.run.ask.predict": predicted,
     "wengert.run.ask.train": trained,
     "wengert.run.gradient.gradients": differentiated,
-    "wengert.run.jacobians.hessian_product": multiplied,
-    "wengert.run.jacobians.jacobian": jacobians,
-    "wengert.run.jacobians.jvp": directed,
+    "wengert.run.gradient.hessian_product": multiplied,
+    "wengert.run.gradient.jacobian": jacobians,
+    "wengert.run.gradient.jvp": directed,
 }
 
 

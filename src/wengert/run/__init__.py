@@ -14,8 +14,7 @@ from wengert.run.ask import apply, assign, predict, train, update
 from wengert.run.cell import cell
 from wengert.run.compiled.cache import set_cache_limit
 from wengert.run.direct import differentiable
-from wengert.run.gradient import Derivatives, Gradients, gradients
-from wengert.run.jacobians import hessian_product, jacobian, jvp
+from wengert.run.gradient import Derivatives, Gradients, gradients, hessian_product, jacobian, jvp
 from wengert.run.scan import scan
 from wengert.run.sequential import Sequential
 from wengert.run.shards import Distributed, shards
