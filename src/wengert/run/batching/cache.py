@@ -168,7 +168,11 @@ def region_of_examples(root: Node) -> RegionGraph | None:
             return None
         readers.insert(0, readers[0].operands[form.rows[0]])
     cells = readers[0].operands
-    if readers[0].signature.operation is not STACK or len(form.rows) < len(cells):
+    if (
+        readers[0].signature.operation is not STACK
+        or len(form.rows) < len(cells)
+        or form_of(cells[0].signature).rows
+    ):
         return None
     cell = _alike(cells)
     if cell is None or len({x.signature.operation for x in readers}) < len(
