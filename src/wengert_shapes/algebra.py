@@ -8,25 +8,42 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 
-@dataclass(frozen=True, slots=True)
 class Atom:
     """A dimension of a size that is not known but has an identity: a named one, or a type variable."""
 
-    key: str
-    name: str
-    type: object = field(default=None, compare=False)
+    __slots__ = ("key", "name", "type")
+
+    def __init__(self, key: str, name: str, type: object = None) -> None:
+        self.key = key
+        self.name = name
+        self.type = type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Atom) and (self.key, self.name) == (other.key, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.name))
 
 
-@dataclass(frozen=True, slots=True)
 class Quotient:
     """Remainder of a floor division that does not come out even."""
 
-    numerator: Dim
-    denominator: Dim
+    __slots__ = ("denominator", "numerator")
+
+    def __init__(self, numerator: Dim, denominator: Dim) -> None:
+        self.numerator = numerator
+        self.denominator = denominator
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Quotient):
+            return False
+        return self.numerator == other.numerator and self.denominator == other.denominator
+
+    def __hash__(self) -> int:
+        return hash((self.numerator, self.denominator))
 
     @property
     def key(self) -> str:
@@ -41,7 +58,6 @@ Factor: TypeAlias = "Atom | Quotient"
 Monomial: TypeAlias = tuple[Factor, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Dim:
     """A sum of products of atoms, in one order, without zero terms.
 
@@ -50,7 +66,16 @@ class Dim:
     ('2*H + 2', True)
     """
 
-    terms: tuple[tuple[Monomial, int], ...]
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dim) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(self.terms)
 
     @property
     def value(self) -> int | None:

@@ -7,7 +7,6 @@ Refuses to know: elements, functions, and what a row is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -27,7 +26,6 @@ RowTotals = int | tuple[int, ...]  # the number of rows, or several by number
 _TYPICAL: Final = 101  # rows, for rules that choose by size: they are told that there are many
 
 
-@dataclass(frozen=True, slots=True)
 class RowCount:
     """`times` the number of rows: a size that only the run knows; of several numbers of rows that `of`.
 
@@ -41,8 +39,17 @@ class RowCount:
     TypeError: n + 1 is no multiple of the number of rows
     """
 
-    times: int = 1
-    of: int | None = None
+    __slots__ = ("of", "times")
+
+    def __init__(self, times: int = 1, of: int | None = None) -> None:
+        self.times = times
+        self.of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RowCount) and self.times == other.times and self.of == other.of
+
+    def __hash__(self) -> int:
+        return hash((self.times, self.of))
 
     def at(self, rows: RowTotals) -> int:
         """The size for so many rows."""
@@ -99,7 +106,6 @@ Size = int | RowCount
 Sizes = tuple[Size, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Aval:
     """An abstract value: what is known of a value before it is there.
 
@@ -108,10 +114,26 @@ class Aval:
     and a sum over another layout has other last bits: `order` is a part of what is known.
     """
 
-    shape: Sizes
-    dtype: Any  # Any: numpy's dtype, a class, or None
-    form: Form = "array"
-    order: Order = "compact"
+    __slots__ = ("dtype", "form", "order", "shape")
+
+    # Any: numpy's dtype, a class, or None
+    def __init__(self, shape: Sizes, dtype: Any, form: Form = "array", order: Order = "compact") -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.form: Form = form
+        self.order: Order = order
+
+    def _key(self) -> tuple[object, ...]:
+        return self.shape, self.dtype, self.form, self.order
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Aval) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"Aval{self._key()}"
 
     def __str__(self) -> str:
         name = getattr(self.dtype, "name", None) or getattr(self.dtype, "__name__", "?")
@@ -136,11 +158,19 @@ def is_open(shape: Sequence[object]) -> bool:
     return any(isinstance(n, RowCount) for n in shape)
 
 
-@dataclass(frozen=True, slots=True)
 class OpenIndices:
     """An index array for a number of rows, of which nothing but the shape is known."""
 
-    shape: Sizes
+    __slots__ = ("shape",)
+
+    def __init__(self, shape: Sizes) -> None:
+        self.shape = shape
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpenIndices) and self.shape == other.shape
+
+    def __hash__(self) -> int:
+        return hash(self.shape)
 
     @property
     def ndim(self) -> int:

@@ -41,11 +41,19 @@ SHARED: Final = Layout.SHARED
 EXAMPLES: Final = Layout.EXAMPLES
 
 
-@dataclass(frozen=True, slots=True)
 class RowAxis:
     """The first axis of a table with the rows of all examples, one after the other; tables of equal counts share it."""
 
-    number: int
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RowAxis) and self.number == other.number
+
+    def __hash__(self) -> int:
+        return hash(self.number)
 
     @property
     def total(self) -> int:
@@ -57,7 +65,7 @@ Along: TypeAlias = RowAxis | Layout
 Found: TypeAlias = "tuple[Any, Along]"  # Any: an expression
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class BatchRows:
     """The rows of one batch: `sizes` are the columns of what its examples state, `segments` those of each axis."""
 

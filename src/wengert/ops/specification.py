@@ -16,8 +16,7 @@ from wengert_shapes import contraction as rules
 from wengert_shapes.rules import Misfit
 
 DOTS: Final = rules.DOTS  # one character for "..."
-# those of `string`, which takes 2 ms to import
-LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LETTERS: Final = rules.LETTERS
 
 
 class Contraction(NamedTuple):
