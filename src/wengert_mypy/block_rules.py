@@ -231,7 +231,7 @@ def _fc(blocks: Blocks, block: Instance, x: Type) -> Type:
         raise Misfit(f"its input is {shown(x)}; it takes a vector of floating numbers")
     if kind(x) != "tensor" and not unsure(x):
         raise Misfit(f"its input is {shown(x)}, which is no tensor")
-    made: Shape = (size(held(block, "num_units")),)
+    made: Shape = (size(held(block, "num_units_out")),)
     return blocks.layer(made, x if tensor(x) is not None else blocks.result(block))
 
 

@@ -72,7 +72,7 @@ _CHILDREN: Final = frozenset(
     }
 )  # fmt: skip
 _FLAGS: Final = frozenset({"flatten", "batched"})
-_SIZES: Final = frozenset({"num_units", "num_units_out", "n", "concat_dim", "key"})
+_SIZES: Final = frozenset({"num_units_out", "n", "concat_dim", "key"})
 _SAYS_ALL: Final = frozenset(
     {"Tensor", "Scalar", "Vector", "Zeros", "FromTensor", "InputTransform", "Void", "Metric"}
 )
@@ -385,7 +385,7 @@ def _check_numbers(reading: Reading, block: Instance) -> None:
         name: t.value for name, t in given.items() if isinstance(t, LiteralType) and isinstance(t.value, int)
     }
     kind_of = block.type.name
-    if kind_of == "FC" and n.get("num_units", 1) < 1:
+    if kind_of == "FC" and n.get("num_units_out", 1) < 1:
         raise Misfit("a layer has at least one unit")
     if kind_of == "NGrams" and n.get("n", 1) < 1:
         raise Misfit(f"a window has at least one element, not {n['n']}")

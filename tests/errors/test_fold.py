@@ -18,7 +18,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "what does not fit": (
         lambda: td.Vector(3) >> td.FC(2) >> td.OneHot(5),
         "BlockError: <td.Pipe blocks=(<td.Pipe>, <td.OneHot>)>: the output of <td.FC "
-        "num_units=2> is float32 (2,), but the input of <td.OneHot start=5 stop=None> is "
+        "num_units_out=2> is float32 (2,), but the input of <td.OneHot start=5 stop=None> is "
         "object\n"
         "  at here",
     ),

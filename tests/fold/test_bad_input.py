@@ -93,12 +93,12 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "a layer for a layer of another size": (
         lambda: td.Vector(3) >> td.FC(2).set_input_type(4),
         "BlockError: <td.Pipe blocks=(<td.Vector>, <td.FC>)>: the output of <td.Vector size=3 "
-        "dtype='float32'> is float32 (3,), but the input of <td.FC num_units=2> is float32 (4,)\n"
+        "dtype='float32'> is float32 (3,), but the input of <td.FC num_units_out=2> is float32 (4,)\n"
         "  at here",
     ),
     "a step that does not give its state": (
         lambda: td.Map(td.Vector(3)) >> td.Fold(td.Concat() >> td.FC(4), td.Zeros(5)),
-        "BlockError: <td.Pipe blocks=(<td.Concat>, <td.FC>)>: the output of <td.FC num_units=4> is "
+        "BlockError: <td.Pipe blocks=(<td.Concat>, <td.FC>)>: the output of <td.FC num_units_out=4> is "
         "float32 (4,), but its output where it stands is float32 (5,)\n"
         "  at here",
     ),

@@ -250,4 +250,8 @@ def test_keywords_are_those_of_fold() -> None:
     assert [one.eval(-3), some.eval(None), total.eval([1, 2]), least.eval([])] == [0.0, 4.0, 3.0, 9.0]
     record = made.Record(named_children={"a": made.InputTransform(py_fn=len) >> made.Scalar()})
     assert record.eval({"a": "xy"}) == (2.0,)
+    table = made.Embedding(num_buckets=3, num_units_out=2)
+    assert (table.num_buckets, table.num_units_out, made.FC(num_units_out=4).output_size) == (3, 2, 4)
+    net = made.FractalNet(1, 1, base_layer_builder=lambda: made.Function(wg.negative), mixer=None)
+    assert (made.Scalar() >> net).eval(2.0) == 0.0  # the mean of -2 and 2
     assert td.SequenceType(td.TensorType(())).element_type == td.TensorType(())

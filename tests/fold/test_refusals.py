@@ -78,3 +78,20 @@ def test_blocks_refuse_data(block: Unchecked, data: object, kind: type[Exception
 def test_a_function_that_says_nothing_of_its_arguments_is_called() -> None:
     assert (S() >> F(lambda *xs: xs[0] + 1.0)).eval(2) == 3.0
     assert ((S(), V(1)) >> F(lambda a, b, c=2.0: a * c)).eval((2, [3])) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("TrainPlan", "from wengert.training import TrainPlan"),
+        ("Plan", "its settings are fields"),
+        ("EdibleIterator", "prepares ahead"),
+        ("create_variable_scope", "name="),
+        ("Weaver", "wg.cell"),
+    ],
+)
+def test_names_that_fold_has_elsewhere_say_what_to_write(name: str, advice: str) -> None:
+    with pytest.raises(AttributeError, match=rf"module 'wengert.fold' has no attribute '{name}': .*{advice}"):
+        getattr(made, name)
+    with pytest.raises(AttributeError, match=r"has no attribute .\w+s.$"):
+        getattr(made, name + "s")

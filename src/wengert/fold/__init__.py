@@ -6,6 +6,9 @@ Refuses to know: arrays, and how anything is run.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from wengert.elsewhere import unnamed
 from wengert.fold.block import Block, Several, Tensors, Wire, convert_to_block
 from wengert.fold.compiler import Batch, Compiler, LoomInput
 from wengert.fold.compositions import Composition, composition
@@ -121,3 +124,20 @@ __all__ = [
     "epochs",
     "group_by_batches",
 ]
+
+if not TYPE_CHECKING:  # or a checker would take every name for one that is there
+    _fields = "a plan is a dataclass, its settings are fields: from wengert.training import TrainPlan"
+    _ahead = "pool.batches(batches) prepares ahead; td.epochs and td.group_by_batches go over examples"
+    _by_name = "a layer has its weights, and name= says their name"
+    _cells = "an operation is a wg.cell, and a weaver's call is a call"
+    _elsewhere = {
+        **{name: f"from wengert.training import {name}" for name in ("TrainPlan", "EvalPlan", "InferPlan")},
+        **dict.fromkeys(("Plan", "define_plan_flags", "plan_default_params"), _fields),
+        "EdibleIterator": _ahead,
+        "create_variable_scope": _by_name,
+        **dict.fromkeys(("Loom", "LoomOp", "Weaver", "TypeShape"), _cells),
+    }
+
+    def __getattr__(name: str) -> object:
+        """The error for a name that TensorFlow Fold has, with what to write."""
+        raise unnamed(__name__, name, _elsewhere)

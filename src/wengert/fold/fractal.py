@@ -39,9 +39,10 @@ def _both(place: Place, depth: int) -> tuple[bool, bool]:
 class FractalNet(Composite[Tensors, Tensors]):
     """Fractal blocks in a row: f₀ is a layer, fₙ₊₁(x) = mixer(a layer of x, fₙ(fₙ(x))), all layers different.
 
-    `base_layer_builder` makes each layer, whose output has the type of its input. With `drop_path`, in training, which
-    is `build` with a seed, paths are left out: with the probability `p_local_drop_path` each short path and each long
-    one by its own probability, but never both; else all paths but those of one length.
+    `base_layer_builder` makes each layer, whose output has the type of its input; without a `mixer` it is the mean of
+    both. With `drop_path`, in training, which is `build` with a seed, paths are left out: with the probability
+    `p_local_drop_path` each short path and each long one by its own probability, but never both; else all paths but
+    those of one length.
     Raises BlockError where a layer gives another type than it takes, BlockValueError for what is no number of blocks,
     no depth or no probability.
     >>> from wengert import fold as td
@@ -57,7 +58,7 @@ class FractalNet(Composite[Tensors, Tensors]):
         num_fractal_blocks: int,
         fractal_block_depth: int,
         base_layer_builder: Callable[[], Block[Tensors, Tensors]],
-        mixer: Callable[[Tensors, Tensors], Tensors] = average,
+        mixer: Callable[[Tensors, Tensors], Tensors] | None = None,
         drop_path: bool = False,
         p_local_drop_path: float = 0.5,
         p_drop_base_case: float = 0.25,
@@ -74,7 +75,7 @@ class FractalNet(Composite[Tensors, Tensors]):
                 raise self.error(f"a probability is from 0 to 1, not {shown(chance)}", BlockValueError)
         self._blocks, self._depth = int(num_fractal_blocks), int(fractal_block_depth)
         self._chances = chances if drop_path else None
-        self._mix = self.cell(mixer)
+        self._mix = self.cell(mixer or average)
         self._layers: dict[Place, AnyBlock] = {}
         for block in range(self._blocks):
             places: list[Place] = [(block,)]

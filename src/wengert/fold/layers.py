@@ -158,7 +158,7 @@ class Embedding(Layer[IntegerArray]):
             table = uniform(chance, shape, math.sqrt(3.0 / shape[1]), FLOAT32)
         else:
             table = self.begun(initializer, shape, "float32")
-        self._shape = shape
+        self.num_buckets, self.num_units_out = self._shape = shape
         self._table: Any = (
             self.weight("weights", lambda: table) if trainable else lift_any(table)
         )  # Any: either
@@ -243,7 +243,7 @@ class FC(Layer[Tensors]):
 
     def __init__(
         self,
-        num_units: int,
+        num_units_out: int,
         activation: Activation = relu,
         initializer: Initializer | None = None,
         input_keep_prob: float | None = None,
@@ -255,10 +255,10 @@ class FC(Layer[Tensors]):
         seed: int = 0,
         name: str | None = None,
     ) -> None:
-        super().__init__(name, settings, seed, num_units=num_units)
-        if not is_integer(num_units) or int(num_units) < 1:
+        super().__init__(name, settings, seed, num_units_out=num_units_out)
+        if not is_integer(num_units_out) or int(num_units_out) < 1:
             raise self.error("a layer has at least one unit", BlockValueError)
-        self.output_size: Final = int(num_units)
+        self.output_size: Final = int(num_units_out)
         self._activation = activation
         self._initializer = initializer
         self._normal = normalization_fn
