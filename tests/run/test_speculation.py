@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial, reduce
-from itertools import pairwise
 from operator import add
 from typing import Any
 from unittest.mock import patch
@@ -549,15 +548,13 @@ class TestTuner:
         (meets(w * 1.0, meet=met.wait) + meets(w * 2.0, meet=met.wait)).predict().run(executor)
         assert not met.broken, "both were met at once"
 
-    def test_the_same_answer_is_asked_for_less_and_less_often(self) -> None:
+    def test_a_structure_that_gains_nothing_is_asked_for_now_and_then(self) -> None:
         seen, of, asked = SpeculationTuner(), (int,), list[int]()
-        for i in range(60_000):
+        for i in range(2_000):
             if seen.pays(of):
                 seen.learn(of, alone=True)
                 asked.append(i)
-        assert asked[:8] == [*range(8)]
-        pauses = [b - a - 1 for a, b in pairwise(asked[7:])]
-        assert pauses[:6] == [500, 1_000, 2_000, 4_000, 8_000, 8_000]
+        assert asked == [*range(8), 508, 1_009, 1_510]
         for i in range(8):
             seen.learn(of, alone=bool(i))
         assert [seen.pays(of) for _ in range(3)] == [True] * 3  # only seven in a row

@@ -43,53 +43,35 @@ from wengert.run.direct import _forward_of
 from wengert.run.threads.loops import HANDOFF
 from wengert.run.threads.pool import TaskSchedule, ThreadPool, Uses, needs_of, schedule
 
-_SURE: Final = 8  # runs in a row
-_AGAIN: Final = 500  # runs until the question is asked again; twice as many each time the answer is the same
-_SELDOM: Final = 8_000  # the most of them: to ask takes 0.2 ms, and 4 ms of the thread that looks
+_SURE: Final = 8  # starts in a row
+_TURNS: Final = 500  # runs until it starts ahead again: to ask takes 0.3 ms
 _MOST: Final = 4096  # structures
 _DEEP: Final = 4  # functions in functions that are looked at
-
-
-class _Record:
-    """The record of one structure."""
-
-    __slots__ = ("alone", "of", "pause", "turns")
-
-    def __init__(self, of: Sequence[object]) -> None:
-        self.of = of  # which has to live as long as its id counts
-        self.alone = 0  # runs in a row that ended before help came
-        self.turns = 0  # runs that are left to go in turn
-        self.pause = _AGAIN  # the next number of such runs
 
 
 class SpeculationTuner:
     """The structures that one executor starts ahead of their turn, by what earlier starts have gained."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[int, ...], _Record] = {}
+        # what has to live as long as its id counts, and runs since a thread could have helped, with those in turn
+        self._seen: dict[tuple[int, ...], tuple[Sequence[object], int]] = {}
 
     def pays(self, of: Sequence[object]) -> bool:
         """True if it should start ahead this time."""
-        seen = self._seen.get(tuple(map(id, of)))
-        if seen is None or not seen.turns:
+        key = tuple(map(id, of))
+        _, runs = self._seen.get(key, (of, 0))
+        if not _SURE <= runs < _SURE + _TURNS:
             return True
-        seen.turns -= 1
+        self._seen[key] = of, runs + 1
         return False
 
     def learn(self, of: Sequence[object], alone: bool) -> None:
         """Record a start, and whether it ended `alone`: before a thread could have helped."""
         key = tuple(map(id, of))
-        seen = self._seen.get(key)
-        if seen is None:
-            if len(self._seen) >= _MOST:
-                self._seen = {}
-            seen = self._seen[key] = _Record(of)
-        if not alone:
-            seen.alone, seen.turns, seen.pause = 0, 0, _AGAIN
-            return
-        seen.alone += 1
-        if seen.alone >= _SURE:
-            seen.turns, seen.pause = seen.pause, min(2 * seen.pause, _SELDOM)
+        if key not in self._seen and len(self._seen) >= _MOST:
+            self._seen = {}
+        _, runs = self._seen.get(key, (of, 0))
+        self._seen[key] = of, min(runs, _SURE - 1) + 1 if alone else 0
 
 
 def functions_of(sources: Iterable[object]) -> Sequence[object]:

@@ -51,8 +51,8 @@ class Parallel:
     one expression has, and the branches of a `gather`: each goes on with the values that it asks for as soon as they
     are known, and waits for its turn only with a `train`, `gradients` or shared `Do` inside. Binds of
     which nobody knows how long they take have 2 ms before other threads come in; those that have ended by then, in
-    8 runs of the same functions one after the other, take turns for the next 500, as in `Sequential`, and for twice
-    as many, up to 8,000, each time that one more such run has shown the same. Where they have lasted longer their
+    8 runs of the same functions one after the other, take turns for the next 500, as in `Sequential`, and for as many
+    each time that one more such run has shown the same. Where they have lasted longer their
     deltas overlap, too, unless a tape is the user's own.
     `stacked` is as in `Sequential`.
     BLAS has one thread as long as a run goes on, lest its threads fight with these, and then as many as before.

@@ -143,7 +143,6 @@ def _cut(
 
 PATIENCE: Final = 2e-3  # seconds until a deferred job is opened: help costs 0.2 ms, more where cores are busy
 _LOOK: Final = 1e-3  # seconds between two looks at deferred jobs
-_LOOKS: Final = 100  # in vain, until no thread looks any more
 Work: TypeAlias = Callable[[], object]
 
 
@@ -257,19 +256,17 @@ class _Jobs:
             self._called -= 1
 
     def next(self) -> Job | None:
-        """A job with a task to run; for it one thread stays and looks, as long as deferred jobs come and go."""
-        looks = 0
+        """A job with a task to run; for it one thread stays and looks, as long as there are deferred jobs."""
         while True:
             with self._lock:
                 found = next((job for job in self._open if job.waiting), None)
                 if found is not None:
                     self._call(found.waiting - 1 + bool(self._deferred))  # another thread has to look
-                if found is not None or self._watched or looks > _LOOKS:
+                if found is not None or self._watched or not self._deferred:
                     return found
                 self._watched = True
             sleep(_LOOK)
             with self._lock:
-                looks = 0 if self._deferred else looks + 1
                 self._watched = False
                 before = perf_counter() - PATIENCE
                 for job in [job for job in self._deferred if job.begun < before]:
