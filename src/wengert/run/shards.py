@@ -327,8 +327,9 @@ def _sum(deltas: Sequence[Value]) -> Value:
 
 
 def of_shard(failure: Exception, i: int, count: int) -> Exception:
-    """The failure, which says of which shard it is."""
-    failure.add_note(f"in shard {i} of {count}")
+    """The failure, which says of which shard it is; that of one alone, which is all that a worker has, nothing."""
+    if count > 1:
+        failure.add_note(f"in shard {i} of {count}")
     return failure
 
 
