@@ -126,6 +126,13 @@ def test_late_answers_are_ignored_and_slow_shards_are_waited_for() -> None:
     assert engine.now >= 10.0 and engine.unanswered == 0
 
 
+def test_a_copy_whose_worker_dies_is_sent_again_at_once() -> None:
+    faults = {0: Fault.LOST_BEFORE, 1: Fault.DIED_BEFORE}
+    engine = Local(2, lambda message: faults.get(message.number))
+    assert trained(Distributed(engine, patience=10.0), STEPS, 1) == here(1, "Adam")
+    assert 10.0 <= engine.now < 12.0 and engine.unanswered == 0
+
+
 class Together(Local):
     """An engine that gives all answers of a time at once."""
 

@@ -215,6 +215,68 @@ def test_the_worker_that_has_answered_last_is_asked_first(ray: Ray) -> None:
     assert pool.free() is second
 
 
+def test_a_spare_worker_that_has_stopped_is_replaced_before_it_is_needed(ray: Ray) -> None:
+    pool = WorkerPool()
+    pool.count()
+    ray.begun[0][1].there = ray.begun[1][1].there = True
+    first = pool.free()
+    given(first)
+    ray.now = 1.0
+    pool.count()
+    ray.begun[2][1].there = True
+    assert first is not None and pool.free() is not None and len(pool.starting()) == 0
+    ray.begun[2][1].there = False  # it answers no more
+    ray.now = 2.0
+    pool.count()
+    ray.now = 4.0
+    pool.count()
+    assert not ray.killed and len(ray.begun) == 3
+    ray.now = 4.6
+    pool.count()
+    assert len(ray.killed) == 1 and len(ray.begun) == 4
+    assert first.unanswered and first.check is None, "one that computes is not asked"
+
+
+def test_a_spare_worker_that_has_died_is_replaced_before_it_is_needed(ray: Ray) -> None:
+    ray.machines = {"a": 1}
+    pool = WorkerPool()
+    pool.count()
+    ray.begun[0][1].there = True
+    assert pool.free() is not None
+    ray.now = 1.0
+    pool.count()
+    ray.begun[1][1].there = True
+    assert pool.free() is not None and len(ray.begun) == 2
+    ray.begun[1][1].failure = RayError("killed")
+    ray.now = 2.0
+    pool.count()
+    ray.now = 2.6
+    pool.count()
+    assert len(ray.begun) == 3 and len(pool.starting()) == 1
+
+
+def test_a_worker_that_does_not_say_that_it_is_there_is_sent_a_message_last(ray: Ray) -> None:
+    pool = WorkerPool()
+    pool.count()
+    ray.begun[0][1].there = ray.begun[1][1].there = True
+    first = pool.free()
+    given(first)
+    second = pool.free()
+    assert first is not None and second is not None
+    for of, ref in ((first, ray.begun[0][1]), (second, ray.begun[1][1])):
+        ref.there = of is first  # the other one has stopped, with nothing to do
+    ray.now = 1.0
+    pool.count()
+    ray.now = 2.0
+    assert pool.free() is first, "although it has something to do"
+    given(first)
+    assert pool.free() is second, "better than nobody"
+    ray.begun[1][1].there = ray.begun[0][1].there = True
+    first.unanswered.clear()
+    given(first)
+    assert pool.free() is second and second.heard == 2.0
+
+
 def test_a_late_worker_gets_nothing_more_and_ends_when_nobody_waits_for_it(ray: Ray) -> None:
     ray.machines = {"a": 1}
     pool = WorkerPool()

@@ -37,7 +37,7 @@ from wengert.run.shards import DistributedOptions, Shard, of_shard, total
 from wengert.saving.portable import Portable, portable
 from wengert.site import user_position
 
-_COPIES: Final = 3  # times that a shard is sent to one more worker because nobody answers
+_WAITS: Final = (1, 1, 4, 8)  # times patience until a shard is sent to one more worker, and is given up
 _LOOKS: Final = 20  # in the time of patience: whether the run is cancelled, and whether anybody is left
 _KEPT: Final = 64  # structures, and sets of weights, that stay where workers read them
 _SLOWER: Final = 4.0  # times as long as the slowest shard so far, and those before it: no sign of a hang
@@ -71,6 +71,9 @@ class _Sent:
     at: float = 0.0
     queued: int = 1  # shards that its worker has, as far as they are divided evenly
     copies: int = 0  # sent because nobody answered
+    late: list[Future[Computed]] = field(
+        default_factory=list
+    )  # answers that were not there when one was sent
     deaths: int = 0  # of workers that had it
     answer: Computed | None = None
     failure: Exception | None = None
@@ -400,13 +403,13 @@ class Distributed(Sequential):
                     "nothing has changed; add workers and run it again, or resume from a checkpoint"
                 )
             for x in sent:
-                if x.open and not x.futures and engine.workers:
-                    self._send(x)
+                if x.open and all(future in x.late for future in x.futures) and engine.workers:
+                    self._send(x)  # whoever had it has died, but for those who are late
                 elif x.open and x.futures and now - x.at >= self._limit(x) and engine.workers:
                     self._copy(x)
 
     def _limit(self, x: _Sent) -> float:
-        return max(self.patience, _SLOWER * self._slowest * x.queued) * float(2**x.copies)
+        return max(self.patience, _SLOWER * self._slowest * x.queued) * _WAITS[x.copies]
 
     def _send(self, x: _Sent) -> None:
         x.at = self._engine.now
@@ -414,13 +417,13 @@ class Distributed(Sequential):
 
     def _copy(self, x: _Sent) -> None:
         """Send a shard to one more worker, as nobody has answered."""
-        if x.copies == _COPIES:
+        if x.copies + 1 == len(_WAITS):
             raise NodeLostError(
                 f"{x.copies + 1} workers have been sent a shard, and none has answered for {self._limit(x):g} s; "
                 "nothing has changed; if shards take so long, write Distributed(cluster, patience=...) with more"
             )
-        x.copies += 1
-        for future in x.futures:
+        x.copies, x.late = x.copies + 1, [*x.futures]
+        for future in x.late:
             self._engine.late(future)
         self._send(x)
 

@@ -45,19 +45,18 @@ _began_here: Final[list[bool]] = []  # whether ray has read the variables that a
 _WORKER: Final = "a worker"
 _DEPTH: Final = 2  # messages that a worker has at once: the next one is there when it is done
 _STARTS: Final = (
-    5.0  # seconds that a process may take to start before another one is begun; twice as many each time
+    5.0  # seconds that a process may take to start before another is begun; twice as many each time
 )
 _MOST: Final = 60.0  # of those
 _SLOWER: Final = 2.0  # times as long as the last one that has started, and those before them
 _FRESH: Final = 0.5  # seconds for which the number of machines is believed
+_QUIET: Final = 1.0  # seconds after which one that has nothing to do is asked whether it is there
 _ENVIRONMENT: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # what Ray would do to devices that a worker does not have
     "RAY_DEDUP_LOGS": "0",
 }
-_HERE: Final = {
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"
-}  # as there by default: they listen on this machine alone
+_HERE: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # the default there: this machine alone
 _ONE_THREAD: Final = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
 )
@@ -132,6 +131,10 @@ class WorkerHandle:
     heard: float = 0.0  # when it has last begun or answered
     unanswered: set[Future[Any]] = field(default_factory=set)
     replaced: bool = False  # nothing more is sent to it
+    check: Any = (
+        None  # Ray's reference of its answer to whether it is there; None if that is there, or was not asked
+    )
+    checked: float = 0.0  # when it was asked
 
 
 class WorkerPool:
@@ -139,7 +142,8 @@ class WorkerPool:
 
     Once these have begun there is a spare one, which gets messages in the place of the first that is gone: a process
     takes seconds to start, tens of them on a machine that is busy. Of workers that have as little to do, the one that
-    has answered last is asked, as another may have stopped since.
+    has answered last is asked, as another may have stopped since. Those that have nothing to do, as a spare one, are
+    asked every second whether they are there, and replaced where they are not: what waited for one would for another.
     One that does not begin in time is replaced as well, and the next one has twice the time, so that a machine on which
     processes start slowly gets there; once one has, the time is that of its start again, so that a stopped one is not
     waited for as long as the slowest ever. Nothing is sent to one that has not begun: a machine that has just died
@@ -164,14 +168,35 @@ class WorkerPool:
                 self._cores = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}
                 self._counted = now
                 late = [x for x in self._workers if x.beginning is not None and now - x.since >= self._starts]
+                silent = self._silent(now)
                 for x in [*self._workers]:
-                    if x.machine not in self._cores or x in late:
+                    if x.machine not in self._cores or x in late or x in silent:
                         self._workers.remove(x)
                         end(x.actor)
                 if late:
                     self._starts = min(2.0 * self._starts, _MOST)
                 self._fill()
             return sum(self._cores.values())
+
+    def _silent(self, now: float) -> list[WorkerHandle]:
+        """Ask those that have nothing to do whether they are there; those that have not answered for too long."""
+        self._hear()
+        for x in self._workers:
+            idle = x.beginning is None and x.check is None and not x.unanswered
+            if idle and now - x.heard >= _QUIET:
+                with suppress(_ray().exceptions.RayError):  # it has died
+                    x.check, x.checked = x.actor.call.remote(time.time, ()), now
+        return [x for x in self._workers if x.check is not None and now - x.checked >= self._starts / 2.0]
+
+    def _hear(self) -> None:
+        """Note who has said that it is there; another one takes the place of one that has died."""
+        ray, now = _ray(), time.monotonic()
+        for x in [x for x in self._workers if x.check is not None and ray.wait([x.check], timeout=0)[0]]:
+            try:
+                ray.get(x.check)
+                x.check, x.heard = None, now
+            except ray.exceptions.RayError:
+                self._workers.remove(x)
 
     def _fill(self) -> None:
         there = Counter(x.machine for x in self._workers)
@@ -204,12 +229,14 @@ class WorkerPool:
                     self._workers.remove(x)  # another one is begun when the machines are looked at next
                     if _cannot_begin(failure):
                         raise _other_code(_WORKER, failure) from None
-            places, free = Counter(self._cores), list[WorkerHandle]()
+            self._hear()
+            now, places, free = time.monotonic(), Counter(self._cores), list[WorkerHandle]()
             for x in self._workers:
                 if x.beginning is None and places[x.machine]:
                     places[x.machine] -= 1  # those after the last place are spare
                     free += [x] * (len(x.unanswered) < _DEPTH)
-            return min(free, key=lambda x: (len(x.unanswered), -x.heard), default=None)
+            quiet = {id(x): x.check is not None and now - x.checked >= _QUIET for x in free}
+            return min(free, key=lambda x: (quiet[id(x)], len(x.unanswered), -x.heard), default=None)
 
     def replace(self, worker: WorkerHandle) -> None:
         """Send nothing more to a worker; another one is begun in its place."""
