@@ -63,8 +63,10 @@ def buffers(model: object) -> dict[str, Buffer[Any, Any, Any]]:  # Any: as in `F
 def weights_and_buffers(model: object) -> dict[str, Weight]:
     """All that a file has of a model."""
     found: dict[str, Weight] = {}
-    for weight, place, _, written in _placed(model):
+    for weight, place, plain, written in _placed(model):
         other = found.setdefault(place, weight)
+        if other is not weight:  # what the user calls it is the name of another one
+            other = found.setdefault(plain, weight)
         if other is not weight and place != written:
             other = found.setdefault(written, weight)
         if other is not weight:

@@ -240,3 +240,9 @@ def test_private_attributes_of_a_user_are_his_names() -> None:
             self._hidden = SETTINGS.double_weight(1.0)
 
     assert list(nn.weights(Own())) == ["_hidden"]
+
+
+def test_blocks_of_one_name_stand_by_their_places_with_no_private_attribute() -> None:
+    built: Any = td.Vector(2) >> td.FC(2, name="same") >> td.FC(3, name="same")
+    td.Compiler.create(built)
+    assert {*nn.weights(built)} == {"same.weights", "same.bias", "blocks.1.weights", "blocks.1.bias"}

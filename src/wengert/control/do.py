@@ -123,7 +123,8 @@ class Do(Generic[A_co]):
         A coroutine begins when first run, in the event loop that awaits the run, else on one of the run's own, and
         every run gets its one outcome. Raises ArgumentError for anything else; in a run NotAwaitableError for a
         future of an event loop that cannot go on meanwhile, and CancelledError if it is cancelled.
-        >>>         >>> future = Future[int]()
+        >>> from concurrent.futures import Future
+        >>> future = Future[int]()
         >>> future.set_result(3)
         >>> Do.of(future).map(lambda n: n + 1).run()
         4
