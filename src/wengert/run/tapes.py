@@ -13,9 +13,10 @@ from collections import ChainMap
 from collections.abc import Callable, Container, Mapping
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, Final
 
 from wengert.arrays import (
+    ARRAY_CLASS,
     Float32,
     Float64,
     Value,
@@ -44,6 +45,10 @@ from wengert.graph.store import Ref
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, read_only
 from wengert.run.loops import Failure, Loops, arguments_of, noted, summed, total
+
+_ARRAY: Final = Column.ARRAY  # names of a module are found faster than members of an enumeration
+_MASK: Final = Column.MASK
+_INDEX: Final = Column.INDEX
 
 
 class OwnTape(Tape[Any, Any]):  # Any: of expressions with Data of every type
@@ -142,13 +147,14 @@ def given(value: Value, of: Kind, buffers: Mapping[int, Ref]) -> Value:
 
 def handed_over(value: Value, of: Kind, buffers: Container[int]) -> Value:
     """Data for a user after the run: a new array; one with an identity in `buffers` is somebody else's, too."""
-    column = of.column
-    if isinstance(value, LazyDelta):
+    column, plain = of.column, value.__class__ is ARRAY_CLASS  # what most questions get
+    if not plain and isinstance(value, LazyDelta):
         return value  # see `told`
-    if column is Column.ARRAY or column is Column.MASK or column is Column.INDEX:
-        if not is_array(value):
+    if column is _ARRAY or column is _MASK or column is _INDEX:
+        if not plain and not is_array(value):
             return host_array(value)
-        writeable = not is_host_array(value) or value.flags.writeable  # cupy has no such flag
+        # cupy has no such flag
+        writeable = value.flags.writeable if plain else not is_host_array(value) or value.flags.writeable
         fresh = value.base is None and id(value) not in buffers and writeable
         return value if fresh else copied(value)
     if column is Column.FLOAT:

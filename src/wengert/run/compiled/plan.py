@@ -177,7 +177,7 @@ class Plan(Item):
 
     def bound(self, root: Node) -> Bound | None:
         """The plan with the weights and literals of `root`; None where it does not fit, or has not been made."""
-        if not self.usable:
+        if self._steps is not None or self.failed:  # a property would take longer to say so
             return None
         found = self.bind(root)
         return None if found is None else Bound(self, *found)

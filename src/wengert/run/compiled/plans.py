@@ -301,13 +301,17 @@ class Plans:
     def _fitting(
         self, structure: Statistics, root: Node, mode: Mode, targets: Sequence[Expression]
     ) -> Bound | None:
-        for plan in self._plans.of(structure.key):
+        plans = self._plans.of(structure.key)
+        for plan in plans:
             if plan.gone:  # it failed in its first run
                 self._plans.drop(structure.key, plan)
                 continue
             bound = plan.bound(root)
             if bound is not None and _same(bound.targets, targets):
-                self._plans.use(structure.key, plan)
+                if len(plans) == 1:  # as `use`, in a third of its time
+                    plan.used = clock()
+                else:
+                    self._plans.use(structure.key, plan)
                 if not targets or all(root is not x for x in targets):  # or it would hold itself
                     _keep(root, (self, mode, bound, structure))
                 return bound
