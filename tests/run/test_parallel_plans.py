@@ -115,23 +115,6 @@ class TestPlans:
         assert isinstance(program.chosen, ScheduledProgram) == chosen
         assert program.chosen is not None
 
-    @pytest.mark.slow
-    def test_a_choice_that_stays_is_asked_for_less_and_less_often(self) -> None:
-        executor = dividing(terms=FREE._replace(tried=2, gain=0.0, again=10, seldom=40))
-        _, loss = columns(SETTINGS["SGD"]())
-        waits: list[float] = []
-        for i in range(240):
-            loss(i % 10).train().run(executor)
-            (program,) = programs(executor)
-            if program.chosen is not None and (not waits or program.choice.again != waits[-1]):
-                waits.append(program.choice.again)
-        assert waits == [10, 20, 40]
-        program.choice.terms = FREE._replace(tried=2, gain=1e9, again=10)  # as if the cores were idle now
-        for i in range(60):
-            loss(i % 10).train().run(executor)
-        assert isinstance(program.chosen, ScheduledProgram)
-        assert program.choice.again < 40
-
     def test_a_choice_is_made_again(self) -> None:
         executor = dividing(terms=FREE._replace(tried=2, gain=0.0, again=20))
         _, loss = columns(SETTINGS["SGD"]())

@@ -131,8 +131,7 @@ class Terms(NamedTuple):
     timed: int = 3  # runs in which each call is timed
     tried: int = 7  # runs of either program, in turn, before one is chosen
     gain: float = 0.95  # of the straight line's time, which the tasks have to stay below
-    again: int = 500  # runs until the next trial; twice as many each time that nothing has changed
-    seldom: int = 32_000  # the most of them
+    again: int = 1000  # runs until the next trial, in which the worse way takes seven
 
 
 TERMS: Final = Terms()
@@ -154,7 +153,6 @@ class Choice:
         self._runs: list[Sequence[float]] | None = [] if fixed is None else None  # what items took in each
         self._times: tuple[list[float], list[float]] = ([], [])
         self._turn = 0
-        self._before: int | None = None
 
     def next(self, divide: Callable[[list[float]], bool]) -> int | None:
         """The way of this run; None: in line, and its items are to be timed.
@@ -191,10 +189,7 @@ class Choice:
             self._times[way].append(seconds)
             if self.way is None and min(map(len, self._times)) >= self.terms.tried:
                 first, second = map(min, self._times)  # a busy core makes single runs slow, never fast
-                chosen = int(second < first * self.terms.gain)
-                same = chosen == self._before
-                self.again = min(2 * self.again, self.terms.seldom) if same else self.terms.again
-                self.way = self._before = chosen
+                self.way = int(second < first * self.terms.gain)
 
 
 class AutotunedProgram(PlanProgram):
