@@ -6,7 +6,8 @@
 
 A request is a tree of 5 to 30 leaves, and 50 are on their way at any time. Rounds of the two ways take turns; a
 figure is the median over the rounds. CPU time counts the whole process; over HTTP that of the service, a process of
-FastAPI, and every request is a connection of its own. Needs the extra `serving` for that.
+FastAPI. There a request has a connection that no other uses at the time, and that was open before. Needs the extra
+`serving` for that.
 
 Knows: requests, ways to answer them, and what is measured of them.
 Refuses to know: models of others.
@@ -22,6 +23,7 @@ import resource
 import socket
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -42,6 +44,7 @@ from wengert.serving import Batcher
 
 WORDS = 1000
 TOGETHER = 50
+LIMIT = 256  # requests in one run, of the thousand that a service has at once
 Tree: TypeAlias = "int | tuple[Tree, Tree]"
 Ask: TypeAlias = Callable[[Tree], Awaitable[Any]]  # Any: an array
 
@@ -129,7 +132,7 @@ async def rounds(count: int, requests: int, width: int) -> tuple[list[Figures], 
 def serve(port: int, width: int) -> None:
     """The service: POST /alone and /joined with a tree give scores, GET /used its CPU time, and requests and runs."""
     model, app = Classifier(width), FastAPI()
-    thread, batcher = ThreadPoolExecutor(1), Batcher(model)
+    thread, batcher = ThreadPoolExecutor(1), Batcher(model, limit=LIMIT)
 
     async def alone(request: Request) -> list[float]:
         asked: Tree = await request.json()
@@ -147,35 +150,58 @@ def serve(port: int, width: int) -> None:
     app.post("/alone")(alone)
     app.post("/joined")(joined)
     app.get("/used")(used)
-    uvicorn.run(app, port=port, log_level="warning", backlog=4096)
+    uvicorn.run(app, port=port, log_level="warning", backlog=4096, timeout_keep_alive=3600)
 
 
-async def call(port: int, path: str, body: object = None) -> Any:  # Any: JSON
-    """The answer of the service to one request, on a connection of its own."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    data = b"" if body is None else json.dumps(body).encode()
-    head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-    writer.write(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
-    got = await reader.read()
-    writer.close()
-    top, _, rest = got.partition(b"\r\n\r\n")
-    assert top.split()[1] == b"200", got
-    return json.loads(rest)
+class Connections:
+    """Connections to the service, which stay open: as many as requests were on their way at once."""
+
+    def __init__(self, port: int) -> None:
+        self.port, self.free = port, deque[tuple[asyncio.StreamReader, asyncio.StreamWriter]]()
+
+    async def open(self, count: int) -> None:
+        """Have so many that are free."""
+        for _ in range(count - len(self.free)):
+            self.free.append(await asyncio.open_connection("127.0.0.1", self.port))
+
+    async def call(self, path: str, body: object = None) -> Any:  # Any: JSON
+        """The answer of the service to one request, on a connection that no other request has."""
+        if not self.free:
+            await self.open(1)
+        reader, writer = self.free.pop()
+        data = b"" if body is None else json.dumps(body).encode()
+        head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: x\r\n"
+        writer.write(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+        top = (await reader.readuntil(b"\r\n\r\n")).lower()
+        rest = await reader.readexactly(int(top.partition(b"content-length: ")[2].partition(b"\r")[0]))
+        assert top.split()[1] == b"200", (top, rest)
+        self.free.append((reader, writer))
+        return json.loads(rest)
+
+    async def close(self) -> None:
+        """Have none any more."""
+        while self.free:
+            _, writer = self.free.pop()
+            writer.close()
+            await writer.wait_closed()
 
 
 async def over_http(port: int, count: int, requests: int) -> tuple[list[Figures], list[Figures], float]:
     """As `rounds`, of a service that is there, all requests at once."""
     chance, found = np.random.default_rng(0), {"/alone": list[Figures](), "/joined": list[Figures]()}
+    service = Connections(port)
+    await service.open(requests)
 
     async def used() -> float:
-        return float((await call(port, "/used"))[0])
+        return float((await service.call("/used"))[0])
 
     for number in range(count + 1):
         trees = [tree(int(chance.integers(5, 31)), chance) for _ in range(requests)]
         for path, figures in found.items():
-            of_round = await measured(partial(call, port, path), trees, requests, used)
+            of_round = await measured(partial(service.call, path), trees, requests, used)
             figures += [of_round] * (number > 0)  # the first warms
-    _, answered, runs = await call(port, "/used")
+    _, answered, runs = await service.call("/used")
+    await service.close()
     return found["/alone"], found["/joined"], answered / runs
 
 
@@ -192,7 +218,7 @@ def with_service(count: int, requests: int, width: int) -> tuple[list[Figures], 
     try:
         for _ in range(600):
             with suppress(OSError):
-                asyncio.run(call(port, "/used"))
+                socket.create_connection(("127.0.0.1", port)).close()
                 break
             sleep(0.05)
         return asyncio.run(over_http(port, count, requests))
@@ -209,9 +235,11 @@ def table(alone: Sequence[Figures], joined: Sequence[Figures], size: float) -> s
             f"{name:12}{median(x.rate for x in of):12.0f}"
             + "".join(f"{median(x[i] for x in of):10.2f}" for i in (1, 2, 3))
         )
-    ratios = [b.rate / a.rate for a, b in zip(alone, joined, strict=True)]
+    both = [*zip(alone, joined, strict=True)]
+    ratios, less = [b.rate / a.rate for a, b in both], median(a.cpu / b.cpu for a, b in both)
     lines.append(
-        f"throughput {median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}), {size:.1f} requests a run"
+        f"throughput {median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}), requests a second of CPU "
+        f"{less:.2f}, {size:.1f} requests a run"
     )
     return "\n".join(lines)
 

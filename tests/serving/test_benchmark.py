@@ -16,5 +16,7 @@ def test_both_ways_answer_and_requests_are_joined(
 ) -> None:
     main(["--rounds", "1", "--requests", "60", "--width", "16", *over])
     shown = capsys.readouterr().out
-    found = re.search(r"throughput \d+\.\d\d \(.*\), (\d+\.\d) requests a run", shown)
+    found = re.search(
+        r"throughput \d+\.\d\d \(.*\), requests a second of CPU \d+\.\d\d, (\d+\.\d) requests a run", shown
+    )
     assert found is not None and float(found[1]) > 5.0, shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import socket
 import subprocess
 import sys
@@ -13,10 +14,14 @@ from typing import Any
 
 import pytest
 
+import wengert as wg
+from tests.test_examples import example
+from wengert import nn, saving
 from wengert.data import digits
 
 SERVICE = Path(__file__).resolve().parents[2] / "examples" / "service.py"
 Reply = tuple[int, Any]
+DIGITS = digits()  # read once: each reading takes longer than an answer
 
 
 async def call(port: int, method: str, path: str, body: object = None) -> Reply:
@@ -44,12 +49,21 @@ async def started(port: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of weights, which the service makes."""
+    return tmp_path_factory.mktemp("service") / "weights.safetensors"
+
+
+@pytest.fixture(scope="module")
+def port(weights: Path) -> Iterator[int]:
     """The port of a running service."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         number: int = free.getsockname()[1]
-    weights = tmp_path_factory.mktemp("service") / "weights.safetensors"
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (most, most)
+    )  # each of a thousand requests has a socket on either side
     command = [sys.executable, str(SERVICE), "--port", str(number), "--weights", str(weights)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
@@ -61,28 +75,76 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 def pixels(i: int) -> dict[str, list[float]]:
-    return {"pixels": (digits().images[i] + 0.5).tolist()}
+    return {"pixels": (DIGITS.images[i] + 0.5).tolist()}
 
 
 @pytest.mark.slow
 def test_a_thousand_concurrent_requests_are_answered_in_few_runs_while_weights_are_loaded(port: int) -> None:
     async def crowd() -> tuple[list[Reply], Reply, Reply]:
-        few = asyncio.Semaphore(100)
-
-        async def one(i: int) -> Reply:
-            async with few:
-                return await call(port, "POST", "/digit", pixels(i))
-
-        tasks = [asyncio.create_task(one(i)) for i in range(1000)]
+        tasks = [asyncio.create_task(call(port, "POST", "/digit", pixels(i))) for i in range(1000)]
         await asyncio.sleep(0.2)
         loaded = await call(port, "POST", "/reload")
         return await asyncio.gather(*tasks), loaded, await call(port, "GET", "/served")
 
     replies, loaded, (_, served) = asyncio.run(crowd())
     assert {status for status, _ in replies} == {200} and loaded[0] == 200
-    right = sum(reply["digit"] == digits().labels[i] for i, (_, reply) in enumerate(replies))
+    right = sum(reply["digit"] == DIGITS.labels[i] for i, (_, reply) in enumerate(replies))
     assert right > 900
     assert served["requests"] >= 1000 and served["runs"] < 500, served
+
+
+def versions(folder: Path, count: int) -> tuple[list[Path], list[list[Any]]]:
+    """Files of weights, and the probabilities of ten digits that each gives for the first fifty images."""
+    service, paths, right = example("service"), list[Path](), list[list[Any]]()
+    for k in range(count):
+        model = nn.Sequential(
+            nn.Linear.make(service.settings, 64, 64, seed=10 + k),
+            wg.relu,
+            nn.Linear.make(service.settings, 64, 10, seed=50 + k),
+        )
+        paths.append(folder / f"{k}.safetensors")
+        saving.save(paths[-1], model)
+        right.append([wg.softmax(model(DIGITS.images[i])).predict().run() for i in range(50)])
+    return paths, right
+
+
+@pytest.mark.slow
+def test_each_answer_over_http_is_of_one_version_of_the_weights(
+    port: int, weights: Path, tmp_path: Path
+) -> None:
+    paths, right = versions(tmp_path, 5)
+    trained, few = weights.read_bytes(), asyncio.Semaphore(64)
+    pending: list[asyncio.Task[set[int]]] = []
+
+    async def become(data: bytes) -> None:
+        (tmp_path / "next").write_bytes(data)
+        (tmp_path / "next").replace(weights)
+        assert (await call(port, "POST", "/reload"))[0] == 200
+
+    async def one(i: int) -> set[int]:
+        async with few:
+            status, reply = await call(port, "POST", "/digit", pixels(i))
+            assert status == 200
+            return {
+                k
+                for k, scores in enumerate(right)
+                if reply["digit"] == scores[i].argmax() and abs(reply["probability"] - scores[i].max()) < 1e-5
+            }
+
+    async def crowd() -> list[set[int]]:
+        try:
+            for path in [*paths, *paths]:
+                await become(path.read_bytes())
+                pending.extend(asyncio.create_task(one(i)) for i in range(50))
+                await asyncio.sleep(
+                    0.05
+                )  # some are answered before the next version is there, and some after
+            return await asyncio.gather(*pending)
+        finally:
+            await become(trained)
+
+    seen = asyncio.run(crowd())
+    assert len(seen) == 500 and {len(x) for x in seen} == {1} and {k for x in seen for k in x} == {*range(5)}
 
 
 @pytest.mark.slow
