@@ -14,8 +14,9 @@ wall's time, and only while both cores are idle before each slice. A peer that i
 or computes something else is left out, with the reason. Before `columns-...` are timed, our weights and those of
 the versions by hand have to agree with plain numpy's after 200 steps; and before `trees-...`, `table-1-...` and
 `sst`, the losses of 18 steps; before `net-...`, networks as people train them beside PyTorch's fused optimizers, those
-of 4. `bookkeeping` has what batching costs besides computing, a node; `memory` reads the
-peak and the growth of a process, `memory-of-plans` the peak of the step that makes a plan;
+of 4. `port-...` are public programs beside their references, of which `benchmarks.ports` makes a page.
+`bookkeeping` has what batching costs besides computing, a node; `memory` reads the peak
+and the growth of a process, `memory-of-plans` the peak of the step that makes a plan;
 `standing-still` has the longest step on the way to a plan; `shards` the overhead of two workers; `checking` times mypy
 with and without the plugin, and first checks that the plugin finds something.
 

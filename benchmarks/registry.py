@@ -26,6 +26,7 @@ from benchmarks import (
     treebank,
     trees,
 )
+from benchmarks.ports import registry as ports
 from benchmarks.workload import Workload
 
 WORKLOADS: Final[dict[str, Workload]] = {
@@ -47,6 +48,7 @@ WORKLOADS: Final[dict[str, Workload]] = {
         prepared.WORKLOADS,
         directions.WORKLOADS,
         branches.WORKLOADS,
+        ports.WORKLOADS,
     )
     for workload in several
 }

@@ -67,10 +67,10 @@ def text(figures: Mapping[str, Any], picture: str) -> str:  # Any: as above
         "what `--json` has kept). Ratios are times of ours over those of the peer: below 1 ours is faster. One thread, "
         "CPU time, the median of interleaved rounds with the least and the greatest; what the two compute has been "
         "compared before.",
-        _machine(figures["machine"]),
+        machine(figures["machine"]),
         f"![Ratios of times by workload and peer]({picture})",
-        _table(["workload", "", "ours", "peer's", "ratio", "bar"], map(_ratio, lines)),
-        _table(["measured", "found", "at most"], map(_limit, limits)) if limits else "",
+        table(["workload", "", "ours", "peer's", "ratio", "bar"], map(_ratio, lines)),
+        table(["measured", "found", "at most"], map(_limit, limits)) if limits else "",
         "## What is slower, and why",
         "\n".join(_reasons(lines)) or "Nothing in this run.",
         "\n".join(f"Left out: {name}: {reason}." for name, reason in figures["left out"].items()),
@@ -95,7 +95,7 @@ def joined(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:  # Any: as `
     }
 
 
-def _machine(of: Mapping[str, str]) -> str:
+def machine(of: Mapping[str, str]) -> str:
     """The processor and the versions that figures depend on."""
     packages = [f"{name} {of[name]}" for name in PACKAGES if of.get(name, "not installed") != "not installed"]
     shared = "on a shared machine of" if float(of["load"]) > int(of["cores"]) else "on"
@@ -103,7 +103,7 @@ def _machine(of: Mapping[str, str]) -> str:
     return f"{where}; {', '.join(packages)}."
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 

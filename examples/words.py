@@ -18,7 +18,7 @@ import numpy as np
 
 import wengert as wg
 from wengert import nn
-from wengert.plugins import Adam, ClipByGlobalNorm, LearningRate
+from wengert.plugins import Adam, ClipByGlobalNorm, LearningRate, Plugin
 
 TEXT: Final = """
 the farmer in the dell the farmer in the dell hi ho the derry o the farmer in the dell
@@ -58,13 +58,13 @@ class Model:
         return self.scores(seen), last
 
 
-def model(settings: Settings, size: int, tied: bool = True) -> Model:
+def model(settings: Plugin, size: int, tied: bool = True, width: int = WIDTH) -> Model:
     """A new model for `size` words."""
     chance = np.random.default_rng(0)
     untied = Model(
-        nn.Embedding.make(settings, size, WIDTH, seed=chance),
-        nn.LSTM.make(settings, WIDTH, WIDTH, seed=chance, layers=2),
-        nn.Linear.make(settings, WIDTH, size, seed=chance),
+        nn.Embedding.make(settings, size, width, seed=chance),
+        nn.LSTM.make(settings, width, width, seed=chance, layers=2),
+        nn.Linear.make(settings, width, size, seed=chance),
     )
     return nn.tie(untied, "scores.weight", to="words.table") if tied else untied
 

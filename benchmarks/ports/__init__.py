@@ -1,0 +1,5 @@
+"""Public programs, ported: each beside its reference.
+
+Knows: nothing.
+Refuses to know: anything.
+"""
