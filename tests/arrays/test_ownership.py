@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pickle import PickleBuffer
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from numpy.testing import assert_array_equal
 
 from wengert.arrays import HOST, own_copy
+from wengert.arrays.ownership import new_array, owners, unshared
 from wengert.errors import NotDifferentiableError
 
 from .samples import Sample, arrays
@@ -126,3 +128,22 @@ def test_a_small_own_array_is_like_any_other(shape: tuple[int, ...]) -> None:
     x = own_copy(np.ones(shape))
     assert x.base is None
     np.testing.assert_array_equal(x, np.ones(shape), strict=True)
+
+
+def test_a_new_array_is_the_base_of_its_views_and_nobody_elses() -> None:
+    x = new_array((40, 40), np.dtype(np.float64))
+    assert x[1:][1:].base is x
+    assert not isinstance(x.base, np.ndarray)
+    assert [type(link) for link in owners(x[1:])] == [np.ndarray, np.ndarray, PickleBuffer, np.ndarray]
+    made, kept = [new_array((40, 40), np.dtype(np.float64))], id(x)
+    found = id(made[0])
+    assert id(unshared(made)) == found
+    assert id(unshared([x])) != kept
+
+
+def test_memory_that_somebody_else_has_is_shared_through_any_buffer() -> None:
+    kept: Any = np.zeros(4)
+    buffers: list[Any] = [PickleBuffer(kept), memoryview(kept)]
+    for buffer in buffers:
+        assert not np.shares_memory(unshared([np.frombuffer(buffer)]), kept)
+        assert any(link is kept for link in owners(np.frombuffer(buffer)))
