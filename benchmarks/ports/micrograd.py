@@ -6,7 +6,7 @@ Refuses to know: arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -89,7 +89,9 @@ class Number:
         return Number(max(self.data, 0.0), (self,), (float(self.data > 0.0),))
 
     def backward(self) -> None:
-        order, seen, stack = [], {self}, [(self, iter(self.parents))]
+        order: list[Number] = []
+        seen: set[Number] = {self}
+        stack: list[tuple[Number, Iterator[Number]]] = [(self, iter(self.parents))]
         while stack:
             node, rest = stack[-1]
             parent = next(rest, None)
