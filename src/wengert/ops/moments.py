@@ -114,7 +114,13 @@ def _variance(c: Value, x: Value, correction: float, axis: Axis, keepdims: bool)
 
 
 def _to_each(
-    c: Value, g: Value, scale: Value, x: Value, correction: float, axis: Axis, keepdims: bool
+    c: Value,
+    g: Value,
+    scale: Value,
+    x: Value,
+    correction: float = 0.0,
+    axis: Axis = None,
+    keepdims: bool = False,
 ) -> Value:
     """scale (x - mean) / (n - correction), exactly 0 where g is."""
     if c.result.column is not Column.ARRAY:
@@ -123,17 +129,8 @@ def _to_each(
     return c.xp.nonzero_safe(spread(c, g, axis, keepdims), c.xp.divide(pulled, _count(c, correction, axis)))
 
 
-def _var_delta(
-    c: Value,
-    g: Value,
-    y: Value,
-    x: Value,
-    *,
-    correction: float = 0.0,
-    axis: Axis = None,
-    keepdims: bool = False,
-) -> Value:
-    return _to_each(c, g, 2.0 * g, x, correction, axis, keepdims)
+def _var_delta(c: Value, g: Value, y: Value, x: Value, **over: Value) -> Value:
+    return _to_each(c, g, 2.0 * g, x, **over)
 
 
 @_moment(_var_delta)
@@ -152,18 +149,9 @@ def var(c: Value, x: Value, *, correction: float = 0.0, axis: Axis = None, keepd
     return _variance(c, x, correction, axis, keepdims)
 
 
-def _std_delta(
-    c: Value,
-    g: Value,
-    y: Value,
-    x: Value,
-    *,
-    correction: float = 0.0,
-    axis: Axis = None,
-    keepdims: bool = False,
-) -> Value:
+def _std_delta(c: Value, g: Value, y: Value, x: Value, **over: Value) -> Value:
     scale = c.xp.where(c.xp.equal(y, 0.0), 0.0, c.xp.divide(g, y))
-    return _to_each(c, g, scale, x, correction, axis, keepdims)
+    return _to_each(c, g, scale, x, **over)
 
 
 @_moment(_std_delta)

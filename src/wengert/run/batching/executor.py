@@ -236,7 +236,6 @@ class Batching(Evaluation):
         self.order = Order(self.timeline)
         self.known = Known(self.values)
         self.scheduler = Scheduler(self, waves)
-        self.overlaps = waves is not None
 
     def __exit__(self, *failure: object) -> None:
         super().__exit__(*failure)
