@@ -43,7 +43,7 @@ def _wanted() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
     named = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
-    for extra in ("test", "examples", "saving", "proto"):
+    for extra in ("test", "examples", "saving", "proto", "images"):
         named += [text for text in extras[extra] if not text.startswith("wengert")]
     return named
 

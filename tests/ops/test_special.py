@@ -415,6 +415,36 @@ def test_losses_and_activations_of_great_logits(size: float) -> None:
             assert np.isfinite(deltas_of(loss, rows)[0]).all()
 
 
+@pytest.mark.parametrize("size", [1e4, 1.0])
+def test_losses_of_great_numbers_in_float32_are_those_in_float64(size: float) -> None:
+    """Hinge, cosine, triplet and CTC: values and derivatives, of numbers that are exact in both."""
+    grid = np.random.default_rng(0).integers(-4, 5, (3, 6, 4)) * (size / 4)
+    signs, texts = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0]), np.array([[1, 2, 2], [3, 1, 1]])
+    steps, letters = np.array([6, 5]), np.array([3, 1])
+    found: dict[type, list[Any]] = {}  # Any: arrays of two types
+    for dtype in (np.float32, np.float64):
+        parts = [SETTINGS.array_weight(x.astype(dtype)) for x in grid]
+        a, b, c = parts
+        logits = SETTINGS.array_weight(np.moveaxis(grid[:2], 0, 1).astype(dtype))
+        t = signs.astype(dtype)
+        losses: list[tuple[Any, list[Any]]] = [  # Any: layers and weights of two types
+            (wg.hinge_loss(a, t[:, None] + np.zeros((6, 4), dtype)), [a]),
+            (wg.hinge_embedding_loss(a, t[:, None] + np.zeros((6, 4), dtype)), [a]),
+            (wg.cosine_embedding_loss(a, b, t), [a, b]),
+            (wg.triplet_margin_loss(a, b, c), parts),
+            (wg.triplet_margin_loss(a, b, c, swap=True), parts),
+            (wg.ctc_loss(wg.log_softmax(logits), texts, steps, letters), [logits]),
+        ]
+        found[dtype] = [
+            part
+            for loss, by in losses
+            for part in (loss.predict().run(), *(deltas_of(loss, w)[0] for w in by))
+        ]
+    for narrow, wide in zip(*found.values(), strict=True):
+        assert np.isfinite(narrow).all() and narrow.dtype == np.float32
+        assert_allclose(narrow, wide, rtol=2e-5, atol=2e-6 * float(abs(wide).max() or 1))
+
+
 def test_a_class_without_a_chance_takes_part_in_no_loss_of_another() -> None:
     w = SETTINGS.array_weight(np.array([[-INF, 0.0, 0.0]], np.float64))
     loss = wg.cross_entropy(w, np.array([1]), weight=np.array([1.0, 2.0, 1.0], np.float64), reduction="sum")
