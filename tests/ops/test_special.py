@@ -421,26 +421,30 @@ def test_losses_of_great_numbers_in_float32_are_those_in_float64(size: float) ->
     grid = np.random.default_rng(0).integers(-4, 5, (3, 6, 4)) * (size / 4)
     signs, texts = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0]), np.array([[1, 2, 2], [3, 1, 1]])
     steps, letters = np.array([6, 5]), np.array([3, 1])
-    found: dict[type, list[Any]] = {}  # Any: arrays of two types
-    for dtype in (np.float32, np.float64):
-        parts = [SETTINGS.array_weight(x.astype(dtype)) for x in grid]
+    found: list[list[Any]] = []  # Any: arrays of two types
+    types: list[Any] = [np.float32, np.float64]  # Any: two classes
+    for dtype in types:
+        parts = [weight_of(x.astype(dtype)) for x in grid]
         a, b, c = parts
-        logits = SETTINGS.array_weight(np.moveaxis(grid[:2], 0, 1).astype(dtype))
-        t = signs.astype(dtype)
+        logits = weight_of(np.moveaxis(grid[:2], 0, 1).astype(dtype))
+        t: Any = signs.astype(dtype)  # Any: of one of the two
+        rows: Any = np.repeat(t[:, None], 4, axis=1)  # Any: as it
         losses: list[tuple[Any, list[Any]]] = [  # Any: layers and weights of two types
-            (wg.hinge_loss(a, t[:, None] + np.zeros((6, 4), dtype)), [a]),
-            (wg.hinge_embedding_loss(a, t[:, None] + np.zeros((6, 4), dtype)), [a]),
+            (wg.hinge_loss(a, rows), [a]),
+            (wg.hinge_embedding_loss(a, rows), [a]),
             (wg.cosine_embedding_loss(a, b, t), [a, b]),
             (wg.triplet_margin_loss(a, b, c), parts),
             (wg.triplet_margin_loss(a, b, c, swap=True), parts),
             (wg.ctc_loss(wg.log_softmax(logits), texts, steps, letters), [logits]),
         ]
-        found[dtype] = [
-            part
-            for loss, by in losses
-            for part in (loss.predict().run(), *(deltas_of(loss, w)[0] for w in by))
-        ]
-    for narrow, wide in zip(*found.values(), strict=True):
+        found.append(
+            [
+                part
+                for loss, by in losses
+                for part in (loss.predict().run(), *(deltas_of(loss, w)[0] for w in by))
+            ]
+        )
+    for narrow, wide in zip(*found, strict=True):
         assert np.isfinite(narrow).all() and narrow.dtype == np.float32
         assert_allclose(narrow, wide, rtol=2e-5, atol=2e-6 * float(abs(wide).max() or 1))
 
