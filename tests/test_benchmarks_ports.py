@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.ports.__main__ import compared, main, row
+from benchmarks.ports.__main__ import NOTES, TEXT, compared, main, row
 from benchmarks.ports.char_rnn import PORT as CHAR_RNN
 from benchmarks.ports.micrograd import PORT as MICROGRAD
 from benchmarks.ports.port import TORCH, Port, apart
@@ -49,6 +49,8 @@ def test_the_page_has_each_port_with_its_lines() -> None:
     assert [(name, int(lines)) for name, _, _, lines in rows] == [(port.name, port.lines()) for port in PORTS]
     assert all((ROOT / path).exists() for _, path, _, _ in rows)
     assert sum(bool(example) for _, _, example, _ in rows) >= 6
+    assert PAGE.startswith(TEXT)
+    assert PAGE.endswith(NOTES)
 
 
 def test_a_row_has_figures_and_a_page_its_machine(tmp_path: Path) -> None:
