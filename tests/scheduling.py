@@ -73,7 +73,7 @@ class Plugin:
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_collection_modifyitems")
-    def in_one_order(self, items: list[pytest.Item]) -> Generator[None, None, None]:
+    def pytest_in_one_order(self, items: list[pytest.Item]) -> Generator[None, None, None]:
         """Files by name, before they are put into an order by chance: workers must agree."""
         items.sort(key=file_of)
         yield

@@ -15,11 +15,13 @@ from tests.scheduling import FIRST, TYPES, rank, share_cores
 ROOT = Path(__file__).resolve().parent.parent
 TEST = "import pytest\n\n\n@pytest.mark.parametrize('x', range(6))\ndef test(x: int) -> None:\n    pass\n"
 CONFTEST = """\
+import os
+
 from tests.scheduling import Plugin
 
 
 def pytest_configure(config):
-    config.pluginmanager.register(Plugin())
+    config.pluginmanager.register(Plugin(backwards=os.environ.get("PYTEST_XDIST_WORKER") == "gw1"))
 """
 
 
@@ -49,7 +51,8 @@ def test_a_file_is_one_workers_and_so_are_the_type_cases(tmp_path: Path) -> None
         path.write_text(TEST)
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", "-n", "2", "-v", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-n", "2", "-v", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    command += ["a", "b", "c", "typecheck"]  # one worker reads them backwards: both have to have one order
     environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     found: dict[str, set[str]] = {}
