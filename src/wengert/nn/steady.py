@@ -26,8 +26,10 @@ _LONGEST: Final = 256  # nodes of a chain
 _getframe = sys._getframe
 _new = object.__new__  # as in `apply`
 
-# class, kind, signature, and all operands but the first; Any: operands of nodes are of every type
-Link = tuple[type[Node], Kind, Signature, tuple[Any, ...]]
+_ALONE: Final = object()  # in the place of a second operand that is not there
+
+# class, kind, signature and second operand; Any: operands of nodes are of every type
+Link = tuple[type[Node], Kind, Signature, Any]
 
 
 class Steady:
@@ -66,11 +68,11 @@ class Steady:
             code = frame.f_code
         offset = frame.f_lasti
         node = freeze(x) if literal else x
-        for cls, kind, signature, others in links:
+        for cls, kind, signature, other in links:
             before, node = node, _new(cls)
             node.kind = kind
             node.signature = signature
-            node.operands = (before, *others)
+            node.operands = (before,) if other is _ALONE else (before, other)
             node.serial = next_serial()
             node.code = code
             node.offset = offset
@@ -94,9 +96,9 @@ def _links(x: object, made: object) -> tuple[Link, ...] | None:
         if not isinstance(node, Node) or node.kind.family is not None or len(links) == _LONGEST:
             return None
         signature, (before, *others) = node.signature, node.operands
-        if signature.mode == EXTERNAL or any(isinstance(y, Node) for y in others):
+        if signature.mode == EXTERNAL or len(others) > 1 or any(isinstance(y, Node) for y in others):
             return None
-        links.append((type(node), node.kind, signature, tuple(others)))
+        links.append((type(node), node.kind, signature, others[0] if others else _ALONE))
         node = before
     return tuple(links[::-1])
 
