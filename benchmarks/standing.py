@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from statistics import median
 from typing import Any, Final
 
@@ -33,7 +32,7 @@ Loss = Callable[[], Any]  # Any: an expression
 def at_known_runs() -> Sequential:
     """The default executor, but that a structure gets its plan after as many runs, whatever that takes."""
     executor = Sequential()
-    executor.engine = replace(executor.engine, plans=Plans(WORTH, in_steps=True))
+    executor.engine = executor.engine._replace(plans=Plans(WORTH, in_steps=True))
     return executor
 
 
