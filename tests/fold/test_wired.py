@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -168,3 +171,28 @@ def test_what_nobody_can_pickle_is_refused_with_the_block() -> None:
         RuntimeError, match=r"(?s)<td.Pipe.*cannot pickle '_thread.lock' object.*test_wired\.py:"
     ):
         compiler.multiprocessing_pool(1)
+
+
+SCRIPT = """
+from wengert import fold as td
+
+compiler = td.Compiler.create(td.Map(td.Scalar()) >> td.Sum())
+with compiler.multiprocessing_pool(1) as pool:
+    {ask}
+"""
+
+
+@pytest.mark.parametrize(
+    "ask", ["pool.build_loom_inputs([[1, 2]])", "print(*pool.batches([[[1, 2]], [[3]]]))"]
+)
+def test_a_script_without_a_guard_is_told_what_to_write(ask: str, tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT.format(ask=ask), encoding="utf-8")
+    said = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    assert said.returncode == 1
+    assert (
+        "BlockStateError: <td.Pipe blocks=(<td.Map>, <td.Sum>)>: a process of the pool has ended"
+        in said.stderr
+    )
+    assert "put what that does under `if __name__ == '__main__':`" in said.stderr
+    assert "script.py:6" in said.stderr

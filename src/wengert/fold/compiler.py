@@ -14,8 +14,10 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, count, islice, repeat
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, Self, TypeAlias, cast, final, overload
@@ -62,6 +64,7 @@ from wengert.ops import stack
 from wengert.program.text import function_of
 
 E = TypeVar("E")
+T = TypeVar("T")
 O = TypeVar("O", covariant=True, default=tuple[Tensors, ...])
 Outputs: TypeAlias = "Tensors | tuple[Tensors | tuple[Tensors, ...], ...]"
 
@@ -247,7 +250,8 @@ class Pool(Generic[E]):
     """Processes that make loom inputs, while the context lasts.
 
     Each begins as a new interpreter that is sent the block, by `pickle`, or by `cloudpickle` if that is installed
-    and functions without a name of their own are in the block.
+    and functions without a name of their own are in the block. It imports the script, which does its work under
+    `if __name__ == "__main__":`. Raises BlockStateError where a process ends by itself.
     """
 
     def __init__(self, root: Block[E, object], processes: int) -> None:
@@ -258,7 +262,7 @@ class Pool(Generic[E]):
         self._processes = ProcessPoolExecutor(
             int(processes), multiprocessing.get_context("spawn"), _begin, (_pickled(root),)
         )
-        self._ahead = 2 * int(processes)
+        self._root, self._ahead = root, 2 * int(processes)
 
     def __enter__(self) -> Self:
         return self
@@ -270,7 +274,7 @@ class Pool(Generic[E]):
 
     def build_loom_inputs(self, examples: Iterable[E], batch_size: int = 100) -> list[LoomInput]:
         """As the compiler's own; `batch_size` examples go to a process at a time."""
-        return list(self._processes.map(_wired, examples, chunksize=batch_size))
+        return self._given(lambda: [*self._processes.map(_wired, examples, chunksize=batch_size)])
 
     def batches(self, batches: Iterable[Sequence[E]]) -> Iterator[list[LoomInput]]:
         """The loom inputs of one batch after the other; while one is trained on, the next ones are made.
@@ -280,14 +284,26 @@ class Pool(Generic[E]):
         waiting: deque[Future[list[LoomInput]]] = deque()
         try:
             for batch in batches:
-                waiting.append(self._processes.submit(_all_wired, list(batch)))
+                waiting.append(self._given(partial(self._processes.submit, _all_wired, list(batch))))
                 if len(waiting) > self._ahead:
-                    yield waiting.popleft().result()
+                    yield self._given(waiting.popleft().result)
             while waiting:
-                yield waiting.popleft().result()
+                yield self._given(waiting.popleft().result)
         finally:
             for future in waiting:
                 future.cancel()
+
+    def _given(self, ask: Callable[[], T]) -> T:
+        """An answer of the processes."""
+        try:
+            return ask()
+        except BrokenProcessPool as ended:
+            raise error_here(
+                f"{self._root!r}: a process of the pool has ended by itself. Each begins by importing the script: put "
+                f"what that does under `if __name__ == '__main__':`; if it does, look for what they have printed, or "
+                f"for too little memory",
+                BlockStateError,
+            ) from ended
 
 
 def _compiled(root: Block[E, Any]) -> Compiler[E, Any]:  # Any: what its columns are
