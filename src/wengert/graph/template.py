@@ -69,7 +69,6 @@ def projections(whole: Node, kinds: Sequence[Kind]) -> list[Node]:
 class JoinedTape(Tape[Any, Any]):  # Any: as of `joined`
     """One tape of several."""
 
-    __slots__ = ("tapes",)
     tapes: tuple[Tape[Any, Any], ...]
 
     def __init__(

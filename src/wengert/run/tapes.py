@@ -54,7 +54,6 @@ _INDEX: Final = Column.INDEX
 class OwnTape(Tape[Any, Any]):  # Any: of expressions with Data of every type
     """A tape that an evaluation made: its data need no copy."""
 
-    __slots__ = ("source",)
     source: Expression | None
 
     def __init__(
