@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.campaign import SCHEDULES, schedule_of
+from tests.cluster.partition import REFUSED, allowed
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -44,6 +45,8 @@ def test_in_a_process_of_its_own() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="as above")
 @pytest.mark.parametrize("name", ["machines", "partition"])
 def test_machines_come_go_stop_and_are_cut_off(name: str) -> None:
+    if name == "partition" and not allowed():
+        pytest.skip(REFUSED)
     ran = rerun(HERE / f"{name}.py", "nightly", 600.0)
     assert ran.returncode == 0 and "passed" in ran.stdout, ran.stdout[-8000:] + ran.stderr[-2000:]
 
