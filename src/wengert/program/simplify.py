@@ -1,4 +1,4 @@
-"""Passes over equations: what nobody reads goes, and sums of slices become one array that is written piece by piece.
+"""Passes over equations: what nobody reads goes; sums of slices and joined arrays become one, written piece by piece.
 
 Knows: variables and calls.
 Refuses to know: where values lie, and text.
