@@ -79,7 +79,9 @@ class KeptExpressions:
         sizes = [kept[3] for kept in found if kept is not None]
         if len(sizes) < len(found) or len(self._batches) >= len(self._found):
             return
-        size = NODE_BYTES * (next_serial() - begun) + sum(sizes) // 4  # nodes, and their numbers once more
+        size = (
+            NODE_BYTES * (next_serial() - begun) + sum(sizes) // 2
+        )  # nodes, and their numbers and a schedule
         if self._bytes + size <= self._most:
             self._bytes += size
             self._batches[tuple(map(id, examples))] = joined

@@ -11,7 +11,7 @@ import pytest
 import wengert as wg
 from wengert import run
 from wengert.plugins import SGD
-from wengert.run.batching.cache import number_as_read, region_of_examples
+from wengert.run.batching.cache import ScheduleCache, number_as_read, region_of_examples
 from wengert.run.batching.region import RegionGraph
 from wengert.run.batching.traversal import region_of
 
@@ -103,3 +103,30 @@ def test_batches_of_shuffled_sizes_train_with_one_schedule() -> None:
         losses.append(wg.mean(wg.stack([SIZES[i] for i in order])).predict().run(batched).item())
     assert losses == pytest.approx([losses[0]] * 3)
     assert batched.report.launches == 9
+
+
+@pytest.mark.parametrize("examples", [ONE_SIZE, SIZES], ids=["one size", "several"])
+def test_a_stack_that_comes_back_is_traversed_once(
+    examples: list[Layer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded: list[object] = []
+    record = ScheduleCache.record
+
+    def counted(self: ScheduleCache, *given: Any) -> RegionGraph:
+        recorded.append(given)
+        return record(self, *given)
+
+    monkeypatch.setattr(ScheduleCache, "record", counted)
+    batched, stack = run.Batched(), wg.stack(examples)
+    before = WEIGHT.data.copy()
+    losses = [wg.mean(stack).train().run(batched).item() for _ in range(3)]
+    assert len(recorded) == 1
+    data, one_by_one = WEIGHT.data.copy(), run.Sequential()
+    wg.assign({WEIGHT: before}).run()
+    assert [wg.mean(stack).train().run(one_by_one).item() for _ in range(3)] == pytest.approx(losses)
+    np.testing.assert_allclose(WEIGHT.data, data, rtol=1e-5)
+    assert wg.sum(stack).predict().run(batched) == pytest.approx(6 * wg.mean(stack).predict().run(batched))
+    assert wg.mean(stack * 2.0).predict().run(batched) == pytest.approx(
+        2 * wg.mean(stack * 1.0).predict().run(batched)
+    )
+    wg.assign({WEIGHT: before}).run()

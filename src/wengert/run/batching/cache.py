@@ -20,7 +20,7 @@ from wengert.arrays.rows import stacked
 from wengert.control import Run
 from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
-from wengert.graph.operation import EXTERNAL
+from wengert.graph.operation import EXTERNAL, Signature
 from wengert.ops.joining import STACK
 from wengert.run.batching.execution import Backward, BoundSchedule, Launches, RegionRun
 from wengert.run.batching.grouping import grouped
@@ -162,22 +162,13 @@ def number_as_read(graph: RegionGraph) -> None:
 
 def region_of_examples(root: Node) -> RegionGraph | None:
     """The region below a root, as a traversal has it that numbers nodes as they are read; None for any other region."""
-    readers = [root]
-    while (form := form_of(readers[0].signature)).source is RowSource.OPERATION and len(form.rows) == 1:
-        if form.weights or len(readers) == _MOST_READERS:
-            return None
-        readers.insert(0, readers[0].operands[form.rows[0]])
-    cells = readers[0].operands
-    if (
-        readers[0].signature.operation is not STACK
-        or len(form.rows) < len(cells)
-        or form_of(cells[0].signature).rows
-    ):
+    readers = _readers(root)
+    cells = readers[0].operands if readers else ()
+    if not cells or len(form_of(readers[0].signature).rows) < len(cells) or form_of(cells[0].signature).rows:
         return None
-    cell = _alike(cells)
-    if cell is None or len({x.signature.operation for x in readers}) < len(
-        readers
-    ):  # one might stand for another
+    apart = len({x.signature.operation for x in readers}) == len(readers)  # or one might stand for another
+    cell = _alike(cells) if apart else None
+    if cell is None:
         return None
     n, nodes = len(cells), [*cells, *readers]
     every = span(0, len(nodes))
@@ -190,10 +181,21 @@ def region_of_examples(root: Node) -> RegionGraph | None:
         group.literals = [tuple([Literals([y.operands[i] for y in several]) for i in group.form.literals])]
         group.signatures = [y.signature for y in several if group.form.source is RowSource.RAGGED]
         groups.append(group)
-    serials = places([x.serial for x in nodes])
-    numbers = argsort(serials)
+    numbers = argsort(serials := places([x.serial for x in nodes]))
     codes = {x: number << BITS for number, x in enumerate(nodes)}
     return RegionGraph(serials[numbers], groups, codes, every, every, nodes, True, numbers=numbers)
+
+
+def _readers(root: Node) -> list[Node]:
+    """A stack, and the operations from there to the root, each of which reads the one before; else nothing."""
+    found = [root]
+    while (signature := found[0].signature).operation is not STACK:
+        form = form_of(signature)
+        plain = form.source is RowSource.OPERATION and len(form.rows) == 1 and not form.weights
+        if not plain or len(found) == _MOST_READERS:
+            return []
+        found.insert(0, found[0].operands[form.rows[0]])
+    return found
 
 
 def _alike(cells: tuple[Node, ...]) -> GroupForm | None:
@@ -267,13 +269,16 @@ class KeptSchedules(Plans):
 
         In the two rows stand in other orders, and a product of matrices has other bits then.
         """
-        kept = getattr(root, "_kept", None)
+        kept: Any = getattr(root, "_kept", None)  # Any: as others keep it
+        key: object = mode == "train"
         if mode in _WITHOUT or targets:
             return None
+        if kept is None and isinstance(root, Node) and (found := _stack_of(root)) is not None:
+            kept, key = getattr(found[0], "_kept", None), (found[1], key)
         if kept is None or kept[0] is not self or not isinstance(kept[1], dict):
             return super().find(root, mode)  # of a structure of which nothing runs together
-        found = kept[1].get(mode == "train")
-        return None if found is None else KeptRun(self._loops, *found)
+        bound = kept[1].get(key)
+        return None if bound is None else KeptRun(self._loops, *bound)
 
     def answer(
         self,
@@ -297,11 +302,23 @@ class KeptSchedules(Plans):
         """Nothing, as above."""
 
     def keep(self, root: Node, bound: BoundSchedule, place: Place) -> None:
-        """Have `root` remember its schedule, unless that would hold on to a node of it."""
-        if bound.keepable:
-            kept: Any = getattr(root, "_kept", None)  # Any: as in `find`
+        """Have `root` remember its schedule, unless that would hold on to a node of it.
+
+        A stack that it is made of does, too: that of a batch which comes back has another root in each epoch.
+        """
+        back, found = bound.schedule.lost is None, _stack_of(root)
+        places: list[tuple[Node, object]] = [(root, back), *([(found[0], (found[1], back))] if found else [])]
+        for node, key in places if bound.keepable else ():
+            kept: Any = getattr(node, "_kept", None)  # Any: as in `find`
             others = kept[1] if kept is not None and kept[0] is self and isinstance(kept[1], dict) else {}
-            root._kept = (self, {**others, bound.schedule.lost is None: (bound, place)})
+            node._kept = (self, {**others, key: (bound, place)})
+
+
+def _stack_of(root: Node) -> tuple[Node, tuple[Signature, ...]] | None:
+    """The stack below a root and the operations on it, one after the other; None where they read anything else."""
+    stack, *readers = _readers(root) or [root]
+    plain = readers and not any(form_of(x.signature).literals for x in readers)
+    return (stack, tuple([x.signature for x in readers])) if plain else None
 
 
 class _Weights:
