@@ -43,8 +43,6 @@ losses of each step, and writes this page.
 NOTES: Final = """\
 Of `time-sequence` the first loss alone is equal, for SciPy's L-BFGS searches along a line and PyTorch's does not, which
 knows earlier steps in the next call. Each of the first steps of `char-rnn` makes a rounding ten times as large.
-In `mingpt` one norm for all derivatives takes 4 ms of a step: without `ClipByGlobalNorm` it took 21 ms, with it 25, as
-the steps of all weights are then taken one by one, outside of the plan.
 Convolutions are 63 % of a step of `mnist` and 87 % of one of `super-resolution`, node by node (`wengert profile`).
 
 ## What is a call here, and what is not

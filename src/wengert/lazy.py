@@ -235,7 +235,7 @@ class LazyDelta:
         with all_quiet():  # somebody may ask when the run is over
             for term in _joined(self.terms):
                 total = term.dense() if total is None else total + term.dense()
-            return total if self.factor == 1.0 else self.factor * total
+            return total if _is_one(self.factor) else self.factor * total
 
     def touched(self) -> tuple[Value, Value] | None:
         """The few lines where this is not 0, each once, and its value there; None where that is not known.
@@ -245,7 +245,7 @@ class LazyDelta:
         >>> [part.tolist() for part in delta.touched() or ()]
         [[7], [[2.0, 2.0]]]
         """
-        if self.rest is not None or self.factor != 1.0 or not isinstance(self.first, Rows):
+        if self.rest is not None or not _is_one(self.factor) or not isinstance(self.first, Rows):
             return None
         term, *others = _joined(self.terms)
         if others or not isinstance(term, Rows) or (is_array(term.values) and not is_host_array(term.values)):
@@ -320,11 +320,11 @@ class LazyDelta:
         return made
 
     def __add__(self, other: LazyDelta | Value) -> LazyDelta:
-        if self.factor != 1.0:
+        if not _is_one(self.factor):
             return LazyDelta([], 1.0, self.dense()) + other
         if not isinstance(other, LazyDelta):
             return self._with((), other)
-        if other.factor != 1.0:
+        if not _is_one(other.factor):
             return self._with((), other.dense())
         return self._with(other.terms, other.rest)
 
@@ -379,6 +379,11 @@ def told(delta: Value) -> Value:
 def read_only(delta: Value) -> Value:
     """The delta for somebody else: what arrays it has cannot be written to."""
     return delta.read_only() if isinstance(delta, LazyDelta) else as_readonly(delta)
+
+
+def _is_one(factor: Value) -> bool:
+    """True for a number 1; what only a run tells is none."""
+    return isinstance(factor, float) and factor == 1.0
 
 
 def scaled(delta: Value, factor: float) -> Value:

@@ -127,6 +127,7 @@ def test_as_over_numpy(gpu: Namespace, name: str) -> None:
 
 
 def test_the_rest(gpu: Namespace, fake: Fake) -> None:
+    assert gpu.two_norm(X) == pytest.approx(HOST.two_norm(X), rel=1e-6)
     assert gpu.all_finite(X)
     assert not gpu.all_finite(np.array([np.nan]))
     assert_array_equal(gpu.sum_to(X, (3, 4)), X)
@@ -164,6 +165,7 @@ def test_every_function_is_there_and_compared(gpu: Namespace) -> None:
     assert wanted <= set(dir(gpu))
     alone = {
         "all_finite",
+        "two_norm",
         "mesh",
         "fused_update",
         "scaled_update",

@@ -26,6 +26,7 @@ from tests.optimizers import (
 )
 from tests.run.planned import eager, plain, same, trained
 from tests.run.test_plans import NETWORKS
+from wengert.errors import PluginError
 from wengert.plugins import (
     AdamW,
     ClipByGlobalNorm,
@@ -65,6 +66,9 @@ class Noisy(GradientNoise, Nesterov, LearningRate): ...
 class Clipped(L2Regularization, ClipByGlobalNorm, Nesterov, LearningRate): ...
 
 
+class Scheduled(ClipByGlobalNorm, L1Regularization, AdamW, LearningRateSchedule): ...
+
+
 class Everything(
     FailOnNonFinite, Logging, ClipByGlobalNorm, L1Regularization, AdamW, LearningRateSchedule
 ): ...
@@ -92,12 +96,15 @@ PLANNED: dict[str, Any] = {  # Any: settings classes take different keywords
     "mean": lambda: WithMean(learning_rate=0.01, weight_decay=0.1, average_from=2, average_every=2),
     "Lookahead": lambda: WithLookahead(learning_rate=0.01, weight_decay=0.1, every=3),
     "Logging": lambda: Logged(learning_rate=0.01, weight_decay=0.1),
-}
-ASKED: dict[str, Any] = {  # Any: as above
     "schedule": lambda: LearningRateSchedule(schedule=lambda t: 0.1 / (1 + t)),
     "clip each": lambda: Shortened(learning_rate=0.02, max_norm_of_weight=0.1),
-    "noise": lambda: Noisy(learning_rate=0.02, noise_seed=1),
     "clip": lambda: Clipped(learning_rate=0.02, l2=0.1, max_norm=0.5),
+    "clip by a schedule": lambda: Scheduled(
+        max_norm=0.5, l1=0.01, weight_decay=0.1, schedule=lambda t: 0.1 / (1 + t)
+    ),
+}
+ASKED: dict[str, Any] = {  # Any: as above
+    "noise": lambda: Noisy(learning_rate=0.02, noise_seed=1),
     "everything": lambda: Everything(
         max_norm=0.5, l1=0.01, weight_decay=0.1, schedule=lambda t: 0.1 / (1 + t)
     ),
@@ -114,6 +121,32 @@ def test_training_is_that_of_the_interpreter(name: str, optimizer: str) -> None:
     assert plans.made == 1
     (plan,) = plans._plans.items()
     assert plan.updating is (optimizer in PLANNED)
+
+
+def test_the_time_of_a_schedule_is_one_for_plans_and_the_interpreter() -> None:
+    def run(executor: Any) -> tuple[list[float], int]:  # Any: of either kind
+        settings = LearningRateSchedule(schedule=lambda t: 0.5**t)
+        w, other = settings.double_weight(8.0), settings.double_weight(8.0)
+        for i in range(9):
+            (w * w * 0.1).train().run(executor)
+            if i % 3 == 2:  # a commit of the same settings that no plan makes
+                (other * 1.0).train().run(plain())
+        return [w.data, other.data], settings.commits
+
+    executor, plans = eager(worth=2)
+    assert run(executor) == run(plain())
+    assert any(plan.updating and plan.told for plan in plans._plans.items())
+
+
+def test_a_schedule_that_gives_no_rate_any_more_fails_the_run_of_a_plan() -> None:
+    executor, _ = eager(worth=2)
+    w = LearningRateSchedule(schedule=lambda t: 0.1 if t < 6 else -1.0).double_weight(8.0)
+    for _ in range(6):
+        (w * w).train().run(executor)
+    before = w.data
+    with pytest.raises(PluginError, match=r"schedule\(6\) is -1.0") as caught:
+        (w * w).train().run(executor)
+    assert w.data == before and "in the update of" in "".join(caught.value.__notes__)
 
 
 def test_reading_data_in_a_step_leaves_the_weight_its_buffer() -> None:

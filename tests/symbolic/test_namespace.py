@@ -22,7 +22,7 @@ XP = Symbolic("cpu")
 NAMES = {name for cls in Namespace.__mro__ for name in vars(cls) if not name.startswith("_")}
 # What asks for values, what is not for rules of derivatives, and what rules call for rows alone.
 REFUSED = {"all_finite", "to_host", "from_host", "freeze", "as_readonly", "dropout_mask", "dropout_masks"}
-REFUSED |= {"fused_update", "scaled_update", "subtract_at", "labels"}
+REFUSED |= {"fused_update", "scaled_update", "subtract_at", "labels", "two_norm"}
 REFUSED |= {
     "all",
     "any",

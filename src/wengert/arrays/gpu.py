@@ -253,6 +253,13 @@ def sum_to(g: Value, shape: Shape, /) -> Value:
     return cp.sum(g, axis=broadcast_axes(g.shape, shape)).reshape(shape)
 
 
+def two_norm(x: Value, /) -> float:
+    largest = float(cp.amax(cp.absolute(x))) if x.size else 0.0
+    if largest == 0.0 or not math.isfinite(largest):
+        return largest
+    return largest * math.sqrt(float(cp.sum(square(x / largest))))
+
+
 def all_finite(x: Value, /) -> bool:
     return not launches.unfinite([x])
 
@@ -320,10 +327,9 @@ def nonzero(x: Value, size: int, axis: int, rank: int, /) -> Value:
     counts = cp.asnumpy(cp.sum(cp.not_equal(lines, 0.0), axis=1))
     if (counts != size).any():
         raise ShapeError(f"nonzero: size is {size}, and {counts[counts != size][0]} elements are not 0")
-    places = cp.nonzero(lines)[1] if size else cp.zeros((0,), np.int64)
-    return (places // builtins.max(math.prod(own[axis + 1 :]), 1) % builtins.max(own[axis], 1)).reshape(
-        *lead, size
-    )
+    places: Value = cp.nonzero(lines)[1] if size else cp.zeros((0,), np.int64)
+    below = cp.floor_divide(places, builtins.max(math.prod(own[axis + 1 :]), 1))
+    return cp.remainder(below, builtins.max(own[axis], 1)).reshape(*lead, size)
 
 
 def top_k(x: Value, k: int, axis: int, /) -> Value:

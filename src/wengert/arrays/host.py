@@ -268,6 +268,16 @@ def astype(x: Value, dtype: Value, /) -> Value:
     return x.astype(dtype, casting="same_kind")  # what would lose more than digits is a mistake
 
 
+def two_norm(x: Value, /) -> float:
+    total = float(np.sum(np.square(x).reshape(-1)))  # in the order of C, whatever that of the memory is
+    if not x.size or 1e-30 < total < math.inf:
+        return math.sqrt(total)
+    largest = float(np.abs(x).max())
+    if largest == 0.0 or not math.isfinite(largest):
+        return largest
+    return largest * math.sqrt(float(np.sum(np.square(x / largest).reshape(-1))))
+
+
 def all_finite(x: Value, /) -> bool:
     # The square sum is one pass; it is finite only where all elements are, and rarely overflows.
     return math.isfinite(np.vdot(x, x).real) or bool(np.isfinite(x).all())

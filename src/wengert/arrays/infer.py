@@ -216,6 +216,11 @@ def _searchsorted(f: Function, line: Aval, x: Aval, side: str, /) -> Aval:
     return Aval(x.shape, INTEGER, "array" if x.shape else "scalar", "compact")
 
 
+@infers(host.two_norm, SCALAR.two_norm)
+def _two_norm(f: Function, x: Aval, /) -> Aval:
+    return Aval((), float, "number")
+
+
 @infers(host.nonzero)
 def _nonzero(f: Function, x: Aval, size: int, axis: int, rank: int, /) -> Aval:
     return Aval((*x.shape[: len(x.shape) - rank], size), INTEGER, "array", "compact")

@@ -86,6 +86,10 @@ class ScalarNamespace(Protocol):
         """True where no element is infinite or NaN."""
         ...
 
+    def two_norm(self, x: Value, /) -> float:
+        """The root of the sum of squares, with no square too large or too small for the element type."""
+        ...
+
     def nonzero_safe(self, g: Value, r: Value, /) -> Value:
         """`r`, a product of `g` and a local derivative, with 0 wherever `g` is exactly 0."""
         ...

@@ -132,7 +132,8 @@ def _fused_update(xp: Recorder, w: Value, x: Value, d: Value, scale: float, /) -
 
 
 def _scaled_update(xp: Recorder, w: Value, d: Value, scale: float, /) -> list[Change]:
-    return xp.effect(subtract_into, w, d if scale == 1.0 else scale * d)
+    one = isinstance(scale, float) and scale == 1.0  # else it may be an input
+    return xp.effect(subtract_into, w, d if one else scale * d)
 
 
 def _mesh(xp: Recorder, shape: Shape, /) -> tuple[Value, ...]:

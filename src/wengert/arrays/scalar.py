@@ -37,6 +37,10 @@ logical_not = operator.not_
 all_finite = math.isfinite
 
 
+def two_norm(x: float, /) -> float:
+    return builtins.abs(float(x))
+
+
 def _nan_outside(function: Callable[[float], float]) -> Callable[[float], float]:
     """A function of `math` with NaN where its domain ends, and the infinity of its sign where it overflows."""
 

@@ -79,6 +79,10 @@ class Updates(Protocol):
         """The amount to subtract from the weight for its whole delta of one run."""
         ...
 
+    def inputs(self) -> dict[str, float]:
+        """Numbers that all steps of the present commit read, by attribute: inputs of a plan, which sets them."""
+        ...
+
     def _late_changes(self, alone: bool) -> Sequence[Change]:
         """The changes of a commit besides that this is the weight's optimizer; none is made yet.
 

@@ -214,7 +214,7 @@ def _infer_nonzero(operands: Sequence[Kind], *, size: int, axis: int, rank: int)
     shape, device = (x.shape, x.device) if x.column is Column.MASK else kinds.array_of(operands)[::2]
     if not is_integer(size) or int(size) < 0:
         raise ArgumentError(f"size is a number of elements, 0 or more; got {size!r:.60}")
-    if shape is not None and math.prod(shape[len(shape) - rank :]) < size:
+    if shape is not None and math.prod(shape[len(shape) - rank :]) < int(size):
         raise ShapeError(f"size is {size}, and there are {math.prod(shape)} elements in shape {shape}")
     return kind(
         Column.INDEX, None if shape is None else (*shape[: len(shape) - rank], int(size)), INTEGER, device
@@ -235,8 +235,8 @@ NONZERO: Final = Operation(  # along one axis; `nonzero` gives the places along 
 
 
 def nonzero(
-    x: Mask[Any, Dv] | ArrayExpression[Any, T, Dv], /, *, size: int
-) -> tuple[Indices[tuple[int], Dv], ...]:
+    x: Mask[Any, Dv] | ArrayExpression[Any, Any, Dv], /, *, size: int
+) -> tuple[Indices[tuple[int], Dv], ...]:  # Any: of every shape and element type
     """The places of elements that are not 0, or where a mask is true: one vector an axis, in the order of the elements.
 
     There are `size` of them: a shape cannot depend on values. They select as an index, `x[nonzero(mask, size=2)]`.

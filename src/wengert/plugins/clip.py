@@ -8,13 +8,13 @@ Refuses to know: which parts those are.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from functools import reduce
 from typing import ClassVar, Self
 
-from wengert.arrays import Value, is_array, namespace_of
+from wengert.arrays import Value, namespace_of
 from wengert.graph.weights import Update, Weight
-from wengert.lazy import dense, scaled
+from wengert.lazy import LazyDelta, Rows, dense, scaled
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
@@ -23,56 +23,51 @@ from wengert.plugins.schedule import RATES
 
 
 class ClipByGlobalNormOptimizer(Optimizer["ClipByGlobalNorm"], pure=True):
-    """d · min(1, max_norm / n); a copy that measures hands nothing on, and keeps what has reached it."""
+    """d · max_norm / max(n, max_norm); a copy that measures hands nothing on, and keeps what has reached it."""
 
-    _norms: tuple[float, ...] = ()  # of the deltas of each settings object of the commit
+    within_plans = True
+    _norms: tuple[Value, ...] = ()  # of the deltas of each settings object of the commit
     _measures: bool = False
     _reached: Value = 0.0  # where a part to the left hands nothing on
+    _whole: Value = None  # what reaches it, if that is known already
 
     def staged(self) -> Self:
         copy = super().staged()
-        copy._norms = ()  # those of the commit before
+        copy._norms, copy._whole = (), None  # those of the commit before
         return copy
 
     def together(self, updates: Sequence[Update]) -> None:
         """Tell the parts of all settings objects what the norm of the deltas of this one is."""
         super().together(updates)
-        parts = [
-            update.optimizer for update in updates if isinstance(update.optimizer, ClipByGlobalNormOptimizer)
-        ]
-        norm = math.hypot(*[_norm(_reaching(u)) for u in updates if u.optimizer.settings is self.settings])
-        for part in parts:
+        parts = [(u.optimizer, u) for u in updates if isinstance(u.optimizer, ClipByGlobalNormOptimizer)]
+        own = [(part, u) for part, u in parts if part.settings is self.settings]
+        norm = _total([part._measured(u.delta, u.weight) for part, u in own])
+        for part, _ in parts:
             part._norms += (norm,)
+
+    def _measured(self, delta: Value, weight: Weight) -> Value:
+        """The norm of what reaches this part, which is asked once more if it is sparse or may change."""
+        probe = self.staged()
+        probe._measures = True
+        probe.step(delta, weight)
+        reached = probe._reached
+        whole = dense(reached)
+        if self.pure and not (isinstance(reached, LazyDelta) and isinstance(reached.first, Rows)):
+            self._whole = whole  # a product, say, is computed once
+        return namespace_of(whole).two_norm(whole)
 
     def step(self, delta: Value, weight: Weight) -> Value:
         if self._measures:
-            self._reached = dense(delta)
+            self._reached = delta
             return delta
-        norm, most = math.hypot(*self._norms), self.settings.max_norm
-        return super().step(scaled(delta, most / norm if norm > most else 1.0), weight)
+        norm, most = _total(self._norms), self.settings.max_norm
+        whole, self._whole = delta if self._whole is None else self._whole, None
+        return super().step(scaled(whole, most / namespace_of(norm).maximum(norm, most)), weight)
 
 
-def _reaching(update: Update) -> Value:
-    probe = update.optimizer.staged()
-    assert isinstance(probe, ClipByGlobalNormOptimizer), (
-        "all weights of one settings object have the same parts"
-    )
-    probe._measures = True
-    probe.step(update.delta, update.weight)
-    return probe._reached
-
-
-def _norm(x: Value) -> float:
-    """The 2-norm, with no square too large for the dtype; a number's is its absolute value."""
-    if not is_array(x):
-        return abs(float(x))
-    if not x.size:
-        return 0.0
-    xp = namespace_of(x)
-    largest = float(xp.max(xp.abs(x)))
-    if largest == 0.0 or not math.isfinite(largest):
-        return largest
-    return largest * math.sqrt(float(xp.sum(xp.square(x / largest))))
+def _total(norms: Sequence[Value]) -> Value:
+    """The norm of all, of the norms of parts."""
+    return reduce(lambda a, b: namespace_of(a).hypot(a, b), norms)
 
 
 class ClipByGlobalNorm(Clip):
@@ -142,8 +137,9 @@ class ClipByNormOptimizer(Optimizer["ClipByNorm"], pure=True):
 
     def step(self, delta: Value, weight: Weight) -> Value:
         most = self.settings.max_norm_of_weight
-        norm = _norm(dense(delta))
-        return super().step(scaled(delta, most / norm if norm > most else 1.0), weight)
+        whole = dense(delta)
+        norm = namespace_of(whole).two_norm(whole)
+        return super().step(scaled(delta, most / namespace_of(norm).maximum(norm, most)), weight)
 
 
 class ClipByNorm(Clip):

@@ -35,6 +35,9 @@ class Optimizer(Generic[P]):
     """
 
     pure: ClassVar[bool] = True
+    within_plans: ClassVar[bool] = (
+        False  # for Wengert's own: hooks of this very class besides `step` may be traced
+    )
     reduced: ClassVar[frozenset[str]] = (
         frozenset()
     )  # states that have some axes of the weight with one element only
@@ -72,9 +75,8 @@ class Optimizer(Generic[P]):
         """
         if not self.pure:
             return None
-        if any(getattr(type(self), hook) is not getattr(Optimizer, hook) for hook in _BESIDES):
-            return None
-        return self.kept()
+        others = [c for c in type(self).__mro__ if c is not Optimizer and not vars(c).get("within_plans")]
+        return None if any(hook in vars(c) for c in others for hook in _BESIDES) else Optimizer.kept(self)
 
     def kept(self) -> dict[str, Value]:
         """State that a file of weights has, by name: `state` after the steps so far."""
@@ -103,6 +105,10 @@ class Optimizer(Generic[P]):
         A part that needs the weight's data asks `wengert.extend.data_of`.
         """
         return delta
+
+    def inputs(self) -> dict[str, float]:
+        """Numbers that all steps of the present commit read, by attribute: for parts of the library, see `Updates`."""
+        return {}
 
     def _late_changes(self, alone: bool) -> list[Change]:
         """For Wengert's own parts, called for every weight before any changes: see `Updates`."""

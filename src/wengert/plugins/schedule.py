@@ -18,17 +18,21 @@ from wengert.errors import PluginError
 from wengert.graph.weights import Update
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.rate import LearningRate, Rated, Scaled
+from wengert.plugins.rate import RATE, LearningRate, Rated, Scaled
 
 
-class LearningRateScheduleOptimizer(Scaled["LearningRateSchedule"]):
+class LearningRateScheduleOptimizer(Scaled["LearningRateSchedule"], pure=True):
     """Tells the time to the settings; a file has it with each weight, whichever of them it is given back to."""
 
+    within_plans = True
     commits: int = 0  # in a file only: the time is that of the settings, also for a weight that had no delta
 
     def together(self, updates: Sequence[Update]) -> None:
         super().together(updates)
         _ = self.settings.rate  # where it is none, the run fails once and not with every weight
+
+    def inputs(self) -> dict[str, float]:
+        return {**super().inputs(), RATE: self.settings.rate}
 
     def _late_changes(self, alone: bool) -> list[Change]:
         # of each weight, though one would do: all set the same number

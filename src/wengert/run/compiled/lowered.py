@@ -17,11 +17,12 @@ from wengert.arrays import HOST, Float32, Value, dtype_of, is_array, one_like, s
 from wengert.arrays.abstract import UNKNOWN, Aval, sizes_for
 from wengert.arrays.infer import aval_of, aval_on_device
 from wengert.arrays.kernels import put_into, subtract_into
+from wengert.errors import WengertError
 from wengert.graph.kinds import Column, device_among
 from wengert.graph.node import Expression, Node
 from wengert.graph.products import zero_of
 from wengert.graph.store import Ref
-from wengert.graph.weights import Buffer, Weight
+from wengert.graph.weights import Buffer, Update, Weight
 from wengert.lazy import LazyDelta, dense
 from wengert.program.build import Builder, Tracer, bare
 from wengert.program.derive import Lowering, Slot, aval_of_kind, capture, leaving
@@ -90,14 +91,11 @@ class LoweredLoss:
         if self.foreign:
             return None  # somebody else's rule may train in the middle of a run: the commit sees what it did
         made = Updating(self)
-        steps, inputs = [], len(self.inputs)
-        for weight, delta in self.deltas.items():
-            self.builder.source = _update_of(weight)
-            step = made.step(weight, delta)
-            if step is None:
-                del self.inputs[inputs:], self.given[inputs:]
-                return None
-            steps.append(step)
+        inputs = len(self.inputs)
+        steps = made.steps(self.deltas)
+        if steps is None:
+            del self.inputs[inputs:], self.given[inputs:]
+            return None
         made.apply(steps)
         return made
 
@@ -213,38 +211,76 @@ class Updating:
         self._of = of
         self.weights: list[Weight] = []
         self.names: list[tuple[str, ...]] = []  # of the state of each weight's optimizer
+        self.told: list[
+            tuple[Weight, tuple[str, ...]]
+        ] = []  # numbers that a settings object has for one commit
         self.states: list[Any] = []  # Any: the new states of all, in that order, tracers and constants
         self.targets: list[Tracer] = []  # what is changed in place
         self.scalars: list[Any] = []  # Any: new values of weights that are numbers, tracers
         self._data = {x.var for x in of.data.values()} | of.shared
         self._roots: dict[Var, Roots] = {}
 
-    def step(self, weight: Weight, delta: Any) -> Any:  # Any: a tracer, lazy or constant; None: unknown
-        """Array that is subtracted from one weight; the new data of a buffer."""
-        optimizer, of = weight.optimizer, self._of
-        if isinstance(weight, Buffer):
-            self.weights.append(weight)
-            self.names.append(())
-            term = delta.replacement()
-            return None if term is None else term.after(of.data[weight])
-        state = optimizer.state() if weight.kind.column is not Column.OTHER else None
-        if state is None or not all(is_array(v) or type(v) in NUMBERS for v in state.values()):
-            return None
-        staged = optimizer.staged()
-        for name in state:
-            setattr(staged, name, of.input(partial(_state, weight, name)))
+    def steps(self, deltas: Mapping[Weight, Any]) -> list[Any] | None:  # Any: tracers, lazy or constants
+        """Arrays that are subtracted from the weights, and the new data of buffers; None if one is unknown."""
         try:
-            step = staged.step(delta, _Weight(weight, of.data[weight]))  # type: ignore[arg-type] # stands for it
-        except (TypeError, AttributeError):  # it decides by a value, or goes round its namespace
+            updates = self._staged(deltas)
+            if updates is None:
+                return None
+            first = {id(x.optimizer.settings): x.optimizer for x in reversed(updates.values())}
+            for optimizer in first.values():
+                optimizer.together([*updates.values()])
+            found = []
+            for weight, delta in deltas.items():
+                self._of.builder.source = _update_of(weight)
+                update = updates.get(weight)
+                found.append(self._replaced(weight, delta) if update is None else self._step(weight, update))
+        except (
+            TypeError,
+            AttributeError,
+            WengertError,
+        ):  # it decides by a value, or goes round its namespace
             return None
-        after = staged.state() or {}
-        if after.keys() != state.keys():  # the first step makes the state: a later run will tell
-            of.first_step = True
+        return None if any(step is None for step in found) else found
+
+    def _staged(self, deltas: Mapping[Weight, Any]) -> dict[Weight, Update] | None:  # Any: as in `steps`
+        """The update of each weight that has an optimizer; None if a state of one is unknown."""
+        of, told, found = self._of, dict[int, dict[str, Tracer]](), dict[Weight, Update]()
+        for weight in [x for x in deltas if not isinstance(x, Buffer)]:
+            names = weight.optimizer.inputs()
+            if names and id(weight.settings) not in told:
+                self.told.append((weight, tuple(names)))
+                told[id(weight.settings)] = {name: of.input(partial(_number, weight, name)) for name in names}
+        for weight, delta in deltas.items():
+            if isinstance(weight, Buffer):
+                continue
+            optimizer = weight.optimizer
+            state = optimizer.state() if weight.kind.column is not Column.OTHER else None
+            if state is None or not all(is_array(v) or type(v) in NUMBERS for v in state.values()):
+                return None
+            staged = optimizer.staged()
+            vars(staged).update(told.get(id(weight.settings), {}))
+            for name in state:
+                setattr(staged, name, of.input(partial(_state, weight, name)))
+            stands: Any = _Weight(weight, of.data[weight])  # Any: it stands for the weight
+            found[weight] = Update(stands, delta, staged)
+        return found
+
+    def _replaced(self, weight: Weight, delta: Any) -> Any:  # Any: as in `steps`
+        self.weights.append(weight)
+        self.names.append(())
+        term = delta.replacement()
+        return None if term is None else term.after(self._of.data[weight])
+
+    def _step(self, weight: Weight, update: Update) -> Any:  # Any: as in `steps`; None: unknown
+        step = update.optimizer.step(update.delta, update.weight)
+        before, after = weight.optimizer.state() or {}, update.optimizer.state() or {}
+        if after.keys() != before.keys():  # the first step makes the state: a later run will tell
+            self._of.first_step = True
             return None
         if not _fits(step, weight):
             return None
         self.weights.append(weight)
-        self.names.append(tuple(state))
+        self.names.append(tuple(before))
         self.states += after.values()
         return step
 
@@ -283,6 +319,10 @@ def _update_of(weight: Weight) -> SourceInfo:
 def _state(weight: Weight, name: str) -> Value:
     value: Value = getattr(weight.optimizer, name)
     return value
+
+
+def _number(weight: Weight, name: str) -> float:
+    return weight.optimizer.inputs()[name]
 
 
 def _as(aval: Aval, made: Any) -> Any:  # Any: a tracer

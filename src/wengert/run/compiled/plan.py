@@ -18,7 +18,7 @@ from wengert.arrays import Value, all_quiet, copied, give_back, is_array
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.stacked import rows_of
 from wengert.control import Run
-from wengert.errors import DeviceError
+from wengert.errors import DeviceError, WengertError
 from wengert.graph.binding import Refs
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
@@ -62,6 +62,9 @@ class Plan(Item):
         self.arrays: list[int] = []  # of those that are changed in place
         self.numbers: list[int] = []
         self.names: list[tuple[str, ...]] = []  # of the states of their optimizers
+        self.told: list[
+            tuple[int, tuple[str, ...]]
+        ] = []  # numbers of one commit, of a weight of each settings object
         self.homes: list[Home] = []  # of weights that live together
         self.whole: list[Home] = []  # of those that are changed together, too
         self._turn = Lock()
@@ -111,6 +114,7 @@ class Plan(Item):
         self.updating = updating is not None
         self.early = low.first_step
         self.names = [] if updating is None else updating.names
+        self.told = [] if updating is None else [(place[w], names) for w, names in updating.told]
         self.states = any(self.names)
         self.in_place = self.updating and not self.numbers and not self.states  # if nobody else sees that
         return updating
@@ -310,7 +314,7 @@ class Bound:
         """
         plan = self.plan
         version, moved = STORE.version, STORE.moved
-        states = self._states() if plan.states else ()
+        states = self._states() if plan.states or plan.told else ()
         data = STORE.read(self.cells, snapshot)
         inputs = (*data, *self.literals, *states)
         if plan.homes:
@@ -365,6 +369,8 @@ class Bound:
                     whole = [home.target(cells, not others, moved) for home in plan.whole]
                     made, changes = _sent(changing, [*own, *[arena.data for arena in whole]])
                     last = self._kept([*zip(changed, own, strict=True)], others, [*made[seen:]], whole)
+                for place, _ in plan.told:
+                    last += self.weights[place].optimizer._late_changes(alone=False)
                 program.carry_out(changes, last)
             finally:
                 STORE.changing = False
@@ -386,8 +392,14 @@ class Bound:
         return found
 
     def _states(self) -> list[Value]:
-        """States that the optimizers' steps so far have left."""
+        """Numbers of this commit, and states that the optimizers' steps so far have left."""
         found: list[Value] = []
+        for place, names in self.plan.told:
+            try:
+                numbers = self.weights[place].optimizer.inputs()
+            except WengertError as failure:  # the interpreter will say whose it is
+                raise Interrupted from failure
+            found += [numbers[name] for name in names]
         for place, names in zip(self.plan.places, self.plan.names, strict=True):
             state = vars(self.weights[place].optimizer)
             if not all(name in state for name in names):
