@@ -111,19 +111,17 @@ def count_nonzero(draw: st.DrawFn) -> Example:
 
 @st.composite
 def nonzero(draw: st.DrawFn) -> Example:
-    """Places of a mask or of numbers; as many are chosen in whatever is drawn, so that rows have one size."""
+    """Places of a mask or of numbers, of which as many are not 0 whatever the operand is."""
     shape = draw(d.shapes(min_dims=1))
-    x = draw(d.distinct(shape))
-    size = draw(st.integers(0, x.size))
+    x = draw(d.arrays(shape, NUMBERS))
+    kept = draw(d.arrays(shape, st.sampled_from((0.0, 1.0))))
     axis = draw(st.integers(0, len(shape) - 1))
-    bound = np.sort(x, axis=None)[size] if size < x.size else np.inf
 
     def call(x: Any) -> Any:  # Any: an expression
-        below = wg.less(x, float(bound))
-        numbers = wg.where(below, x * 0.0 + 1.0, 0.0)
-        return wg.nonzero(below if axis % 2 else numbers, size=size)[axis]
+        found = wg.where(kept > 0.0, x * 0.0 + 1.0, 0.0)
+        return wg.nonzero(wg.greater(found, 0.5) if axis % 2 else found, size=int(kept.sum()))[axis]
 
-    return Example(call, lambda xp, x: np.nonzero(x < bound)[axis], (x,))
+    return Example(call, lambda xp, x: np.nonzero(kept)[axis], (x,))
 
 
 @st.composite
