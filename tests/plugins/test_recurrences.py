@@ -449,3 +449,16 @@ def test_a_slow_weight_goes_half_the_way() -> None:
     for d in noise:
         wg.sum(slow * d).train().run()
     np.testing.assert_allclose(slow.data, (np.ones(3) + fast.data) / 2.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("settings", [WithAdam, WithMomentum])
+def test_what_gets_no_delta_any_more_does_not_end_in_subnormal_numbers(settings: Any, dtype: Any) -> None:
+    """Any: classes of settings, and element types. Some processors take a hundred times as long for them."""
+    w = settings(learning_rate=0.1).array_weight(np.ones(3, dtype), 3)
+    smallest, mean = np.finfo(dtype).smallest_normal, np.ones(3)
+    for step in range(8_000 if dtype is np.float64 else 1_000):
+        wg.sum(w * (np.ones(3, dtype) if step == 0 else np.zeros(3, dtype))).train().run()
+        mean = w.optimizer.kept()["mean" if settings is WithAdam else "velocity"]
+        assert not ((mean != 0.0) & (np.abs(mean) < smallest)).any()
+    assert (mean < smallest * 2.0**16).all()  # it has got as far as that

@@ -94,6 +94,7 @@ from wengert.arrays.values import (
     shape_of,
     within,
     without_memory,
+    without_subnormal,
     zeros_like,
     zeros_of,
 )
@@ -187,6 +188,7 @@ __all__ = [
     "touched",
     "within",
     "without_memory",
+    "without_subnormal",
     "zeros_like",
     "zeros_of",
 ]

@@ -23,7 +23,7 @@ from wengert.arrays.ownership import as_readonly as host_as_readonly
 from wengert.arrays.ownership import freeze as host_freeze
 from wengert.arrays.ownership import own_copy as host_own_copy
 from wengert.arrays.scatter import within as host_within
-from wengert.arrays.types import FLOAT64, FLOATS, MASK, Cpu, Gpu
+from wengert.arrays.types import FLOAT32, FLOAT64, FLOATS, MASK, Cpu, Gpu
 from wengert.errors import DeviceError
 
 __all__ = [
@@ -222,6 +222,18 @@ def within(indices: Value, count: int) -> bool:
 def root(x: Value) -> Value:
     """The square root of a number or array."""
     return namespace_of(x).sqrt(x)
+
+
+def without_subnormal(x: Value) -> Value:
+    """A running mean, small ones rounded to multiples of 2^-123 in float32, of 2^-1012 in float64.
+
+    A mean of zeros would go on for ever in the last, subnormal numbers of its element type, with which some processors
+    take a hundred times as long. From 1e-30 on, and 1e-289, no bit changes.
+    >>> without_subnormal(np.array([1e-39, 1e-20, 2.0], np.float32)).tolist()[0], without_subnormal(1e-310)
+    (0.0, 0.0)
+    """
+    small = 2.0**-100 if dtype_of(x) == FLOAT32 else 2.0**-960
+    return x + small - small
 
 
 def is_finite(x: Value) -> bool:
