@@ -89,7 +89,10 @@ def test_binary(name: str, data: st.DataObject) -> None:
     wanted = BINARY[name](a.astype(np.longdouble), b.astype(np.longdouble))
     got = getattr(HOST, name)(a, b)
     assert got.dtype == (np.bool if wanted.dtype == np.bool else a.dtype)
-    assert_allclose(got, wanted, rtol=1e-5 if a.dtype == np.float32 else 1e-14)
+    near = (
+        {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-15}[a.dtype] if name == "logaddexp" else 0.0
+    )  # log(0.99)
+    assert_allclose(got, wanted, rtol=1e-5 if a.dtype == np.float32 else 1e-14, atol=near)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

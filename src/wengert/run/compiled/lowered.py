@@ -246,7 +246,10 @@ class Updating:
         """The update of each weight that has an optimizer; None if a state of one is unknown."""
         of, told, found = self._of, dict[int, dict[str, Tracer]](), dict[Weight, Update]()
         for weight in [x for x in deltas if not isinstance(x, Buffer)]:
-            names = weight.optimizer.inputs()
+            try:
+                names = weight.optimizer.inputs()
+            except Exception:  # of a user's schedule: the interpreter will say whose it is
+                return None
             if names and id(weight.settings) not in told:
                 self.told.append((weight, tuple(names)))
                 told[id(weight.settings)] = {name: of.input(partial(_number, weight, name)) for name in names}

@@ -18,7 +18,7 @@ from wengert.arrays import Value, all_quiet, copied, give_back, is_array
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.stacked import rows_of
 from wengert.control import Run
-from wengert.errors import DeviceError, WengertError
+from wengert.errors import DeviceError
 from wengert.graph.binding import Refs
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
@@ -397,7 +397,7 @@ class Bound:
         for place, names in self.plan.told:
             try:
                 numbers = self.weights[place].optimizer.inputs()
-            except WengertError as failure:  # the interpreter will say whose it is
+            except Exception as failure:  # of a user's schedule: the interpreter will say whose it is
                 raise Interrupted from failure
             found += [numbers[name] for name in names]
         for place, names in zip(self.plan.places, self.plan.names, strict=True):
