@@ -26,7 +26,7 @@ from wengert.later import later
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.binder import matcher
 from wengert.run.compiled.cache import Cache, Item, RunCounts, grown
-from wengert.run.loops import Values, arguments_of, inside_of
+from wengert.run.loops import Recomputed, Values, arguments_of, inside_of
 
 if TYPE_CHECKING:
     from wengert.run.compiled.program import PlanProgram
@@ -242,6 +242,9 @@ def _entered(
     node: Node, template: Template, arguments: tuple[Value, ...], values: Values, computed: Iterator[Value]
 ) -> Value:
     """As `loops.entered`, of values that have been computed."""
+    if template.remat:  # what is within is not there; of several results the parts are nodes of their own
+        values[inside_of(node)] = Recomputed(template, arguments)
+        return next(computed) if template.single else None
     inner: Values = dict(zip(template.inputs, arguments, strict=True))
     for x in template.nodes:
         signature = x.signature
