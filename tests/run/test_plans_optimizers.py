@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import add
 from typing import Any
 
-import numpy as np
 import pytest
 
-import wengert as wg
 from tests.optimizers import (
     WithAdadelta,
     WithAdafactor,
@@ -32,7 +28,6 @@ from tests.run.planned import eager, plain, same, trained
 from tests.run.test_plans import NETWORKS
 from wengert.errors import PluginError
 from wengert.plugins import (
-    SGD,
     AdamW,
     ClipByGlobalNorm,
     ClipByNorm,
@@ -152,23 +147,6 @@ def test_a_schedule_that_gives_no_rate_any_more_fails_the_run_of_a_plan() -> Non
     with pytest.raises(PluginError, match=r"schedule\(6\) is -1.0") as caught:
         (w * w).train().run(executor)
     assert w.data == before and "in the update of" in "".join(caught.value.__notes__)
-
-
-def test_a_delta_of_the_data_of_another_weight_is_carried_out_as_by_the_interpreter() -> None:
-    """Terms are subtracted one by one: their sum would be rounded otherwise."""
-    rng = np.random.default_rng(5)
-    x, y, z = (rng.normal(size=n).astype(np.float32) for n in (4, 3, (1, 3)))
-
-    def run(executor: Any) -> list[bytes]:  # Any: of either kind
-        settings, begin = SGD(learning_rate=0.1), np.random.default_rng(0)
-        a, b = (settings.array_weight(begin.normal(size=n).astype(np.float32)) for n in ((3,), (3, 4)))
-        for _ in range(6):
-            parts = (a @ b, b @ x, wg.stack([a @ y]), wg.literal(z) @ b)
-            reduce(add, [wg.sum(wg.square(part)) for part in parts]).train().run(executor)
-        return [a.data.tobytes(), b.data.tobytes()]
-
-    executor, _ = eager(worth=2)
-    assert run(executor) == run(plain())
 
 
 def test_reading_data_in_a_step_leaves_the_weight_its_buffer() -> None:

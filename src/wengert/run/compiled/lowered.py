@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
-from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Final
 
@@ -289,20 +288,12 @@ class Updating:
         return step
 
     def apart(self, x: Any) -> Any:  # Any: a tracer, lazy or constant
-        """`x`, with copies of what shares memory with the data of a weight, which are about to change.
-
-        A lazy one stays lazy: its terms are subtracted one by one, which has other bits than their sum.
-        """
-        if not isinstance(x, LazyDelta):
-            return self._copied(x)
-        found: list[Any] = x.terms  # Any: all terms are dataclasses, which their protocol cannot say
-        terms = [replace(y, **{f.name: self._copied(getattr(y, f.name)) for f in fields(y)}) for y in found]
-        return LazyDelta(terms, x.factor, self._copied(x.rest))
-
-    def _copied(self, x: Any) -> Any:  # Any: as in `apart`, and keys and shapes
-        if not any(r in self._data for y in vars_in(bare((x,))) for r in self._roots.get(y, (y,))):
+        """`x`, or its own copy where it shares memory with the data of a weight, which are about to change."""
+        lazy = isinstance(x, LazyDelta)
+        arrays = (*(y for term in x.terms for y in term.arrays()), x.rest) if lazy else (x,)
+        if not any(r in self._data for y in vars_in(bare(arrays)) for r in self._roots.get(y, (y,))):
             return x
-        return self._of.builder.call(operator.pos, x)  # a copy, unlike a product with 1
+        return self._of.builder.call(operator.pos, dense(x))  # a copy, unlike a product with 1
 
     def apply(self, steps: Sequence[Any]) -> None:  # Any: as in `step`
         """Write down the changes."""
