@@ -7,6 +7,7 @@ Refuses to know: graphs, and which operation made a term.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from operator import setitem
@@ -150,14 +151,17 @@ def _one_of_rows(terms: list[Rows]) -> list[Rows]:
     if len(terms) < 2:
         return terms
     keys, shape = [x.key for x in terms], terms[0].shape
-    key = keys if is_integer(keys[0]) else _in_turn(keys, (-1,))
-    return [Rows(key, _in_turn([x.values for x in terms], (-1, *shape[1:])), shape)]
+    key = keys if is_integer(keys[0]) else _in_turn(keys, [(-1,)] * len(keys))
+    counts = [
+        -1 if all(shape[1:]) else math.prod(getattr(x, "shape", ())) for x in keys
+    ]  # -1 is no size of 0 x 0
+    return [Rows(key, _in_turn([x.values for x in terms], [(n, *shape[1:]) for n in counts]), shape)]
 
 
-def _in_turn(arrays: list[Value], shape: tuple[int, ...]) -> Value:
-    """Arrays, each of which gets this shape, as one along the first axis."""
+def _in_turn(arrays: list[Value], shapes: list[tuple[int, ...]]) -> Value:
+    """Arrays, which get these shapes, as one along the first axis."""
     xp = namespace_of(arrays[0])
-    return xp.concat([xp.reshape(x, shape) for x in arrays], axis=0)
+    return xp.concat([xp.reshape(x, shape) for x, shape in zip(arrays, shapes, strict=True)], axis=0)
 
 
 def _has_few_rows(x: Product) -> bool:

@@ -182,3 +182,10 @@ def test_a_large_table_costs_the_rows_that_are_read(executor: Any) -> None:
         assert tracemalloc.get_traced_memory()[1] < w.data.nbytes / 10
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("rows", [(0,), (2, 0)])
+def test_no_rows_of_no_columns_are_read_twice(rows: tuple[int, ...]) -> None:
+    w = SGD(learning_rate=0.1).array_weight(np.zeros((0, 0)))
+    taken = [wg.sum(wg.take(w, np.zeros(rows, np.int64), axis=0)) for _ in range(2)]
+    assert wg.gradients(taken[0] + taken[1], (w,)).run()[0].shape == (0, 0)
