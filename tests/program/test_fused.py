@@ -20,6 +20,7 @@ from wengert.program import loops
 from wengert.program.emit import FusedCall
 from wengert.program.fused import FusedGroup, fused
 from wengert.program.loops import axes_of, loop_text
+from wengert.program.memory import placed
 from wengert.program.program import Eqn, Program, Var, check, evaluate
 from wengert.run.compiled.native import FusedProgram, Library, agrees
 from wengert.run.compiled.program import simplified
@@ -232,6 +233,21 @@ class TestLoopsOverLines:
         a = eqn(operator.mul, x, x, shape=(4, 4097))
         flat = Eqn(np.add.reduce, (a.result,), {"axis": 1, "keepdims": True}, var(4, 1))
         assert fused(Program([x], [a, flat], [flat.result]))[1] == []
+
+    def test_a_sum_that_a_loop_writes_stays_while_a_view_of_it_is_read(self) -> None:
+        """`sum_to` may return what it is given; a loop writes it into memory of its own."""
+        x, y, lines = var(4, 3, 9), var(4, 3, 9), (4, 3, 1)
+        a = eqn(operator.mul, x, x, shape=(4, 3, 9))
+        total = Eqn(HOST.sum_to, (a.result, lines), {}, var(*lines))
+        view = Eqn(HOST.reshape, (total.result, (4, 3)), {}, var(4, 3))
+        b = eqn(operator.mul, x, y, shape=(4, 3, 9))
+        other = Eqn(HOST.sum_to, (b.result, lines), {}, var(*lines))
+        read = eqn(np.tanh, view.result, shape=(4, 3))
+        eqns = [a, total, view, b, other, read]
+        groups = fused(Program([x, y], eqns, [other.result, read.result]))[1]
+        found = placed(eqns, [], [], {}, groups=groups)
+        assert [*map(len, (group.eqns for group in groups))] == [2, 2]
+        assert found.place[total.result] != found.place[other.result]
 
     @needs_compiler
     @pytest.mark.parametrize("dtype", [F32, F64])

@@ -7,7 +7,7 @@ Refuses to know: how many rows there are, who owns a buffer, and text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -45,11 +45,15 @@ class Placement:
     )  # after it nobody reads these, which have no place
 
 
-def aliases(eqns: Iterable[Eqn]) -> dict[Var, Roots]:
-    """For each result the values whose memory it may be: itself where it is new, else those of what it was made of."""
+def aliases(eqns: Iterable[Eqn], new: Container[Var] = ()) -> dict[Var, Roots]:
+    """For each result the values whose memory it may be: itself where it is new, else those of what it was made of.
+
+    What is `new` has memory of its own whatever its function would return: a loop writes it there.
+    """
     roots: dict[Var, Roots] = {}
     for e in eqns:
-        own = isinstance(e.function, Pieces) or kernel_of(e.function).fresh or e.result.aval.form == "number"
+        own = e.result in new or e.result.aval.form == "number" or isinstance(e.function, Pieces)
+        own = own or kernel_of(e.function).fresh
         shared = [(e.result,)] if own else [roots.get(x, (x,)) for x in e.reads]
         roots[e.result] = frozenset().union(*shared)
     return roots
@@ -96,9 +100,8 @@ class _Placing:
         self.inner = {x for group in groups for x in group.inner}
         self.lanes = dict.fromkeys(eqns, 0) if lanes is None else lanes
         self.placement = Placement()
-        self.roots = aliases(eqns)
         own = {x for group in groups for x in group.outputs if x.compact}
-        self.roots |= {x: frozenset((x,)) for x in own}
+        self.roots = aliases(eqns, own)
         self.kept: dict[Var, object] = {}
         for x, key in kept.items():
             roots = self.roots.get(x, (x,))
