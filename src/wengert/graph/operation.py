@@ -15,11 +15,12 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import copysign
 from types import BuiltinFunctionType
 from typing import Any, ClassVar, Final, Self, TypeVar
 from weakref import WeakValueDictionary
 
-from wengert.arrays import ARRAY_CLASS, Float32, entered, isolated, namespace_for, plain
+from wengert.arrays import ARRAY_CLASS, FLOAT32, FLOAT64, Float32, entered, isolated, namespace_for, plain
 from wengert.errors import NotDifferentiableError
 from wengert.graph.kinds import CLASSES, Column, Kind, Role, Shape, layer_class, with_role
 
@@ -215,11 +216,7 @@ class Operation:
         found = self.signatures.get((kinds, attributes, tuple([type(x) for _, x in attributes])))
         if found is not None:
             return found
-        key = (
-            kinds,
-            attributes,
-            tuple(map(_types, attributes)),
-        )  # another one only where a tuple is among them
+        key = (kinds, *exactly(attributes))  # another one only where a tuple or a zero is among them
         found = self.signatures.get(key)
         if found is None:
             given = tuple(
@@ -254,10 +251,27 @@ def _operation_named(key: str, *made_of: Any) -> Operation:  # Any: what `Operat
     return Operation(*made_of) if found is None else found
 
 
+def exactly(attributes: Attributes) -> tuple[Attributes, tuple[object, ...]]:
+    """Key of attributes, equal for the same ones only: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    return attributes, tuple(map(_types, attributes))
+
+
 def _types(attribute: tuple[str, Any]) -> object:  # Any: as in Attributes
-    """The types in an attribute: 1, 1.0 and True are equal, and not the same axis; those of a tuple's items, too."""
+    """What equal values of an attribute differ in; of a tuple, what its items do."""
     value = attribute[1]
-    return tuple(map(type, value)) if isinstance(value, tuple) else type(value)
+    if isinstance(value, tuple):
+        types = tuple(map(type, value))
+        return types if _SIGNED.isdisjoint(types) else tuple(map(_signed, value))
+    return _signed(value)
+
+
+_SIGNED: Final = frozenset((float, FLOAT32.type, FLOAT64.type))
+
+
+def _signed(value: Any) -> object:  # Any: as in Attributes
+    """The type, and beside it the sign of a zero that has one."""
+    cls = type(value)
+    return (cls, copysign(1.0, value)) if cls in _SIGNED and not value else cls
 
 
 class Signature:

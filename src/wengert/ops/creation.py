@@ -294,7 +294,7 @@ FULL_LIKE: Final = Operation(
     "full_like",
     Rules(
         _infer_full,
-        lambda c, x, *, fill_value: c.xp.zeros_like(x) + fill_value,
+        lambda c, x, *, fill_value: fill_value - c.xp.zeros_like(x),  # 0.0 + -0.0 is 0.0
         detached=True,
         batch=rowwise,
         pure=True,

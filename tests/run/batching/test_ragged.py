@@ -261,6 +261,17 @@ def test_families_do_not_confuse_constants() -> None:
     assert found.tolist() == [4.0, 6.0, 8.0, 12.0]
 
 
+def test_families_do_not_confuse_zeros_of_both_signs() -> None:
+    """Equal attributes, which an attribute's value alone does not tell apart."""
+    w = Weights()
+    cells = [
+        wg.cell(lambda x, c=c: wg.sum(1.0 / wg.leaky_relu(-wg.abs(x @ w.first), negative_slope=c)))
+        for c in (0.0, -0.0)
+    ]
+    found = wg.stack([cell(np.ones((n, 2))) for n in (1, 2) for cell in cells]).predict().run(run.Batched())
+    assert found.tolist() == [-np.inf, np.inf, -np.inf, np.inf]
+
+
 def test_sums_of_rows_have_as_many_rounds_as_the_longest_has_rows() -> None:
     chance = np.random.default_rng(2)
     for rows, sums in ((20, 7), (200, 2), (0, 3), (5, 1)):

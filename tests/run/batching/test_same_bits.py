@@ -295,3 +295,17 @@ def test_a_table_of_signatures_that_begins_afresh_changes_nothing() -> None:
         weights: tuple[Layer, ...] = tuple(model.weights)
         found.append(bits(wg.gradients(total, weights).run(run.Batched())))
     assert found[0] == found[1]
+
+
+def test_attributes_that_are_zeros_of_both_signs_are_not_one() -> None:
+    """A signature is found by its attributes, and so is what one group stands for."""
+    x: Any = wg.lift(-np.ones(2))
+    ways: list[Callable[[float], Layer]] = [
+        lambda slope: wg.leaky_relu(x * 1.0, negative_slope=slope),
+        lambda number: -wg.full_like(x * 1.0, number),
+    ]
+    for way in ways:
+        for executor in (run.Sequential(compiled=False), run.Sequential(), run.Batched()):
+            rows = wg.stack([way(number) for _ in range(2) for number in (0.0, -0.0)])
+            found = np.signbit(rows.predict().run(executor))[:, 0]
+            assert found.tolist() == [True, False, True, False]

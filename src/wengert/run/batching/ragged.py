@@ -25,7 +25,7 @@ from wengert.arrays.rows import filled, stacked
 from wengert.arrays.segments import join_segments, split_segments
 from wengert.errors import WengertError
 from wengert.graph.kinds import Column, Kind, Role
-from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
+from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature, exactly
 from wengert.graph.order import below_all
 from wengert.graph.ragged import (
     SHARED,
@@ -152,7 +152,7 @@ def _wiring(template: Template) -> tuple[list[Any], list[int]]:  # Any: as in `_
         attributes = tuple([pair for pair in signature.attributes if pair not in stated])
         sizes += [value for _, value in stated]
         operands = [_place(x, place, i in signature.nodes) for i, x in enumerate(node.operands)]
-        found.append((signature.operation, attributes, *operands))
+        found.append((signature.operation, exactly(attributes), *operands))
     found.append(tuple([_place(x, place, True) for x in template.results]))
     hash(tuple(found))  # attributes that have none are of no family
     return found, sizes

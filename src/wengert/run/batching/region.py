@@ -32,7 +32,7 @@ from wengert.arrays.places import (
 from wengert.arrays.rows import constant, joined_rows, stacked, taken
 from wengert.graph.kinds import Column, Kind, Role, device_among, with_role
 from wengert.graph.node import Expression, Node
-from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
+from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature, exactly
 from wengert.graph.template import PART, CellSignature
 from wengert.ops.joining import STACK
 from wengert.site import position
@@ -338,7 +338,7 @@ def _family(signature: Signature) -> object:
         return signature.alike
     except AttributeError:
         captured = tuple(map(id, signature.template.captured)) if isinstance(signature, CellSignature) else ()
-        own = (signature.operation, signature.attributes, signature.kind, captured)
+        own = (signature.operation, exactly(signature.attributes), signature.kind, captured)
         signature.alike = (*own, *map(_data, signature.kinds))
         return signature.alike
 
