@@ -9,6 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import wengert as wg
+from tests.run.planned import eager, plain
+from wengert.arrays import HOST
 from wengert.arrays.abstract import Aval
 from wengert.arrays.kernels import joined
 from wengert.graph.order import below
@@ -69,6 +71,46 @@ def test_a_product_writes_no_part_of_a_line() -> None:
     eqns = [Eqn(np.dot, (x, w), {}, parts[0]), Eqn(np.tanh, (x,), {}, parts[1])]
     placement = placed([*eqns, Eqn(Pieces(keys, whole=True), tuple(parts), {}, whole)], (), [whole], {})
     assert placement.pieces == {parts[1]: (whole, 1)}
+
+
+def test_a_sum_of_which_there_is_a_view_is_no_part_of_a_line() -> None:
+    """A view of what is reshaped would be a copy, made once with the buffers and never again."""
+
+    def trained(executor: wg.run.Sequential) -> list[Any]:  # Any: numbers and arrays
+        settings, chance = SGD(learning_rate=0.1), np.random.default_rng(0)
+        w, v = (settings.array_weight(chance.standard_normal(shape)) for shape in ((4, 6), (12,)))
+        losses = []
+        for _ in range(20):
+            z = wg.tanh(w)
+            a, b = z[:, :3] + wg.reshape(wg.tanh(v), (4, 3)), z[:, 3:]
+            top, bottom, right = map(wg.square, (a[:2], 2.0 * a[2:], b))
+            losses.append((wg.sum(top) + wg.sum(bottom) + wg.sum(right)).train().run(executor))
+        return [*losses, w.data, v.data]
+
+    for a, b in zip(trained(eager()[0]), trained(plain()), strict=True):
+        assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_a_part_of_a_line_has_no_other_reader_and_no_product_in_it(seen: bool) -> None:
+    """What else reads a value has been told that it is in C order; and lines of such a part are as little."""
+    line, f32 = slice(None), np.dtype(np.float32)
+    x, product, rest = (Var(Aval((2, 2), f32)) for _ in range(3))
+    half, other = (Var(Aval((4, 2), f32)) for _ in range(2))
+    whole, view = Var(Aval((4, 4), f32)), Var(Aval((8,), f32))
+    by_rows = Pieces(((slice(0, 2), line), (slice(2, 4), line)), whole=True)
+    by_columns = Pieces(((line, slice(0, 2)), (line, slice(2, 4))), whole=True)
+    eqns = [
+        Eqn(np.dot, (x, x), {}, product),
+        Eqn(np.tanh, (x,), {}, rest),
+        Eqn(by_rows, (product, rest), {}, half),
+        *[Eqn(HOST.reshape, (half, (8,)), {}, view)] * seen,
+        Eqn(np.tanh, (other,), {}, made := Var(Aval((4, 2), f32))),
+        Eqn(by_columns, (half, made), {}, whole),
+    ]
+    found = {made: (whole, 1), rest: (half, 1)}
+    found |= {product: (half, 0)} if seen else {half: (whole, 0)}
+    assert placed(eqns, (), [whole], {}).pieces == found
 
 
 def test_parts_that_a_matrix_multiplies_have_a_program() -> None:

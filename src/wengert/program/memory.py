@@ -7,6 +7,7 @@ Refuses to know: how many rows there are, who owns a buffer, and text.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -114,7 +115,7 @@ class _Placing:
         self.able = able - leaves - self.inner
         self.leaves = leaves
         self.sums = {e.result for e in eqns if isinstance(e.function, Pieces)}
-        self.rigid = {e.result for e in eqns if not takes_strides(e.function)} - own
+        self.rigid = {e.result for e in eqns if not takes_strides(e.function)} - own - self.sums
         for i, x in enumerate(outputs):
             if isinstance(x, Var) and x in self.able and x not in self.placement.outputs:
                 self.placement.outputs[x] = i
@@ -130,18 +131,26 @@ class _Placing:
     def _assemble(self) -> None:
         """Have each piece computed where it belongs: what is part of a part lies in it, too."""
         outputs, pieces = self.placement.outputs, self.placement.pieces
+        uses = Counter(x for e in self.eqns for x in e.reads)
+        gaps: set[Var] = set()  # pieces whose memory has gaps
         for e in reversed(self.eqns):
             if isinstance(e.function, Pieces) and e.result not in self.leaves:
                 for i, x in enumerate(e.arguments):
-                    if x not in pieces and x not in outputs and self._fits(x, e.function.keys[i]):
+                    if not isinstance(x, Var) or x in pieces or x in outputs or not self._fits(x):
+                        continue
+                    rest = e.function.keys[i][1:]
+                    whole = e.result not in gaps and all(part == slice(None) for part in rest)
+                    if whole or (x not in self.rigid and uses[x] == 1):
                         pieces[x] = e.result, i
+                        gaps |= set() if whole else {x}
 
-    def _fits(self, x: Argument, key: Sequence[object]) -> bool:
-        """True if a result can be computed in such a part of an array: some functions need memory in one piece."""
-        if x in self.sums:
-            return x not in self.lasting and x not in self.leaves
-        able = x in self.able and x not in self.lasting
-        return able and (x not in self.rigid or all(part == slice(None) for part in key[1:]))
+    def _fits(self, x: Var) -> bool:
+        """True if a result can be computed in a part of an array, at least in one without gaps.
+
+        Across gaps some functions cannot write; and whoever else reads it has been told that it is in C order.
+        """
+        able = x in self.sums or x in self.able
+        return able and x not in self.lasting and x not in self.leaves
 
     def _allot(self) -> None:
         """Give buffers to results, and take them back after the last use of whatever shares their memory."""
