@@ -127,7 +127,9 @@ def alias_dropped(p: Program, patch: pytest.MonkeyPatch) -> Iterator[Mutant]:
         if roots != {x}:
             dropped: dict[Var, Roots] = {x: frozenset((x,))}
             with patch.context() as m:
-                m.setattr(memory, "aliases", lambda eqns, dropped=dropped: aliases(eqns) | dropped)
+                m.setattr(
+                    memory, "aliases", lambda eqns, new=(), dropped=dropped: aliases(eqns, new) | dropped
+                )
                 yield p, buffers_of(p)
 
 
