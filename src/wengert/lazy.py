@@ -8,7 +8,7 @@ Refuses to know: graphs, and which operation made a term.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import setitem
 from typing import ClassVar, Protocol, Self
@@ -26,7 +26,7 @@ from wengert.arrays import (
     touched,
 )
 from wengert.arrays.changes import Change, carry_out
-from wengert.arrays.ownership import own_copy, owners
+from wengert.arrays.ownership import own_copy
 from wengert.errors import ArgumentError, ShapeError
 
 
@@ -42,8 +42,8 @@ class Term(Protocol):
     def arrays(self) -> tuple[Value, ...]:
         """The arrays that it reads."""
 
-    def read_only(self) -> Self:
-        """This summand, of arrays that cannot be written to."""
+    def of(self, made: Callable[[Value], Value]) -> Self:
+        """This summand, of what is made of each of its arrays."""
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Raise if it is no summand of a delta of this shape."""
@@ -59,8 +59,8 @@ class Product:
     def arrays(self) -> tuple[Value, ...]:
         return (self.left, self.right)
 
-    def read_only(self) -> Product:
-        return Product(as_readonly(self.left), as_readonly(self.right))
+    def of(self, made: Callable[[Value], Value]) -> Product:
+        return Product(made(self.left), made(self.right))
 
     def check(self, shape: tuple[int, ...]) -> None:
         (n, k), (rows, m) = self.left.shape, self.right.shape
@@ -86,10 +86,9 @@ class Rows:
     def arrays(self) -> tuple[Value, ...]:
         return (self.values,)
 
-    def read_only(self) -> Rows:
-        several = isinstance(self.key, tuple)
-        key = tuple(map(as_readonly, self.key)) if several else as_readonly(self.key)
-        return Rows(key, as_readonly(self.values), self.shape)
+    def of(self, made: Callable[[Value], Value]) -> Rows:
+        key = tuple(map(made, self.key)) if isinstance(self.key, tuple) else made(self.key)
+        return Rows(key, made(self.values), self.shape)
 
     def check(self, shape: tuple[int, ...]) -> None:
         if is_integer(self.key) or _index_type(self.key) is None:
@@ -184,8 +183,8 @@ class Replacement:
     def arrays(self) -> tuple[Value, ...]:
         return (self.value,)
 
-    def read_only(self) -> Replacement:
-        return Replacement(as_readonly(self.value), self.frozen, self.rate)
+    def of(self, made: Callable[[Value], Value]) -> Replacement:
+        return Replacement(made(self.value), self.frozen, self.rate)
 
     def after(self, data: Value) -> Value:
         """The data that take the place of these."""
@@ -294,13 +293,6 @@ class LazyDelta:
         terms = [*_joined(self.terms)]
         return self._sharing(terms, len(terms), self.factor, self.rest)
 
-    def reads(self, buffers: Container[int]) -> bool:
-        """Tell whether a part is, or is a view of, an array whose identity is in `buffers`."""
-        arrays = [x for term in self.terms for x in term.arrays()]
-        if self.rest is not None:
-            arrays.append(self.rest)
-        return any(id(y) in buffers for x in arrays for y in owners(x))
-
     def check(self, shape: tuple[int, ...]) -> None:
         """Raise if this is no delta of data of `shape`."""
         if self.rest is not None and self.rest.shape != shape:
@@ -308,10 +300,10 @@ class LazyDelta:
         for term in self.terms:
             term.check(shape)
 
-    def read_only(self) -> LazyDelta:
-        """This sum, of arrays that cannot be written to."""
-        terms = [term.read_only() for term in self.terms]
-        return self._sharing(terms, len(terms), self.factor, as_readonly(self.rest))
+    def of(self, made: Callable[[Value], Value]) -> LazyDelta:
+        """This sum, of what is made of each of its arrays: of a copy it has the same bits."""
+        terms = [term.of(made) for term in self.terms]
+        return self._sharing(terms, len(terms), self.factor, None if self.rest is None else made(self.rest))
 
     def scaled(self, factor: float) -> LazyDelta:
         """`factor * self`."""
@@ -382,7 +374,7 @@ def told(delta: Value) -> Value:
 
 def read_only(delta: Value) -> Value:
     """The delta for somebody else: what arrays it has cannot be written to."""
-    return delta.read_only() if isinstance(delta, LazyDelta) else as_readonly(delta)
+    return delta.of(as_readonly) if isinstance(delta, LazyDelta) else as_readonly(delta)
 
 
 def _is_one(factor: Value) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any
 
+import numpy as np
 import pytest
 
+import wengert as wg
 from tests.optimizers import (
     WithAdadelta,
     WithAdafactor,
@@ -28,6 +32,7 @@ from tests.run.planned import eager, plain, same, trained
 from tests.run.test_plans import NETWORKS
 from wengert.errors import PluginError
 from wengert.plugins import (
+    SGD,
     AdamW,
     ClipByGlobalNorm,
     ClipByNorm,
@@ -147,6 +152,36 @@ def test_a_schedule_that_gives_no_rate_any_more_fails_the_run_of_a_plan() -> Non
     with pytest.raises(PluginError, match=r"schedule\(6\) is -1.0") as caught:
         (w * w).train().run(executor)
     assert w.data == before and "in the update of" in "".join(caught.value.__notes__)
+
+
+def views_of_another(a: Any, b: Any, draw: Any) -> list[Any]:  # Any: weights, layers, and draws of any shape
+    return [a @ b, b @ draw(4), wg.stack([a @ draw(3)]), wg.literal(draw(1, 3)) @ b]
+
+
+def rows_and_products(a: Any, b: Any, draw: Any) -> list[Any]:  # Any: as above
+    """So many rows of one product that it is none of few rows any more, and rows of a table beside it."""
+    products = [wg.literal(draw(1, 3)) @ b for _ in range(3)]
+    rows = [wg.take(b, np.array([0, 2]), axis=0), wg.take(b, np.array([2]), axis=0)]
+    return [rows[0], *products, rows[1], wg.literal(draw(5, 3)) @ b, b * a[:1]]
+
+
+@pytest.mark.parametrize("parts", [views_of_another, rows_and_products])
+def test_terms_are_subtracted_one_by_one_in_the_order_of_the_interpreter(parts: Any) -> None:
+    """What they read of other weights' data is copied; their sum would be rounded otherwise."""
+
+    def run(executor: Any) -> list[bytes]:  # Any: of either kind
+        settings, chance = SGD(learning_rate=0.1), np.random.default_rng(5)
+
+        def draw(*shape: int) -> Any:  # Any: an array of this shape
+            return chance.normal(size=shape).astype(np.float32)
+
+        a, b = settings.array_weight(draw(3)), settings.array_weight(draw(3, 4))
+        for _ in range(8):
+            squares = [wg.mean(wg.square(part)) for part in parts(a, b, draw)]
+            reduce(add, squares).train().run(executor)
+        return [a.data.tobytes(), b.data.tobytes()]
+
+    assert run(eager(worth=2)[0]) == run(plain())
 
 
 def test_reading_data_in_a_step_leaves_the_weight_its_buffer() -> None:

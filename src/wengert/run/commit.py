@@ -2,8 +2,8 @@
 
 Knows: that optimizers step copies of themselves, after one of each settings object has seen all updates; that
 nothing is kept until all have succeeded, and then everything in one call, which no signal or interrupt can divide;
-that a lazy delta may be applied in place unless it reads a buffer that this commit writes; that a delta may be the
-delta or the value of others, too, so that only an optimizer that has promised not to write into it gets it as it is.
+that what a step reads of a buffer which this commit writes is copied, term by term, as in plans; that a delta may
+be that of others, or a value, too, so that only an optimizer that has promised not to write into it gets it as it is.
 Refuses to know: what any optimizer does.
 """
 
@@ -188,16 +188,18 @@ def stepped(update: Update, written: set[int]) -> Changing:
     if isinstance(step, LazyDelta):
         step.check(weight.ref.data.shape)
         step = step.joined()  # one array in place of hundreds, of which each has its owners
-        if not step.reads(written):
-            return partial(_lazily, step)
-        step = dense(step)
+        return partial(_lazily, step.of(partial(_apart, written)))
     if shape_of(step) != weight.kind.shape:
         raise ShapeError(f"the optimizer gave a step of shape {shape_of(step)} for {weight!r}")
     if dtype_of(step) != weight.kind.dtype:
         step = step.astype(weight.kind.dtype)  # a weight keeps its dtype, whatever a rate's is
-    elif any(id(x) in written for x in owners(step)):
-        step = step.copy()
-    return partial(_densely, step)
+    return partial(_densely, _apart(written, step))
+
+
+def _apart(written: set[int], x: Value) -> Value:
+    """`x`, or a copy of it where it shares memory with a buffer that is going to change."""
+    shared = is_array(x) and any(id(y) in written for y in owners(x))
+    return x.copy(order="K") if shared else x
 
 
 def _step_apart(update: Update) -> Value:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from wengert.arrays import HOST, Float32, Value, dtype_of, is_array, one_like, shape_of
+from wengert.arrays import HOST, Float32, Value, copied, dtype_of, is_array, one_like, shape_of
 from wengert.arrays.abstract import UNKNOWN, Aval, sizes_for
 from wengert.arrays.infer import aval_of, aval_on_device
 from wengert.arrays.kernels import put_into, subtract_into
@@ -27,7 +27,7 @@ from wengert.lazy import LazyDelta, dense
 from wengert.program.build import Builder, Tracer, bare
 from wengert.program.derive import Lowering, Slot, aval_of_kind, capture, leaving
 from wengert.program.memory import Roots, aliases
-from wengert.program.program import Program, SourceInfo, Var, vars_in
+from wengert.program.program import Program, SourceInfo, Var
 
 NUMBERS: Final = (float, int, Float32)
 
@@ -288,12 +288,19 @@ class Updating:
         return step
 
     def apart(self, x: Any) -> Any:  # Any: a tracer, lazy or constant
-        """`x`, or its own copy where it shares memory with the data of a weight, which are about to change."""
-        lazy = isinstance(x, LazyDelta)
-        arrays = (*(y for term in x.terms for y in term.arrays()), x.rest) if lazy else (x,)
-        if not any(r in self._data for y in vars_in(bare(arrays)) for r in self._roots.get(y, (y,))):
+        """`x`, with copies of what may share memory with the data of a weight, which are about to change.
+
+        The terms of a lazy one are joined as by the interpreter, and subtracted one by one: a sum has other bits.
+        """
+        return x.joined().of(self._copied) if isinstance(x, LazyDelta) else self._copied(x)
+
+    def _copied(self, x: Any) -> Any:  # Any: as in `apart`, and keys
+        if not isinstance(x, Tracer) or not any(r in self._data for r in self._roots.get(x.var, (x.var,))):
             return x
-        return self._of.builder.call(operator.pos, dense(x))  # a copy, unlike a product with 1
+        builder = self._of.builder
+        if builder.on_device:  # nothing is known there: it may be a key of truth values, which have no sign
+            return builder.stated(copied, x.var.aval, x)
+        return builder.call(operator.pos, x)  # unlike a product with 1
 
     def apply(self, steps: Sequence[Any]) -> None:  # Any: as in `step`
         """Write down the changes."""
