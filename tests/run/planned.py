@@ -6,7 +6,7 @@ Refuses to know: any network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -54,16 +54,6 @@ def plain() -> Sequential:
 
 
 A = TypeVar("A")
-
-
-def finished(steps: Generator[None, None, A]) -> A:
-    """The end of what is made in steps."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            made: A = end.value
-            return made
 
 
 Network = Callable[[], tuple[Sequence[Any], Callable[[int], Any]]]  # Any: weights and losses of every column

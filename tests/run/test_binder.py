@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.run.planned import eager, finished
+from tests.run.planned import eager
 from wengert.graph.weights import DoubleWeight
 from wengert.plugins import SGD
 from wengert.plugins.optimizer import Optimizer
-from wengert.run.compiled.binder import in_steps
+from wengert.run.compiled.binder import binder
 
 Loss = wg.ArrayLayer[tuple[()], np.float64]
 Weights = tuple[wg.ArrayWeight[tuple[int], np.float64], wg.ArrayWeight[tuple[int], np.float64]]
@@ -92,7 +92,7 @@ def test_a_plan_that_makes_steps_is_for_their_settings_and_class_of_optimizer(
 
     w = weight(SETTINGS, Optimizer)
     y = w * 3.0
-    stepping, plain = finished(in_steps([y], [w], stepped=[w])), finished(in_steps([y], [w]))
+    stepping, plain = binder([y], [w], stepped=[w]), binder([y], [w])
     other = weight(settings, cls)
     assert stepping(other * 3.0) is None
     assert plain(other * 3.0) == ((other,), (other.ref,), (3.0,), ())

@@ -14,11 +14,11 @@ import pytest
 
 import wengert as wg
 from tests.optimizers import WithAdam
-from tests.run.planned import Watched, plain, same
+from tests.run.planned import plain, same
 from wengert import run
 from wengert.plugins import SGD
 from wengert.run import Sequential
-from wengert.run.compiled import program, segment
+from wengert.run.compiled import segment
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import Plans
 
@@ -72,7 +72,6 @@ def test_training_is_that_of_the_interpreter_all_the_way(settings: Any) -> None:
         assert len(steps) > 10
     same([np.array(w.data) for w in ours.weights], [np.array(w.data) for w in theirs.weights])
     (plan,) = ready(plans)
-    assert "middle(" in plan.program.source
     assert plan.homes, "branches are stacked, though weights have changed since they were traced"
 
 
@@ -166,21 +165,6 @@ def test_threads_share_the_steps() -> None:
         thread.join()
     assert not wrong
     assert len(ready(plans)) >= 1
-
-
-def test_a_program_in_two_functions_is_that_in_one() -> None:
-    ours, theirs = (Net(SGD(learning_rate=0.05)) for _ in range(2))
-    whole = Watched()
-    executor, plans = stepwise(worth=1)
-    once = Sequential()
-    once.engine = once.engine._replace(plans=whole)
-    for i in range(30):
-        found = np.array(ours.loss(i).train().run(executor))
-        with patch.object(program, "_MANY", 10**9):
-            same([found], [np.array(theirs.loss(i).train().run(once))])
-    (a,), (b,) = ready(plans), whole._plans.items()
-    assert "middle(" in a.program.source
-    assert "middle(" not in b.program.source
 
 
 def test_light_is_told_by_shapes() -> None:

@@ -195,9 +195,13 @@ class _Joining:
 
 
 def _leaves(e: Eqn, made: Mapping[Var, Eqn], uses: Mapping[Var, int]) -> tuple[list[Eqn], list[Eqn]]:
-    """The summands of a sum that nobody else reads, and the equations that it is made of."""
-    leaves, inner, todo = [], [], [e]
-    while todo:
+    """The summands of a sum that nobody else reads, and the equations that it is made of.
+
+    All of them where each is a part of an array; else it ends at one that is not, as sums of sums may be long.
+    """
+    leaves: list[Eqn] = []
+    inner, todo = [], [e]
+    while todo and not (leaves and leaves[-1].function is not HOST.add_at):
         found = todo.pop()
         inner.append(found)
         parts = [made.get(x) for x in found.arguments if isinstance(x, Var)]

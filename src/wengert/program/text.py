@@ -7,7 +7,6 @@ Refuses to know: what lines say, and where results lie.
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -22,7 +21,6 @@ SIGNS: Final[Mapping[Callable[..., Any], str]] = {  # Any: functions of numbers 
 }
 TEXT: Final = "<string>"  # the name of the file of all texts
 _PLAIN: Final = (int, bool, str, type(None))
-_NAME: Final = re.compile(r"\b[a-z]\d+(?:_\d+)?\b")  # of a value
 
 
 class Constants:
@@ -74,27 +72,3 @@ def function_of(lines: Sequence[str], scope: dict[str, Any], module: str) -> Any
 def function_text(name: str, arguments: Sequence[str], lines: Iterable[str]) -> str:
     """The source of a function."""
     return f"def {name}({', '.join(arguments)}):\n" + "".join(f" {line}\n" for line in lines if line)
-
-
-def outlined(
-    name: str, lines: Sequence[str], part: slice, arguments: Sequence[str] = ()
-) -> tuple[list[str], list[str], str]:
-    """The names that a part of some lines reads and gives values, and the source of a function of it.
-
-    A function is compiled at once, and a line takes as long as some runs. `arguments` are those of the whole.
-
-    >>> outlined("g", ["v1 = f(p0)", "v2 = f(v1)", "return v2"], slice(1, 2), ["p0"])[:2]
-    (['v1'], ['v2'])
-    """
-    inner = lines[part]
-    before = {*arguments, *(x for line in lines[: part.start] for x in _defined(line))}
-    given = sorted(before.intersection(x for line in inner for x in _NAME.findall(line)))
-    read = {x for line in lines[part.stop :] for x in _NAME.findall(line)}
-    made = sorted(read.intersection(x for line in inner for x in _defined(line)))
-    return given, made, function_text(name, given, [*inner, f"return ({''.join(f'{x}, ' for x in made)})"])
-
-
-def _defined(line: str) -> list[str]:
-    """The names that a line gives values."""
-    left, equals, _ = line.partition(" = ")
-    return _NAME.findall(left) if equals else []

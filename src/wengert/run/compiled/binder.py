@@ -8,15 +8,15 @@ Refuses to know: what the plan computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
 from wengert.graph.store import Ref
 from wengert.graph.template import captured_by
 from wengert.graph.weights import Weight
-from wengert.program.text import executed, outlined
+from wengert.program.text import executed, function_text
 
 # weights and their cells; Any: literals of every type; targets
 Found = tuple[tuple[Weight, ...], Sequence[Ref], tuple[Any, ...], tuple[Expression, ...]]
@@ -24,16 +24,13 @@ Binder = Callable[[Node], Found | None]
 Leaves = tuple[tuple[Expression, ...], tuple[Any, ...]]  # Any: as in `Found`
 Matcher = Callable[[Sequence[Node]], Leaves | None]
 
-_FEW: Final = 100  # lines that are compiled at once
-_PARTS: Final = 4
 
-
-def in_steps(
+def binder(
     nodes: Sequence[Node],
     weights: Sequence[Weight],
     targets: Sequence[Expression] = (),
     stepped: Sequence[Weight] = (),
-) -> Generator[None, None, Binder]:
+) -> Binder:
     """A function of a root that gives weights, cells, literals and targets, or None where the plan does not fit.
 
     `nodes` are in order, the root last; operands have been met before their consumers are. The plan makes the steps
@@ -60,8 +57,7 @@ def in_steps(
         scope |= {"weights": tuple(weights), "cells": tuple(w.ref for w in weights)}
         all_weights = "weights", "cells"
     found = *all_weights, _tuple(picked), _tuple(names[x] for x in targets)
-    yield
-    bind: Binder = yield from _compiled_in_steps(root, [*lines, f"return ({', '.join(found)})"], scope)
+    bind: Binder = _compiled(root, [*lines, f"return ({', '.join(found)})"], scope)
     return bind
 
 
@@ -126,23 +122,7 @@ def _fixed(nodes: Sequence[Node]) -> set[Expression]:
 
 
 def _compiled(argument: str, lines: Sequence[str], scope: dict[str, Any]) -> Any:  # Any: a function
-    source = f"def bind({argument}):\n" + "".join(f" {line}\n" for line in lines)
-    return executed(source, scope, "<binder>")["bind"]
-
-
-def _compiled_in_steps(
-    argument: str, lines: Sequence[str], scope: dict[str, Any]
-) -> Generator[None, None, Any]:  # Any: as in `_compiled`
-    """As `_compiled`; of many lines each part but the last is a function of its own."""
-    lines, size = [*lines], len(lines) // _PARTS
-    for at in range(_PARTS - 2, -1, -1) if len(lines) >= _FEW else ():
-        part = slice(size * at, size * (at + 1))
-        given, back, source = outlined(f"part{at}", lines, part, [argument])
-        scope[f"part{at}"] = executed(source, scope, "<binder>").pop(f"part{at}")
-        call = f"found = part{at}({', '.join(given)})"
-        lines[part] = [call, "if found is None: return None", f"{_tuple(back)} = found"]
-        yield
-    return _compiled(argument, lines, scope)
+    return executed(function_text("bind", [argument], lines), scope, "<binder>")["bind"]
 
 
 def _alike(expressions: Sequence[Expression], fixed: set[Expression]) -> list[Expression]:

@@ -37,7 +37,7 @@ from wengert.program.derive import (
 )
 from wengert.program.memory import aliases
 from wengert.program.program import Argument, Eqn, Program, Var, vars_in
-from wengert.run.compiled.binder import Binder, in_steps
+from wengert.run.compiled.binder import Binder, binder
 from wengert.run.compiled.cells import CellPrograms
 from wengert.run.compiled.device import DeviceProgram
 from wengert.run.compiled.lowered import LoweredLoss, device_of, lowered_in_steps, seed_of
@@ -66,7 +66,7 @@ def traced_plan(
     device = device_of(nodes)
     on_device = device is not None and program is None
     lowering = lowered_in_steps([*nodes], weights, mode != "predict", asked, also, on_device)
-    bind = partial(in_steps, [*nodes], weights, targets)
+    bind = partial(binder, [*nodes], weights, targets)
     make = program or (FusingProgram if native else PlanProgram)
     if on_device:
         make, stacked = partial(DeviceProgram, device), False

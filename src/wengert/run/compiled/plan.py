@@ -43,7 +43,7 @@ class Plan(Item):
     def __init__(
         self,
         lowering: Generator[None, None, LoweredLoss],
-        bind: Callable[[Sequence[Weight]], Bind],
+        bind: Callable[[Sequence[Weight]], Binder],
         program: Callable[[Program], PlanProgram] = PlanProgram,
         stacking: bool = True,
         at_once: bool = True,
@@ -75,7 +75,7 @@ class Plan(Item):
     def _made(
         self,
         lowering: Generator[None, None, LoweredLoss],
-        bind: Callable[[Sequence[Weight]], Bind],
+        bind: Callable[[Sequence[Weight]], Binder],
         make: Callable[[Program], PlanProgram],
         stacking: bool,
     ) -> Iterator[None]:
@@ -98,8 +98,7 @@ class Plan(Item):
         else:
             self.program = make(program)
         yield
-        made_of = bind(stepped)
-        self.bind: Binder = (yield from made_of) if isinstance(made_of, Generator) else made_of
+        self.bind = bind(stepped)
         if before != [(type(w.optimizer), w.settings) for w in stepped]:
             self.early = True  # they were others when their steps were written down
 
@@ -529,7 +528,6 @@ def _moved(cells: Sequence[Ref], arena: Arena) -> list[Change]:
     return found
 
 
-Bind = Binder | Generator[None, None, Binder]  # at once, or in steps
 Changed = tuple[
     tuple[Value, ...], Any
 ]  # outputs, and what `Program.carry_out` takes; Any: each kind has its own

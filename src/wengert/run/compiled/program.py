@@ -27,12 +27,11 @@ from wengert.program.fused import FusedGroup
 from wengert.program.memory import Placement, placed
 from wengert.program.program import Eqn, Program, vars_in
 from wengert.program.simplify import assembled, copied_once, needed
-from wengert.program.text import executed, function_text, outlined
+from wengert.program.text import executed, function_text
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.cache import LINE
 
 _PASSES: Final = ("wengert.program.", "wengert.run.compiled.")
-_MANY: Final = 100  # lines that are not compiled at once
 
 
 def not_made(of: str, failure: Exception) -> None:
@@ -72,25 +71,16 @@ class PlanProgram:
         placement = buffers_of(p)
         yield
         text = text_of(p, placement)
-        lines, middle = lines_of(text, p), ""
-        if len(p.eqns) >= _MANY:
-            yield
-            # two lines unpack inputs and buffers; what is computed in the middle is read by little else
-            inner = slice(2 + len(p.eqns) // 4, 2 + 3 * len(p.eqns) // 4)
-            given, back, middle = outlined("middle", lines, inner)
-            lines[inner] = [_unpacked(back, f"middle({', '.join(given)})")]
-            scope = text.constants.scope
-            scope["middle"] = executed(middle, scope, "<plan>").pop("middle")
+        lines = lines_of(text, p)
         yield
-        made._compile(text, lines, middle)
+        made._compile(text, lines)
         return made
 
-    def _compile(self, text: ProgramText, lines: Iterable[str], middle: str = "") -> None:
-        """Make a function of its lines, which give the outputs; they may call a `middle` that has been compiled."""
-        source = function_text("program", ["inputs", "frame"], lines)
-        self.source = source + middle
+    def _compile(self, text: ProgramText, lines: Iterable[str]) -> None:
+        """Make a function of its lines, which give the outputs."""
+        self.source = function_text("program", ["inputs", "frame"], lines)
         self.frame_source = text.frame_source()
-        scope = executed(self.frame_source + source, text.constants.scope, "<plan>")
+        scope = executed(self.frame_source + self.source, text.constants.scope, "<plan>")
         # the outputs; with targets a generator, which gives the first, asks for targets and ends with all outputs
         # and what changes the targets
         self.run: Callable[..., Any] = scope.pop("program")  # Any: one of the two
