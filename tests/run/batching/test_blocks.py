@@ -17,7 +17,7 @@ import wengert as wg
 from tests.run.batching.trees import Layer, Tree, TreeLSTM, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
-from wengert.run.batching import traversal
+from wengert.run.batching import grouping, traversal
 from wengert.run.batching.grouping import grouped
 from wengert.run.batching.region import RegionGraph, with_sums
 from wengert.run.batching.traversal import NO_SUBGRAPH, region_of
@@ -250,3 +250,36 @@ def test_counts_that_blocks_remember_are_those_of_all_nodes(
             assert found is not None
             groups.append(found)
         np.testing.assert_array_equal(groups[0], groups[1])
+
+
+def test_examples_in_other_batches_are_not_counted_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cells in turn, which begin with one or the other: their groups need each other, and take turns."""
+    w = SGD(learning_rate=0.1).array_weight(np.eye(2) * 0.5)
+    cells = [wg.cell(lambda h: wg.tanh(h @ w)), wg.cell(lambda h: wg.sigmoid(h @ w))]
+
+    def chain(start: int) -> Layer:
+        h: Layer = w[start % 2]
+        for step in range(9 - start % 3):
+            h = cells[(start + step) % 2](h)
+        return wg.sum(h)
+
+    kept = [chain(start) for start in range(12)]
+
+    def groups_of(loss: Layer, before: int) -> list[int]:
+        record = region_of([loss], None, before)
+        with_sums(record, [record.size - 1])
+        found = grouped(record)
+        assert found is not None
+        return [*map(int, found)]
+
+    groups_of(sum_of(kept), kept[-1].serial)
+    batches = [sum_of([kept[i] for i in np.random.default_rng(seed).permutation(12)]) for seed in range(4)]
+    every = [groups_of(loss, 0) for loss in batches]
+
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("nodes were counted again")
+
+    monkeypatch.setattr(grouping, "_Levels", refuse)
+    assert [groups_of(loss, kept[-1].serial) for loss in batches] == every
+    with pytest.raises(AssertionError, match="counted again"):
+        groups_of(batches[0], 0)

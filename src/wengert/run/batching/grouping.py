@@ -11,14 +11,15 @@ Source: cycles are found as strongly connected components: Tarjan 1972.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Iterator, Sequence
+from itertools import count, pairwise
 from typing import Final
 
 from wengert.arrays.places import (
     Flags,
     Places,
     argsort,
+    concatenate,
     counted,
     cumulated,
     flags,
@@ -28,6 +29,7 @@ from wengert.arrays.places import (
     places,
     ranges,
     span,
+    spread,
     starts_of_runs,
     table,
 )
@@ -35,6 +37,7 @@ from wengert.run.batching.region import RegionGraph, RowSource
 
 _MOST: Final = 1 << 26  # counts in memory; a graph with more is grouped by depth
 _GREATEST: Final = 1 << 60  # number of a turn
+_MOST_COUNTS: Final = 8  # arrays that one subgraph remembers
 _NARROW: Final = 8  # levels after which a graph of less than two nodes a level is one to run node by node
 
 
@@ -93,7 +96,7 @@ def _numbered(launches: Places, known: Flags) -> Places:
 class ChainCounts:
     """Counts of nodes: those of its own group on the longest chain of them that ends at each node, and its depth.
 
-    `group`: of each node, -1 for what is inside a sum; and both ends of the edges.
+    `group`: of each node, -1 for what is inside a sum; `here`: whether that is in a cycle; and both ends of the edges.
     """
 
     def __init__(self, graph: RegionGraph) -> None:
@@ -114,26 +117,21 @@ class ChainCounts:
             for g, circular in zip(graph.groups, self._in_cycle.tolist(), strict=True)
             if not circular and g.form.source is not RowSource.GIVEN
         )
-        self._levels: _Levels | None = None
+        self._counts: list[Places] | None = None  # and depths
+        self.here = self._in_cycle[self.group] & (self.group >= 0)
+        self._memory = _Memory(graph, self.group, self.here)
+        self._made: _Levels | None = None
 
     def own(self) -> Places | None:
         """The count of each node; None for a graph so narrow that nothing would be gained."""
-        own = flags(self.graph.size, 1)
-        inside = self._in_cycle[self.group] & (self.group >= 0)
-        if not inside.any():
-            return own
-        levels = self._found()
-        if not levels.complete:
-            return None
-        own[levels.nodes] = levels.own
-        return own
+        if not self._cycles:
+            return flags(self.graph.size, 1)
+        own, depths = self._found()
+        return None if _narrow(_ends(depths[self.here]), self.besides) else own
 
     def depths(self) -> Places:
-        """The depth of each node among the groups in cycles."""
-        depths = flags(self.graph.size, 0)
-        levels = self._found()
-        depths[levels.nodes] = levels.depths
-        return depths
+        """The depth of each node among the groups in cycles, 0 of others."""
+        return self._found()[1]
 
     def turns(self) -> Places | None:
         """The turn of each node whose group is in a cycle, -1 of others; None where the numbers are too great.
@@ -142,31 +140,96 @@ class ChainCounts:
         more at the digit of its group, and 0 at all that come after. So every number is of one group, and greater than
         those that it needs. Groups that are met first have the first digits.
         """
-        levels = self._found()
-        base, digits = len(_ends(levels.depths)) + 1, max(map(len, self._cycles))
-        if base**digits * len(self._cycles) > _GREATEST:
+        least, digits, cycles = int(self.depths().max()) + 2, max(map(len, self._cycles)), len(self._cycles)
+        base = 1 << (least - 1).bit_length()  # one for batches of about the same depth
+        if base**digits * cycles > _GREATEST:
+            base = least
+        if base**digits * cycles > _GREATEST:
             return None
-        weights, cycles = flags(len(self.graph.groups), 0), flags(len(self.graph.groups), 0)
+        weights, cycle_of = flags(len(self.graph.groups), 0), flags(len(self.graph.groups), 0)
         for number, cycle in enumerate(self._cycles):
-            cycles[cycle] = number
+            cycle_of[cycle] = number
             weights[sorted(cycle)] = [base**i for i in range(len(cycle) - 1, -1, -1)]
+
+        labels = weights * cycles + cycle_of
+        known = self._memory.recall(cycles, labels, (-1,))
+        if known is not None:
+            return known[0]
+        levels, turns = self._levels(), flags(self.graph.size, -1)
         group = self.group[levels.nodes]
-        turns = flags(self.graph.size, -1)
-        turns[levels.nodes] = levels.turns(weights[group], cycles[group]) * len(self._cycles) + cycles[group]
+        turns[levels.nodes] = levels.turns(weights[group], cycle_of[group]) * cycles + cycle_of[group]
+        self._memory.keep(cycles, labels, (turns,))
         return turns
 
-    def _found(self) -> _Levels:
-        if self._levels is None:
-            self._levels = _Levels(self, self._in_cycle)
-        return self._levels
+    def _found(self) -> Sequence[Places]:
+        """The count of each node, and its depth."""
+        if self._counts is None:
+            columns, name = cumulated(self._in_cycle * 1)[1:] * self._in_cycle, "count and depth"
+            self._counts = self._memory.recall(name, columns, (1, 0))
+            if self._counts is None:
+                levels, size = self._levels(), self.graph.size
+                own, depths = self._counts = [flags(size, 1), flags(size, 0)]
+                own[levels.nodes], depths[levels.nodes] = levels.own, levels.depths
+                if levels.counted:
+                    self._memory.keep(name, columns, self._counts)
+        return self._counts
+
+    def _levels(self) -> _Levels:
+        if self._made is None:
+            self._made = _Levels(self, self._in_cycle)
+        return self._made
+
+
+class _Memory:
+    """Numbers of nodes that follow from what is below these, for each way in which groups are labelled.
+
+    Each subgraph remembers those of its own nodes, in whatever batch it is. Groups in no cycle have the label 0.
+    """
+
+    def __init__(self, graph: RegionGraph, group: Places, here: Places) -> None:
+        self.size = graph.size
+        self.subgraphs = () if here[graph.ranks[: len(graph.met)]].any() else graph.subgraphs
+        ends = cumulated(places([len(subgraph.serials) for subgraph in self.subgraphs]))
+        counts = places([len(subgraph.leads) for subgraph in self.subgraphs])
+        leads = concatenate([subgraph.leads for subgraph in self.subgraphs]) + spread(ends[:-1], counts)
+        self.nodes = graph.numbers_below()
+        self.ends: list[int] = ends.tolist()
+        self.parts: list[int] = cumulated(counts).tolist()
+        self.group = group[self.nodes[leads]]  # of each part of each subgraph
+
+    def recall(self, name: object, labels: Places, others: Sequence[int]) -> list[Places] | None:
+        """Numbers of all nodes, an array for each of `others`, which are those of nodes in no subgraph."""
+        keys = self._keys(name, labels)
+        known = [subgraph.counts.get(key) for subgraph, key in zip(self.subgraphs, keys, strict=True)]
+        remembered = [x for x in known if x is not None]
+        if not known or len(remembered) < len(known):
+            return None
+        found = []
+        for other, parts in zip(others, zip(*remembered, strict=True), strict=True):
+            numbers = flags(self.size, other)
+            numbers[self.nodes] = concatenate(parts)
+            found.append(numbers)
+        return found
+
+    def keep(self, name: object, labels: Places, found: Sequence[Places]) -> None:
+        """Have each subgraph remember these numbers of its nodes."""
+        spans = zip(self.subgraphs, self._keys(name, labels), pairwise(self.ends), strict=True)
+        for subgraph, key, (start, stop) in spans:
+            if len(subgraph.counts) >= _MOST_COUNTS:
+                subgraph.counts.clear()
+            nodes = self.nodes[start:stop]
+            subgraph.counts[key] = [numbers[nodes] for numbers in found]
+
+    def _keys(self, name: object, labels: Places) -> list[object]:
+        of = labels[self.group]
+        return [(name, of[start:stop].tobytes()) for start, stop in pairwise(self.parts)]
 
 
 class _Levels:
     """The nodes of groups that are in a cycle, level by level, as if there were no others."""
 
     def __init__(self, counts: ChainCounts, in_cycle: Places) -> None:
-        group = counts.group
-        here = in_cycle[group] & (group >= 0)
+        group, here = counts.group, counts.here
         self.nodes = marked(here)
         size, columns = len(self.nodes), int(in_cycle.sum())
         number = flags(len(group), 0)
@@ -180,9 +243,9 @@ class _Levels:
         self.sources, self.readers = sources, readers
         self.depths = _depths(sources, readers, size)
         order, ends = argsort(self.depths), _ends(self.depths)
-        self.complete = not _narrow(ends, counts.besides)
         self.own = self.depths + 1
-        if self.complete and size * columns <= _MOST:
+        self.counted = size * columns <= _MOST and not _narrow(ends, counts.besides)
+        if self.counted:
             column = cumulated(in_cycle * 1)[group[self.nodes]]
             self.own[order] = _chains(order, ends, column[order], sources, counted(readers, size), columns)
 

@@ -10,7 +10,7 @@ Refuses to know: how the nodes were found, which of them run together, values, a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -239,6 +239,9 @@ class Subgraph:
     sizes: Places  # how many of each
     given: list[tuple[Kind, Places, list[Any]]]  # Any: literals
     names: tuple[Name, ...]  # of the parts
+    leads: Places  # of each part, its first node
+    # of its nodes, as groupings found them
+    counts: dict[object, Sequence[Places]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -254,6 +257,8 @@ class RegionGraph:
     complete: bool  # all nodes were met
     absorbed: Places | None = None  # of each node, whether it is inside a sum
     numbers: Places | None = None  # of nodes by serial, where nodes have other numbers than serials say
+    # whose nodes follow those that were met; none, where their parts are no longer in one group each
+    subgraphs: Sequence[Subgraph] = ()
 
     @property
     def size(self) -> int:
@@ -263,6 +268,12 @@ class RegionGraph:
     def node(self, number: int) -> Any:  # Any: as `met`
         """A node that was met."""
         return self.met[int(self.order[number])]
+
+    def numbers_below(self) -> Places:
+        """The numbers of the nodes of subgraphs, one subgraph after the other."""
+        met = len(self.met)
+        numbers: Places = self.ranks[met : met + sum([len(each.serials) for each in self.subgraphs])]
+        return numbers
 
     def renumber(self, new: Places) -> None:
         """Take on other numbers, given by number; those in groups are left to the caller."""
@@ -393,6 +404,7 @@ def with_dead(graph: RegionGraph, roots: Iterable[int]) -> None:
                 some = replace(group)
                 some.keep(marked(part))
                 groups.append(some)
+        graph.subgraphs = ()
     graph.groups = groups
 
 
@@ -483,6 +495,8 @@ def _collapse(graph: RegionGraph, adding: Group, absorbed: Places, readers: Plac
     if not inside.any():
         return
     absorbed[members[inside]] = True
+    if absorbed[graph.numbers_below()].any():
+        graph.subgraphs = ()
     summed = flags(graph.size)
     summed[tops[inside]] = True
     rest = ~summed[tops]

@@ -61,7 +61,7 @@ _CodeOf: TypeAlias = Callable[[Node], int | None]  # of a node that may be kept;
 _FIRST: Final = -(1 << 62)  # below all serials: literals that stand where other calls have nodes
 _NOTHING: Final = GroupForm(RowSource.GIVEN, (), (), (), (), ())
 NO_SUBGRAPH: Final = Subgraph(
-    places([]), [], places([]), places([]), [], ()
+    places([]), [], places([]), places([]), [], (), places([])
 )  # of a node that is to have none
 
 
@@ -359,7 +359,8 @@ def _subgraph_of(owner: Node) -> Subgraph:
     packed, sizes = concatenate(arrays), places([len(x) for x in arrays])
     elsewhere = places([])
     parts = [part._replace(numbers=elsewhere, refs=elsewhere) for part in parts]
-    return Subgraph(serials[order], parts, packed, sizes, given, tuple([part.name for part in parts]))
+    leads = packed[cumulated(sizes)[:-1:2]]
+    return Subgraph(serials[order], parts, packed, sizes, given, tuple([part.name for part in parts]), leads)
 
 
 def _unpacked(subgraphs: Sequence[Subgraph], firsts: Sequence[int]) -> Iterator[tuple[Places, Places]]:
@@ -476,8 +477,10 @@ class _Groups:
                 if len(new) < len(group.members):
                     group.keep(new)
         groups.sort(key=lambda group: int(group.members[0]))
-        complete = not self.subgraphs
-        return RegionGraph(serials, groups, self.met.codes, order, ranks, self.met.nodes, complete)
+        complete, met = not self.subgraphs, self.met
+        return RegionGraph(
+            serials, groups, met.codes, order, ranks, met.nodes, complete, subgraphs=self.subgraphs
+        )
 
     def _all_literal(self, signature: Signature, index: int) -> bool:
         """True if all nodes of a signature have literals at an operand."""
