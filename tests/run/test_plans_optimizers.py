@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pytest
@@ -30,24 +30,30 @@ from tests.optimizers import (
 )
 from tests.run.planned import eager, plain, same, trained
 from tests.run.test_plans import NETWORKS
-from wengert.errors import PluginError
+from wengert.errors import NonFiniteError, PluginError
+from wengert.extend import Optimizer, Rated, dense
 from wengert.plugins import (
     SGD,
+    Adafactor,
     AdamW,
     ClipByGlobalNorm,
     ClipByNorm,
     ClipByValue,
     FailOnNonFinite,
     GradientNoise,
+    Hyperparameters,
     L1Regularization,
     L2Regularization,
     LearningRate,
     LearningRateSchedule,
     Logging,
+    Lookahead,
     Nesterov,
+    Plugin,
     Rprop,
     WeightDecay,
 )
+from wengert.plugins.rate import Scaled
 
 
 class WithL2(L2Regularization, LearningRate): ...
@@ -79,6 +85,62 @@ class Everything(
 ): ...
 
 
+class Finite(FailOnNonFinite, LearningRate): ...
+
+
+class Changing(Hyperparameters, ClipByGlobalNorm, AdamW, LearningRate): ...
+
+
+class Meeting(Hyperparameters, Lookahead, LearningRate): ...
+
+
+class WithTimes(Adafactor, LearningRateSchedule): ...
+
+
+class Reading(Optimizer["LearningRateSchedule"], pure=True):
+    """Somebody else's part, which reads the rate besides."""
+
+    def step(self, delta: Any, weight: Any) -> Any:
+        return super().step(dense(delta) * (1.0 + weight.settings.rate + self.settings.rate), weight)
+
+
+class Reads(Plugin):
+    optimizer: ClassVar[type[Optimizer]] = Reading
+
+
+class Mine(Reads, LearningRateSchedule): ...
+
+
+class Half(Rated):
+    base: float
+    optimizer: ClassVar[type[Optimizer]] = Scaled
+
+    @property
+    def rate(self) -> float:
+        return self.base / 2.0
+
+
+class Halved(Hyperparameters, Half): ...
+
+
+class Decides(Optimizer["Halved"], pure=True):
+    def step(self, delta: Any, weight: Any) -> Any:
+        return super().step(dense(delta) if self.settings.base < 0.04 else -dense(delta), weight)
+
+
+class Decided(Plugin):
+    optimizer: ClassVar[type[Optimizer]] = Decides
+
+
+class Deciding(Decided, Halved): ...
+
+
+CHANGING: Final = {
+    "learning_rate": lambda t: 0.1 / (1 + t),
+    "beta1": lambda t: min(0.9, 0.1 * t),
+    "max_norm": lambda t: 1.0 / (1 + t),
+}
+
 PLANNED: dict[str, Any] = {  # Any: settings classes take different keywords
     "L1": lambda: WithL1(learning_rate=0.05, l1=0.01),
     "L2": lambda: WithL2(learning_rate=0.05, l2=0.1),
@@ -107,11 +169,28 @@ PLANNED: dict[str, Any] = {  # Any: settings classes take different keywords
     "clip by a schedule": lambda: Scheduled(
         max_norm=0.5, l1=0.01, weight_decay=0.1, schedule=lambda t: 0.1 / (1 + t)
     ),
+    "everything": lambda: Everything(
+        max_norm=0.5, l1=0.01, weight_decay=0.1, schedule=lambda t: 0.1 / (1 + t)
+    ),
+    "finite": lambda: Finite(learning_rate=0.02),
+    "numbers that change": lambda: Changing(
+        learning_rate=0.05, max_norm=0.5, weight_decay=0.1, schedules=CHANGING
+    ),
+    "whole numbers that change": lambda: Meeting(
+        learning_rate=0.05,
+        every=3,
+        schedules={"every": lambda t: 2 + t % 2, "share": lambda t: 0.5 / (1 + t)},
+    ),
+    "Adafactor by a schedule": lambda: WithTimes(schedule=lambda t: 5.0 / (1 + t)),
+    "a rate that a part of yours reads": lambda: Mine(schedule=lambda t: 0.1 / (1 + t)),
+    "a rate of yours, of numbers that change": lambda: Halved(
+        base=0.1, schedules={"base": lambda t: 0.1 / (1 + t)}
+    ),
 }
 ASKED: dict[str, Any] = {  # Any: as above
     "noise": lambda: Noisy(learning_rate=0.02, noise_seed=1),
-    "everything": lambda: Everything(
-        max_norm=0.5, l1=0.01, weight_decay=0.1, schedule=lambda t: 0.1 / (1 + t)
+    "a part that decides by a number": lambda: Deciding(
+        base=0.1, schedules={"base": lambda t: 0.1 / (1 + t)}
     ),
 }
 
@@ -195,3 +274,61 @@ def test_reading_data_in_a_step_leaves_the_weight_its_buffer() -> None:
         for i in range(4):
             loss(i).train().run(by)
         assert all(w.ref.data is buffer for w, buffer in zip(weights, buffers, strict=True))
+
+
+def test_numbers_that_are_assigned_are_those_of_the_next_step_of_a_plan() -> None:
+    def run(executor: Any) -> tuple[float, dict[str, float], int]:  # Any: of either kind
+        settings = Changing(
+            learning_rate=0.1, max_norm=0.5, weight_decay=0.1, schedules={"beta1": lambda t: 0.5}
+        )
+        w = settings.double_weight(8.0)
+        for i in range(9):
+            (w * w).train().run(executor)
+            if i % 2:
+                settings.assign(learning_rate=0.1 / i, max_norm=i).run()
+        return w.data, settings.numbers(), settings.time
+
+    executor, plans = eager(worth=2)
+    assert run(executor) == run(plain())
+    assert plans.made == 1 and all(plan.updating and plan.told for plan in plans._plans.items())
+
+
+def test_a_number_that_leaves_its_range_fails_the_run_of_a_plan_before_any_step() -> None:
+    executor, _ = eager(worth=2)
+    settings = Changing(
+        learning_rate=0.1,
+        max_norm=0.5,
+        weight_decay=0.1,
+        schedules={"beta1": lambda t: 0.5 if t < 6 else 2.0},
+    )
+    w = settings.double_weight(8.0)
+    for _ in range(5):
+        (w * w).train().run(executor)
+    before = w.data, settings.time, w.optimizer.state()
+    for _ in range(2):
+        with pytest.raises(PluginError, match=r"beta1 is 2\.0"):
+            (w * w).train().run(executor)
+    assert (w.data, settings.time, w.optimizer.state()) == before
+
+
+def test_what_is_not_finite_is_refused_by_a_plan_with_the_words_of_the_interpreter() -> None:
+    def run(executor: Any) -> list[Any]:  # Any: of either kind
+        settings, found = Finite(learning_rate=0.125), list[Any]()
+        w, v = settings.array_weight(np.ones(2), name="w"), WithNesterov(learning_rate=0.1).double_weight(1.0)
+        for i in range(12):
+            try:
+                (wg.sum(wg.sqrt(w * {7: -1.0, 9: 0.0}.get(i, 1.0))) * v).train().run(executor)
+            except NonFiniteError as refusal:
+                notes = [note.partition(", built at")[0] for note in refusal.__notes__]
+                found.append((i, str(refusal).partition(" stay")[0], *notes))
+            found.append((w.data.tolist(), v.data, v.optimizer.state()))
+        return found
+
+    executor, plans = eager(worth=2)
+    by_plan = run(executor)
+    assert by_plan == run(plain())
+    assert [x[:2] for x in by_plan if isinstance(x[0], int)] == [
+        (7, "the loss is nan, so <ArrayWeight 'w' (2,) float64> and all other weights"),
+        (9, "the delta of <ArrayWeight 'w' (2,) float64> is not finite, so it and all other weights"),
+    ]
+    assert plans.made == 1 and all(plan.updating and plan.worked for plan in plans._plans.items())

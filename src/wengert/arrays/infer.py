@@ -35,6 +35,7 @@ from wengert.arrays.namespace import ScalarNamespace
 from wengert.arrays.scatter import places, starts, within
 from wengert.arrays.segments import sum_rows
 from wengert.arrays.types import INTEGER
+from wengert.arrays.values import require_finite
 
 Function = Callable[..., Any]  # Any: functions of numpy and of numbers
 Inference = Callable[
@@ -219,6 +220,11 @@ def _searchsorted(f: Function, line: Aval, x: Aval, side: str, /) -> Aval:
 @infers(host.two_norm, SCALAR.two_norm)
 def _two_norm(f: Function, x: Aval, /) -> Aval:
     return Aval((), float, "number")
+
+
+@infers(require_finite)
+def _require_finite(f: Function, *xs: Aval) -> Aval:
+    return Aval((), bool, "number")
 
 
 @infers(host.nonzero)

@@ -24,7 +24,7 @@ from wengert.arrays.ownership import freeze as host_freeze
 from wengert.arrays.ownership import own_copy as host_own_copy
 from wengert.arrays.scatter import within as host_within
 from wengert.arrays.types import FLOAT32, FLOAT64, FLOATS, MASK, Cpu, Gpu
-from wengert.errors import DeviceError
+from wengert.errors import DeviceError, NonFiniteError
 
 __all__ = [
     "are_finite",
@@ -45,6 +45,7 @@ __all__ = [
     "moved",
     "one_like",
     "own_copy",
+    "require_finite",
     "root",
     "shape_of",
     "within",
@@ -254,6 +255,17 @@ def are_finite(xs: Iterable[Value]) -> bool:
         elif not is_finite(x):
             return False
     return not any(device_launches().unfinite(arrays) for arrays in far.values())
+
+
+def require_finite(*xs: Value) -> bool:
+    """True where `are_finite` says so, else NonFiniteError: an equation of a plan, whose run ends there.
+
+    >>> require_finite(1.0, np.zeros(2))
+    True
+    """
+    if not are_finite(xs):
+        raise NonFiniteError("a loss or a delta is not finite")
+    return True
 
 
 def without_memory(device: Value, what: str, arrays: Iterable[tuple[Value, str]]) -> DeviceError:

@@ -54,13 +54,19 @@ class Updates(Protocol):
 
     `pure`: whether its class has promised to write into nothing that it is given, and to keep none of it.
     `reduced`: names of states that have some axes of the weight with one element only.
+    `only_finite`: `admit_all` refuses a loss or a delta that is not finite, and nothing else.
     """
 
     pure: ClassVar[bool]
+    only_finite: ClassVar[bool]
     reduced: ClassVar[frozenset[str]]
 
     def staged(self) -> Self:
         """A copy to step; the original stays as it is until the commit."""
+        ...
+
+    def staged_with(self, settings: Any) -> Self:  # Any: of the class of its own
+        """A copy to step that has these settings."""
         ...
 
     def admit(self, loss: Value, delta: Value, weight: Weight) -> None:
@@ -80,7 +86,7 @@ class Updates(Protocol):
         ...
 
     def inputs(self) -> dict[str, float]:
-        """Numbers that all steps of the present commit read, by attribute: inputs of a plan, which sets them."""
+        """Numbers of the settings that commits change, by attribute: inputs of a plan, whose steps read these."""
         ...
 
     def _late_changes(self, alone: bool) -> Sequence[Change]:

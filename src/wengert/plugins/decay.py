@@ -13,14 +13,14 @@ from wengert.graph.weights import Weight, data_of
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.ranges import check_number
-from wengert.plugins.rate import Rated, rate_of
+from wengert.plugins.rate import Rated
 
 
 class WeightDecayOptimizer(Optimizer["WeightDecay"], pure=True):
     """Adds to the finished step, so that no other part scales the decay."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
-        share = rate_of(self) * self.settings.weight_decay
+        share = self.settings.rate * self.settings.weight_decay
         return dense(super().step(delta, weight)) + share * data_of(weight)
 
 

@@ -19,7 +19,10 @@ from wengert.plugins.plugin import Plugin
 
 
 class FailOnNonFiniteOptimizer(Optimizer, pure=True):
-    """Raises before anything changes."""
+    """Raises before anything changes; a plan asks at once, and leaves the error to a run by the interpreter."""
+
+    within_plans = True
+    only_finite = True
 
     def admit_all(self, loss: Value, deltas: Sequence[tuple[Weight, Value]]) -> None:
         mine = [weight for weight, _ in deltas if isinstance(weight.optimizer, FailOnNonFiniteOptimizer)]

@@ -1,7 +1,7 @@
 """Hyperparameters that change: by a schedule with each commit, or by assignment.
 
-Knows: that the numbers of a settings object are read at each step, so that other numbers are another step; that they
-change in a commit only, and that a file has them.
+Knows: that the numbers of a settings object are read at each step, and are inputs of a plan; that they change in a
+commit only, and that a file has them.
 Refuses to know: which hyperparameters there are, and their ranges: other settings of the same class are made of them.
 """
 
@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, Self
 
-from wengert.arrays import Value, is_number
+from wengert.arrays import Value, is_integer, is_number
 from wengert.arrays.changes import Change, carry_out
 from wengert.control import Do
 from wengert.errors import PluginError
 from wengert.graph.operand import shown
 from wengert.graph.store import STORE
-from wengert.graph.weights import Weight
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.site import user_position
@@ -30,9 +29,8 @@ class HyperparametersOptimizer(Optimizer["Hyperparameters"]):
 
     time: int = 0  # in a file only, as the numbers: they are those of the settings
 
-    def step(self, delta: Value, weight: Weight) -> Value:
-        # no promise to be pure, so that nobody keeps a step made of the numbers of another time
-        return super().step(delta, weight)
+    def inputs(self) -> dict[str, float]:
+        return {**super().inputs(), **self.settings.numbers()}
 
     def _late_changes(self, alone: bool) -> list[Change]:
         # of each weight, though one would do: all set the same
@@ -57,8 +55,9 @@ class Hyperparameters(Plugin):
 
     t is how many commits this settings object has had before: 0, 1, 2, ... Steps are those of the numbers at their
     time, and a file of weights has the numbers and the time at which it was saved; loading it sets this object's.
-    Steps are taken one by one in place of being a part of a plan. PluginError for a name that is no number of these
-    settings, and for a number out of its range: then nothing has changed.
+    PluginError for a name that is no number of these settings, and for a number out of its range: then nothing has
+    changed. The numbers are inputs of plans; steps are taken one by one where a part decides by one, as `Muon` does by
+    its iterations.
 
     >>> from wengert.plugins import LearningRate, L2Regularization
     >>> class Settings(Hyperparameters, L2Regularization, LearningRate): ...
@@ -84,6 +83,7 @@ class Hyperparameters(Plugin):
                 f"the number of earlier commits, as in {{'learning_rate': lambda t: 0.1 / (1 + t)}}\n"
                 f"  at {user_position()}"
             )
+        vars(self).update(_plain(self.numbers()))
         self._known(self.schedules or {}, "schedules")
         self._next: dict[int, dict[str, float]] = {}  # of the next commit
         vars(self).update(self._checked(self._scheduled(0)))
@@ -110,7 +110,7 @@ class Hyperparameters(Plugin):
                 f"{type(self).__name__}.assign: {', '.join(scheduled)} has a schedule, which sets it with each commit; "
                 f"give it no schedule, or let that read a variable of your own\n  at {user_position()}"
             )
-        self._checked(numbers)
+        numbers = self._checked(numbers)
         return Do.transaction(partial(self._checked, numbers), partial(self._assigned, numbers), _nothing)
 
     def going_on(self, time: int) -> list[Change]:
@@ -134,7 +134,7 @@ class Hyperparameters(Plugin):
             members: dict[str, Any] = {name: vars(self)[name] for name in given}  # Any: of all types
             members |= {**numbers, "schedules": None}
             type(self)(**members)  # which refuses what is out of range
-        return numbers
+        return _plain(numbers)
 
     def _assigned(self, numbers: dict[str, float]) -> None:
         with STORE.lock:
@@ -147,6 +147,11 @@ class Hyperparameters(Plugin):
                 f"{type(self).__name__}.{who}: {', '.join(unknown)} is no number of these settings; they have "
                 f"{', '.join(self._numbers) or 'none'}\n  at {user_position()}"
             )
+
+
+def _plain(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Numbers as Python's, which change no element type of what they stand beside, in a plan or by the interpreter."""
+    return {name: int(x) if is_integer(x) else float(x) for name, x in numbers.items()}
 
 
 def _nothing() -> None:

@@ -108,9 +108,10 @@ class AdafactorOptimizer(Optimizer["Adafactor"], pure=True):
     def _late(self) -> Value:
         """The least of 1 and of 1 / √t in rates."""
         rate = self.settings.rate
-        if rate == 0.0:
-            return 1.0
-        return namespace_of(self.steps_so_far).minimum(1.0 / rate * self.steps_so_far**-0.5, 1.0)
+        xp = namespace_of(rate)
+        some = xp.where(xp.equal(rate, 0.0), 1.0, rate)
+        late = namespace_of(self.steps_so_far).minimum(1.0 / some * self.steps_so_far**-0.5, 1.0)
+        return xp.where(xp.equal(rate, 0.0), 1.0, late)
 
 
 _EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52}

@@ -38,6 +38,7 @@ class Optimizer(Generic[P]):
     within_plans: ClassVar[bool] = (
         False  # for Wengert's own: hooks of this very class besides `step` may be traced
     )
+    only_finite: ClassVar[bool] = False  # for Wengert's own: see `Updates`
     reduced: ClassVar[frozenset[str]] = (
         frozenset()
     )  # states that have some axes of the weight with one element only
@@ -61,6 +62,12 @@ class Optimizer(Generic[P]):
         """A copy to step; the original stays as it is until the commit."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
+        return copy
+
+    def staged_with(self, settings: P) -> Self:
+        """A copy to step that has these settings; for a plan, where they have its inputs in place of numbers."""
+        copy = self.staged()
+        copy._settings = settings
         return copy
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -107,7 +114,7 @@ class Optimizer(Generic[P]):
         return delta
 
     def inputs(self) -> dict[str, float]:
-        """Numbers that all steps of the present commit read, by attribute: for parts of the library, see `Updates`."""
+        """Numbers of the settings that commits change, by attribute: for parts of the library, see `Updates`."""
         return {}
 
     def _late_changes(self, alone: bool) -> list[Change]:

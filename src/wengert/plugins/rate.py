@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from typing_extensions import TypeVar
 
@@ -19,8 +19,6 @@ from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.ranges import check_number
 from wengert.site import user_frame
-
-RATE: Final = "_rate"  # the attribute in which a plan says what the rate of a schedule is
 
 
 class Rated(Plugin):
@@ -35,17 +33,11 @@ class Rated(Plugin):
 R = TypeVar("R", bound=Rated, default=Rated)
 
 
-def rate_of(part: Optimizer[R]) -> float:
-    """The rate of the present step; in a plan it may be an input."""
-    rate: float | None = vars(part).get(RATE)
-    return part.settings.rate if rate is None else rate
-
-
 class Scaled(Optimizer[R], pure=True):
     """step = rate · d, which stays lazy if d is."""
 
     def step(self, delta: Value, weight: Weight) -> Value:
-        return super().step(scaled(delta, rate_of(self)), weight)
+        return super().step(scaled(delta, self.settings.rate), weight)
 
 
 class Clip(Plugin):

@@ -18,7 +18,7 @@ from wengert.errors import PluginError
 from wengert.graph.weights import Update
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.rate import RATE, LearningRate, Rated, Scaled
+from wengert.plugins.rate import LearningRate, Rated, Scaled
 
 
 class LearningRateScheduleOptimizer(Scaled["LearningRateSchedule"], pure=True):
@@ -32,7 +32,7 @@ class LearningRateScheduleOptimizer(Scaled["LearningRateSchedule"], pure=True):
         _ = self.settings.rate  # where it is none, the run fails once and not with every weight
 
     def inputs(self) -> dict[str, float]:
-        return {**super().inputs(), RATE: self.settings.rate}
+        return {**super().inputs(), "_input": self.settings.rate}
 
     def _late_changes(self, alone: bool) -> list[Change]:
         # of each weight, though one would do: all set the same number
@@ -61,6 +61,7 @@ class LearningRateSchedule(Rated):
 
     schedule: Callable[[int], float]
     optimizer: ClassVar[type[Optimizer]] = LearningRateScheduleOptimizer
+    _input: ClassVar[float | None] = None  # of the settings that steps of a plan read: the rate
 
     def __post_init__(self) -> None:
         if not callable(self.schedule):
@@ -78,6 +79,8 @@ class LearningRateSchedule(Rated):
 
     @property
     def rate(self) -> float:
+        if self._input is not None:
+            return self._input
         t = self._commits
         if t not in self._rates:
             self._rates.clear()

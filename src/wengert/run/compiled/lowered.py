@@ -13,7 +13,17 @@ from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from wengert.arrays import HOST, Float32, Value, copied, dtype_of, is_array, one_like, shape_of
+from wengert.arrays import (
+    HOST,
+    Float32,
+    Value,
+    copied,
+    dtype_of,
+    is_array,
+    one_like,
+    require_finite,
+    shape_of,
+)
 from wengert.arrays.abstract import UNKNOWN, Aval, sizes_for
 from wengert.arrays.infer import aval_of, aval_on_device
 from wengert.arrays.kernels import put_into, subtract_into
@@ -22,7 +32,7 @@ from wengert.graph.kinds import Column, device_among
 from wengert.graph.node import Expression, Node
 from wengert.graph.products import zero_of
 from wengert.graph.store import Ref
-from wengert.graph.weights import Buffer, Update, Weight
+from wengert.graph.weights import Buffer, Update, Updates, Weight
 from wengert.lazy import LazyDelta, dense
 from wengert.program.build import Builder, Tracer, bare
 from wengert.program.derive import Lowering, Slot, aval_of_kind, capture, leaving
@@ -104,7 +114,7 @@ class LoweredLoss:
         if updating is not None:
             self.builder.source = SourceInfo("update", "result")
             seen = map(updating.apart, [self.value, *self.also])
-            return [*seen, *updating.scalars, *updating.states]
+            return [*seen, *updating.scalars, *updating.states, *updating.required]
         if self.asked is not None:
             return self.asked
         return [self.value, *self.also, *(self._leaving(w, d) for w, d in self.deltas.items())]
@@ -193,12 +203,14 @@ def _itself(x: Any) -> Any:  # Any: a literal
 
 
 class _Weight:
-    """A weight as the step of an optimizer sees it: its data are a tracer, too."""
+    """A weight as the step of an optimizer sees it: its data are a tracer, and numbers of its settings may be."""
 
-    def __init__(self, weight: Weight, data: Tracer) -> None:
+    def __init__(self, weight: Weight, data: Tracer, optimizer: Updates) -> None:
         self._weight = weight
         self.ref = Ref(data)
         self.data = data
+        self.optimizer = optimizer
+        self.settings = optimizer.settings
 
     def __getattr__(self, name: str) -> Any:  # Any: whatever a weight has
         return getattr(self._weight, name)
@@ -213,10 +225,11 @@ class Updating:
         self.names: list[tuple[str, ...]] = []  # of the state of each weight's optimizer
         self.told: list[
             tuple[Weight, tuple[str, ...]]
-        ] = []  # numbers that a settings object has for one commit
+        ] = []  # numbers that commits change, of a weight of each settings object
         self.states: list[Any] = []  # Any: the new states of all, in that order, tracers and constants
         self.targets: list[Tracer] = []  # what is changed in place
         self.scalars: list[Any] = []  # Any: new values of weights that are numbers, tracers
+        self.required: list[Any] = []  # Any: what fails where the update is refused, tracers
         self._data = {x.var for x in of.data.values()} | of.shared
         self._roots: dict[Var, Roots] = {}
 
@@ -226,6 +239,9 @@ class Updating:
             updates = self._staged(deltas)
             if updates is None:
                 return None
+            if any(x.optimizer.only_finite for x in updates.values()):
+                arrays = [dense(x.delta) for x in updates.values()]
+                self.required.append(self._of.builder.call(require_finite, self._of.value, *arrays))
             first = {id(x.optimizer.settings): x.optimizer for x in reversed(updates.values())}
             for optimizer in first.values():
                 optimizer.together([*updates.values()])
@@ -244,15 +260,19 @@ class Updating:
 
     def _staged(self, deltas: Mapping[Weight, Any]) -> dict[Weight, Update] | None:  # Any: as in `steps`
         """The update of each weight that has an optimizer; None if a state of one is unknown."""
-        of, told, found = self._of, dict[int, dict[str, Tracer]](), dict[Weight, Update]()
+        of, settings, found = self._of, dict[int, Any](), dict[Weight, Update]()
         for weight in [x for x in deltas if not isinstance(x, Buffer)]:
+            if id(weight.settings) in settings:
+                continue
             try:
-                names = weight.optimizer.inputs()
+                numbers = weight.optimizer.inputs()
             except Exception:  # of a user's schedule: the interpreter will say whose it is
                 return None
-            if names and id(weight.settings) not in told:
-                self.told.append((weight, tuple(names)))
-                told[id(weight.settings)] = {name: of.input(partial(_number, weight, name)) for name in names}
+            settings[id(weight.settings)] = weight.settings
+            if numbers:
+                self.told.append((weight, tuple(numbers)))
+                stand = {name: of.input(partial(_itself, x)) for name, x in numbers.items()}
+                settings[id(weight.settings)] = _settings_with(weight.settings, stand)
         for weight, delta in deltas.items():
             if isinstance(weight, Buffer):
                 continue
@@ -260,11 +280,10 @@ class Updating:
             state = optimizer.state() if weight.kind.column is not Column.OTHER else None
             if state is None or not all(is_array(v) or type(v) in NUMBERS for v in state.values()):
                 return None
-            staged = optimizer.staged()
-            vars(staged).update(told.get(id(weight.settings), {}))
+            staged = optimizer.staged_with(settings[id(weight.settings)])
             for name in state:
                 setattr(staged, name, of.input(partial(_state, weight, name)))
-            stands: Any = _Weight(weight, of.data[weight])  # Any: it stands for the weight
+            stands: Any = _Weight(weight, of.data[weight], staged)  # Any: it stands for the weight
             found[weight] = Update(stands, delta, staged)
         return found
 
@@ -331,8 +350,11 @@ def _state(weight: Weight, name: str) -> Value:
     return value
 
 
-def _number(weight: Weight, name: str) -> float:
-    return weight.optimizer.inputs()[name]
+def _settings_with(settings: object, numbers: Mapping[str, Tracer]) -> Any:  # Any: of the same class
+    """Settings in which tracers stand for numbers: what their properties compute, they compute of these."""
+    stands = object.__new__(type(settings))
+    vars(stands).update({**vars(settings), **numbers})
+    return stands
 
 
 def _as(aval: Aval, made: Any) -> Any:  # Any: a tracer

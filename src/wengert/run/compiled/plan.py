@@ -18,7 +18,7 @@ from wengert.arrays import Value, all_quiet, copied, give_back, is_array
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.stacked import rows_of
 from wengert.control import Run
-from wengert.errors import DeviceError
+from wengert.errors import DeviceError, NonFiniteError
 from wengert.graph.binding import Refs
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
@@ -64,7 +64,7 @@ class Plan(Item):
         self.names: list[tuple[str, ...]] = []  # of the states of their optimizers
         self.told: list[
             tuple[int, tuple[str, ...]]
-        ] = []  # numbers of one commit, of a weight of each settings object
+        ] = []  # numbers that commits change, of a weight of each settings object
         self.homes: list[Home] = []  # of weights that live together
         self.whole: list[Home] = []  # of those that are changed together, too
         self._turn = Lock()
@@ -313,7 +313,7 @@ class Bound:
         """
         plan = self.plan
         version, moved = STORE.version, STORE.moved
-        states = self._states() if plan.states or plan.told else ()
+        states, late = self._states() if plan.states or plan.told else ((), ())
         data = STORE.read(self.cells, snapshot)
         inputs = (*data, *self.literals, *states)
         if plan.homes:
@@ -330,6 +330,8 @@ class Bound:
                 raise
         except DeviceError:  # no memory: the interpreter would need more
             raise
+        except NonFiniteError as refusal:  # the interpreter will say whose it is
+            raise Interrupted from refusal
         except Exception as failure:
             if run.cancelled:
                 raise
@@ -337,7 +339,7 @@ class Bound:
             stop.of = plan.fail()
             raise stop from failure
         plan.worked = True
-        return value, partial(self._change, changing, program, buffers, snapshot, version, moved)
+        return value, partial(self._change, changing, program, buffers, snapshot, version, moved, late)
 
     def _change(
         self,
@@ -347,6 +349,7 @@ class Bound:
         snapshot: int,
         version: int,
         moved: int,
+        late: Sequence[Change],
     ) -> Value:
         plan, cells = self.plan, self.cells
         changed = [cells[i] for i in plan.arrays]
@@ -368,9 +371,7 @@ class Bound:
                     whole = [home.target(cells, not others, moved) for home in plan.whole]
                     made, changes = _sent(changing, [*own, *[arena.data for arena in whole]])
                     last = self._kept([*zip(changed, own, strict=True)], others, [*made[seen:]], whole)
-                for place, _ in plan.told:
-                    last += self.weights[place].optimizer._late_changes(alone=False)
-                program.carry_out(changes, last)
+                program.carry_out(changes, [*last, *late])
             finally:
                 STORE.changing = False
         program.give(buffers)
@@ -390,12 +391,15 @@ class Bound:
             found.append(arena.data)
         return found
 
-    def _states(self) -> list[Value]:
-        """Numbers of this commit, and states that the optimizers' steps so far have left."""
+    def _states(self) -> tuple[list[Value], list[Change]]:
+        """Numbers that commits change, and states that the optimizers' steps so far have left; other numbers to be."""
         found: list[Value] = []
+        late: list[Change] = []
         for place, names in self.plan.told:
+            optimizer = self.weights[place].optimizer
             try:
-                numbers = self.weights[place].optimizer.inputs()
+                numbers = optimizer.inputs()
+                late += optimizer._late_changes(alone=False)
             except Exception as failure:  # of a user's schedule: the interpreter will say whose it is
                 raise Interrupted from failure
             found += [numbers[name] for name in names]
@@ -404,7 +408,7 @@ class Bound:
             if not all(name in state for name in names):
                 raise Interrupted  # the weight's first step makes the state
             found += [state[name] for name in names]
-        return found
+        return found, late
 
     def _kept(
         self,
