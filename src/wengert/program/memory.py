@@ -119,6 +119,8 @@ class _Placing:
         for i, x in enumerate(outputs):
             if isinstance(x, Var) and x in self.able and x not in self.placement.outputs:
                 self.placement.outputs[x] = i
+        # what is copied into its array when all is done is read once more
+        self.lasting |= self._roots_of(x for x in vars_in(tuple(outputs)) if x not in self.placement.outputs)
         self._assemble()
         if self.able or self.placement.pieces or any(isinstance(e.function, Pieces) for e in eqns):
             self._allot()

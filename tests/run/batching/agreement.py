@@ -71,6 +71,8 @@ def agrees(
         for y, z, out in zip(found, expected, room, strict=True):
             near(y, z)
             assert out is None or y is out
+        for y, z in zip(launch.forward(rows, operands, keep=False)[0], expected, strict=True):
+            near(y, z)
         for pattern in patterns(definition.kinds):
             deltas = [
                 chance.uniform(0.5, 1.5, np.shape(y)).astype(y.dtype) if given else None

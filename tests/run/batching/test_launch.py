@@ -58,6 +58,13 @@ def divided(x: Layer) -> Layer:
     return y, y * SCALE
 
 
+@wg.cell
+def with_view(x: Layer) -> Layer:
+    """A result that is a view of what nobody else gets, read by what could be computed in its place."""
+    seen = wg.tanh(x)[:]
+    return wg.logsumexp(seen, axis=0), seen
+
+
 def signature(cell: Callable[..., Any], *given: Any) -> Signature:  # Any: what the cell takes and gives
     made = cell(*given)
     node = made[0].operands[0] if isinstance(made, tuple) else made
@@ -85,6 +92,7 @@ CELLS = {
     "attention": lambda: signature(attention, layer(5, 3), layer(3)),
     "scalars": lambda: signature(scalars, SCALE * 1.0, SCALE * 2.0),
     "divided": lambda: signature(divided, layer(6, 6)),
+    "with a view": lambda: signature(with_view, layer(3, 2)),
     "literals": lambda: signature(tree, (layer(3), np.zeros(3)), (np.ones(3), layer(3))),
 }
 
